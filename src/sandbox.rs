@@ -1,0 +1,1 @@
+//! What the daemon takes from its host: priorities of threads.

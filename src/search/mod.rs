@@ -1,0 +1,96 @@
+//! Query × snapshot → hits. Pure: no I/O, no clock; "today" and staleness are the caller's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which lanes answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Both lanes, fused.
+    #[default]
+    Hybrid,
+    /// Words only.
+    Lexical,
+    /// Vectors only.
+    Dense,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Lanes.
+    pub mode: Mode,
+    /// Hits at most, 1..=200.
+    pub limit: usize,
+    /// Hits of one note at most.
+    pub per_note: usize,
+    /// Whether contexts take part in the lexical lane (and are shown).
+    pub contextual: bool,
+    /// Characters of a window.
+    pub window_chars: usize,
+    /// Weight of the dense lane, 0..=1.
+    pub dense_weight: f32,
+    /// Whether hits carry [`Lanes`].
+    pub explain: bool,
+}
+
+/// A found chunk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Hit {
+    /// Vault.
+    pub vault: String,
+    /// Path of the note in its vault.
+    pub path: String,
+    /// First line of the chunk, 1-based.
+    pub line: u32,
+    /// Last line of the chunk.
+    pub end_line: u32,
+    /// Title of the note.
+    pub title: String,
+    /// Headings above the chunk, outermost first.
+    pub heading_path: Vec<String>,
+    /// 0..=1 within this answer; higher is better.
+    pub score: f32,
+    /// The best lines for the query, cleaned for a terminal.
+    pub snippet: String,
+    /// Byte ranges of `snippet` that match the query.
+    pub highlights: Vec<(u32, u32)>,
+    /// The chunk as it stands in the note.
+    pub text: String,
+    /// What situates the chunk in its note.
+    pub context: String,
+    /// The chunk with its neighbours, up to the window's size.
+    pub window: String,
+    /// First and last line of the window.
+    pub window_lines: (u32, u32),
+    /// The chunk's id.
+    pub chunk: String,
+    /// Modification time of the note when it was indexed, seconds since 1970 (UTC).
+    pub mtime: i64,
+    /// Whether the note has changed on disk since.
+    pub stale: bool,
+    /// Why it was found; with `explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<Lanes>,
+}
+
+/// How each lane judged a hit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Lanes {
+    /// Words.
+    pub lexical: Option<LaneScore>,
+    /// Vectors.
+    pub dense: Option<LaneScore>,
+    /// Score after fusion, before anything else.
+    pub fused: f32,
+}
+
+/// Rank and score in one lane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LaneScore {
+    /// 1-based.
+    pub rank: u32,
+    /// BM25 or cosine.
+    pub score: f32,
+}
