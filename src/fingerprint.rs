@@ -227,12 +227,12 @@ mod tests {
         }
     }
 
-    const TEXT: &str = "?";
-    const STRUCTURE: &str = "?";
-    const SECTION: &str = "?";
-    const CHUNK: &str = "?";
-    const INPUT: &str = "?";
-    const CONTEXT: &str = "?";
+    const TEXT: &str = "7c9d2a1ffb2300b21f70786356c993f8";
+    const STRUCTURE: &str = "b4c637ae0991c5f2bc62551e0e319db4";
+    const SECTION: &str = "c7beff5536496db5b7dd7e910704e53a";
+    const CHUNK: &str = "3551f475752be6e7186bc143b35308c8";
+    const INPUT: &str = "cc23a0cb48b34623b37f4f2c2ef063f0";
+    const CONTEXT: &str = "5c20b5bde88055f7e03d5126269447f1";
 
     #[test]
     fn fields_are_length_prefixed() {
