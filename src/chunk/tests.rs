@@ -1,6 +1,7 @@
 //! Cuts of real notes: what stays together, what is split, and that no byte is lost.
 
 use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
 
 use super::Strategy;
 use super::*;
