@@ -19,7 +19,10 @@ fn ids(tokenizer: &Tokenizer<'_>, text: &str) -> Vec<u16> {
 
 fn pieces(text: &str) -> Vec<&'static str> {
     let vocab: Vec<&'static str> = VOCAB.split('\n').collect();
-    ids(&tokenizer(), text).into_iter().map(|id| vocab[usize::from(id)]).collect()
+    ids(&tokenizer(), text)
+        .into_iter()
+        .map(|id| vocab[usize::from(id)])
+        .collect()
 }
 
 #[test]
@@ -58,7 +61,11 @@ fn cuts_words_and_pieces() {
     }
     assert_eq!(pieces(&"a".repeat(101)), ["[UNK]"]);
     assert_eq!(pieces(&"é".repeat(101)), ["[UNK]"]);
-    assert_eq!(pieces(&format!("{}\u{301}", "a".repeat(100))).len(), 100, "marks do not count");
+    assert_eq!(
+        pieces(&format!("{}\u{301}", "a".repeat(100))).len(),
+        100,
+        "marks do not count"
+    );
 }
 
 #[test]
@@ -97,10 +104,14 @@ fn plainly(text: &str) -> Vec<u16> {
             _ => cleaned.push(c),
         }
     }
-    let lower: String = cleaned.nfd().filter(|c| get_general_category(*c) != G::NonspacingMark).collect();
+    let lower: String = cleaned
+        .nfd()
+        .filter(|c| get_general_category(*c) != G::NonspacingMark)
+        .collect();
     let mut words = vec![String::new()];
     for c in lower.chars() {
-        let punctuation = c.is_ascii_punctuation() || get_general_category(c).abbreviation().starts_with('P');
+        let punctuation =
+            c.is_ascii_punctuation() || get_general_category(c).abbreviation().starts_with('P');
         if c.is_whitespace() {
             words.push(String::new());
         } else if punctuation {
@@ -111,7 +122,11 @@ fn plainly(text: &str) -> Vec<u16> {
     }
     let vocab: HashMap<&str, u16> = VOCAB.split('\n').zip(0..).collect();
     let mut ids = Vec::new();
-    for word in words.iter().filter(|w| !w.is_empty()).map(|w| w.to_lowercase()) {
+    for word in words
+        .iter()
+        .filter(|w| !w.is_empty())
+        .map(|w| w.to_lowercase())
+    {
         ids.extend(plain_word(&vocab, &word).unwrap_or(vec![0]));
     }
     ids
@@ -125,9 +140,10 @@ fn plain_word(vocab: &HashMap<&str, u16>, word: &str) -> Option<Vec<u16>> {
     while !rest.is_empty() {
         let prefix = if ids.is_empty() { "" } else { "##" };
         let ends = rest.char_indices().map(|(i, c)| i + c.len_utf8()).rev();
-        let (id, end) = ends
-            .filter_map(|end| Some((*vocab.get(format!("{prefix}{}", &rest[..end]).as_str())?, end)))
-            .next()?;
+        let (id, end) = ends.into_iter().find_map(|end| {
+            let piece = format!("{prefix}{}", &rest[..end]);
+            Some((*vocab.get(piece.as_str())?, end))
+        })?;
         ids.push(id);
         rest = &rest[end..];
     }
