@@ -12,7 +12,7 @@ use std::path::Path;
 
 use super::salvage::{self, Fault};
 use super::tree::{Scan, Trees};
-use super::{StoreError, bytes_in, journal, lock, vectors};
+use super::{StoreError, bytes_in, journal, lock, mark, vectors};
 use crate::fingerprint::InputHash;
 
 pub(super) const SLED: &str = "sled";
@@ -35,22 +35,25 @@ pub fn compact(dir: &Path) -> Result<CompactReport, StoreError> {
     if !dir.is_dir() {
         return Err(StoreError::Io { path: dir.into(), message: "there is no store here".into() });
     }
-    let _lock = lock(dir)?;
+    let lock = lock(dir)?;
     let before = bytes_in(dir);
     settle(dir)?;
-    let live = compact_sled(dir)?;
+    let live = compact_sled(dir, mark::read(&lock))?;
     journal::compact(&dir.join(super::JOURNAL))?;
     vectors::compact(dir, &live)?;
     Ok(CompactReport { before, after: bytes_in(dir) })
 }
 
-fn compact_sled(dir: &Path) -> Result<HashSet<InputHash>, StoreError> {
+fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreError> {
     let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
     if !sled.exists() {
         return Ok(HashSet::new());
     }
     let at = |fault: Fault| fault.at(&sled);
     let (trees, scan) = open(&sled).map_err(at)?;
+    if scan.counters.seq < on_disk {
+        return Err(at(Fault::Damaged("changes that had been on the disk are missing".into())));
+    }
     let copied = trees.copy_to(&new).and_then(|()| trees.lengths());
     drop(trees);
     let checked = copied.and_then(|expected| {

@@ -14,6 +14,7 @@ mod codec;
 mod compact;
 mod exchange;
 mod journal;
+mod mark;
 pub mod record;
 mod salvage;
 #[cfg(test)]
@@ -100,8 +101,8 @@ pub struct Store {
     vectors: Mutex<VectorFile>,
     /// What the scan at start decoded, until somebody takes it or it is no longer true.
     scanned: Mutex<Option<Vec<NoteRecord>>>,
-    /// Last, so that it is let go last.
-    _lock: File,
+    /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
+    lock: File,
 }
 
 /// Locks a mutex. What these mutexes guard is changed only after what can fail is done, so a panic of
@@ -113,7 +114,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Takes the store's own lock, which guards all of its files and is let go by the system with the process.
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(LOCK);
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(|error| StoreError::io(&path, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -145,7 +146,7 @@ impl Store {
         let lock = lock(dir)?;
         compact::settle(dir)?;
         let (mut journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
-        let (trees, scan, quarantined) = open_or_replace(dir, &journal)?;
+        let (trees, scan, quarantined) = open_or_replace(dir, &lock, &journal)?;
         // Contexts that only the database knows: entries of the journal went bad or the file is gone.
         journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
         let mut opened = Opened {
@@ -162,7 +163,7 @@ impl Store {
             journal: Mutex::new(journal),
             vectors: Mutex::new(vectors),
             scanned: Mutex::new(Some(scan.notes)),
-            _lock: lock,
+            lock,
         };
         if opened.quarantined.is_some() {
             opened.contexts_recovered = store.bring_back()?;
@@ -348,12 +349,17 @@ impl Store {
 
     /// Starts writing what is buffered; `durable` waits until it is on the disk.
     pub fn flush(&self, durable: bool) -> Result<(), StoreError> {
+        let seq = self.seq();
         if durable {
             locked(&self.journal).sync()?;
             locked(&self.vectors).sync()?;
         }
         self.trees.flush(durable).map_err(|fault| self.fault(fault))?;
-        if durable { salvage::sync_dir(&self.dir) } else { Ok(()) }
+        if durable {
+            salvage::sync_dir(&self.dir)?;
+            mark::write(&self.lock, seq);
+        }
+        Ok(())
     }
 
     /// Bytes on disk of everything in the store's folder.
@@ -366,24 +372,36 @@ impl Store {
 /// compaction if that was cut short, else by an empty one.
 fn open_or_replace(
     dir: &Path,
+    lock: &File,
     journal: &Journal,
 ) -> Result<(Trees, Scan, Option<(PathBuf, String)>), StoreError> {
     let sled = dir.join(compact::SLED);
     let mut quarantined = None;
     // Two tries after the first: the one from before a compaction may be damaged too.
     for _ in 0..3 {
-        match Trees::open_scanned(&sled, |key| journal.contains(key)) {
+        let expected = if sled.exists() { mark::read(lock) } else { 0 };
+        let scanned = Trees::open_scanned(&sled, |key| journal.contains(key));
+        let fault = match scanned {
+            Ok((trees, scan)) if scan.counters.seq < expected => {
+                salvage::drop_damaged(trees);
+                let seq = scan.counters.seq;
+                Fault::Damaged(format!("it ends at change {seq}, {expected} had been on the disk"))
+            }
             Ok((trees, scan)) => {
+                mark::write(lock, expected);
                 compact::remove_old(dir)?;
                 return Ok((trees, scan, quarantined));
             }
-            Err(Fault::Damaged(why)) => {
+            Err(fault) => fault,
+        };
+        match fault {
+            Fault::Damaged(why) => {
                 salvage::probe(dir)?;
                 quarantined = Some((salvage::move_aside(&sled)?, why));
                 compact::settle(dir)?;
                 salvage::sync_dir(dir)?;
             }
-            Err(fault) => return Err(fault.at(&sled)),
+            fault => return Err(fault.at(&sled)),
         }
     }
     let message = quarantined.map_or_else(String::new, |(_, why)| why);
