@@ -5,9 +5,10 @@ use std::cmp::{Ordering, Reverse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filter::{RowSet, day_of, mtime_seconds};
+use super::filter::{day_of, mtime_seconds};
 use super::hit::{Maker, placed};
 use super::pick::pick;
+use super::rows::RowSet;
 use super::{Hit, MAX_HITS, Mode, Options, Parsed, fuse, lanes};
 use crate::embed::Vector;
 use crate::index::{LexicalError, Row, Snapshot};

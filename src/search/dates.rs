@@ -25,7 +25,7 @@ pub(super) fn period(text: &str, today: Date) -> Option<Period> {
         "today" => (today, None),
         "yesterday" => (today.yesterday().ok()?, Some(today)),
         _ => match back(&text) {
-            Some(span) => (today.checked_sub(span?).ok()?, None),
+            Some(span) => (today.checked_sub(span).ok()?, None),
             None => calendar(&text)?,
         },
     };
@@ -35,21 +35,21 @@ pub(super) fn period(text: &str, today: Date) -> Option<Period> {
     })
 }
 
-/// `Some(None)` for a time back that is too long.
-fn back(text: &str) -> Option<Option<Span>> {
+fn back(text: &str) -> Option<Span> {
     let unit = text.chars().next_back().filter(char::is_ascii_alphabetic)?;
     let digits = &text[..text.len() - 1];
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let span = |n: i32| match unit {
-        'd' => Span::new().try_days(n).ok(),
-        'w' => Span::new().try_weeks(n).ok(),
-        'm' => Span::new().try_months(n).ok(),
-        'y' => Span::new().try_years(n).ok(),
-        _ => None,
+    let n: i32 = digits.parse().ok()?;
+    let span = match unit {
+        'd' => Span::new().try_days(n),
+        'w' => Span::new().try_weeks(n),
+        'm' => Span::new().try_months(n),
+        'y' => Span::new().try_years(n),
+        _ => return None,
     };
-    Some(digits.parse().ok().and_then(span))
+    span.ok()
 }
 
 fn calendar(text: &str) -> Option<(Date, Option<Date>)> {

@@ -10,7 +10,8 @@ use jiff::tz::Offset;
 use super::dates::{FORMS, Period, period};
 use super::fold::fold;
 use super::pattern::PathPattern;
-use crate::index::{NoteEntry, NoteNo, Row, Snapshot};
+use super::rows::RowSet;
+use crate::index::{NoteEntry, NoteNo, Snapshot};
 use crate::vault::VaultPath;
 
 /// What a condition is about.
@@ -101,7 +102,7 @@ impl Filter {
         let value = value.trim();
         match key {
             Key::Tag | Key::Path | Key::Type | Key::Link => {
-                self.with.push((key, checked(key, value)?))
+                self.with.push((key, checked(key, value)?));
             }
             Key::After => self.day.narrow(Some(read(value, today)?.start), None),
             Key::Before => self.day.narrow(None, Some(read(value, today)?.start)),
@@ -306,52 +307,6 @@ pub(super) fn mtime_seconds(note: &NoteEntry) -> i64 {
     note.stat.mtime_ns.div_euclid(1_000_000_000)
 }
 
-/// A set of rows, one bit each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RowSet(Vec<u64>);
-
-impl RowSet {
-    /// The empty set over rows `0..rows`.
-    pub(super) fn new(rows: usize) -> Self {
-        RowSet(vec![0; rows.div_ceil(64)])
-    }
-
-    /// These rows out of `0..rows`.
-    pub(super) fn of(rows: usize, members: &[Row]) -> Self {
-        let mut set = RowSet::new(rows);
-        members.iter().for_each(|row| set.insert(*row));
-        set
-    }
-
-    /// Adds a row; one outside the range is left out.
-    pub(super) fn insert(&mut self, row: Row) {
-        if let Some(word) = self.0.get_mut(row as usize / 64) {
-            *word |= 1 << (row % 64);
-        }
-    }
-
-    /// Whether the row is in the set.
-    pub(super) fn contains(&self, row: Row) -> bool {
-        self.0
-            .get(row as usize / 64)
-            .is_some_and(|word| word & (1 << (row % 64)) != 0)
-    }
-
-    /// Keeps what is in `other` too.
-    pub(super) fn intersect(&mut self, other: &RowSet) {
-        let others = other.0.iter().copied().chain(std::iter::repeat(0));
-        self.0
-            .iter_mut()
-            .zip(others)
-            .for_each(|(word, other)| *word &= other);
-    }
-
-    /// Whether no row is in the set.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.iter().all(|word| *word == 0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -488,19 +443,5 @@ mod tests {
         }
         assert!(filter.add_not(Key::After, "2026").is_err());
         assert!(filter.is_empty());
-    }
-
-    #[test]
-    fn row_sets() {
-        let mut set = RowSet::of(130, &[0, 63, 64, 129, 1000]);
-        let members = |set: &RowSet| {
-            (0..200)
-                .filter(|row| set.contains(*row))
-                .collect::<Vec<Row>>()
-        };
-        assert_eq!(members(&set), [0, 63, 64, 129]);
-        set.intersect(&RowSet::of(70, &[63, 65]));
-        assert_eq!(members(&set), [63]);
-        assert!(!set.is_empty() && RowSet::new(0).is_empty());
     }
 }

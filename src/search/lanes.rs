@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::filter::RowSet;
-use super::{LaneScore, Lanes, Mode, Options, Parsed};
+use super::rows::RowSet;
+use super::{LaneScore, Lanes, MAX_HITS, Mode, Options, Parsed};
 use crate::embed::Vector;
 use crate::index::{LexicalError, Row, Snapshot};
 
@@ -11,6 +11,11 @@ use crate::index::{LexicalError, Row, Snapshot};
 /// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
 /// microseconds each.
 const DEPTH: usize = 300;
+
+/// How deep a lane is asked for an answer of `limit` hits: several hits of one note are thinned out later.
+pub(super) fn depth(limit: usize) -> usize {
+    DEPTH.max(limit.min(MAX_HITS) * 4)
+}
 
 /// A chunk that at least one lane brought.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +61,7 @@ pub(super) fn run(
     mode: Mode,
     options: &Options,
 ) -> Result<Vec<Candidate>, LexicalError> {
-    // Several hits of one note are thinned out later: look deeper than the answer is long.
-    let depth = DEPTH.max(options.limit.saturating_mul(4));
+    let depth = depth(options.limit);
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
     let lexical = match mode {
         Mode::Dense => Vec::new(),

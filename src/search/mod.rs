@@ -17,6 +17,7 @@ mod pick;
 pub mod printable;
 pub mod query;
 mod related;
+mod rows;
 mod snippet;
 mod window;
 

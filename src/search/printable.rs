@@ -32,12 +32,12 @@ fn clean(text: &str, lines: bool) -> Cow<'_, str> {
         match c {
             '\u{1B}' => rest = after_escape(after),
             '\u{90}' | '\u{98}' | '\u{9B}' | '\u{9D}'..='\u{9F}' => {
-                rest = after_sequence(c, after).unwrap_or(after)
+                rest = after_sequence(c, after).unwrap_or(after);
             }
             '\r' if after.starts_with('\n') => {}
             '\t' => out.push(if lines { '\t' } else { ' ' }),
             '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-                out.push(if lines { '\n' } else { ' ' })
+                out.push(if lines { '\n' } else { ' ' });
             }
             '\u{B}' | '\u{C}' => out.push(' '),
             c if is_joiner(c) => {
@@ -113,11 +113,12 @@ fn after_sequence(introducer: char, rest: &str) -> Option<&str> {
             .contains(&rest.as_bytes()[end])
             .then(|| &rest[end + 1..]);
     }
-    let end = rest.find(['\u{7}', '\u{9C}', '\u{1B}', '\n'])?;
+    // Whatever control comes first ends the search, so that a flood of introducers costs no more than its length.
+    let end = rest.find(|c: char| c.is_control() && c != '\t')?;
     match rest[end..].chars().next()? {
-        '\n' => None,
         '\u{1B}' => rest[end..].strip_prefix("\u{1B}\\"),
-        terminator => Some(&rest[end + terminator.len_utf8()..]),
+        terminator @ ('\u{7}' | '\u{9C}') => Some(&rest[end + terminator.len_utf8()..]),
+        _ => None,
     }
 }
 

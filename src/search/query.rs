@@ -45,6 +45,7 @@ pub fn parse(query: &str, today: Date) -> Parsed {
     let mut parser = Parser {
         parsed: Parsed::default(),
         terms: 0,
+        unclosed: false,
         today,
     };
     let mut rest = query.trim_start();
@@ -87,6 +88,7 @@ impl Parsed {
 struct Parser {
     parsed: Parsed,
     terms: usize,
+    unclosed: bool,
     today: Date,
 }
 
@@ -99,8 +101,7 @@ impl Parser {
             .filter(|body| !body.starts_with('-') && !starts_blank(body));
         let (negated, body) = (body.is_some(), body.unwrap_or(rest));
         if let Some(after) = strip_quote(body) {
-            let Some((phrase, after)) = quoted(after) else {
-                self.warn("a quote is not closed; it is ignored".to_owned());
+            let Some((phrase, after)) = self.quoted(after) else {
                 return self.word(negated, after);
             };
             self.phrase(negated, phrase);
@@ -118,17 +119,29 @@ impl Parser {
     fn field<'a>(&mut self, negated: bool, key: Key, body: &'a str, at: usize) -> &'a str {
         let typed = &body[at..];
         let bare = strip_quote(typed);
-        if let Some(inner) = bare {
-            if let Some((value, after)) = quoted(inner) {
-                self.condition(negated, key, value, &body[..body.len() - after.len()]);
-                return after;
-            }
-            self.warn("a quote is not closed; it is ignored".to_owned());
+        if let Some((value, after)) = bare.and_then(|inner| self.quoted(inner)) {
+            self.condition(negated, key, value, &body[..body.len() - after.len()]);
+            return after;
         }
         let typed = bare.unwrap_or(typed);
         let (value, after) = typed.split_at(word_end(typed));
         self.condition(negated, key, value, &body[..body.len() - after.len()]);
         after
+    }
+
+    /// Splits what follows an opening quote at the closing one. Once there is none, there is none further on
+    /// either: not looking again keeps a flood of opening quotes linear.
+    fn quoted<'a>(&mut self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        let split = if self.unclosed {
+            None
+        } else {
+            text.split_once(CLOSING)
+        };
+        if split.is_none() {
+            self.unclosed = true;
+            self.warn("a quote is not closed; it is ignored".to_owned());
+        }
+        split
     }
 
     /// Takes a word off the start of `body`.
@@ -210,11 +223,6 @@ const CLOSING: [char; 3] = ['"', '”', '“'];
 
 fn strip_quote(text: &str) -> Option<&str> {
     text.strip_prefix(OPENING)
-}
-
-/// Splits what follows an opening quote at the closing one.
-fn quoted(text: &str) -> Option<(&str, &str)> {
-    text.split_once(CLOSING)
 }
 
 fn word_end(text: &str) -> usize {
@@ -386,6 +394,8 @@ mod tests {
         let parsed = parse(&"-x tag:y \"z\" after:never ".repeat(1000), TODAY);
         assert!(parsed.without.len() + parsed.phrases.len() <= MAX_TERMS);
         assert!(parsed.warnings.len() <= MAX_WARNINGS);
+        let quotes = parse(&"„x ".repeat(300_000), TODAY);
+        assert_eq!((quotes.words.len(), quotes.warnings.len()), (599_999, 1));
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::printable::printable_lines;
+use super::window::floor;
 
 /// The words of a text: byte range and normal form, as the lexical index sees them.
 pub(super) type Analyze<'a> = &'a dyn Fn(&str) -> Vec<(Range<usize>, String)>;
@@ -39,11 +40,15 @@ pub(super) fn terms(text: &str, analyze: Analyze) -> HashSet<String> {
 
 /// The best passage of `raw` for the query's `terms`; without a match, the first line that is no heading.
 pub(super) fn snippet(raw: &str, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
-    let head = &raw[..raw.floor_char_boundary(LOOKED_AT)];
+    let head = &raw[..floor(raw, LOOKED_AT)];
     let shown = without_comments(head);
     let shown = printable_lines(&shown);
     let found = matches(&shown, terms, analyze);
-    let core = densest(&shown, &found).unwrap_or_else(|| lead(&shown));
+    let core = match densest(&shown, &found) {
+        Some(_) if forward(&shown, 0, LENGTH) == shown.len() => 0..shown.len(),
+        Some(core) => core,
+        None => lead(&shown),
+    };
     let text = passage(&shown, core);
     let highlights = merged(
         matches(&text, terms, analyze)
@@ -85,9 +90,9 @@ fn matches(text: &str, terms: &HashSet<String>, analyze: Analyze) -> Vec<(Range<
 /// rare in the chunk counts for more: that is where the chunk is about it. The first of equals wins.
 fn densest(text: &str, found: &[(Range<usize>, String)]) -> Option<Range<usize>> {
     let mut frequency: HashMap<&str, u32> = HashMap::new();
-    found
-        .iter()
-        .for_each(|(_, term)| *frequency.entry(term).or_default() += 1);
+    for (_, term) in found {
+        *frequency.entry(term).or_default() += 1;
+    }
     let weight = |term: &str| 1000 / frequency.get(term).copied().unwrap_or(1).max(1) + 1;
 
     let mut inside: HashMap<&str, u32> = HashMap::new();

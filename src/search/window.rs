@@ -134,7 +134,7 @@ fn ceil(text: &str, at: usize) -> usize {
 }
 
 /// The last character boundary at or before `at`.
-fn floor(text: &str, at: usize) -> usize {
+pub(super) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len()))
         .rev()
         .find(|i| text.is_char_boundary(*i))
@@ -149,7 +149,12 @@ mod tests {
 
     /// Cuts `note` into chunks at the given byte ranges.
     fn places(note: &str, spans: &[(usize, usize)]) -> Vec<Place> {
-        let line = |at: usize| 1 + note[..at].matches('\n').count() as u32;
+        let line = |at: usize| {
+            1 + note.as_bytes()[..at]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count() as u32
+        };
         spans
             .iter()
             .map(|&(from, to)| Place {
