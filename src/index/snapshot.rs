@@ -61,10 +61,6 @@ impl Snapshot {
     pub fn row_of(&self, _id: ChunkId) -> Option<Row> { todo!() }
     /// The `k` best chunks by words, best first; `allowed` is asked before a chunk takes a place.
     pub fn lexical(&self, _query: &LexicalQuery, _allowed: &dyn Fn(Row) -> bool, _k: usize) -> Result<Vec<(Row, f32)>, LexicalError> { todo!() }
-    /// All chunks, in any order, that hold every one of `query.phrases` and none of `query.without` in any of
-    /// the searched fields (the context among them if `query.contextual`); `query.words` play no part. A phrase
-    /// or exclusion that the analyzer finds no word in does not count.
-    pub fn matching(&self, _query: &LexicalQuery) -> Result<Vec<Row>, LexicalError> { todo!() }
     /// The `k` best chunks by cosine (best window of each), best first.
     pub fn dense(&self, _query: &Vector, _allowed: &dyn Fn(Row) -> bool, _k: usize) -> Vec<(Row, f32)> { todo!() }
     /// The cosine (best window) of given chunks.

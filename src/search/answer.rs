@@ -11,7 +11,7 @@ use super::pick::pick;
 use super::rows::RowSet;
 use super::{Hit, MAX_HITS, Mode, Options, Parsed, fuse, lanes};
 use crate::embed::Vector;
-use crate::index::{LexicalError, Row, Snapshot};
+use crate::index::{LexicalError, LexicalQuery, Row, Snapshot};
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub fn search(
         warnings: query.warnings.clone(),
         ..Answer::default()
     };
-    let allowed = allowed(snapshot, query, options)?;
+    let allowed = allowed(snapshot, query, options.contextual)?;
     if allowed.as_ref().is_some_and(RowSet::is_empty) {
         return Ok(answer);
     }
@@ -87,21 +87,40 @@ pub fn search(
 }
 
 /// The rows that every lane is held to; `None` if all are allowed.
+///
+/// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
+/// lane, which sees no words, is then held to exactly what the lexical lane is.
 fn allowed(
     snapshot: &Snapshot,
     query: &Parsed,
-    options: &Options,
+    contextual: bool,
 ) -> Result<Option<RowSet>, LexicalError> {
-    let by_note = query.filter.rows(snapshot);
-    if query.phrases.is_empty() && query.without.is_empty() {
-        return Ok(by_note);
+    let mut allowed = query.filter.rows(snapshot);
+    let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
+        let query = LexicalQuery {
+            phrases,
+            contextual,
+            ..LexicalQuery::default()
+        };
+        let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
+        snapshot.lexical(&query, &among, snapshot.rows())
+    };
+    // A phrase of symbols alone is nothing that the word index could hold.
+    let has_words = |text: &&String| !snapshot.analyze(text).is_empty();
+    let phrases: Vec<String> = query.phrases.iter().filter(has_words).cloned().collect();
+    if !phrases.is_empty() {
+        let rows = holding(phrases, allowed.as_ref())?;
+        allowed = Some(RowSet::of(
+            snapshot.rows(),
+            rows.into_iter().map(|(row, _)| row),
+        ));
     }
-    let matching = snapshot.matching(&query.lexical(options.contextual))?;
-    let mut by_text = RowSet::of(snapshot.rows(), &matching);
-    if let Some(by_note) = by_note {
-        by_text.intersect(&by_note);
+    for without in query.without.iter().filter(has_words) {
+        let rows = holding(vec![without.clone()], allowed.as_ref())?;
+        let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
+        rows.into_iter().for_each(|(row, _)| allowed.remove(row));
     }
-    Ok(Some(by_text))
+    Ok(allowed)
 }
 
 /// The first allowed chunk of each note, newest note first: by its day, then by modification time.

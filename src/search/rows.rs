@@ -12,11 +12,16 @@ impl RowSet {
         RowSet(vec![0; rows.div_ceil(64)])
     }
 
+    /// All of `0..rows`, and perhaps a few above.
+    pub(super) fn full(rows: usize) -> Self {
+        RowSet(vec![u64::MAX; rows.div_ceil(64)])
+    }
+
     /// These rows out of `0..rows`.
-    pub(super) fn of(rows: usize, members: &[Row]) -> Self {
+    pub(super) fn of(rows: usize, members: impl IntoIterator<Item = Row>) -> Self {
         let mut set = RowSet::new(rows);
         for row in members {
-            set.insert(*row);
+            set.insert(row);
         }
         set
     }
@@ -35,13 +40,11 @@ impl RowSet {
             .is_some_and(|word| word & (1 << (row % 64)) != 0)
     }
 
-    /// Keeps what is in `other` too.
-    pub(super) fn intersect(&mut self, other: &RowSet) {
-        let others = other.0.iter().copied().chain(std::iter::repeat(0));
-        self.0
-            .iter_mut()
-            .zip(others)
-            .for_each(|(word, other)| *word &= other);
+    /// Takes a row out.
+    pub(super) fn remove(&mut self, row: Row) {
+        if let Some(word) = self.0.get_mut(row as usize / 64) {
+            *word &= !(1 << (row % 64));
+        }
     }
 
     /// Whether no row is in the set.
@@ -56,15 +59,18 @@ mod tests {
 
     #[test]
     fn row_sets() {
-        let mut set = RowSet::of(130, &[0, 63, 64, 129, 1000]);
+        let mut set = RowSet::of(130, [0, 63, 64, 129, 1000]);
         let members = |set: &RowSet| {
             (0..200)
                 .filter(|row| set.contains(*row))
                 .collect::<Vec<Row>>()
         };
         assert_eq!(members(&set), [0, 63, 64, 129]);
-        set.intersect(&RowSet::of(70, &[63, 65]));
-        assert_eq!(members(&set), [63]);
+        [0, 64, 65, 1000]
+            .into_iter()
+            .for_each(|row| set.remove(row));
+        assert_eq!(members(&set), [63, 129]);
+        assert!((0..130).all(|row| RowSet::full(130).contains(row)));
         assert!(!set.is_empty() && RowSet::new(0).is_empty());
     }
 }
