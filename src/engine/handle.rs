@@ -19,9 +19,7 @@ use super::{Event, Shared, VaultShared, now_s};
 use crate::fingerprint::ChunkId;
 use crate::index::Snapshot;
 use crate::plan::Trigger;
-use crate::search::answer::{self, Answer, Seed};
-use crate::search::filter::Filter;
-use crate::search::{Mode, Options, query};
+use crate::search::{self, Answer, Key, Mode, Options, Seed};
 use crate::store::record::NoteRecord;
 use crate::vault::{FileStat, VaultPath, walk};
 
@@ -95,29 +93,26 @@ impl Handle {
             request.contextual.unwrap_or(true),
             request.explain,
         )?;
-        let today = jiff::Zoned::now().date();
-        let mut parsed = query::parse(&request.query, today);
-        if let Some(filter) = &request.filter {
-            let SearchFilter { path, tag, after, before, note_type } = filter;
-            let given = Filter::from_parts(
-                path.as_deref(),
-                tag.as_deref(),
-                after.as_deref(),
-                before.as_deref(),
-                note_type.as_deref(),
-                today,
-            );
-            parsed.filter.add(given.map_err(CallError::Invalid)?);
+        let now = jiff::Zoned::now();
+        let mut parsed = search::parse(&request.query, now.date());
+        parsed.filter.offset = now.offset();
+        let SearchFilter { path, tag, after, before, note_type } = request.filter.unwrap_or_default();
+        let conditions =
+            [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
+        for (key, value) in conditions {
+            if let Some(value) = value {
+                parsed.filter.add(key, &value, now.date()).map_err(CallError::Invalid)?;
+            }
         }
         let mut answers = Vec::new();
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
-            let dense = options.mode != Mode::Lexical && !parsed.words.trim().is_empty();
-            let vector = dense.then(|| desk.embedder.embed(&parsed.words));
+            let dense = options.mode != Mode::Lexical && parsed.has_text();
+            let vector = dense.then(|| desk.embedder.embed(&parsed.text()));
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
-            let found = answer::search(&snapshot, &vault.name, &parsed, vector.as_ref(), &options);
+            let found = search::search(&snapshot, &vault.name, &parsed, vector.as_ref(), &options);
             answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
         }
         Ok(search_answer(answers, options.limit, began))
@@ -141,7 +136,7 @@ impl Handle {
             let (snapshot, desk) = ready(&vault)?;
             let Some(seed) = seed(&request, &snapshot, &desk)? else { continue };
             known = true;
-            let found = answer::related(&snapshot, &vault.name, seed, &options);
+            let found = search::related(&snapshot, &vault.name, &seed, &options);
             answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
         }
         if !known {
@@ -454,7 +449,7 @@ fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Op
         return Ok(snapshot.row_of(id).map(Seed::Chunk));
     }
     let text = request.text.as_deref().unwrap_or_default();
-    Ok(Some(Seed::Text(desk.embedder.embed(text))))
+    Ok(Some(Seed::Vector(desk.embedder.embed(text))))
 }
 
 /// Marks hits whose note is no longer what was indexed.
@@ -475,7 +470,7 @@ fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
 }
 
 fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {
-    let merged = answer::merge(answers, limit);
+    let merged = search::merge(answers, limit);
     SearchAnswer {
         hits: merged.hits,
         seq: merged.seq,

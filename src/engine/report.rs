@@ -1,7 +1,5 @@
 //! What the engine tells: the types of its answers and notices, as they go over the socket.
 
-use `spawn_blocking`.
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
