@@ -1,9 +1,13 @@
 //! The notes on disk. The disk is the truth; events are hints that something may have changed.
 //!
-//! [`walk`] reads the truth, [`watch`] turns operating-system events into [`Hint`]s, and the pure
-//! [`pending`] decides when enough quiet has passed to look again. Nothing here writes to a vault.
+//! [`walk`] and [`read`] get at the truth, [`watch`] turns operating-system events into [`Hint`]s, and
+//! the pure [`pending`] decides when enough quiet has passed to look again. [`policy`] says for all of
+//! them what is a note; [`root`] knows the vault's folder itself. Nothing here writes to a vault.
 
 pub mod pending;
+pub mod policy;
+pub mod read;
+pub mod root;
 pub mod walk;
 pub mod watch;
 
@@ -42,6 +46,22 @@ impl VaultPath {
             }
         }
         (!text.is_empty()).then(|| VaultPath(text.into()))
+    }
+
+    /// The entry `name` of the folder `parent`, or of the root for `None`.
+    fn child(parent: Option<&VaultPath>, name: &OsStr) -> Self {
+        let mut text = String::with_capacity(parent.map_or(0, |p| p.0.len() + 1) + name.len());
+        if let Some(parent) = parent {
+            text.push_str(&parent.0);
+            text.push('/');
+        }
+        push_name(&mut text, name);
+        VaultPath(text.into())
+    }
+
+    /// The folders above, outermost first; the root is not among them.
+    fn ancestors(&self) -> impl Iterator<Item = &str> {
+        self.0.match_indices('/').map(|(slash, _)| &self.0[..slash])
     }
 
     /// From its text form, as users and clients write it; `None` as for [`VaultPath::from_relative`].
