@@ -1,3 +1,5 @@
 //! (being written)
 /// being written
-pub fn template() -> String { String::new() }
+pub fn template() -> String {
+    String::new()
+}

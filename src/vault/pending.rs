@@ -36,6 +36,8 @@ pub struct Pending {
     paths: BTreeSet<VaultPath>,
     folders: BTreeSet<VaultPath>,
     rescan: Option<RescanReason>,
+    /// There were too many paths; they are no longer kept.
+    storm: bool,
     /// The first and the last hint's instant.
     span: Option<(Instant, Instant)>,
 }
@@ -43,15 +45,38 @@ pub struct Pending {
 impl Pending {
     /// Nothing pending.
     pub fn new(timing: Timing) -> Self {
-        Pending { timing, paths: BTreeSet::new(), folders: BTreeSet::new(), rescan: None, span: None }
+        Pending {
+            timing,
+            paths: BTreeSet::new(),
+            folders: BTreeSet::new(),
+            rescan: None,
+            storm: false,
+            span: None,
+        }
     }
 
     /// Takes in a hint that came at `now`.
     pub fn hint(&mut self, now: Instant, hint: Hint) {
         match hint {
-            Hint::Path(path) => self.touch(|p| p.paths.insert(path)),
-            Hint::Folder(folder) => self.touch(|p| p.folders.insert(folder)),
-            Hint::Rescan(reason) => self.rescan(reason),
+            Hint::Path(path) if !self.storm => {
+                self.paths.insert(path);
+            }
+            Hint::Folder(folder) if !self.storm => {
+                self.folders.insert(folder);
+            }
+            Hint::Path(_) | Hint::Folder(_) => {}
+            Hint::Rescan(reason) => {
+                let known = self.rescan.get_or_insert(reason);
+                if weight(reason) > weight(*known) {
+                    *known = reason;
+                }
+            }
+        }
+        // Paths are kept beside a reason to walk, for enough of them still make the walk wait as a storm.
+        if self.paths.len() + self.folders.len() > self.timing.storm_paths {
+            self.storm = true;
+            self.paths.clear();
+            self.folders.clear();
         }
         let (first, last) = self.span.unwrap_or((now, now));
         self.span = Some((first.min(now), last.max(now)));
@@ -64,7 +89,11 @@ impl Pending {
 
     /// How many distinct paths and folders wait; 1 for a walk.
     pub fn len(&self) -> usize {
-        if self.rescan.is_some() { 1 } else { self.paths.len() + self.folders.len() }
+        if self.rescan.is_some() || self.storm {
+            1
+        } else {
+            self.paths.len() + self.folders.len()
+        }
     }
 
     /// Whether nothing waits.
@@ -78,9 +107,10 @@ impl Pending {
         let timing = &self.timing;
         let (quiet, longest) = match self.rescan {
             Some(reason) if at_once(reason) => (Duration::ZERO, Duration::ZERO),
-            Some(RescanReason::Storm) => (timing.storm, timing.storm_longest),
-            _ if git_locked => (timing.storm, timing.storm_longest),
-            None if self.folders.is_empty() && self.paths.len() == 1 => (timing.lone, timing.burst_longest),
+            _ if self.storm || git_locked => (timing.storm, timing.storm_longest),
+            None if self.folders.is_empty() && self.paths.len() == 1 => {
+                (timing.lone, timing.burst_longest)
+            }
             _ => (timing.burst, timing.burst_longest),
         };
         Some(after(last, quiet).min(after(first, longest)))
@@ -94,28 +124,12 @@ impl Pending {
         let taken = std::mem::replace(self, Pending::new(self.timing));
         Some(match taken.rescan {
             Some(reason) => Batch::Walk(reason),
-            None => Batch::Paths { paths: taken.paths, folders: outermost(&taken.folders) },
+            None if taken.storm => Batch::Walk(RescanReason::Storm),
+            None => Batch::Paths {
+                paths: taken.paths,
+                folders: outermost(&taken.folders),
+            },
         })
-    }
-
-    /// Adds to the sets unless a walk is due anyway, and turns too many of them into a walk.
-    fn touch(&mut self, add: impl FnOnce(&mut Self) -> bool) {
-        if self.rescan.is_none() {
-            add(self);
-            if self.paths.len() + self.folders.len() > self.timing.storm_paths {
-                self.rescan(RescanReason::Storm);
-            }
-        }
-    }
-
-    /// A walk sees all paths, so they need not be kept: a storm takes no memory.
-    fn rescan(&mut self, reason: RescanReason) {
-        self.paths.clear();
-        self.folders.clear();
-        let known = self.rescan.get_or_insert(reason);
-        if weight(reason) > weight(*known) {
-            *known = reason;
-        }
     }
 }
 
@@ -124,7 +138,9 @@ fn at_once(reason: RescanReason) -> bool {
     use RescanReason as R;
     match reason {
         R::Start | R::Asked | R::RootChanged => true,
-        R::Overflow | R::WatchLost | R::Storm | R::Resume | R::Interval | R::Doubt | R::Poll => false,
+        R::Overflow | R::WatchLost | R::Storm | R::Resume | R::Interval | R::Doubt | R::Poll => {
+            false
+        }
     }
 }
 
@@ -148,7 +164,11 @@ fn weight(reason: RescanReason) -> u8 {
 /// Folders that lie in no other folder of the set: walking one walks all below it.
 fn outermost(folders: &BTreeSet<VaultPath>) -> BTreeSet<VaultPath> {
     let texts: BTreeSet<&str> = folders.iter().map(VaultPath::as_str).collect();
-    folders.iter().filter(|folder| !folder.ancestors().any(|above| texts.contains(above))).cloned().collect()
+    folders
+        .iter()
+        .filter(|folder| !folder.ancestors().any(|above| texts.contains(above)))
+        .cloned()
+        .collect()
 }
 
 /// An absurdly long wait of a configuration must not overflow the clock; it then counts as none.

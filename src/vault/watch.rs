@@ -56,6 +56,8 @@ enum Message {
     /// Folders that a walk saw.
     Seen(Vec<VaultPath>),
     Rearm,
+    /// Look at the state.
+    Wake,
     Stop,
 }
 
@@ -80,7 +82,8 @@ struct Troubles {
     root_unwatched: bool,
     /// All kept folders.
     folders: usize,
-    root_gone: bool,
+    /// Why the root cannot be watched: as a rule it is gone.
+    root_gone: Option<String>,
 }
 
 impl State {
@@ -97,7 +100,10 @@ struct Limits {
 }
 
 /// Some 20 MB of events: a slow disk under a storm must not take all memory.
-const LIMITS: Limits = Limits { watches: usize::MAX, queue: 50_000 };
+const LIMITS: Limits = Limits {
+    watches: usize::MAX,
+    queue: 50_000,
+};
 
 impl Watcher {
     /// Starts watching. Returns when the watches stand, so that a walk begun afterwards misses nothing.
@@ -126,26 +132,43 @@ impl Watcher {
         root_id(root)?;
         let state = Arc::new(State::default());
         if poll.unwrap_or_else(|| needs_polling(root).is_some()) {
-            return Ok(Watcher { mode: "poll", state, inbox: None });
+            return Ok(Watcher {
+                mode: "poll",
+                state,
+                inbox: None,
+            });
         }
         let (sender, inbox) = channel();
         let handler = queue(limits.queue, sender.clone(), Arc::clone(&state));
         // A link that leads out of the vault must not be watched, so links are not followed.
-        let system = match RecommendedWatcher::new(handler, Config::default().with_follow_symlinks(false)) {
-            Ok(system) => system,
-            Err(error) => {
-                state.troubles(|troubles| troubles.blind = Some(no_instance(&error)));
-                return Ok(Watcher { mode: "poll", state, inbox: None });
-            }
-        };
-        let mut worker = worker::Worker::new(limits, root, policy, system, Arc::clone(&state), sink);
+        let system =
+            match RecommendedWatcher::new(handler, Config::default().with_follow_symlinks(false)) {
+                Ok(system) => system,
+                Err(error) => {
+                    state.troubles(|troubles| troubles.blind = Some(no_instance(&error)));
+                    return Ok(Watcher {
+                        mode: "poll",
+                        state,
+                        inbox: None,
+                    });
+                }
+            };
+        let mut worker =
+            worker::Worker::new(limits, root, policy, system, Arc::clone(&state), sink);
         worker.arm()?;
-        let unwatchable = |error: std::io::Error| VaultError::Unwatchable { path: root.to_owned(), error: error.to_string() };
+        let unwatchable = |error: std::io::Error| VaultError::Unwatchable {
+            path: root.to_owned(),
+            error: error.to_string(),
+        };
         std::thread::Builder::new()
             .name("situated-watch".into())
             .spawn(move || worker.run(&inbox))
             .map_err(unwatchable)?;
-        Ok(Watcher { mode: SYSTEM, state, inbox: Some(sender) })
+        Ok(Watcher {
+            mode: SYSTEM,
+            state,
+            inbox: Some(sender),
+        })
     }
 
     /// How changes are noticed: `inotify`, `fsevents`, `kqueue` or `poll`.
@@ -155,21 +178,27 @@ impl Watcher {
 
     /// Whether the vault, or a part of it, must be walked at the polling interval.
     pub fn needs_poll(&self) -> bool {
-        self.inbox.is_none() || self.state.troubles(|t| t.root_gone || t.root_unwatched || !t.unwatched.is_empty())
+        self.inbox.is_none()
+            || self
+                .state
+                .troubles(|t| t.root_gone.is_some() || t.root_unwatched || !t.unwatched.is_empty())
     }
 
     /// What keeps the vault from being watched as it should, and what to do about it.
     pub fn problem(&self) -> Option<String> {
         self.state.troubles(|troubles| {
-            if troubles.root_gone {
-                return Some("the vault's folder is gone; it will be indexed again when it is back".into());
+            if troubles.root_gone.is_some() {
+                return troubles.root_gone.clone();
             }
             let unwatched = troubles.unwatched.len() + usize::from(troubles.root_unwatched);
             if unwatched == 0 {
                 return troubles.blind.clone();
             }
             let why = troubles.limit.as_deref().unwrap_or("the system refused");
-            Some(format!("{unwatched} of {} folders are not watched but polled: {why}", troubles.folders + 1))
+            Some(format!(
+                "{unwatched} of {} folders are not watched but polled: {why}",
+                troubles.folders + 1
+            ))
         })
     }
 
@@ -214,7 +243,11 @@ const SYSTEM: &str = "fsevents";
 const SYSTEM: &str = "kqueue";
 
 /// What notify's thread does with an event: it must be quick, or the kernel's queue overflows.
-fn queue(limit: usize, sender: Sender<Message>, state: Arc<State>) -> impl FnMut(notify::Result<notify::Event>) + Send {
+fn queue(
+    limit: usize,
+    sender: Sender<Message>,
+    state: Arc<State>,
+) -> impl FnMut(notify::Result<notify::Event>) + Send {
     move |result| {
         let message = match result {
             // A rescan has no paths and is not to be overlooked; our own reads are half of all events.
@@ -224,8 +257,9 @@ fn queue(limit: usize, sender: Sender<Message>, state: Arc<State>) -> impl FnMut
             Err(error) => Message::Failed(error),
         };
         if state.queued.load(Ordering::Relaxed) >= limit {
-            // The queue holds messages, so the worker will wake and see this.
-            state.overflow.store(true, Ordering::Relaxed);
+            if !state.overflow.swap(true, Ordering::Relaxed) {
+                let _ = sender.send(Message::Wake);
+            }
             return;
         }
         state.queued.fetch_add(1, Ordering::Relaxed);
@@ -238,7 +272,10 @@ fn queue(limit: usize, sender: Sender<Message>, state: Arc<State>) -> impl FnMut
 fn no_instance(error: &notify::Error) -> String {
     let remedy = match sysctl("max_user_instances") {
         Some((now, _)) => {
-            format!("; if the limit of {now} instances is reached: sudo sysctl fs.inotify.max_user_instances={}", now.max(256) * 2)
+            format!(
+                "; if the limit of {now} instances is reached: sudo sysctl fs.inotify.max_user_instances={}",
+                now.max(256) * 2
+            )
         }
         None => String::new(),
     };
@@ -247,7 +284,9 @@ fn no_instance(error: &notify::Error) -> String {
 
 /// Text for a reached limit of watches.
 fn no_watches() -> String {
-    let Some((now, name)) = sysctl("max_user_watches") else { return "the system's limit of watches is reached".into() };
+    let Some((now, name)) = sysctl("max_user_watches") else {
+        return "the system's limit of watches is reached".into();
+    };
     let more = now.saturating_mul(2).max(524_288);
     format!(
         "the limit of {now} watches is reached; raise it with: sudo sysctl {name}={more} \

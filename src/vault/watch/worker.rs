@@ -6,13 +6,14 @@
 //! removal or renaming, and by then the path may belong to a newer folder.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind as Io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use notify::event::{CreateKind, ModifyKind, RemoveKind};
+use notify::event::{CreateKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::{Limits, Message, State, no_watches};
@@ -62,6 +63,8 @@ struct Touch {
     moved: bool,
     /// It is or was a folder.
     folder: bool,
+    /// It is or was a file.
+    file: bool,
 }
 
 impl Worker {
@@ -75,7 +78,17 @@ impl Worker {
     ) -> Self {
         let mut prefixes = vec![root.to_owned()];
         prefixes.extend(root.canonicalize().ok().filter(|real| real != root));
-        Worker { limits, root: root.to_owned(), prefixes, policy, system, folders: BTreeSet::new(), armed: None, state, sink }
+        Worker {
+            limits,
+            root: root.to_owned(),
+            prefixes,
+            policy,
+            system,
+            folders: BTreeSet::new(),
+            armed: None,
+            state,
+            sink,
+        }
     }
 
     /// Works until it is told to stop.
@@ -110,18 +123,18 @@ impl Worker {
         let id = root_id(&self.root)?;
         self.place(None)?;
         self.armed = Some(id);
-        self.state.troubles(|troubles| troubles.root_gone = false);
         Ok(())
     }
 
     fn take_in(&self, message: Message, turn: &mut Turn) {
         match message {
+            Message::Wake => {}
             Message::Event(event) => {
                 self.state.queued.fetch_sub(1, Ordering::Relaxed);
                 if event.need_rescan() {
                     turn.rescan = Some(RescanReason::Overflow);
                 }
-                let touch = touch_of(event.kind);
+                let touch = touch_of(&event);
                 for path in &event.paths {
                     self.touch(path, touch, turn);
                 }
@@ -139,11 +152,18 @@ impl Worker {
     }
 
     fn touch(&self, path: &Path, touch: Touch, turn: &mut Turn) {
-        let Some(relative) = self.prefixes.iter().find_map(|prefix| path.strip_prefix(prefix).ok()) else { return };
+        let Some(relative) = self
+            .prefixes
+            .iter()
+            .find_map(|prefix| path.strip_prefix(prefix).ok())
+        else {
+            return;
+        };
         if let Some(path) = VaultPath::from_relative(relative) {
             let known = turn.touched.entry(path).or_default();
             known.moved |= touch.moved;
             known.folder |= touch.folder;
+            known.file |= touch.file;
         } else if touch.moved {
             turn.root_lost = true;
         }
@@ -158,7 +178,9 @@ impl Worker {
             self.policy = policy;
         }
         // A root that was made anew can have the inode of the old one, so the event counts as well.
-        let changed = self.armed.is_some_and(|armed| root_id(&self.root).ok() != Some(armed));
+        let changed = self
+            .armed
+            .is_some_and(|armed| root_id(&self.root).ok() != Some(armed));
         if self.armed.is_none() || turn.root_lost || changed || turn.rearm {
             return self.rearm();
         }
@@ -167,16 +189,23 @@ impl Worker {
             if let Some(reason) = turn.rescan {
                 return (self.sink)(Hint::Rescan(reason));
             }
-            appeared.into_iter().for_each(|folder| (self.sink)(Hint::Folder(folder)));
+            appeared
+                .into_iter()
+                .for_each(|folder| (self.sink)(Hint::Folder(folder)));
         }
         self.mend(turn.seen);
-        let hints: Vec<Hint> = turn.touched.into_iter().filter_map(|(path, touch)| self.hint(path, touch)).collect();
+        let mut placed = BTreeSet::new();
+        let hints: Vec<Hint> = turn
+            .touched
+            .into_iter()
+            .filter_map(|(path, touch)| self.hint(path, touch, &mut placed))
+            .collect();
         hints.into_iter().for_each(|hint| (self.sink)(hint));
     }
 
     /// Begins anew with the root as it is now, or says that it is gone.
     fn rearm(&mut self) {
-        let was_gone = self.state.troubles(|troubles| troubles.root_gone);
+        let was_gone = self.armed.is_none();
         for folder in std::mem::take(&mut self.folders) {
             self.unwatch(Some(&folder));
         }
@@ -185,10 +214,10 @@ impl Worker {
             troubles.unwatched.clear();
             troubles.root_unwatched = false;
         });
-        let back = self.arm().is_ok();
-        if !back {
-            self.state.troubles(|troubles| troubles.root_gone = true);
-        }
+        let armed = self.arm();
+        let back = armed.is_ok();
+        self.state
+            .troubles(|troubles| troubles.root_gone = armed.err().map(|error| error.to_string()));
         if back || !was_gone {
             (self.sink)(Hint::Rescan(RescanReason::RootChanged));
         }
@@ -208,7 +237,8 @@ impl Worker {
         // A root that vanished meanwhile is noticed in the next turn, by its own event.
         let _ = self.place(None);
         for folder in before.difference(&self.folders) {
-            let _ = self.system.unwatch(&self.root.join(folder.to_relative()));
+            let path = self.root.join(folder.to_relative());
+            let _ = self.system.unwatch(&path);
         }
         let appeared = |folder: &&VaultPath| !before.contains(*folder);
         self.folders.iter().filter(appeared).cloned().collect()
@@ -223,48 +253,58 @@ impl Worker {
             let _ = self.watch_one(None);
         }
         for folder in seen {
-            let unwatched = self.state.troubles(|troubles| troubles.unwatched.contains(&folder));
             // One try per folder, without its subfolders: these were seen by the same walk.
-            let watched_now = (unwatched || !self.folders.contains(&folder)) && self.watch_one(Some(&folder));
-            if watched_now {
+            if !self.is_watched(Some(&folder)) && self.watch_one(Some(&folder)) {
                 (self.sink)(Hint::Folder(folder));
             }
         }
     }
 
-    /// The hint that a touched path is worth, after its watches were brought up to date.
-    fn hint(&mut self, path: VaultPath, touch: Touch) -> Option<Hint> {
+    /// The hint that a touched path is worth, after its watches were brought up to date. `placed` are the
+    /// folders that had this done in the same turn.
+    fn hint(
+        &mut self,
+        path: VaultPath,
+        touch: Touch,
+        placed: &mut BTreeSet<String>,
+    ) -> Option<Hint> {
         let known = self.folders.contains(&path);
         let as_file = self.policy.verdict(&path, false);
-        let is_file_of_ours = as_file == Verdict::Note || self.policy.is_ignore_file(&path);
+        let ours = as_file == Verdict::Note
+            || (self.policy.is_ignore_file(&path) && self.policy.rules_around(&path).is_ok());
         if !known && !touch.moved {
-            return is_file_of_ours.then_some(Hint::Path(path));
+            return ours.then_some(Hint::Path(path));
         }
-        let is_folder = self.root.join(path.to_relative()).symlink_metadata().map(|meta| meta.is_dir());
-        if let Ok(true) = is_folder {
-            if self.policy.verdict(&path, true) != Verdict::Folder {
-                return known.then(|| self.forget(path));
+        let meta = self.root.join(path.to_relative()).symlink_metadata();
+        let kept_as_folder = self.policy.verdict(&path, true) == Verdict::Folder;
+        if kept_as_folder && meta.as_ref().is_ok_and(|meta| meta.is_dir()) {
+            if !path.ancestors().any(|above| placed.contains(above)) {
+                // An error means that the root is gone, of which there is an event of its own.
+                let _ = self.place(Some(&path));
+                placed.insert(path.as_str().to_owned());
             }
-            // An error means that the root is gone, of which there is an event of its own.
-            let _ = self.place(Some(&path));
             return Some(Hint::Folder(path));
         }
         if known {
             return Some(self.forget(path));
         }
-        if is_file_of_ours {
+        if ours {
             return Some(Hint::Path(path));
         }
-        // Something that is gone again may have been a folder, of which a walk saw notes.
-        let may_have_been = touch.folder || as_file != Verdict::Ignored(Why::Temporary);
-        let gone = is_folder.is_err() && may_have_been && self.policy.verdict(&path, true) == Verdict::Folder;
-        let gone_file = !touch.folder && BY_FOLDER && has_extension(&path);
-        (gone && !gone_file).then_some(Hint::Folder(path))
+        // What is gone again may have been a folder in which a walk saw notes. Of a renaming, inotify does
+        // not say whether it was of a folder; names with an extension are those of attachments.
+        let as_attachment = BY_FOLDER && path.stem() != path.file_name();
+        let was_a_file = touch.file || as_attachment || as_file == Verdict::Ignored(Why::Temporary);
+        let may_have_been_a_folder = touch.folder || !was_a_file;
+        (meta.is_err() && kept_as_folder && may_have_been_a_folder).then_some(Hint::Folder(path))
     }
 
     /// Drops a folder that is gone, with all below it.
     fn forget(&mut self, folder: VaultPath) -> Hint {
-        let gone: Vec<VaultPath> = self.folders.iter().filter(|known| known.is_under(&folder)).cloned().collect();
+        // `0` is the character after `/`, so this is what lies below the folder.
+        let below = VaultPath(format!("{folder}/").into())..VaultPath(format!("{folder}0").into());
+        let mut gone: Vec<VaultPath> = self.folders.range(below).cloned().collect();
+        gone.push(folder.clone());
         for known in &gone {
             self.folders.remove(known);
             self.unwatch(Some(known));
@@ -284,12 +324,18 @@ impl Worker {
             }
             return Ok(());
         }
-        let (root, policy, state) = (self.root.clone(), Arc::clone(&self.policy), Arc::clone(&self.state));
+        let (root, policy, state) = (
+            self.root.clone(),
+            Arc::clone(&self.policy),
+            Arc::clone(&self.state),
+        );
         let before = state.troubles(|troubles| troubles.unwatched.len());
         let result = enter_folders(&root, &policy, under, &state.stop, |folder| {
             self.watch_one(folder);
         });
-        if state.troubles(|troubles| troubles.unwatched.len() > before || (under.is_none() && troubles.root_unwatched)) {
+        if state.troubles(|troubles| {
+            troubles.unwatched.len() > before || (under.is_none() && troubles.root_unwatched)
+        }) {
             (self.sink)(Hint::Rescan(RescanReason::WatchLost));
         }
         result
@@ -297,15 +343,38 @@ impl Worker {
 
     /// Places one watch and says whether it stands.
     fn watch_one(&mut self, folder: Option<&VaultPath>) -> bool {
-        let path = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder.to_relative()));
-        let mode = if BY_FOLDER { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
-        let watched = self.folders.len() + 1 - self.state.troubles(|troubles| troubles.unwatched.len());
-        let room = folder.is_none_or(|folder| self.folders.contains(folder)) || watched < self.limits.watches;
-        let result = if room { self.system.watch(&path, mode) } else { Err(notify::Error::new(ErrorKind::MaxFilesWatch)) };
+        let path = folder.map_or_else(
+            || self.root.clone(),
+            |folder| self.root.join(folder.to_relative()),
+        );
+        let mode = if BY_FOLDER {
+            RecursiveMode::NonRecursive
+        } else {
+            RecursiveMode::Recursive
+        };
+        let watched =
+            self.folders.len() + 1 - self.state.troubles(|troubles| troubles.unwatched.len());
+        let room = folder.is_none() || self.is_watched(folder) || watched < self.limits.watches;
+        let result = if room {
+            self.system.watch(&path, mode)
+        } else {
+            Err(notify::Error::new(ErrorKind::MaxFilesWatch))
+        };
         let trouble = match result {
             Ok(()) => None,
-            // Gone again, or not ours to look at: the walk tells of the latter.
-            Err(error) if is_absent_or_closed(&error) => return false,
+            // Of a closed folder the walk tells; it is known here, so that its opening is noticed.
+            Err(error) if is_io(&error, |kind| kind == Io::PermissionDenied) => {
+                self.folders.extend(folder.cloned());
+                return false;
+            }
+            Err(error) if matches!(error.kind, ErrorKind::PathNotFound) => return false,
+            Err(error)
+                if is_io(&error, |kind| {
+                    matches!(kind, Io::NotFound | Io::NotADirectory)
+                }) =>
+            {
+                return false;
+            }
             Err(error) if matches!(error.kind, ErrorKind::MaxFilesWatch) => Some(no_watches()),
             Err(error) => Some(error.to_string()),
         };
@@ -329,31 +398,60 @@ impl Worker {
         stands
     }
 
+    fn is_watched(&self, folder: Option<&VaultPath>) -> bool {
+        folder.is_some_and(|folder| {
+            self.folders.contains(folder)
+                && !self
+                    .state
+                    .troubles(|troubles| troubles.unwatched.contains(folder))
+        })
+    }
+
     /// A watch that does not stand any more cannot be removed, which is as well.
     fn unwatch(&mut self, folder: Option<&VaultPath>) {
-        let path = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder.to_relative()));
+        let path = folder.map_or_else(
+            || self.root.clone(),
+            |folder| self.root.join(folder.to_relative()),
+        );
         let _ = self.system.unwatch(&path);
     }
 }
 
-fn touch_of(kind: EventKind) -> Touch {
-    match kind {
-        EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => Touch { moved: true, folder: true },
-        EventKind::Create(CreateKind::File) | EventKind::Remove(RemoveKind::File) => Touch::default(),
-        EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => Touch::default(),
-        _ => Touch { moved: true, folder: false },
+fn touch_of(event: &notify::Event) -> Touch {
+    match event.kind {
+        EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => Touch {
+            moved: true,
+            folder: true,
+            file: false,
+        },
+        EventKind::Create(CreateKind::File)
+        | EventKind::Remove(RemoveKind::File)
+        | EventKind::Modify(ModifyKind::Data(_)) => Touch {
+            moved: false,
+            folder: false,
+            file: true,
+        },
+        EventKind::Modify(ModifyKind::Metadata(_)) => Touch::default(),
+        // What came of the old name tells what the old name was.
+        EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
+            let now = event
+                .paths
+                .get(1)
+                .and_then(|path| path.symlink_metadata().ok());
+            Touch {
+                moved: true,
+                folder: false,
+                file: now.is_some_and(|meta| !meta.is_dir()),
+            }
+        }
+        _ => Touch {
+            moved: true,
+            folder: false,
+            file: false,
+        },
     }
 }
 
-fn has_extension(path: &VaultPath) -> bool {
-    path.stem() != path.file_name()
-}
-
-fn is_absent_or_closed(error: &notify::Error) -> bool {
-    use std::io::ErrorKind as Io;
-    match &error.kind {
-        ErrorKind::PathNotFound => true,
-        ErrorKind::Io(error) => matches!(error.kind(), Io::NotFound | Io::NotADirectory | Io::PermissionDenied),
-        _ => false,
-    }
+fn is_io(error: &notify::Error, test: impl FnOnce(Io) -> bool) -> bool {
+    matches!(&error.kind, ErrorKind::Io(error) if test(error.kind()))
 }
