@@ -11,7 +11,9 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
+use crate::fingerprint::{
+    ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key,
+};
 use crate::vault::VaultPath;
 
 pub use moves::{Gone, Known, match_moves};
@@ -113,7 +115,9 @@ pub enum Trigger {
 }
 
 /// What is done about a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Nothing.
@@ -127,7 +131,9 @@ pub enum Action {
 }
 
 /// Why it is done. Names are part of the protocol, the logs and `tests/spec/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Reason {
     /// The note was not known.
     NewNote,
