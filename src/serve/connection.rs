@@ -6,7 +6,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::io::Interest;
@@ -36,6 +36,9 @@ pub(super) const GRACE: Duration = Duration::from_millis(1500);
 /// How long a client that was refused may take to read why.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// For how long a client that goes on asking is listened to when the daemon stops.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 const READ_BYTES: usize = 16 << 10;
 
 /// Why the reader stopped.
@@ -61,6 +64,8 @@ struct Connection {
     writer: Owned<io::Result<()>>,
     /// Forwards events.
     subscription: Option<Owned<()>>,
+    /// When reading ends at the latest; set once the daemon stops.
+    read_until: Option<Instant>,
 }
 
 /// A task that ends with its owner.
@@ -89,6 +94,7 @@ pub(super) async fn serve(stream: UnixStream, shared: Arc<Shared>, draining: wat
         draining,
         writer,
         subscription: None,
+        read_until: None,
     };
     let end = connection.read().await;
     connection.finish(end).await;
@@ -126,19 +132,24 @@ impl Connection {
 
     /// Waits until there is something to read, or a reason not to.
     async fn readable(&mut self) -> Option<End> {
-        let readable = tokio::select! {
-            biased;
-            _ = &mut self.writer.0 => return Some(End::Gone),
-            readable = self.stream.readable() => readable,
-            _ = self.draining.wait_for(|draining| *draining) => {
-                // What arrived before the daemon stops is still read, but the runtime may not know of it yet.
-                match tokio::time::timeout(SWEEP, self.stream.readable()).await {
-                    Ok(readable) => readable,
-                    Err(_) => return Some(End::Draining),
-                }
+        let draining = *self.draining.borrow();
+        if !draining {
+            tokio::select! {
+                biased;
+                _ = &mut self.writer.0 => return Some(End::Gone),
+                readable = self.stream.readable() => return readable.is_err().then_some(End::Gone),
+                () = drained(&mut self.draining) => {}
             }
-        };
-        readable.is_err().then_some(End::Gone)
+        }
+        // What arrived before the daemon stops is still read, though the runtime may not know of it yet; but a client
+        // that goes on asking is not listened to for ever.
+        let until = *self.read_until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+        let patience = until.saturating_duration_since(Instant::now()).min(SWEEP);
+        match tokio::time::timeout(patience, self.stream.readable()).await {
+            Ok(Ok(())) if !patience.is_zero() => None,
+            Ok(Err(_)) => Some(End::Gone),
+            Ok(Ok(())) | Err(_) => Some(End::Draining),
+        }
     }
 
     async fn line(&mut self, line: Line) -> Option<End> {
@@ -281,7 +292,7 @@ impl Connection {
             () = idle => return false,
             () = hangup(&self.stream) => return true,
             _ = &mut self.writer.0 => return true,
-            _ = self.draining.wait_for(|draining| *draining) => {}
+            () = drained(&mut self.draining) => {}
         }
         self.drain().await
     }
@@ -303,6 +314,11 @@ impl Connection {
             _ = &mut self.writer.0 => true,
         }
     }
+}
+
+/// Returns when the daemon stops.
+async fn drained(draining: &mut watch::Receiver<bool>) {
+    let _ = draining.wait_for(|draining| *draining).await;
 }
 
 async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {
