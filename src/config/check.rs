@@ -29,7 +29,7 @@ impl Check<'_> {
             Some(Origin::File(file, line)) => (Some(file.clone()), Some(*line)),
             _ => (None, None),
         };
-        self.problems.push(Problem { file, line, column: line.map(|_| 1), key: key.to_owned(), message });
+        self.problems.push(Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message });
     }
 
     /// A relation between two values is told where one of them was written.

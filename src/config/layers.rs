@@ -132,7 +132,7 @@ fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Probl
                 file: Some(path),
                 line: None,
                 column: None,
-                key: String::new(),
+                key: None,
                 message: format!("the configuration{by} cannot be read: {error}{hint}"),
             });
         }
@@ -258,7 +258,7 @@ impl Merge {
                 file: None,
                 line: None,
                 column: None,
-                key: format!("{section}.{key}"),
+                key: Some(format!("{section}.{key}")),
                 message: format!("the environment variable {name} means no key; {}", advice(section, key)),
             });
         }
@@ -301,7 +301,7 @@ impl Merge {
                 file: None,
                 line: None,
                 column: None,
-                key: key.full(),
+                key: Some(key.full()),
                 message: format!("{message} (from {origin})"),
             }),
         }

@@ -194,8 +194,9 @@ pub struct Problem {
     /// 1-based column in characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// The key with its section (`search.limit`, `vault.notes.path`); empty if the file as a whole is meant.
-    pub key: String,
+    /// The key with its section (`search.limit`, `vault.notes.path`), if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// What is wrong and what to do.
     pub message: String,
 }
@@ -209,8 +210,8 @@ impl fmt::Display for Problem {
             }
             f.write_str(": ")?;
         }
-        if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+        if let Some(key) = &self.key {
+            write!(f, "{key}: ")?;
         }
         f.write_str(&self.message)
     }

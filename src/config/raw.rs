@@ -74,13 +74,13 @@ impl<'a> Reader<'a> {
         Placed { value, line, column }
     }
 
-    fn problem(&mut self, key: impl Into<String>, span: &Range<usize>, message: String) {
+    fn problem(&mut self, key: &str, span: &Range<usize>, message: String) {
         let (line, column) = self.place(span.start);
         self.problems.push(Problem {
             file: Some(self.file.to_path_buf()),
             line: Some(line),
             column: Some(column),
-            key: key.into(),
+            key: (!key.is_empty()).then(|| key.to_owned()),
             message,
         });
     }
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     fn unknown_key(&mut self, section: &str, name: &str, span: &Range<usize>) {
         let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
         let message = format!("there is no such key; {}", advice(section, name));
-        self.problem(full, span, message);
+        self.problem(&full, span, message);
     }
 }
 
@@ -255,7 +255,7 @@ impl Reader<'_> {
             file: Some(self.file.to_path_buf()),
             line: Some(line),
             column: Some(column),
-            key: key.to_owned(),
+            key: Some(key.to_owned()),
             message,
         });
     }

@@ -36,7 +36,7 @@ impl Bench {
     fn problems(&self, text: &str, env: &[(&str, &str)]) -> Vec<String> {
         let errors = self.load(text, env).expect_err("there must be problems");
         let place = |n: Option<u32>| n.map_or("-".to_owned(), |n| n.to_string());
-        errors.problems.iter().map(|p| format!("{}:{} {} {}", place(p.line), place(p.column), p.key, p.message)).collect()
+        errors.problems.iter().map(|p| format!("{}:{} {} {}", place(p.line), place(p.column), p.key.as_deref().unwrap_or_default(), p.message)).collect()
     }
 }
 

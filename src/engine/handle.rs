@@ -3,11 +3,15 @@
 //! use `spawn_blocking`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Action, Reason};
+use crate::search::{Hit, Mode};
 
 /// What went wrong with a call; `kind` of the protocol.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -288,4 +292,220 @@ pub enum Notice {
     },
     /// A job began, moved on or ended.
     Job(Job),
+}
+
+/// A vault that the daemon serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VaultInfo {
+    /// Its name.
+    pub name: String,
+    /// Its root.
+    pub path: PathBuf,
+    /// Whether it is meant when a request names no vault.
+    pub default: bool,
+}
+
+/// Which notes a search looks at; everything given must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SearchFilter {
+    /// Glob or prefix of the path in the vault.
+    pub path: Option<String>,
+    /// Tag, with the tags nested under it.
+    pub tag: Option<String>,
+    /// Date of the note at the earliest, as in a query.
+    pub after: Option<String>,
+    /// Date of the note at the latest, as in a query.
+    pub before: Option<String>,
+    /// Type of the note.
+    #[serde(rename = "type")]
+    pub note_type: Option<String>,
+}
+
+/// Parameters of `search`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchRequest {
+    /// What is sought, in the query language.
+    pub query: String,
+    /// The vault by name; all if absent.
+    #[serde(default)]
+    pub vault: Option<String>,
+    /// Hits at most, 1..=200.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// Hits of one note at most.
+    #[serde(default)]
+    pub per_note: Option<usize>,
+    /// Which lanes answer.
+    #[serde(default)]
+    pub mode: Option<Mode>,
+    /// Whether contexts take part.
+    #[serde(default)]
+    pub contextual: Option<bool>,
+    /// Which notes are looked at.
+    #[serde(default)]
+    pub filter: Option<SearchFilter>,
+    /// Wait until everything saved before the request is in the snapshot.
+    #[serde(default)]
+    pub fresh: bool,
+    /// Whether hits carry their lanes.
+    #[serde(default)]
+    pub explain: bool,
+    /// Characters of a hit with its neighbours.
+    #[serde(default)]
+    pub window_chars: Option<usize>,
+}
+
+/// Parameters of `related`: exactly one of `path`, `chunk` and `text`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RelatedRequest {
+    /// A note in the vault.
+    pub path: Option<String>,
+    /// A chunk by id.
+    pub chunk: Option<String>,
+    /// Any text.
+    pub text: Option<String>,
+    /// The vault by name; all if absent.
+    pub vault: Option<String>,
+    /// Hits at most, 1..=200.
+    pub limit: Option<usize>,
+    /// Hits of one note at most.
+    pub per_note: Option<usize>,
+    /// Whether hits carry their lanes.
+    pub explain: bool,
+    /// Characters of a hit with its neighbours.
+    pub window_chars: Option<usize>,
+}
+
+/// Answer of `search` and `related`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchAnswer {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// Sequence number of the snapshot that answered; the highest of several.
+    pub seq: u64,
+    /// Milliseconds from request to answer, the wait for freshness included.
+    pub took_ms: f64,
+    /// Whether more would have been found than was asked for.
+    pub truncated: bool,
+    /// What was odd about the query.
+    pub warnings: Vec<String>,
+}
+
+/// Parameters of `get`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GetRequest {
+    /// The note's path in its vault.
+    pub path: String,
+    /// The vault by name; the default one if absent.
+    #[serde(default)]
+    pub vault: Option<String>,
+    /// First line, 1-based.
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// Lines at most.
+    #[serde(default)]
+    pub lines: Option<u32>,
+}
+
+/// Something wrong with the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// The file, if it is one.
+    pub file: Option<PathBuf>,
+    /// 1-based line, if known.
+    pub line: Option<u32>,
+    /// 1-based column, if known.
+    pub column: Option<u32>,
+    /// The key, dotted, if it is about one.
+    pub key: Option<String>,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+/// A flag that tells a running call to stop. Cheap to clone; clones share the flag.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// A flag that nobody has raised.
+    pub fn new() -> Self {
+        Cancel::default()
+    }
+
+    /// Asks whoever holds a clone to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the call should stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Access to the engine.
+#[derive(Clone, Debug)]
+pub struct Handle;
+
+#[allow(clippy::todo, unused_variables, missing_docs)]
+impl Handle {
+    pub fn vaults(&self) -> Vec<VaultInfo> {
+        todo!()
+    }
+    pub fn status(&self, vault: Option<&str>) -> Result<Status, CallError> {
+        todo!()
+    }
+    pub fn search(&self, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
+        todo!()
+    }
+    pub fn related(&self, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
+        todo!()
+    }
+    pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
+        todo!()
+    }
+    pub fn plan(&self, vault: Option<&str>, path: &str, text: Option<&str>) -> Result<Decision, CallError> {
+        todo!()
+    }
+    pub fn explain(&self, vault: Option<&str>, path: &str) -> Result<Vec<Decision>, CallError> {
+        todo!()
+    }
+    pub fn sync(&self, scope: Scope) -> Result<u64, CallError> {
+        todo!()
+    }
+    pub fn rebuild(&self, scope: Scope, dry_run: bool) -> Result<Job, CallError> {
+        todo!()
+    }
+    pub fn jobs(&self) -> Vec<Job> {
+        todo!()
+    }
+    pub fn job(&self, id: u64) -> Result<Job, CallError> {
+        todo!()
+    }
+    pub fn wait_job(&self, id: u64, timeout: Duration) -> Result<Job, CallError> {
+        todo!()
+    }
+    pub fn cancel(&self, job: u64) -> Result<(), CallError> {
+        todo!()
+    }
+    pub fn pause(&self, seconds: Option<u64>) -> Result<(), CallError> {
+        todo!()
+    }
+    pub fn resume(&self) -> Result<(), CallError> {
+        todo!()
+    }
+    pub fn check_config(&self) -> Result<Vec<Problem>, CallError> {
+        todo!()
+    }
+    pub fn reload(&self) -> Result<Vec<Problem>, CallError> {
+        todo!()
+    }
+    pub fn subscribe(&self) -> tokio::sync::broadcast::Receiver<Arc<Notice>> {
+        todo!()
+    }
+    pub fn shutdown(&self) {
+        todo!()
+    }
 }

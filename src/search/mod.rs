@@ -1,5 +1,7 @@
 //! Query × snapshot → hits. Pure: no I/O, no clock; "today" and staleness are the caller's.
 
+pub mod printable;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -79,3 +79,24 @@ impl Store {
     /// Bytes on disk of everything in the store's folder.
     pub fn bytes_on_disk(&self) -> u64 { todo!() }
 }
+
+/// STUB in this worktree: what an import did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ImportReport {
+    /// Contexts that are new here.
+    pub added: u64,
+    /// Contexts that were here already.
+    pub known: u64,
+    /// Lines that were passed over: number, from 1, and why.
+    pub bad: Vec<(u64, String)>,
+}
+
+/// STUB in this worktree.
+impl Store {
+    /// Contexts as JSON Lines; returns how many.
+    pub fn export(&self, _out: impl std::io::Write, _templates: bool) -> Result<u64, StoreError> { todo!() }
+    /// Reads them back.
+    pub fn import(&self, _input: impl std::io::BufRead) -> Result<ImportReport, StoreError> { todo!() }
+    /// Rewrites the store without what is dead.
+    pub fn compact(_dir: &Path) -> Result<(), StoreError> { todo!() }
+}
