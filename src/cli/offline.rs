@@ -41,7 +41,7 @@ fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, 
 }
 
 fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
-    let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.name);
+    let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
     if !dir.is_dir() {
         return Err(Failure::new(exit::NOTHING, format!("the vault `{}` was never indexed; `situated run` does", vault.name)));
     }
@@ -133,9 +133,9 @@ pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failur
     let mut reports = Vec::new();
     for vault in vaults {
         let before = open(&loaded, vault)?.bytes_on_disk();
-        Store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.name))?;
+        Store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.path))?;
         let after = open(&loaded, vault)?.bytes_on_disk();
-        session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
+        session.say(format!("{}: {} before, {} now", printable(&vault.path), bytes(before), bytes(after)));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));
     }
     if session.globals.json {

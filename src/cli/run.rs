@@ -13,7 +13,7 @@ use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, mil
 use super::session::{Failure, Session};
 use crate::config::{Config, Overrides};
 use crate::engine::handle::{Decision, Handle, Notice, State, Status};
-use crate::engine::{self, RunOptions};
+use crate::daemon::{RunOptions, daemon};
 use crate::serve::bind::BindError;
 use crate::store::StoreError;
 
@@ -35,10 +35,10 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
     let report = !session.globals.quiet;
     let color = session.globals.color;
     let options = RunOptions {
-        foreground_report: report,
+        overrides,
         listen: report.then(|| Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>),
     };
-    engine::daemon(loaded.config, options).map_err(failed)?;
+    daemon(loaded.config, options).map_err(failed)?;
     Ok(exit::OK)
 }
 

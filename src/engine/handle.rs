@@ -328,8 +328,16 @@ impl Handle {
         self.0.notices.subscribe()
     }
 
+    /// Resolves when [`Handle::shutdown`] was called.
+    pub async fn stopping(&self) {
+        let mut stopping = self.0.stopping.subscribe();
+        // The sender lives as long as this handle.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    }
+
     /// Makes the engine put everything on the disk and end.
     pub fn shutdown(&self) {
+        self.0.stopping.send_replace(true);
         // It may have ended already.
         let _ = self.0.events.send(Event::Stop);
     }

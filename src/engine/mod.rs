@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, WatchConfig};
 use crate::index::{LexicalError, Snapshot};
@@ -114,6 +114,7 @@ struct Shared {
     socket: PathBuf,
     started: Instant,
     beat: AtomicU64,
+    stopping: watch::Sender<bool>,
 }
 
 /// What is shared of one vault.
@@ -181,6 +182,7 @@ impl Engine {
             socket,
             started: Instant::now(),
             beat: AtomicU64::new(0),
+            stopping: watch::Sender::new(false),
         });
         let pool = Pool::start(move |errand, outcome| {
             // The engine ends before the workers do; then nobody needs the outcome.

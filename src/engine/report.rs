@@ -8,6 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::config::Problem;
 use crate::plan::{Action, Reason};
 use crate::search::{Hit, Mode};
 
@@ -405,21 +406,6 @@ pub struct GetRequest {
     /// Lines at most.
     #[serde(default)]
     pub lines: Option<u32>,
-}
-
-/// Something wrong with the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Problem {
-    /// The file, if it is one.
-    pub file: Option<PathBuf>,
-    /// 1-based line, if known.
-    pub line: Option<u32>,
-    /// 1-based column, if known.
-    pub column: Option<u32>,
-    /// The key, dotted, if it is about one.
-    pub key: Option<String>,
-    /// What is wrong and what to do.
-    pub message: String,
 }
 
 /// A flag that tells a running call to stop. Cheap to clone; clones share the flag.
