@@ -66,7 +66,12 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     while stream.advance() {
         let token = &stream.token;
         let range = token.offset_from..token.offset_to;
-        words.push(Word { range, text: token.text.clone(), position: token.position, kind: stream.kind });
+        words.push(Word {
+            range,
+            text: token.text.clone(),
+            position: token.position,
+            kind: stream.kind,
+        });
     }
     words
 }
@@ -200,13 +205,35 @@ fn class(c: char) -> Class {
         0x2010 | 0x2011 => Class::Joiner,
         0xAD | 0x200C | 0x200D => Class::Extend,
         // Thai, Lao, Burmese, Hangul, Khmer, kana and other letters of East Asia, ideographs; not their digits.
-        0x0E01..=0x0E3A | 0x0E40..=0x0E4E | 0x0E80..=0x0ECF | 0x0EDC..=0x0EDF
-        | 0x1000..=0x103F | 0x104C..=0x108F | 0x109A..=0x109F | 0xAA60..=0xAA7F | 0xA9E0..=0xA9EF
-        | 0x1100..=0x11FF | 0xA960..=0xA97C | 0xAC00..=0xD7FB
-        | 0x1780..=0x17D3 | 0x17D7 | 0x17DC | 0x17DD
-        | 0x3005..=0x3007 | 0x3021..=0x302F | 0x3031..=0x3035 | 0x3038..=0x303C
-        | 0x3041..=0x309A | 0x309D..=0x309F | 0x30A1..=0x30FA | 0x30FC..=0x31FF
-        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0xFF66..=0xFFDC | 0x1B000..=0x1B16F
+        0x0E01..=0x0E3A
+        | 0x0E40..=0x0E4E
+        | 0x0E80..=0x0ECF
+        | 0x0EDC..=0x0EDF
+        | 0x1000..=0x103F
+        | 0x104C..=0x108F
+        | 0x109A..=0x109F
+        | 0xAA60..=0xAA7F
+        | 0xA9E0..=0xA9EF
+        | 0x1100..=0x11FF
+        | 0xA960..=0xA97C
+        | 0xAC00..=0xD7FB
+        | 0x1780..=0x17D3
+        | 0x17D7
+        | 0x17DC
+        | 0x17DD
+        | 0x3005..=0x3007
+        | 0x3021..=0x302F
+        | 0x3031..=0x3035
+        | 0x3038..=0x303C
+        | 0x3041..=0x309A
+        | 0x309D..=0x309F
+        | 0x30A1..=0x30FA
+        | 0x30FC..=0x31FF
+        | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF
+        | 0xF900..=0xFAFF
+        | 0xFF66..=0xFFDC
+        | 0x1B000..=0x1B16F
         | 0x20000..=0x3FFFF => Class::Paired,
         _ if c.is_lowercase() => Class::Lower,
         _ if c.is_uppercase() => Class::Upper,
@@ -219,7 +246,10 @@ fn class(c: char) -> Class {
 
 fn is_mark(c: char) -> bool {
     use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
-    matches!(get_general_category(c), NonspacingMark | SpacingMark | EnclosingMark)
+    matches!(
+        get_general_category(c),
+        NonspacingMark | SpacingMark | EnclosingMark
+    )
 }
 
 /// Vowel and tone signs, and the vowels and finals of decomposed Hangul: part of the character before.
@@ -240,7 +270,9 @@ impl Words<'_> {
                     self.cut_pairs();
                     return true;
                 }
-                Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => self.at += c.len_utf8(),
+                Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => {
+                    self.at += c.len_utf8()
+                }
             }
         }
         false
@@ -260,9 +292,17 @@ impl Words<'_> {
         loop {
             self.cut_piece();
             let end = self.at;
-            let Some((joiner, kind @ (Class::Joiner | Class::Apostrophe))) = self.peek(end) else { break };
+            let Some((joiner, kind @ (Class::Joiner | Class::Apostrophe))) = self.peek(end) else {
+                break;
+            };
             let after = end + joiner.len_utf8();
-            if !matches!(self.peek(after), Some((_, Class::Lower | Class::Upper | Class::Letter | Class::Digit))) {
+            if !matches!(
+                self.peek(after),
+                Some((
+                    _,
+                    Class::Lower | Class::Upper | Class::Letter | Class::Digit
+                ))
+            ) {
                 break;
             }
             if self.pending.len() >= MOST_PENDING {
@@ -282,7 +322,11 @@ impl Words<'_> {
             self.pending[0].kind = Kind::Word;
         } else if parts <= MOST_PARTS {
             let end = self.pending[parts - 1].range.end;
-            let whole = Pending { range: start..end, position: self.pending[0].position, kind: Kind::Whole };
+            let whole = Pending {
+                range: start..end,
+                position: self.pending[0].position,
+                kind: Kind::Whole,
+            };
             // Positions must not go back, so the whole comes before the second part.
             self.pending.insert(1, whole);
         }
@@ -291,10 +335,19 @@ impl Words<'_> {
     /// The length of an ending like `s` in `Anna's`, if one stands here.
     fn english_ending(&self) -> Option<usize> {
         let rest = &self.text.as_bytes()[self.at..];
-        let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
-        let ending = rest.get(..length).filter(|e| e.len() <= 2)?.to_ascii_lowercase();
+        let length = rest
+            .iter()
+            .take_while(|b| b.is_ascii_alphanumeric())
+            .count();
+        let ending = rest
+            .get(..length)
+            .filter(|e| e.len() <= 2)?
+            .to_ascii_lowercase();
         let followed = self.peek(self.at + length).is_some_and(|(_, class)| {
-            matches!(class, Class::Lower | Class::Upper | Class::Letter | Class::Digit | Class::Extend)
+            matches!(
+                class,
+                Class::Lower | Class::Upper | Class::Letter | Class::Digit | Class::Extend
+            )
         });
         let known: [&[u8]; 7] = [b"s", b"t", b"d", b"m", b"re", b"ll", b"ve"];
         (!followed && known.contains(&&ending[..])).then_some(length)
@@ -314,7 +367,12 @@ impl Words<'_> {
                     if !full && last == Class::Lower && class == Class::Upper {
                         self.push_part(part, self.at);
                         part = self.at;
-                    } else if !full && before == Class::Upper && last == Class::Upper && class == Class::Lower && last_at > part {
+                    } else if !full
+                        && before == Class::Upper
+                        && last == Class::Upper
+                        && class == Class::Lower
+                        && last_at > part
+                    {
                         let next = self.peek(self.at + c.len_utf8());
                         if matches!(next, Some((_, Class::Lower))) {
                             self.push_part(part, last_at);
@@ -339,7 +397,11 @@ impl Words<'_> {
     }
 
     fn push_part(&mut self, from: usize, to: usize) {
-        self.pending.push(Pending { range: from..to, position: self.position, kind: Kind::Part });
+        self.pending.push(Pending {
+            range: from..to,
+            position: self.position,
+            kind: Kind::Part,
+        });
         self.position += 1;
     }
 
@@ -372,7 +434,11 @@ impl Words<'_> {
     }
 
     fn push_pair(&mut self, from: usize, to: usize, kind: Kind) {
-        self.pending.push(Pending { range: from..to, position: self.position, kind });
+        self.pending.push(Pending {
+            range: from..to,
+            position: self.position,
+            kind,
+        });
         self.position += 1;
     }
 
@@ -406,14 +472,27 @@ fn normalize(word: &str, kind: Kind, out: &mut String) {
         normalize_ascii(word, kind, out);
     } else if matches!(kind, Kind::Pair | Kind::Single) {
         let selector = |c: &char| matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
-        out.extend(word.nfkc().filter(|c| !selector(c)).flat_map(char::to_lowercase));
+        out.extend(
+            word.nfkc()
+                .filter(|c| !selector(c))
+                .flat_map(char::to_lowercase),
+        );
     } else {
-        for c in word.chars().take(LONGEST * 2).nfkd().flat_map(char::to_lowercase).nfkd() {
+        for c in word
+            .chars()
+            .take(LONGEST * 2)
+            .nfkd()
+            .flat_map(char::to_lowercase)
+            .nfkd()
+        {
             push_folded(c, kind, out);
         }
     }
     if out.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|&end| out.is_char_boundary(end)).unwrap_or(0);
+        let end = (0..=LONGEST)
+            .rev()
+            .find(|&end| out.is_char_boundary(end))
+            .unwrap_or(0);
         out.truncate(end);
     }
 }
@@ -442,12 +521,21 @@ fn push_folded(c: char, kind: Kind, out: &mut String) {
         'þ' => "th",
         'ς' => "σ",
         // Apostrophes, joiners, and characters without width are no part of a word's form.
-        '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2019}' | '\u{2010}' | '\u{2011}' | '\'' | '_' | '-' | 'ـ' => "",
+        '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2019}' | '\u{2010}' | '\u{2011}' | '\'' | '_'
+        | '-' | 'ـ' => "",
         '.' if kind == Kind::Whole => "",
         // The accents of Latin, Greek and Cyrillic; the points of Hebrew and Arabic.
-        '\u{300}'..='\u{36F}' | '\u{483}'..='\u{487}' | '\u{591}'..='\u{5C7}' | '\u{610}'..='\u{61A}'
-        | '\u{64B}'..='\u{65F}' | '\u{670}' | '\u{6D6}'..='\u{6ED}' | '\u{1AB0}'..='\u{1AFF}'
-        | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20F0}' | '\u{FE20}'..='\u{FE2F}' => "",
+        '\u{300}'..='\u{36F}'
+        | '\u{483}'..='\u{487}'
+        | '\u{591}'..='\u{5C7}'
+        | '\u{610}'..='\u{61A}'
+        | '\u{64B}'..='\u{65F}'
+        | '\u{670}'
+        | '\u{6D6}'..='\u{6ED}'
+        | '\u{1AB0}'..='\u{1AFF}'
+        | '\u{1DC0}'..='\u{1DFF}'
+        | '\u{20D0}'..='\u{20F0}'
+        | '\u{FE20}'..='\u{FE2F}' => "",
         _ => return out.push(c),
     };
     out.push_str(folded);
