@@ -142,3 +142,6 @@ pub struct LaneScore {
     /// BM25 or cosine.
     pub score: f32,
 }
+
+#[cfg(test)]
+mod tests;
