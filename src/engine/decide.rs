@@ -18,7 +18,7 @@ use crate::plan::{
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::store::{NoteWrite, Store, StoreError};
 use crate::vault::policy::is_conflict;
-use crate::vault::walk::{self, ReadError};
+use crate::vault::read::{ReadError, read};
 use crate::vault::{FileStat, VaultPath};
 
 /// What deciding needs to know of a vault.
@@ -75,7 +75,7 @@ pub(super) struct Decided {
 impl Desk {
     /// Reads a note and decides.
     pub(super) fn look(&self, task: &Task, now: i64) -> Outcome {
-        let (bytes, stat) = match walk::read(&self.root, &task.path, self.max_note_bytes) {
+        let (bytes, stat) = match read(&self.root, &task.path, self.max_note_bytes) {
             Ok(read) => read,
             Err(ReadError::Gone) => return Outcome::Gone,
             Err(ReadError::ChangedWhileRead) => return Outcome::Unsettled,
@@ -188,7 +188,7 @@ impl Desk {
             date: note.date.map(|date| date.to_string()),
             properties: serde_json::Value::Object(note.front.properties.clone()).to_string(),
             links: link_targets(&note.links),
-            conflict: is_conflict(&note.path),
+            conflict: is_conflict(note.path.file_name()),
             warnings: note.warnings.iter().take(20).map(|w| (w.line, w.message.clone())).collect(),
             decided: (plan.reason, now),
             chunks,

@@ -21,7 +21,8 @@ use crate::index::Snapshot;
 use crate::plan::Trigger;
 use crate::search::{self, Answer, Key, Mode, Options, Seed};
 use crate::store::record::NoteRecord;
-use crate::vault::{FileStat, VaultPath, walk};
+use crate::vault::read::{read, stat};
+use crate::vault::{FileStat, VaultPath};
 
 /// Hits that one answer may hold.
 const MOST_HITS: usize = 200;
@@ -150,7 +151,7 @@ impl Handle {
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
         let (vault, path) = self.find_note(request.vault.as_deref(), &request.path)?;
         let (snapshot, desk) = ready(&vault)?;
-        let (bytes, stat) = walk::read(&desk.root, &path, desk.max_note_bytes).map_err(|error| {
+        let (bytes, seen) = read(&desk.root, &path, desk.max_note_bytes).map_err(|error| {
             not_found("note", path.as_str(), &format!("it cannot be read: {error}"))
         })?;
         let note = crate::note::parse(&path, &bytes, &desk.rules);
@@ -174,7 +175,7 @@ impl Handle {
             text,
             line: first,
             lines: total,
-            mtime: stat.mtime_ns.div_euclid(1_000_000_000),
+            mtime: seen.mtime_ns.div_euclid(1_000_000_000),
             truncated: first - 1 + sent < total,
             warnings: note.warnings.iter().map(|w| format!("line {}: {}", w.line, w.message)).collect(),
         })
@@ -185,14 +186,14 @@ impl Handle {
         let began = Instant::now();
         let (vault, path) = self.find_note(vault, path)?;
         let (_, desk) = ready(&vault)?;
-        let (bytes, stat) = match text {
+        let (bytes, seen) = match text {
             Some(text) => (text.as_bytes().to_vec(), FileStat::default()),
-            None => walk::read(&desk.root, &path, desk.max_note_bytes)
+            None => read(&desk.root, &path, desk.max_note_bytes)
                 .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?,
         };
         let stored = stored(&desk, &path)?;
         let task = Task { path: path.clone(), moved_from: None, trigger: Trigger::Save, again: true };
-        let decided = desk.decide(&task, &bytes, stat, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
+        let decided = desk.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
         let record = decided.write.put.map(|(record, _)| record);
         let record = record.ok_or_else(|| CallError::Storage("a plan without a note".to_owned()))?;
         Ok(decision(&vault.name, &path, &decided.plan, &record, &decided.before, began))
@@ -469,7 +470,7 @@ fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
             _ => {
                 let path = VaultPath::parse(&hit.path);
                 let indexed = path.as_ref().and_then(|path| snapshot.note_at(path)).map(|note| note.stat);
-                path.and_then(|path| walk::stat(&desk.root, &path)) != indexed
+                path.and_then(|path| stat(&desk.root, &path)) != indexed
             }
         };
         last = Some((hit.path.clone(), hit.stale));

@@ -19,7 +19,7 @@ use crate::store::record::NoteRecord;
 use crate::store::{NoteWrite, Opened, Store, StoreError};
 use crate::vault::pending::Pending;
 use crate::vault::policy::Policy;
-use crate::vault::walk::RootId;
+use crate::vault::root::RootId;
 use crate::vault::watch::Watcher;
 use crate::vault::{FileStat, VaultPath};
 
@@ -132,7 +132,7 @@ impl Keeper {
     /// queued to be decided again.
     fn load(&mut self) -> Result<(), EngineError> {
         let mut again = Vec::new();
-        for record in self.desk.store.take_scanned() {
+        for record in self.desk.store.take_scanned()? {
             let inputs: Vec<_> = record.chunks.iter().flat_map(|c| c.inputs.iter().copied()).collect();
             let mut vectors = self.desk.store.vectors_for(&inputs).into_iter();
             let mut complete = true;
@@ -284,7 +284,9 @@ impl Keeper {
 
     /// Chooses how the index writes: much at once, or a note at a time.
     pub(super) fn bulk(&mut self, bulk: bool) {
-        self.index.bulk(bulk);
+        if let Err(error) = self.index.bulk(bulk) {
+            tracing::warn!(%error, "the index goes on writing as it did");
+        }
     }
 
     /// Puts everything on the disk for a clean stop.

@@ -29,7 +29,7 @@ use crate::config::{Config, WatchConfig};
 use crate::index::{LexicalError, Snapshot};
 use crate::store::StoreError;
 use crate::vault::pending::Timing;
-use crate::vault::walk::VaultError;
+use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason};
 use decide::{Desk, Outcome};
 use handle::Handle;

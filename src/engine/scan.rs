@@ -8,7 +8,9 @@ use std::sync::atomic::AtomicBool;
 use crate::fingerprint::{TextHash, text_hash};
 use crate::plan::{Gone, Known, match_moves};
 use crate::vault::policy::{Policy, Verdict};
-use crate::vault::walk::{self, RootId, Skip, VaultError};
+use crate::vault::read::{read, stat};
+use crate::vault::root::{RootId, VaultError};
+use crate::vault::walk::{self, Skip};
 use crate::vault::{FileStat, VaultPath};
 
 /// What the engine knows of every note: enough to see that it changed.
@@ -80,8 +82,8 @@ pub(super) fn scan(
                 }
             }
             for path in paths.iter().filter(|p| policy.verdict(p, false) == Verdict::Note) {
-                if let Some(stat) = walk::stat(root, path) {
-                    on_disk.insert(path.clone(), stat);
+                if let Some(found) = stat(root, path) {
+                    on_disk.insert(path.clone(), found);
                 }
             }
         }
@@ -116,7 +118,7 @@ fn missing(
     on_disk: &HashMap<VaultPath, FileStat>,
     skipped: &[(VaultPath, Skip)],
 ) -> Vec<VaultPath> {
-    let unread: Vec<&VaultPath> = skipped.iter().filter(|(_, why)| why.hides_notes()).map(|(path, _)| path).collect();
+    let unread: Vec<&VaultPath> = skipped.iter().filter(|(_, why)| matches!(why, Skip::Unreadable(_))).map(|(path, _)| path).collect();
     let looked_at = |path: &VaultPath| match extent {
         Extent::Everything => true,
         Extent::Some { paths, folders } => paths.contains(path) || folders.iter().any(|f| path.is_under(f)),
@@ -147,9 +149,9 @@ fn moves(
     }
     let gone: Vec<Gone> =
         missing.iter().filter_map(|path| Some(Gone { path: path.clone(), known: *known.get(path)? })).collect();
-    let read = |(path, stat): &(VaultPath, FileStat)| {
-        let hash = walk::read(root, path, max_bytes).map_or(TextHash([0; 16]), |(bytes, _)| text_hash(&bytes));
+    let identify = |(path, stat): &(VaultPath, FileStat)| {
+        let hash = read(root, path, max_bytes).map_or(TextHash([0; 16]), |(bytes, _)| text_hash(&bytes));
         (path.clone(), Known { hash, stat: *stat })
     };
-    match_moves(&gone, &new.iter().map(read).collect::<Vec<_>>())
+    match_moves(&gone, &new.iter().map(identify).collect::<Vec<_>>())
 }

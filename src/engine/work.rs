@@ -11,8 +11,8 @@ use super::report::{Decision, Notice};
 use super::scan::{Extent, Findings, Touched, scan};
 use super::{EngineError, Event, Loop, NEVER};
 use crate::plan::Trigger;
-use crate::vault::policy::is_ignore_file;
-use crate::vault::walk::{self, RootId, VaultError};
+use crate::vault::root::{RootId, VaultError, git_locked, needs_polling, root_id};
+use crate::vault::walk;
 use crate::vault::watch::Watcher;
 use crate::vault::{Batch as Due, RescanReason, VaultPath};
 
@@ -34,7 +34,7 @@ impl Loop {
             // The engine may have ended; then the hint is of no use to anyone.
             let _ = events.send(Event::Hint { vault, hint });
         };
-        let remote = walk::needs_polling(&keeper.config.path);
+        let remote = needs_polling(&keeper.config.path);
         let poll = keeper.config.poll.unwrap_or(remote.is_some());
         keeper.polled = poll.then(|| remote.unwrap_or("as configured").to_owned());
         keeper.watcher = None;
@@ -55,7 +55,7 @@ impl Loop {
         let now = Instant::now();
         for vault in self.keepers.keys().copied().collect::<Vec<_>>() {
             let Some(keeper) = self.keepers.get_mut(&vault) else { continue };
-            let locked = !keeper.pending.is_empty() && walk::git_locked(&keeper.config.path);
+            let locked = !keeper.pending.is_empty() && git_locked(&keeper.config.path);
             let due = keeper.pending.take(now, locked);
             let due_emptied: Vec<VaultPath> =
                 keeper.emptied.iter().filter(|(_, at)| **at <= now).map(|(path, _)| path.clone()).collect();
@@ -89,11 +89,11 @@ impl Loop {
         folders: std::collections::BTreeSet<VaultPath>,
     ) {
         let Some(keeper) = self.keepers.get_mut(&vault) else { return };
-        if paths.iter().any(is_ignore_file) {
+        if paths.iter().any(|path| keeper.policy.is_ignore_file(path)) {
             keeper.renew_policy();
             return self.scan(vault, Extent::Everything, RescanReason::Asked, Vec::new());
         }
-        if walk::root_id(&keeper.config.path) != keeper.root_id {
+        if root_id(&keeper.config.path) != keeper.root_id {
             return self.scan(vault, Extent::Everything, RescanReason::RootChanged, Vec::new());
         }
         let few = folders.is_empty() && paths.len() <= AT_ONCE;
@@ -398,7 +398,7 @@ impl Loop {
 impl Keeper {
     /// When the loop has to look at this vault again, without any event.
     pub(super) fn next_wake(&self) -> Option<Instant> {
-        let locked = !self.pending.is_empty() && walk::git_locked(&self.config.path);
+        let locked = !self.pending.is_empty() && git_locked(&self.config.path);
         let deadlines = [
             self.pending.deadline(locked),
             (!self.scanning).then_some(self.next_walk),

@@ -384,7 +384,7 @@ fn is_temporary(name: &[u8]) -> bool {
 
 /// By Syncthing, Dropbox, Obsidian Sync, Nextcloud, Seafile, Synology and Resilio, as far as their names can be told
 /// from a person's.
-fn is_conflict(name: &str) -> bool {
+pub fn is_conflict(name: &str) -> bool {
     let name = name.to_lowercase();
     let in_brackets = |phrase: &str| {
         name.find('(').is_some_and(|open| {
