@@ -97,7 +97,9 @@ pub(super) fn is_sealed(bytes: &[u8]) -> bool {
 }
 
 fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Damage> {
-    options().deserialize(payload).map_err(|error| Damage::Shape(error.to_string()))
+    options()
+        .deserialize(payload)
+        .map_err(|error| Damage::Shape(error.to_string()))
 }
 
 /// A note, without its path, which is its key.
@@ -142,7 +144,10 @@ pub(super) fn decode_context(bytes: &[u8]) -> Result<ContextRecord, Damage> {
 
 /// The counters.
 pub(super) fn encode_counters(counters: Counters) -> Result<Vec<u8>, Damage> {
-    seal(&v1::Counters { seq: counters.seq, next_no: counters.next_no })
+    seal(&v1::Counters {
+        seq: counters.seq,
+        next_no: counters.next_no,
+    })
 }
 
 /// The counters in the bytes.
@@ -150,7 +155,10 @@ pub(super) fn decode_counters(bytes: &[u8]) -> Result<Counters, Damage> {
     match unseal(bytes)? {
         (1, payload) => {
             let v1::Counters { seq, next_no } = read(payload)?;
-            Ok(Counters { seq, next_no: next_no.max(1) })
+            Ok(Counters {
+                seq,
+                next_no: next_no.max(1),
+            })
         }
         (other, _) => Err(Damage::Version(other)),
     }

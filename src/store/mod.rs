@@ -64,7 +64,10 @@ pub enum StoreError {
 
 impl StoreError {
     fn io(path: &Path, error: &std::io::Error) -> Self {
-        StoreError::Io { path: path.to_path_buf(), message: error.to_string() }
+        StoreError::Io {
+            path: path.to_path_buf(),
+            message: error.to_string(),
+        }
     }
 }
 
@@ -114,7 +117,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Takes the store's own lock, which guards all of its files and is let go by the system with the process.
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(LOCK);
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path);
     let file = file.map_err(|error| StoreError::io(&path, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -125,7 +133,9 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
 
 /// Bytes that the files in a folder take on disk.
 fn bytes_in(dir: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(dir) else { return 0 };
+    let Ok(entries) = fs::read_dir(dir) else {
+        return 0;
+    };
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(meta) if meta.is_dir() => bytes_in(&entry.path()),
         // `st_blocks` counts in 512 bytes whatever the file system's block size.
@@ -140,7 +150,11 @@ impl Store {
     /// database aside if it does not open or scan; paid contexts are then brought back from the journal.
     /// A store that is locked, or that cannot be read or written for a reason outside it (rights, space),
     /// is an error and stays where it is.
-    pub fn open(dir: &Path, embedder_identity: &str, dimensions: usize) -> Result<(Self, Opened), StoreError> {
+    pub fn open(
+        dir: &Path,
+        embedder_identity: &str,
+        dimensions: usize,
+    ) -> Result<(Self, Opened), StoreError> {
         let create = DirBuilder::new().recursive(true).mode(0o700).create(dir);
         create.map_err(|error| StoreError::io(dir, &error))?;
         let lock = lock(dir)?;
@@ -183,10 +197,14 @@ impl Store {
             for &key in keys {
                 // One that went bad since the journal was opened must not keep the others from coming back.
                 if let Ok(Some(context)) = journal.get(key) {
-                    writes.archive(key, &context).map_err(|fault| self.fault(fault))?;
+                    writes
+                        .archive(key, &context)
+                        .map_err(|fault| self.fault(fault))?;
                 }
             }
-            self.trees.commit(&writes).map_err(|fault| self.fault(fault))?;
+            self.trees
+                .commit(&writes)
+                .map_err(|fault| self.fault(fault))?;
         }
         Ok(journal.len() as u64)
     }
@@ -231,7 +249,10 @@ impl Store {
     /// Applies several changes, each under a sequence number of its own, as one transaction: all of them or
     /// none. Much faster than one by one; a few hundred at a time are enough, for all are held in memory.
     /// Returns a record for each, as [`Store::apply`] does.
-    pub fn apply_many(&self, changes: Vec<(VaultPath, NoteWrite)>) -> Result<Vec<NoteRecord>, StoreError> {
+    pub fn apply_many(
+        &self,
+        changes: Vec<(VaultPath, NoteWrite)>,
+    ) -> Result<Vec<NoteRecord>, StoreError> {
         let mut counters = locked(&self.counters);
         self.journal_paid(&changes)?;
         let mut next = *counters;
@@ -245,7 +266,10 @@ impl Store {
         if records.is_empty() {
             return Ok(records);
         }
-        writes.counters(next).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
+        writes
+            .counters(next)
+            .and_then(|()| self.trees.commit(&writes))
+            .map_err(|fault| self.fault(fault))?;
         *counters = next;
         *locked(&self.scanned) = None;
         Ok(records)
@@ -253,10 +277,13 @@ impl Store {
 
     /// Journals every paid context of the changes under the key that its chunk has now.
     fn journal_paid(&self, changes: &[(VaultPath, NoteWrite)]) -> Result<(), StoreError> {
-        let held = changes.iter().filter_map(|(_, change)| change.put.as_ref()).flat_map(|(note, contexts)| {
-            let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
-            note.chunks.iter().map(key).zip(contexts)
-        });
+        let held = changes
+            .iter()
+            .filter_map(|(_, change)| change.put.as_ref())
+            .flat_map(|(note, contexts)| {
+                let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
+                note.chunks.iter().map(key).zip(contexts)
+            });
         let archived = changes.iter().flat_map(|(_, change)| &change.archive);
         let all = archived.map(|(key, context)| (*key, context)).chain(held);
         locked(&self.journal).append(all).map(drop)
@@ -284,8 +311,15 @@ impl Store {
             return Ok(gone);
         };
         if record.chunks.len() != contexts.len() {
-            let message = format!("{} contexts for {} chunks of a note", contexts.len(), record.chunks.len());
-            return Err(StoreError::Io { path: self.dir.clone(), message });
+            let message = format!(
+                "{} contexts for {} chunks of a note",
+                contexts.len(),
+                record.chunks.len()
+            );
+            return Err(StoreError::Io {
+                path: self.dir.clone(),
+                message,
+            });
         }
         record.path = path;
         record.seq = next.seq;
@@ -304,7 +338,11 @@ impl Store {
 
     /// A context that was archived, or that was ever paid for under this key.
     pub fn archived(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
-        match self.trees.archived_under(key).map_err(|fault| self.fault(fault))? {
+        match self
+            .trees
+            .archived_under(key)
+            .map_err(|fault| self.fault(fault))?
+        {
             Some(context) => Ok(Some(context)),
             None => locked(&self.journal).get(key),
         }
@@ -354,7 +392,9 @@ impl Store {
             locked(&self.journal).sync()?;
             locked(&self.vectors).sync()?;
         }
-        self.trees.flush(durable).map_err(|fault| self.fault(fault))?;
+        self.trees
+            .flush(durable)
+            .map_err(|fault| self.fault(fault))?;
         if durable {
             salvage::sync_dir(&self.dir)?;
             mark::write(&self.lock, seq);
@@ -368,13 +408,16 @@ impl Store {
     }
 }
 
+/// Where a damaged database went, and what was wrong with it.
+type Quarantine = (PathBuf, String);
+
 /// Opens and scans the database; a damaged one is moved aside and replaced, by the one from before a
 /// compaction if that was cut short, else by an empty one.
 fn open_or_replace(
     dir: &Path,
     lock: &File,
     journal: &Journal,
-) -> Result<(Trees, Scan, Option<(PathBuf, String)>), StoreError> {
+) -> Result<(Trees, Scan, Option<Quarantine>), StoreError> {
     let sled = dir.join(compact::SLED);
     let mut quarantined = None;
     // Two tries after the first: the one from before a compaction may be damaged too.
@@ -385,7 +428,9 @@ fn open_or_replace(
             Ok((trees, scan)) if scan.counters.seq < expected => {
                 salvage::drop_damaged(trees);
                 let seq = scan.counters.seq;
-                Fault::Damaged(format!("it ends at change {seq}, {expected} had been on the disk"))
+                Fault::Damaged(format!(
+                    "it ends at change {seq}, {expected} had been on the disk"
+                ))
             }
             Ok((trees, scan)) => {
                 mark::write(lock, expected);
@@ -405,7 +450,10 @@ fn open_or_replace(
         }
     }
     let message = quarantined.map_or_else(String::new, |(_, why)| why);
-    Err(StoreError::Io { path: sled, message: format!("a new database does not open: {message}") })
+    Err(StoreError::Io {
+        path: sled,
+        message: format!("a new database does not open: {message}"),
+    })
 }
 
 /// The record of a note that is not known.

@@ -1,5 +1,5 @@
-//! The stored shapes. Each frozen version has its own type; a record is a version byte, a checksum and a
-//! bincode payload.
+//! What is stored, as the rest of the program sees it. How it lies on the disk is frozen per version, in
+//! types of its own that only the store knows.
 
 use serde::{Deserialize, Serialize};
 

@@ -67,10 +67,19 @@ pub(super) struct Scan {
 
 impl Writes {
     /// Puts a note with its contexts.
-    pub(super) fn put(&mut self, note: &NoteRecord, contexts: &[ContextRecord]) -> Result<(), Fault> {
+    pub(super) fn put(
+        &mut self,
+        note: &NoteRecord,
+        contexts: &[ContextRecord],
+    ) -> Result<(), Fault> {
         let key = note.path.as_str().as_bytes();
-        self.0.push((Tree::Notes, key.to_vec(), Some(codec::encode_note(note)?)));
-        self.0.push((Tree::Contexts, key.to_vec(), Some(codec::encode_contexts(contexts)?)));
+        self.0
+            .push((Tree::Notes, key.to_vec(), Some(codec::encode_note(note)?)));
+        self.0.push((
+            Tree::Contexts,
+            key.to_vec(),
+            Some(codec::encode_contexts(contexts)?),
+        ));
         Ok(())
     }
 
@@ -82,14 +91,26 @@ impl Writes {
     }
 
     /// Puts a context into the archive.
-    pub(super) fn archive(&mut self, key: ContextKey, context: &ContextRecord) -> Result<(), Fault> {
-        self.0.push((Tree::Archive, key.0.to_vec(), Some(codec::encode_contexts([context])?)));
+    pub(super) fn archive(
+        &mut self,
+        key: ContextKey,
+        context: &ContextRecord,
+    ) -> Result<(), Fault> {
+        self.0.push((
+            Tree::Archive,
+            key.0.to_vec(),
+            Some(codec::encode_contexts([context])?),
+        ));
         Ok(())
     }
 
     /// Sets the counters.
     pub(super) fn counters(&mut self, counters: Counters) -> Result<(), Fault> {
-        self.0.push((Tree::Meta, COUNTERS.to_vec(), Some(codec::encode_counters(counters)?)));
+        self.0.push((
+            Tree::Meta,
+            COUNTERS.to_vec(),
+            Some(codec::encode_counters(counters)?),
+        ));
         Ok(())
     }
 }
@@ -100,7 +121,9 @@ impl Trees {
         let deadline = Instant::now() + Duration::from_secs(5);
         loop {
             match guarded(|| Self::open_once(path)) {
-                Err(Fault::Locked) if Instant::now() < deadline => thread::sleep(Duration::from_millis(10)),
+                Err(Fault::Locked) if Instant::now() < deadline => {
+                    thread::sleep(Duration::from_millis(10));
+                }
                 other => return other,
             }
         }
@@ -204,7 +227,9 @@ impl Trees {
         let key = path.as_str().as_bytes();
         guarded(|| {
             let bytes = self.notes.get(key)?;
-            Ok(bytes.map(|bytes| codec::decode_note(key, &bytes)).transpose()?)
+            Ok(bytes
+                .map(|bytes| codec::decode_note(key, &bytes))
+                .transpose()?)
         })
     }
 
@@ -220,12 +245,16 @@ impl Trees {
     pub(super) fn archived_under(&self, key: ContextKey) -> Result<Option<ContextRecord>, Fault> {
         guarded(|| {
             let bytes = self.archive.get(key.0)?;
-            Ok(bytes.map(|bytes| codec::decode_context(&bytes)).transpose()?)
+            Ok(bytes
+                .map(|bytes| codec::decode_context(&bytes))
+                .transpose()?)
         })
     }
 
     /// The whole archive. The caller runs it under [`guarded`].
-    pub(super) fn archived(&self) -> impl Iterator<Item = Result<(ContextKey, ContextRecord), Fault>> {
+    pub(super) fn archived(
+        &self,
+    ) -> impl Iterator<Item = Result<(ContextKey, ContextRecord), Fault>> {
         self.archive.iter().map(|entry| {
             let (key, bytes) = entry?;
             let key = <[u8; 16]>::try_from(&*key)
