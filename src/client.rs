@@ -1,6 +1,7 @@
 //! Blocking client of the daemon's socket, for the command line and for bridges. Every wait has an end: a daemon that
 //! hangs must not make every command of its users hang.
 
+use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub enum ClientError {
     #[error("the daemon ended the connection before it answered; see its log")]
     Closed,
     /// The daemon answered with an error.
-    #[error("{}", .0.message)]
+    #[error("{0}")]
     Remote(Remote),
     /// What came is not this protocol.
     #[error("the daemon's answer makes no sense ({0}); client and daemon may be of different versions")]
@@ -85,11 +86,21 @@ impl ClientError {
         }
     }
 
-    /// What to do next, if the message does not say.
+    /// What to do next, if the daemon said so.
     pub fn hint(&self) -> Option<&str> {
         match self {
             ClientError::Remote(remote) => remote.hint.as_deref(),
             _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) if !self.message.contains(hint.as_str()) => write!(f, "; {hint}"),
+            _ => Ok(()),
         }
     }
 }
@@ -122,9 +133,20 @@ impl Remote {
     }
 }
 
-/// The socket at which the daemon over `data_dir` is to be found; `configured` is the setting `serve.socket`.
-pub fn socket(configured: Option<&Path>, data_dir: &Path) -> PathBuf {
-    Surroundings::here().find(configured, data_dir)
+/// What a client knows about where the daemon is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    /// The setting `serve.socket`.
+    pub socket: Option<PathBuf>,
+    /// Where the daemon keeps its data, and its lock.
+    pub data_dir: PathBuf,
+}
+
+impl Discovery {
+    /// The socket at which to ask now.
+    pub fn socket(&self) -> PathBuf {
+        Surroundings::here().find(self.socket.as_deref(), &self.data_dir)
+    }
 }
 
 /// A connection to the daemon. One call at a time.
@@ -141,16 +163,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the daemon over `data_dir`, or to the `configured` socket. A daemon that is just starting is waited
-    /// for, a moment only.
-    pub fn connect(configured: Option<&Path>, data_dir: &Path) -> Result<Client, ClientError> {
+    /// Connects to the daemon. One that is just starting is waited for, a moment only.
+    pub fn connect(discovery: &Discovery) -> Result<Client, ClientError> {
         let start = Instant::now();
+        let is_starting = || start.elapsed() < START_PATIENCE && locate::is_locked(&discovery.data_dir);
         loop {
-            let socket = socket(configured, data_dir);
-            match Client::connect_to(&socket) {
-                Err(ClientError::NotRunning(_)) if start.elapsed() < START_PATIENCE && locate::is_locked(data_dir) => {
-                    thread::sleep(Duration::from_millis(20));
-                }
+            match Client::connect_to(&discovery.socket()) {
+                Err(ClientError::NotRunning(_)) if is_starting() => thread::sleep(Duration::from_millis(20)),
                 outcome => return outcome,
             }
         }
@@ -405,7 +424,7 @@ mod tests {
         let table = [("not_found", 1), ("invalid_params", 2), ("busy", 75), ("timeout", 124), ("internal", 70)];
         for (kind, exit) in table {
             let error = client.call(kind, json!({})).unwrap_err();
-            assert_eq!((error.exit_code(), error.hint(), error.to_string()), (exit, Some("do this"), "no".into()));
+            assert_eq!((error.exit_code(), error.hint(), error.to_string()), (exit, Some("do this"), "no; do this".into()));
         }
     }
 
@@ -413,12 +432,13 @@ mod tests {
     fn nobody_there_says_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("s");
+        let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
         let start = Instant::now();
-        let error = Client::connect(Some(&socket), dir.path()).unwrap_err();
+        let error = Client::connect(&discovery).unwrap_err();
         assert_eq!(error.exit_code(), 69);
         assert!(error.to_string().starts_with("no daemon is running: start it with `situated run VAULT` or the service"));
         drop(UnixListener::bind(&socket).unwrap());
-        assert_eq!(Client::connect(Some(&socket), dir.path()).unwrap_err().exit_code(), 69, "a stale socket");
+        assert_eq!(Client::connect(&discovery).unwrap_err().exit_code(), 69, "a stale socket");
         assert!(start.elapsed() < START_PATIENCE, "nobody holds the lock, so nobody is waited for");
     }
 
@@ -428,10 +448,8 @@ mod tests {
         let lock = File::create(dir.path().join("lock")).unwrap();
         lock.try_lock().unwrap();
         let socket = dir.path().join("s");
-        let connecting = thread::spawn({
-            let (socket, dir) = (socket.clone(), dir.path().to_owned());
-            move || Client::connect(Some(&socket), &dir).is_ok()
-        });
+        let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
+        let connecting = thread::spawn(move || Client::connect(&discovery).is_ok());
         thread::sleep(Duration::from_millis(100));
         let _listener = UnixListener::bind(&socket).unwrap();
         assert!(connecting.join().unwrap());
