@@ -278,8 +278,22 @@ impl Keeper {
                 counts.map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n }).collect();
         }
         self.shared.snapshot.store(Some(snapshot));
+        self.put_lost_again();
         (self.dirty, self.published) = (false, Instant::now());
         Ok(())
+    }
+
+    /// Notes whose words a failed write (a full disk) has cost are decided again.
+    fn put_lost_again(&mut self) {
+        let lost = self.index.take_lost();
+        if lost.is_empty() {
+            return;
+        }
+        let paths = self.numbers.iter().filter(|(_, no)| lost.contains(no)).map(|(path, _)| path.clone());
+        let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
+        let tasks: Vec<Task> = paths.map(task).collect();
+        tracing::warn!(notes = tasks.len(), "words were lost when writing the index; these notes are indexed again");
+        self.enqueue(tasks, Vec::new(), true);
     }
 
     /// Chooses how the index writes: much at once, or a note at a time.

@@ -11,7 +11,7 @@ use super::vector::{FreeSlots, Windows};
 use super::{ChunkDoc, ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
 use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
-use crate::vault::VaultPath;
+use crate::vault::{FileStat, VaultPath};
 
 /// How the lexical index on disk stands to a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +109,14 @@ impl Index {
             chunks.into_iter().map(|chunk| (chunk.entry, chunk.vectors)),
         );
         written
+    }
+
+    /// A note's `stat` differs and nothing else does.
+    pub fn touch(&mut self, note: NoteNo, stat: FileStat) {
+        if let Some(entry) = self.tables.notes.get(note) {
+            let entry = NoteEntry { stat, ..(**entry).clone() };
+            self.tables.notes.set(note, Some(Arc::new(entry)));
+        }
     }
 
     /// Takes a note out.

@@ -331,6 +331,20 @@ impl Store {
         Ok(record)
     }
 
+    /// Writes what `stat` says of a note whose text is as it was; its sequence number stays, for nothing that
+    /// the index holds has changed. A note that is not known is left alone.
+    pub fn touch(&self, path: &VaultPath, stat: FileStat) -> Result<(), StoreError> {
+        // Held so that no transaction comes between reading the record and writing it.
+        let counters = locked(&self.counters);
+        let Some(mut record) = self.note(path)? else { return Ok(()) };
+        record.stat = stat;
+        let mut writes = Writes::default();
+        writes.note(&record).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
+        *locked(&self.scanned) = None;
+        drop(counters);
+        Ok(())
+    }
+
     /// The last sequence number given.
     pub fn seq(&self) -> u64 {
         locked(&self.counters).seq
@@ -465,6 +479,7 @@ fn nothing_at(path: &VaultPath) -> NoteRecord {
         stat: FileStat::default(),
         hash: TextHash([0; 16]),
         structure: StructureHash([0; 16]),
+        contextualizer: String::new(),
         embedder: String::new(),
         chunker: String::new(),
         title: String::new(),

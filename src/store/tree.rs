@@ -66,6 +66,13 @@ pub(super) struct Scan {
 }
 
 impl Writes {
+    /// Puts a note's record alone.
+    pub(super) fn note(&mut self, note: &NoteRecord) -> Result<(), Fault> {
+        let key = note.path.as_str().as_bytes().to_vec();
+        self.0.push((Tree::Notes, key, Some(codec::encode_note(note)?)));
+        Ok(())
+    }
+
     /// Puts a note with its contexts.
     pub(super) fn put(
         &mut self,
@@ -73,8 +80,7 @@ impl Writes {
         contexts: &[ContextRecord],
     ) -> Result<(), Fault> {
         let key = note.path.as_str().as_bytes();
-        self.0
-            .push((Tree::Notes, key.to_vec(), Some(codec::encode_note(note)?)));
+        self.note(note)?;
         self.0.push((
             Tree::Contexts,
             key.to_vec(),
