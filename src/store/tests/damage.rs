@@ -218,7 +218,10 @@ fn child_that_writes() {
     let Some(dir) = std::env::var_os("SITUATED_STORE_TEST_DIR") else {
         return;
     };
-    let (store, _) = open(Path::new(&dir));
+    let store = match Store::open(Path::new(&dir), EMBEDDER, DIMENSIONS) {
+        Ok((store, _)) => store,
+        Err(error) => return println!("failed {error}"),
+    };
     for version in 0.. {
         for n in 0..NOTES {
             let (at, write) = put(&name(n), 6, version % 2);
@@ -278,26 +281,34 @@ fn a_process_that_is_killed_holds_the_lock_until_then_and_loses_nothing_flushed(
     assert_eq!((opened.notes, opened.quarantined), (u64::from(NOTES), None));
 }
 
-/// A limit on the size of files stands in for a full disk: writes fail, here with EFBIG.
+/// A limit on the size of files stands in for a full disk: writes fail, here with EFBIG. The smaller limit
+/// stops the store from opening, the larger one from going on.
 #[test]
 fn a_full_disk_is_an_error_and_no_damage() {
     use std::io::Read;
-    let dir = tempfile::tempdir().unwrap();
-    drop(written(dir.path()));
-    let limit = fs::metadata(dir.path().join(JOURNAL)).unwrap().len() / 512;
-    // The journal is about as large as it may get, the database larger than that.
-    let script = format!("trap '' XFSZ; ulimit -f {};", limit.max(1));
-    let mut child = child(dir.path(), &script);
-    let mut said = String::new();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
-    child.wait().unwrap();
-    assert!(!said.contains("applied "), "{said}");
-    assert_eq!(quarantines(dir.path()), 0, "{said}");
-    let opened = must_open(dir.path(), "after the limit");
-    assert_eq!(opened.quarantined, None);
+    for goes_on in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        drop(written(dir.path()));
+        let size = |name: &str| fs::metadata(dir.path().join(name)).unwrap().len();
+        let limit = if goes_on {
+            size("sled/db") + (1 << 20)
+        } else {
+            size(JOURNAL)
+        };
+        let script = format!("trap '' XFSZ; ulimit -f {};", limit / 512);
+        let mut child = child(dir.path(), &script);
+        let mut said = String::new();
+        child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
+        child.wait().unwrap();
+        assert_eq!(said.contains("applied "), goes_on, "{said}");
+        assert!(said.contains("failed "), "{said}");
+        assert_eq!(quarantines(dir.path()), 0, "{said}");
+        let opened = must_open(dir.path(), "after the limit");
+        assert_eq!(opened.quarantined, None);
+    }
 }
