@@ -152,7 +152,7 @@ fn month_in_words(text: &str) -> Option<Date> {
                 month = month.or(named.and_then(|index| i8::try_from(index + 1).ok()));
             }
             1 | 2 if matches!(suffix, "" | "st" | "nd" | "rd" | "th") => {
-                day = day.or(number.parse::<i8>().ok())
+                day = day.or(number.parse::<i8>().ok());
             }
             4 if suffix.is_empty() => year = year.or(number.parse::<i16>().ok()),
             _ => {}

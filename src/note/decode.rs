@@ -45,19 +45,13 @@ fn utf8(bytes: &[u8]) -> Decoded {
             }
         }
         Err(error) => {
-            let line = 1 + bytes[..error.valid_up_to()]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count();
+            let line = super::line_at(&bytes[..error.valid_up_to()]);
             let message = "bytes that are not UTF-8 are shown as U+FFFD".to_owned();
             Decoded {
                 text: String::from_utf8_lossy(bytes).into_owned(),
                 encoding: Encoding::Lossy,
                 start,
-                warning: Some(Warning {
-                    line: line as u32,
-                    message,
-                }),
+                warning: Some(Warning { line, message }),
             }
         }
     }

@@ -327,6 +327,8 @@ fn distinct(mut list: Vec<String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
     use serde_json::json;
 
@@ -505,7 +507,7 @@ mod tests {
         let mut bomb = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
         for i in 1..30 {
             let refs = vec![format!("*a{}", i - 1); 9].join(", ");
-            bomb.push_str(&format!("a{i}: &a{i} [{refs}]\n"));
+            let _ = writeln!(bomb, "a{i}: &a{i} [{refs}]");
         }
         let (cut, warnings) = read_all(&format!("---\n{bomb}---\nbody"));
         assert_eq!(
@@ -515,7 +517,10 @@ mod tests {
         );
         let deep = format!("---\na: {}\n---\n", "[".repeat(30_000));
         assert_eq!(read_all(&deep).1.len(), 1);
-        let many: String = (0..6000).map(|i| format!("k{i}: 1\n")).collect();
+        let mut many = String::new();
+        for i in 0..6000 {
+            let _ = writeln!(many, "k{i}: 1");
+        }
         assert_eq!(
             read_all(&format!("---\n{many}---\n"))
                 .0

@@ -175,7 +175,7 @@ impl Found {
                 None if open.begins_line => {
                     let message = "a comment (%%) is never closed and is read as text".to_owned();
                     warnings.push(Warning {
-                        line: line_of(text, open.at),
+                        line: super::line_at(&text.as_bytes()[..open.at]),
                         message,
                     });
                 }
@@ -185,7 +185,7 @@ impl Found {
         if let Some(open) = self.unclosed {
             let message = "an HTML comment is never closed and is read as text".to_owned();
             warnings.push(Warning {
-                line: line_of(text, open),
+                line: super::line_at(&text.as_bytes()[..open]),
                 message,
             });
         }
@@ -277,7 +277,12 @@ pub(super) fn is_block_id(id: &str) -> bool {
 /// The length of an address without the punctuation of the sentence around it.
 fn trimmed_address(address: &str) -> usize {
     let bytes = address.as_bytes();
-    let count = |wanted: u8| bytes.iter().filter(|b| **b == wanted).count();
+    let count = |wanted: u8| {
+        bytes
+            .iter()
+            .map(|b| usize::from(*b == wanted))
+            .sum::<usize>()
+    };
     let mut unopened = count(b')').saturating_sub(count(b'('));
     let mut length = bytes.len();
     while let Some(last) = bytes[..length].last() {
@@ -353,13 +358,6 @@ fn line_end(text: &str, from: usize) -> usize {
         .iter()
         .position(|b| matches!(b, b'\n' | b'\r'))
         .unwrap_or(rest.len())
-}
-
-fn line_of(text: &str, at: usize) -> u32 {
-    1 + text.as_bytes()[..at]
-        .iter()
-        .filter(|b| **b == b'\n')
-        .count() as u32
 }
 
 /// The wikilink or embed written at `span`; `None` if it has no target or runs over a line's end.

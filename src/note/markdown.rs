@@ -320,7 +320,7 @@ impl<'t> Reader<'t> {
         match kind {
             LinkType::WikiLink { .. } => found.extend(links::wiki(self.text, range, embed)),
             LinkType::Email => {
-                found.push(links::markdown(&format!("mailto:{dest}"), "", range, embed))
+                found.push(links::markdown(&format!("mailto:{dest}"), "", range, embed));
             }
             _ => {
                 if self.links.len() < DEEPEST_LINK {

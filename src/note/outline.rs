@@ -29,7 +29,10 @@ pub(super) fn heading_text(shown: &str) -> String {
         text.nfc().collect()
     };
     if text.len() > LONGEST_HEADING {
-        text.truncate(text.floor_char_boundary(LONGEST_HEADING));
+        let end = (0..=LONGEST_HEADING)
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
         text.truncate(text.trim_end().len());
     }
     text
