@@ -47,7 +47,7 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
         .enable_all()
         .build()?;
     let served = runtime.block_on(async {
-        let listener = bound.listener()?;
+        let listener = tokio::net::UnixListener::from_std(bound.listener()?)?;
         let supervised = tokio::spawn(supervise(handle.clone()));
         let stop = stopped(handle.clone());
         let shutdown = async {

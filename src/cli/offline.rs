@@ -12,6 +12,7 @@ use super::print::{bytes, counted, printable, yellow};
 use super::session::{Failure, Session, safe};
 use crate::config::{Loaded, VaultConfig};
 use crate::serve::bind::DataLock;
+use crate::embed::Embedder;
 use crate::store::{Store, StoreError};
 
 impl From<StoreError> for Failure {
@@ -45,7 +46,7 @@ fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
     if !dir.is_dir() {
         return Err(Failure::new(exit::NOTHING, format!("the vault `{}` was never indexed; `situated run` does", vault.name)));
     }
-    let (store, opened) = Store::open(&dir)?;
+    let (store, opened) = Store::open(&dir, Embedder::Builtin.identity(), Embedder::Builtin.dimensions())?;
     if let Some((path, why)) = opened.quarantined {
         return Err(Failure::new(exit::IO, format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display())));
     }
@@ -133,9 +134,9 @@ pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failur
     let mut reports = Vec::new();
     for vault in vaults {
         let before = open(&loaded, vault)?.bytes_on_disk();
-        Store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.path))?;
+        crate::store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.path))?;
         let after = open(&loaded, vault)?.bytes_on_disk();
-        session.say(format!("{}: {} before, {} now", printable(&vault.path), bytes(before), bytes(after)));
+        session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));
     }
     if session.globals.json {

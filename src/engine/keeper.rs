@@ -84,7 +84,12 @@ impl Keeper {
         std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
         let embedder = Embedder::Builtin;
         let (store, opened) = Store::open(&dir, embedder.identity(), embedder.dimensions())?;
-        let index = Index::open(&dir.join("lexical"), embedder.dimensions())?;
+        let lexical = dir.join("lexical");
+        if opened.quarantined.is_some() && lexical.exists() {
+            // The new store counts from the start: its numbers would mean other notes to the old words.
+            std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
+        }
+        let index = Index::open(&lexical, embedder.dimensions())?;
         let desk = Arc::new(Desk {
             name: vault.name.clone(),
             root: vault.path.clone(),

@@ -93,7 +93,7 @@ impl Loop {
             keeper.renew_policy();
             return self.scan(vault, Extent::Everything, RescanReason::Asked, Vec::new());
         }
-        if root_id(&keeper.config.path) != keeper.root_id {
+        if root_id(&keeper.config.path).ok() != keeper.root_id {
             return self.scan(vault, Extent::Everything, RescanReason::RootChanged, Vec::new());
         }
         let few = folders.is_empty() && paths.len() <= AT_ONCE;

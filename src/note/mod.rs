@@ -182,13 +182,22 @@ pub struct NoteRules {
 
 /// Understands a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
-    let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
+    let decode::Decoded {
+        text,
+        encoding,
+        start,
+        warning,
+    } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
     let frontmatter::Cut { front, yaml, body } = frontmatter::read(&text, start, &mut warnings);
 
     let mut found = links::Found::default();
     found.properties(&text, yaml);
-    let markdown::Pass { headings, mut blocks, mut found } = markdown::pass(&text, body, found);
+    let markdown::Pass {
+        headings,
+        mut blocks,
+        mut found,
+    } = markdown::pass(&text, body, found);
     let hidden = found.hidden(&text, &mut warnings);
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
@@ -205,7 +214,11 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         }
     }
     found.links.retain(|link| shown(link.span.start));
-    let in_text = found.tags.iter().filter(|tag| shown(tag.start)).map(|tag| &text[tag.clone()]);
+    let in_text = found
+        .tags
+        .iter()
+        .filter(|tag| shown(tag.start))
+        .map(|tag| &text[tag.clone()]);
     let tags = distinct_tags(front.tags.iter().map(String::as_str).chain(in_text));
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
     let fields = found.fields.iter().filter(|(at, ..)| shown(*at));
@@ -219,8 +232,12 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         date: day(path, &front),
         sections: outline::sections(&text, body, &outline),
         tags,
-        block_ids: block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect(),
-        fields: fields.map(|(_, key, value)| (text[key.clone()].to_owned(), text[value.clone()].to_owned())).collect(),
+        block_ids: block_ids
+            .map(|id| (text[id.clone()].to_owned(), id.start - 1))
+            .collect(),
+        fields: fields
+            .map(|(_, key, value)| (text[key.clone()].to_owned(), text[value.clone()].to_owned()))
+            .collect(),
         path: path.clone(),
         links: found.links,
         front,
@@ -232,22 +249,46 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
 }
 
-fn title(path: &VaultPath, text: &str, body: usize, front: &FrontMatter, outline: &[Heading]) -> String {
-    let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
+fn title(
+    path: &VaultPath,
+    text: &str,
+    body: usize,
+    front: &FrontMatter,
+    outline: &[Heading],
+) -> String {
+    let told = front
+        .title
+        .as_deref()
+        .or_else(|| outline::title(text, body, outline));
     told.unwrap_or(path.stem()).to_owned()
 }
 
 /// `date` tells better than `created` what a note is about.
 fn day(path: &VaultPath, front: &FrontMatter) -> Option<jiff::civil::Date> {
-    front.property("date").and_then(dates::from_value).or(front.created).or_else(|| dates::in_name(path.stem()))
+    front
+        .property("date")
+        .and_then(dates::from_value)
+        .or(front.created)
+        .or_else(|| dates::in_name(path.stem()))
 }
 
 /// Tags in NFC, each once whatever its case, as first written.
 fn distinct_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut seen = HashSet::new();
     tags.filter(|tag| seen.insert(tag.to_lowercase().nfc().collect::<String>()))
-        .map(|tag| if is_nfc(tag) { tag.to_owned() } else { tag.nfc().collect() })
+        .map(|tag| {
+            if is_nfc(tag) {
+                tag.to_owned()
+            } else {
+                tag.nfc().collect()
+            }
+        })
         .collect()
+}
+
+/// The 1-based line that comes after `before`.
+fn line_at(before: &[u8]) -> u32 {
+    before.split(|b| *b == b'\n').count() as u32
 }
 
 impl Note {
@@ -259,10 +300,7 @@ impl Note {
     /// The 1-based line of a byte position, found by counting: for many positions take [`Note::line_index`].
     pub fn line_of(&self, position: usize) -> u32 {
         let end = position.min(self.text.len());
-        1 + self.text.as_bytes()[..end]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count() as u32
+        line_at(&self.text.as_bytes()[..end])
     }
 
     /// The lines of the note, to look up many positions.
@@ -290,7 +328,9 @@ pub struct LineIndex {
 impl LineIndex {
     /// Reads `text` once.
     pub fn new(text: &str) -> Self {
-        LineIndex { starts: text.match_indices('\n').map(|(at, _)| at + 1).collect() }
+        LineIndex {
+            starts: text.match_indices('\n').map(|(at, _)| at + 1).collect(),
+        }
     }
 
     /// The 1-based line of a byte position; positions past the end are on the last line.

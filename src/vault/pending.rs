@@ -55,6 +55,11 @@ impl Pending {
         }
     }
 
+    /// Other times are in force.
+    pub fn set_timing(&mut self, timing: Timing) {
+        self.timing = timing;
+    }
+
     /// Takes in a hint that came at `now`.
     pub fn hint(&mut self, now: Instant, hint: Hint) {
         match hint {
