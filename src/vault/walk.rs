@@ -207,7 +207,9 @@ impl Crawl<'_> {
     ) {
         let names: Vec<OsString> = entries.iter().map(DirEntry::file_name).collect();
         let mut has = IgnoreFiles::default();
-        names.iter().for_each(|name| has.see(name));
+        for name in &names {
+            has.see(name);
+        }
         let rules = self.policy.refresh(folder, above, has);
         for (entry, name) in entries.iter().zip(&names) {
             let path = VaultPath::child(folder, name);

@@ -44,7 +44,8 @@ fn when_a_batch_is_due() {
             .collect::<Vec<_>>()
     };
     // Hints with the milliseconds of their coming, whether git holds its lock, when the batch is due.
-    let cases: Vec<(&str, Vec<(u64, Hint)>, bool, Option<u64>)> = vec![
+    type Case = (&'static str, Vec<(u64, Hint)>, bool, Option<u64>);
+    let cases: Vec<Case> = vec![
         ("nothing", vec![], false, None),
         ("one save", vec![(0, path("a.md"))], false, Some(50)),
         (
@@ -186,10 +187,17 @@ fn what_is_in_a_batch() {
     let now = Instant::now();
     for (hints, batch) in cases {
         let mut pending = Pending::new(TIMING);
-        hints
-            .iter()
-            .for_each(|hint| pending.hint(now, hint.clone()));
-        assert!(!pending.is_empty() && pending.len() > 0, "{hints:?}");
+        for hint in &hints {
+            pending.hint(now, hint.clone());
+        }
+        assert!(!pending.is_empty(), "{hints:?}");
+        let distinct: BTreeSet<String> = hints.iter().map(|hint| format!("{hint:?}")).collect();
+        let walk = matches!(batch, Batch::Walk(_));
+        assert_eq!(
+            pending.len(),
+            if walk { 1 } else { distinct.len() },
+            "{hints:?}"
+        );
         assert_eq!(
             pending.take(now + ms(30_000), false),
             Some(batch),
@@ -296,8 +304,12 @@ proptest! {
         let start = Instant::now();
         let mut one = Pending::new(TIMING);
         let mut other = Pending::new(TIMING);
-        ordered.iter().for_each(|(at, hint)| one.hint(start + ms(*at), hint.clone()));
-        shuffled.iter().for_each(|(at, hint)| other.hint(start + ms(*at), hint.clone()));
+        for (at, hint) in &ordered {
+            one.hint(start + ms(*at), hint.clone());
+        }
+        for (at, hint) in &shuffled {
+            other.hint(start + ms(*at), hint.clone());
+        }
         prop_assert_eq!(one.deadline(locked), other.deadline(locked));
         prop_assert_eq!(one.take(start + ms(60_000), locked), other.take(start + ms(60_000), locked));
     }

@@ -197,7 +197,7 @@ fn as_a_user<R: Send>(test: impl FnOnce() -> R + Send) -> R {
 fn what_cannot_be_read_is_not_gone() {
     let dir = tempfile::tempdir().unwrap();
     let mode = |name: &str, mode| {
-        fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(mode)).unwrap()
+        fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
     };
     for name in ["open/a.md", "shut/b.md", "listed/c.md", "secret.md"] {
         write(dir.path(), name, "text");
@@ -269,7 +269,7 @@ fn a_vault_nested_deeply_takes_no_stack() {
 fn how_quick_50_000_files_are() {
     let dir = tempfile::tempdir().unwrap();
     for i in 0..50_000 {
-        write(dir.path(), &format!("f{}/g{}/n{i}.md", i % 50, i % 551), "");
+        write(dir.path(), &format!("f{}/g{}/n{i}.md", i % 50, i % 500), "");
     }
     write(dir.path(), ".gitignore", "*.tmp\ndrafts/\n");
     let policy = policy(dir.path());

@@ -264,9 +264,9 @@ fn folders_that_move() {
     ];
     for (from, to, looked_at, watched) in steps {
         rename(from, to);
-        looked_at
-            .into_iter()
-            .for_each(|name| vault.wait_covered(name));
+        for name in looked_at {
+            vault.wait_covered(name);
+        }
         vault.fence("keep.md");
         vault.clear();
         if let Some(name) = watched {

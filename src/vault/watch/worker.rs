@@ -189,9 +189,9 @@ impl Worker {
             if let Some(reason) = turn.rescan {
                 return (self.sink)(Hint::Rescan(reason));
             }
-            appeared
-                .into_iter()
-                .for_each(|folder| (self.sink)(Hint::Folder(folder)));
+            for folder in appeared {
+                (self.sink)(Hint::Folder(folder));
+            }
         }
         self.mend(turn.seen);
         let mut placed = BTreeSet::new();
@@ -200,7 +200,9 @@ impl Worker {
             .into_iter()
             .filter_map(|(path, touch)| self.hint(path, touch, &mut placed))
             .collect();
-        hints.into_iter().for_each(|hint| (self.sink)(hint));
+        for hint in hints {
+            (self.sink)(hint);
+        }
     }
 
     /// Begins anew with the root as it is now, or says that it is gone.
