@@ -109,22 +109,13 @@ impl Default for WatchConfig {
 
 impl Default for SearchConfig {
     fn default() -> Self {
-        SearchConfig {
-            limit: 20,
-            per_note: 3,
-            window_chars: 1200,
-            dense_weight: 0.5,
-        }
+        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5 }
     }
 }
 
 impl Default for ServeConfig {
     fn default() -> Self {
-        ServeConfig {
-            socket: None,
-            max_connections: 64,
-            query_timeout: Duration::from_secs(10),
-        }
+        ServeConfig { socket: None, max_connections: 64, query_timeout: Duration::from_secs(10) }
     }
 }
 

@@ -1,18 +1,18 @@
 //! `situated`: a background daemon that gives every chunk of your notes its place.
 
-pub mod chunk;
-pub mod cli;
-pub mod client;
 pub mod config;
+pub mod fingerprint;
+pub mod vault;
+pub mod note;
+pub mod chunk;
+pub mod plan;
 pub mod context;
 pub mod embed;
-pub mod engine;
-pub mod fingerprint;
-pub mod index;
-pub mod note;
-pub mod plan;
-pub mod sandbox;
-pub mod search;
-pub mod serve;
 pub mod store;
-pub mod vault;
+pub mod index;
+pub mod search;
+pub mod engine;
+pub mod serve;
+pub mod sandbox;
+pub mod client;
+pub mod cli;

@@ -7,9 +7,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::fingerprint::{
-    ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key,
-};
+use crate::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
 use crate::vault::VaultPath;
 
 /// Everything besides the notes that decides what is in the index.
@@ -109,9 +107,7 @@ pub enum Trigger {
 }
 
 /// What is done about a chunk.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Nothing.
@@ -125,9 +121,7 @@ pub enum Action {
 }
 
 /// Why it is done. Names are part of the protocol, the logs and `tests/spec/`.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Reason {
     /// The note was not known.
     NewNote,

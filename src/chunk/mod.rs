@@ -35,17 +35,7 @@ pub struct Chunk {
 }
 
 /// How notes are cut.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
     /// Sections by heading, small neighbours under one parent merged, daily notes whole.
@@ -73,26 +63,14 @@ pub struct ChunkConfig {
 
 impl Default for ChunkConfig {
     fn default() -> Self {
-        ChunkConfig {
-            strategy: Strategy::Obsidian,
-            target: 500,
-            min: 100,
-            max: 800,
-            overlap_percent: 15,
-        }
+        ChunkConfig { strategy: Strategy::Obsidian, target: 500, min: 100, max: 800, overlap_percent: 15 }
     }
 }
 
 impl ChunkConfig {
     /// Names everything that decides how a note is cut: part of the generation.
     pub fn identity(&self) -> String {
-        let ChunkConfig {
-            strategy,
-            target,
-            min,
-            max,
-            overlap_percent,
-        } = self;
+        let ChunkConfig { strategy, target, min, max, overlap_percent } = self;
         format!("{strategy:?}/1 {target} {min} {max} {overlap_percent}").to_lowercase()
     }
 }

@@ -1,5 +1,3 @@
 //! (being written)
 /// being written
-pub fn template() -> String {
-    String::new()
-}
+pub fn template() -> String { String::new() }

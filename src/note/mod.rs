@@ -186,18 +186,11 @@ impl Note {
     /// The 1-based line of a byte position.
     pub fn line_of(&self, position: usize) -> u32 {
         let end = position.min(self.text.len());
-        1 + self.text.as_bytes()[..end]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count() as u32
+        1 + self.text.as_bytes()[..end].iter().filter(|b| **b == b'\n').count() as u32
     }
 
     /// The heading texts of a section's path, outermost first.
     pub fn heading_path(&self, section: &Section) -> Vec<&str> {
-        section
-            .path
-            .iter()
-            .map(|h| self.outline[*h].text.as_str())
-            .collect()
+        section.path.iter().map(|h| self.outline[*h].text.as_str()).collect()
     }
 }

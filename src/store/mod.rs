@@ -55,49 +55,27 @@ pub struct Store;
 
 impl Store {
     /// Opens or creates the store in `dir`, scans all of it, and moves it aside if it does not open or scan.
-    pub fn open(_dir: &Path) -> Result<(Self, Opened), StoreError> {
-        todo!()
-    }
+    pub fn open(_dir: &Path) -> Result<(Self, Opened), StoreError> { todo!() }
     /// All notes, in order of path.
-    pub fn notes(&self) -> Result<Vec<NoteRecord>, StoreError> {
-        todo!()
-    }
+    pub fn notes(&self) -> Result<Vec<NoteRecord>, StoreError> { todo!() }
     /// One note.
-    pub fn note(&self, _path: &VaultPath) -> Result<Option<NoteRecord>, StoreError> {
-        todo!()
-    }
+    pub fn note(&self, _path: &VaultPath) -> Result<Option<NoteRecord>, StoreError> { todo!() }
     /// The contexts of a note's chunks, in order; empty if the note is not known.
-    pub fn contexts(&self, _path: &VaultPath) -> Result<Vec<ContextRecord>, StoreError> {
-        todo!()
-    }
+    pub fn contexts(&self, _path: &VaultPath) -> Result<Vec<ContextRecord>, StoreError> { todo!() }
     /// Applies a change as one transaction under the next sequence number, and returns that number. The
     /// record's `seq` (and `no`, if it is 0) are filled in. Does not wait for the disk; a paid context that
     /// is new is in the journal, fsynced, before the transaction.
-    pub fn apply(&self, _path: &VaultPath, _write: NoteWrite) -> Result<NoteRecord, StoreError> {
-        todo!()
-    }
+    pub fn apply(&self, _path: &VaultPath, _write: NoteWrite) -> Result<NoteRecord, StoreError> { todo!() }
     /// The last sequence number given.
-    pub fn seq(&self) -> u64 {
-        todo!()
-    }
+    pub fn seq(&self) -> u64 { todo!() }
     /// A context that was archived.
-    pub fn archived(&self, _key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
-        todo!()
-    }
+    pub fn archived(&self, _key: ContextKey) -> Result<Option<ContextRecord>, StoreError> { todo!() }
     /// The vector of an input, if it is cached.
-    pub fn vector(&self, _input: InputHash) -> Option<Vector> {
-        todo!()
-    }
+    pub fn vector(&self, _input: InputHash) -> Option<Vector> { todo!() }
     /// Caches vectors: appended to the flat file, not fsynced.
-    pub fn put_vectors(&self, _vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
-        todo!()
-    }
+    pub fn put_vectors(&self, _vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> { todo!() }
     /// Starts writing what is buffered; `durable` waits until it is on the disk.
-    pub fn flush(&self, _durable: bool) -> Result<(), StoreError> {
-        todo!()
-    }
+    pub fn flush(&self, _durable: bool) -> Result<(), StoreError> { todo!() }
     /// Bytes on disk of everything in the store's folder.
-    pub fn bytes_on_disk(&self) -> u64 {
-        todo!()
-    }
+    pub fn bytes_on_disk(&self) -> u64 { todo!() }
 }
