@@ -215,7 +215,7 @@ impl Connection {
             (Some(id), Err(error)) => {
                 self.outbox
                     .reply(proto::error_line(Some(&id), &error))
-                    .await
+                    .await;
             }
         }
         None
@@ -297,9 +297,9 @@ impl Connection {
                         if kinds.contains(&kind) {
                             let line = proto::notification_line("event", &params);
                             if line.len() > MAX_REPLY {
-                                outbox.missed(1)
+                                outbox.missed(1);
                             } else {
-                                outbox.notify(line)
+                                outbox.notify(line);
                             }
                         }
                     }
