@@ -1,1 +1,7 @@
-fn main() {}
+//! Arguments → library → exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    situated::cli::main()
+}

@@ -1,0 +1,381 @@
+//! Every command and option.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+
+use super::print::Color;
+
+/// Searches your Markdown notes by words and meaning, and keeps the index true while you write.
+///
+/// A daemon (`situated run`) watches your vaults; all other commands ask it over a local socket. Nothing is
+/// written to a vault, and nothing leaves this machine.
+#[derive(Debug, Parser)]
+#[command(name = "situated", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "First steps:  situated try     a tour on a sample vault, nothing is kept\n              situated init    write a configuration for the vault you are in\n              situated run     index, watch and serve it")]
+pub struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Globals {
+    /// Configuration file [env: SITUATED_CONFIG]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// Folder of the indexes; isolates an instance [env: SITUATED_DATA_DIR]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub data_dir: Option<PathBuf>,
+    /// Socket of the daemon [env: SITUATED_SOCKET]
+    #[arg(long, global = true, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub socket: Option<PathBuf>,
+    /// Print one JSON object with "schema": 1
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print results only
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Log more; twice for all
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write a commented configuration for a vault
+    Init(Init),
+    /// Be the daemon: index, watch and serve the vaults
+    Run(Run),
+    /// Take a tour on a temporary copy of a sample vault
+    Try(Try),
+    /// Find passages
+    #[command(visible_alias = "s")]
+    Search(Search),
+    /// Find passages near a note
+    Related(Related),
+    /// Print a note, or some lines of it
+    Get(Get),
+    /// Say how the daemon is
+    Status(Status),
+    /// Look at the disk now
+    Sync(Sync),
+    /// Make a vault, folder or note anew
+    Rebuild(Rebuild),
+    /// List jobs, or cancel one
+    Jobs(Jobs),
+    /// Say what would be decided about a note now
+    Plan(Plan),
+    /// Say what was decided about a note, and why
+    Explain(Explain),
+    /// Export or import contexts (while no daemon runs)
+    Contexts(Contexts),
+    /// Give back the disk space of what is gone (while no daemon runs)
+    Compact(Compact),
+    /// Show, check or locate the configuration
+    Config(Config),
+    /// Call a method of the socket
+    Call(Call),
+    /// Stop the daemon
+    Stop,
+    /// Print the protocol as JSON Schema
+    Schema,
+    /// Print the path of the socket
+    Socket,
+    /// Pause background work; queries are still answered
+    Pause(Pause),
+    /// Let background work go on
+    Resume,
+}
+
+/// `init`
+#[derive(Debug, Args)]
+pub struct Init {
+    /// The vault; found upwards from here if absent
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub vault: Option<PathBuf>,
+}
+
+/// `run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// A vault, without any configuration; those of the configuration if absent
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub vault: Option<PathBuf>,
+}
+
+/// `try`
+#[derive(Debug, Args)]
+pub struct Try {
+    /// Leave the temporary folder in place and say where it is
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// `search`
+#[derive(Debug, Args)]
+#[command(after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\nExit:   0 found, 1 nothing found")]
+pub struct Search {
+    /// What is sought
+    #[arg(required = true, value_name = "QUERY", allow_hyphen_values = true)]
+    pub query: Vec<String>,
+    /// How hits are shown
+    #[command(flatten)]
+    pub show: Show,
+    /// Which lanes answer
+    #[arg(long, short, value_name = "hybrid|lexical|dense", value_parser = mode)]
+    pub mode: Option<crate::search::Mode>,
+    /// Leave contexts out of the search
+    #[arg(long)]
+    pub no_context: bool,
+    /// Wait until all that was saved before is in
+    #[arg(long, short)]
+    pub fresh: bool,
+}
+
+fn mode(text: &str) -> Result<crate::search::Mode, String> {
+    serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
+}
+
+/// How hits are chosen and shown.
+#[derive(Debug, Default, Args)]
+pub struct Show {
+    /// Hits at most
+    #[arg(long, short = 'n', value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub limit: Option<u16>,
+    /// Only this vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
+    /// Show what situates each passage in its note
+    #[arg(long, short)]
+    pub context: bool,
+    /// Show how each lane judged
+    #[arg(long, short)]
+    pub explain: bool,
+    /// A line for each hit, such as '{path}:{line}'
+    #[arg(long, value_name = "TEMPLATE", conflicts_with_all = ["json", "jsonl"])]
+    pub format: Option<String>,
+    /// A JSON object per hit and line
+    #[arg(long, conflicts_with = "json")]
+    pub jsonl: bool,
+}
+
+/// `related`
+#[derive(Debug, Args)]
+pub struct Related {
+    /// A note: its path in the vault, or on the disk
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub note: PathBuf,
+    /// How hits are shown
+    #[command(flatten)]
+    pub show: Show,
+}
+
+/// `get`
+#[derive(Debug, Args)]
+pub struct Get {
+    /// A note: its path in the vault, or on the disk; `:LINE` after it sets the first line
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub note: PathBuf,
+    /// The vault, if the path is one in a vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
+    /// First line
+    #[arg(long, short)]
+    pub line: Option<u32>,
+    /// Lines at most
+    #[arg(long, short = 'n')]
+    pub lines: Option<u32>,
+}
+
+/// `plan`
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// A note: its path in the vault, or on the disk
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub note: PathBuf,
+    /// The vault, if the path is one in a vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
+    /// Decide about the text on standard input in place of what is on disk
+    #[arg(long)]
+    pub stdin: bool,
+}
+
+/// `explain`
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// A note: its path in the vault, or on the disk
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub note: PathBuf,
+    /// The vault, if the path is one in a vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
+}
+
+/// `status`
+#[derive(Debug, Args)]
+pub struct Status {
+    /// Only this vault
+    pub vault: Option<String>,
+}
+
+/// `sync`
+#[derive(Debug, Args)]
+pub struct Sync {
+    /// A vault by name, a folder or a note; everything if absent
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub what: Option<PathBuf>,
+    /// Wait until it is done, with progress
+    #[arg(long, short)]
+    pub wait: bool,
+}
+
+/// `rebuild`
+#[derive(Debug, Args)]
+pub struct Rebuild {
+    /// A vault by name, a folder or a note; everything if absent
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub what: Option<PathBuf>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Only say what would be done
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
+}
+
+/// `jobs`
+#[derive(Debug, Args)]
+pub struct Jobs {
+    /// Cancel this job
+    #[arg(long, value_name = "JOB")]
+    pub cancel: Option<u64>,
+}
+
+/// `pause`
+#[derive(Debug, Args)]
+pub struct Pause {
+    /// For so many seconds; until `resume` if absent
+    pub seconds: Option<u64>,
+}
+
+/// `contexts`
+#[derive(Debug, Args)]
+pub struct Contexts {
+    /// What to do
+    #[command(subcommand)]
+    pub action: ContextsAction,
+}
+
+/// What to do with contexts.
+#[derive(Debug, Subcommand)]
+pub enum ContextsAction {
+    /// Write contexts as JSON Lines
+    Export {
+        /// The vault; may be left out if there is one only
+        #[arg(long, value_name = "NAME")]
+        vault: Option<String>,
+        /// Also those of the free template
+        #[arg(long)]
+        templates: bool,
+        /// The file; standard output if absent
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<PathBuf>,
+    },
+    /// Read what `export` wrote
+    Import {
+        /// The vault; may be left out if there is one only
+        #[arg(long, value_name = "NAME")]
+        vault: Option<String>,
+        /// The file; standard input if absent or `-`
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<PathBuf>,
+    },
+}
+
+/// `compact`
+#[derive(Debug, Args)]
+pub struct Compact {
+    /// Only this vault
+    pub vault: Option<String>,
+}
+
+/// `config`
+#[derive(Debug, Args)]
+pub struct Config {
+    /// What to do
+    #[command(subcommand)]
+    pub action: ConfigAction,
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Subcommand)]
+pub enum ConfigAction {
+    /// Print what is in force
+    Show {
+        /// Say where each value comes from
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Tell everything that is wrong
+    Check,
+    /// Print where the file is
+    Path,
+}
+
+/// `call`
+#[derive(Debug, Args)]
+pub struct Call {
+    /// The method: see `situated schema`
+    pub method: String,
+    /// Its parameters as a JSON object, or `-` for standard input
+    pub params: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_parses() {
+        for line in [
+            "init", "init /tmp", "run", "run Notes", "try", "search a b -c", "s x", "related a.md", "get a.md -l 3 -n 2",
+            "status", "status work", "sync --wait", "rebuild Notes/Projects --yes", "jobs", "jobs --cancel 3",
+            "plan a.md --stdin", "explain a.md", "contexts export", "contexts import x.jsonl --vault n", "compact",
+            "config show --origin", "config check", "config path", "call ping", "call search {}", "call get -", "stop",
+            "schema", "socket", "pause", "pause 60", "resume", "--json --data-dir d status", "status --json --socket s -vv",
+            "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n", "search --jsonl x",
+        ] {
+            let words = std::iter::once("situated").chain(line.split(' '));
+            if let Err(error) = Cli::try_parse_from(words) {
+                panic!("{line}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn contradictions_are_usage_errors() {
+        for line in ["search", "search x --format a --jsonl", "search x --json --jsonl", "search x -m both", "search x -n 0", "frobnicate", "rebuild --yes --dry-run"] {
+            let words = std::iter::once("situated").chain(line.split(' '));
+            let error = Cli::try_parse_from(words).expect_err(line);
+            assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The socket from a shell: `situated call`, `stop`, `schema`, `socket`.
+
+use std::io::Read as _;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::args::Call;
+use super::exit;
+use super::session::{Failure, Session};
+use crate::config::Config;
+use crate::serve::locate::{Surroundings, is_locked};
+
+/// A daemon drains for 5 s and then closes its stores; longer than this it hangs.
+const STOP_PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the protocol takes as one request, less the envelope.
+const PARAMS_BYTES: u64 = (1 << 20) - 1024;
+
+/// `situated call METHOD [JSON|-]`: prints the result as it came.
+pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
+    let text = match args.params.as_deref() {
+        None => "{}".to_owned(),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin().take(PARAMS_BYTES).read_to_string(&mut text)?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    let params: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("the parameters are not JSON: {error}; quote them, such as '{{\"query\": \"plan\"}}'")))?;
+    if !params.is_object() {
+        return Err(Failure::usage("the parameters are a JSON object, such as '{\"query\": \"plan\"}'"));
+    }
+    let result = session.client()?.call(&args.method, params)?;
+    if session.globals.json { session.json(result)? } else { session.out.json(&result)? }
+    Ok(exit::OK)
+}
+
+/// `situated stop`: asks, and waits until the data folder is free for another daemon.
+pub(super) fn stop(session: &mut Session) -> Result<u8, Failure> {
+    let found = Config::whereabouts(&session.overrides());
+    if !is_locked(&found.data_dir) {
+        if session.globals.json {
+            session.json(json!({ "stopped": false, "running": false }))?;
+        }
+        session.say("no daemon runs");
+        return Ok(exit::OK);
+    }
+    session.client()?.call("shutdown", json!({}))?;
+    if !freed(&found.data_dir, STOP_PATIENCE) {
+        let message = format!("the daemon said it would stop, but still holds {} after {} s; its log may say why", found.data_dir.display(), STOP_PATIENCE.as_secs());
+        return Err(Failure::new(exit::TIMEOUT, message));
+    }
+    if session.globals.json {
+        session.json(json!({ "stopped": true, "running": false }))?;
+    }
+    session.say("stopped");
+    Ok(exit::OK)
+}
+
+/// Waits until nobody holds the data folder.
+pub(super) fn freed(data_dir: &std::path::Path, patience: Duration) -> bool {
+    let deadline = Instant::now() + patience;
+    while is_locked(data_dir) {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+/// `situated schema`.
+pub(super) fn schema(session: &mut Session) -> Result<u8, Failure> {
+    session.json(crate::serve::params::schema())?;
+    Ok(exit::OK)
+}
+
+/// `situated socket`: where a client would ask now.
+pub(super) fn socket(session: &mut Session) -> Result<u8, Failure> {
+    let found = Config::whereabouts(&session.overrides());
+    let socket = Surroundings::here().find(found.socket.as_deref(), &found.data_dir);
+    if session.globals.json {
+        session.json(json!({ "socket": socket, "running": is_locked(&found.data_dir) }))?;
+    } else {
+        session.out.line(socket.to_string_lossy())?;
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,59 @@
+//! `situated config show | check | path`.
+
+use serde_json::json;
+
+use super::args::{Config as Args, ConfigAction};
+use super::exit;
+use super::print::{printable, printable_lines};
+use super::session::{Failure, Session};
+use crate::config::{Config, default_config_file};
+
+/// `situated config`.
+pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
+    match args.action {
+        ConfigAction::Show { origin } => show(origin, session),
+        ConfigAction::Check => check(session),
+        ConfigAction::Path => path(session),
+    }
+}
+
+fn show(origin: bool, session: &mut Session) -> Result<u8, Failure> {
+    let loaded = session.config()?;
+    if session.globals.json {
+        session.json(json!({ "file": loaded.file, "values": loaded.values() }))?;
+    } else {
+        session.out.text(&printable_lines(&loaded.show(origin)))?;
+    }
+    Ok(exit::OK)
+}
+
+fn check(session: &mut Session) -> Result<u8, Failure> {
+    let problems = Config::load(&session.overrides()).map_or_else(|errors| errors.problems, |_| Vec::new());
+    let code = if problems.is_empty() { exit::OK } else { exit::NOTHING };
+    if session.globals.json {
+        session.json(json!({ "problems": problems }))?;
+        return Ok(code);
+    }
+    for problem in &problems {
+        session.out.line(printable(&problem.to_string()))?;
+    }
+    if problems.is_empty() {
+        session.say("the configuration is fine");
+    }
+    Ok(code)
+}
+
+fn path(session: &mut Session) -> Result<u8, Failure> {
+    let named = session.globals.config.clone();
+    let variable = std::env::var_os("SITUATED_CONFIG").filter(|value| !value.is_empty()).map(Into::into);
+    let path = named.or(variable).unwrap_or_else(default_config_file);
+    if session.globals.json {
+        session.json(json!({ "file": path, "exists": path.exists() }))?;
+    } else {
+        session.out.line(path.to_string_lossy())?;
+        if !path.exists() {
+            session.say("(it does not exist: the defaults are in force; `situated init` writes it)");
+        }
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,146 @@
+//! `situated contexts` and `situated compact`: work on a store that no daemon holds.
+
+use std::fs::File;
+use std::io::{BufReader, IsTerminal as _, Read, Write};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::{Compact, Contexts, ContextsAction};
+use super::exit;
+use super::print::{bytes, counted, printable, yellow};
+use super::session::{Failure, Session, safe};
+use crate::config::{Loaded, VaultConfig};
+use crate::serve::bind::DataLock;
+use crate::embed::Embedder;
+use crate::store::{Store, StoreError};
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let code = if matches!(error, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO };
+        Failure::new(code, error.to_string())
+    }
+}
+
+/// The lock of the data folder: while it is held no daemon can start.
+fn lock(loaded: &Loaded) -> Result<DataLock, Failure> {
+    DataLock::acquire(&loaded.config.data_dir).map_err(|error| {
+        let hint = "the store can only be opened while no daemon runs; `situated stop`, then again";
+        Failure::new(error.exit_code(), format!("{error}\n{hint}"))
+    })
+}
+
+fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, Failure> {
+    let vaults = &loaded.config.vaults;
+    let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
+    match (name, vaults.as_slice()) {
+        (Some(name), _) => vaults.iter().find(|vault| vault.name == name).ok_or_else(|| Failure::usage(format!("there is no vault `{name}`; there is {}", names()))),
+        (None, [only]) => Ok(only),
+        (None, []) => Err(Failure::usage("no vault is configured; `situated init` writes a configuration")),
+        (None, _) => Err(Failure::usage(format!("say which vault with --vault: {}", names()))),
+    }
+}
+
+fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
+    let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
+    if !dir.is_dir() {
+        return Err(Failure::new(exit::NOTHING, format!("the vault `{}` was never indexed; `situated run` does", vault.name)));
+    }
+    let (store, opened) = Store::open(&dir, Embedder::Builtin.identity(), Embedder::Builtin.dimensions())?;
+    if let Some((path, why)) = opened.quarantined {
+        return Err(Failure::new(exit::IO, format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display())));
+    }
+    Ok(store)
+}
+
+/// `situated contexts`.
+pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Failure> {
+    let loaded = session.config()?;
+    match args.action {
+        ContextsAction::Export { vault: name, templates, file } => {
+            let vault = vault(name.as_deref(), &loaded)?;
+            let _lock = lock(&loaded)?;
+            let store = open(&loaded, vault)?;
+            let lines = match &file {
+                Some(path) => store.export(create(path)?, templates)?,
+                None => {
+                    if std::io::stdout().is_terminal() {
+                        session.say(yellow("(writing to the terminal; name a file to keep it)"));
+                    }
+                    let mut pipe = Pipe { failed: None };
+                    let result = store.export(&mut pipe, templates);
+                    if let Some(kind) = pipe.failed {
+                        return Err(std::io::Error::from(kind).into());
+                    }
+                    result?
+                }
+            };
+            // Standard output is the export itself unless it went to a file.
+            if file.is_some() && session.globals.json {
+                session.json(json!({ "vault": vault.name, "contexts": lines }))?;
+            }
+            session.say(format!("{} exported", counted(lines, "context")));
+            Ok(exit::OK)
+        }
+        ContextsAction::Import { vault: name, file } => {
+            let vault = vault(name.as_deref(), &loaded)?;
+            let _lock = lock(&loaded)?;
+            let store = open(&loaded, vault)?;
+            let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
+                Some(path) => Box::new(File::open(path).map_err(|error| Failure::new(exit::IO, format!("{}: {error}", path.display())))?),
+                None => Box::new(std::io::stdin()),
+            };
+            let report = store.import(BufReader::new(input))?;
+            store.flush(true)?;
+            if session.globals.json {
+                session.json(json!({ "vault": vault.name, "report": report }))?;
+            }
+            session.say(format!("{} added, {} known already", counted(report.added, "context"), report.known));
+            for (line, why) in report.bad.iter().take(20) {
+                session.say(format!("{} line {line}: {}", yellow("passed over"), safe(why)));
+            }
+            Ok(if report.bad.is_empty() { exit::OK } else { exit::NOTHING })
+        }
+    }
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
+}
+
+/// Standard output that remembers how it failed: the store gives back a message only, and a closed pipe must
+/// be told from a full disk.
+struct Pipe {
+    failed: Option<std::io::ErrorKind>,
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        std::io::stdout().write(bytes).inspect_err(|error| self.failed = Some(error.kind()))
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stdout().flush().inspect_err(|error| self.failed = Some(error.kind()))
+    }
+}
+
+/// `situated compact`.
+pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failure> {
+    let loaded = session.config()?;
+    let vaults: Vec<&VaultConfig> = match &args.vault {
+        Some(name) => vec![vault(Some(name), &loaded)?],
+        None => loaded.config.vaults.iter().collect(),
+    };
+    let _lock = lock(&loaded)?;
+    let mut reports = Vec::new();
+    for vault in vaults {
+        let before = open(&loaded, vault)?.bytes_on_disk();
+        crate::store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.path))?;
+        let after = open(&loaded, vault)?.bytes_on_disk();
+        session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
+        reports.push(json!({ "vault": vault.name, "before": before, "after": after }));
+    }
+    if session.globals.json {
+        session.json(json!({ "vaults": reports }))?;
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,369 @@
+//! What reaches a terminal or a pipe: one writer that dies quietly when nobody reads, widths, colours.
+//!
+//! Everything that the program did not write itself (text, titles and paths of notes, messages of the daemon)
+//! is passed through [`printable`] by the one who prints it.
+
+use std::io::{self, IsTerminal, Write};
+use std::ops::Range;
+
+use anstream::{AutoStream, ColorChoice};
+use owo_colors::OwoColorize as _;
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+pub(super) use crate::search::printable::{printable, printable_lines};
+
+/// Width of text that goes to a file or pipe.
+const PIPE_WIDTH: usize = 100;
+
+/// No text is laid out narrower: a few columns would hold no word.
+const MIN_WIDTH: usize = 20;
+
+/// Lines are not longer than one reads with ease, however wide the terminal is.
+const MAX_WIDTH: usize = 120;
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Color {
+    /// On terminals, unless NO_COLOR or TERM=dumb say no; CLICOLOR_FORCE says yes.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Standard output.
+pub struct Out {
+    stream: AutoStream<Box<dyn Write + Send>>,
+    width: usize,
+    terminal: bool,
+}
+
+impl std::fmt::Debug for Out {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Out").field("width", &self.width).field("terminal", &self.terminal).finish_non_exhaustive()
+    }
+}
+
+impl Out {
+    /// Standard output of the process.
+    pub fn stdout(color: Color) -> Self {
+        let stdout = io::stdout();
+        let choice = match color {
+            Color::Auto => AutoStream::choice(&stdout),
+            Color::Always => ColorChoice::AlwaysAnsi,
+            Color::Never => ColorChoice::Never,
+        };
+        let terminal = stdout.is_terminal();
+        let width = if terminal { terminal_width(&stdout) } else { PIPE_WIDTH };
+        let stream = AutoStream::new(Box::new(stdout) as Box<dyn Write + Send>, choice);
+        Out { stream, width, terminal }
+    }
+
+    /// Any writer, as a terminal of this width would show it, without colours.
+    pub fn to(writer: impl Write + Send + 'static, width: usize) -> Self {
+        let stream = AutoStream::new(Box::new(writer) as Box<dyn Write + Send>, ColorChoice::Never);
+        Out { stream, width: width.max(MIN_WIDTH), terminal: false }
+    }
+
+    /// Columns to lay text out in, 20..=120.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Whether a person looks at it.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// One line.
+    pub fn line(&mut self, line: impl AsRef<str>) -> io::Result<()> {
+        self.stream.write_all(line.as_ref().as_bytes())?;
+        self.stream.write_all(b"\n")?;
+        self.stream.flush()
+    }
+
+    /// Text as it is, without a line end of its own.
+    pub fn text(&mut self, text: &str) -> io::Result<()> {
+        self.stream.write_all(text.as_bytes())?;
+        self.stream.flush()
+    }
+
+    /// A value as JSON on one line, or indented for a person.
+    pub fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+        let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        self.line(text?)
+    }
+
+    /// A paragraph, wrapped, with a margin before each line.
+    pub fn wrapped(&mut self, margin: &str, text: &str) -> io::Result<()> {
+        for range in wrap(text, self.width.saturating_sub(margin.width())) {
+            self.line(format!("{margin}{}", &text[range]))?;
+        }
+        Ok(())
+    }
+}
+
+fn terminal_width(stdout: &io::Stdout) -> usize {
+    let columns = rustix::termios::tcgetwinsize(stdout).map_or(0, |size| usize::from(size.ws_col));
+    if columns == 0 { 80 } else { columns.clamp(MIN_WIDTH, MAX_WIDTH) }
+}
+
+/// Columns that a text takes.
+pub(super) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Byte ranges of the lines that a text makes at a width: broken between words, words only if they do not
+/// fit a line of their own. Line ends in the text are kept.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<Range<usize>> {
+    let width = width.max(1);
+    let mut lines = Vec::new();
+    let mut begin = 0;
+    for line in text.split('\n') {
+        wrap_line(text, begin..begin + line.len(), width, &mut lines);
+        begin += line.len() + 1;
+    }
+    lines
+}
+
+fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range<usize>>) {
+    let (mut start, mut end, mut used) = (line.start, line.start, 0);
+    let mut position = line.start;
+    for word in text[line.clone()].split_word_bounds() {
+        let from = position;
+        position += word.len();
+        if word.trim().is_empty() {
+            continue;
+        }
+        let gap = text[end..from].width();
+        if used > 0 && used + gap + word.width() > width {
+            lines.push(start..end);
+            (start, used) = (from, 0);
+        } else if used > 0 {
+            used += gap;
+        } else {
+            // White space before the first word of a line is indentation and stays if there is room.
+            let indent = text[start..from].width();
+            if indent + word.width() <= width { used += indent } else { start = from }
+        }
+        let mut from = from;
+        for cluster in word.graphemes(true) {
+            if used > 0 && used + cluster.width() > width {
+                lines.push(start..from);
+                (start, used) = (from, 0);
+            }
+            used += cluster.width();
+            from += cluster.len();
+        }
+        end = position;
+    }
+    lines.push(start..end.max(start));
+}
+
+/// At most `width` columns of a text, with `…` where it was cut.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for cluster in text.graphemes(true) {
+        if used + cluster.width() + 1 > width {
+            break;
+        }
+        used += cluster.width();
+        out.push_str(cluster);
+    }
+    out.push('…');
+    out
+}
+
+/// The last `width` columns of a text, with `…` where it was cut: of a path the end says more.
+pub(super) fn cut_front(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let (mut used, mut from) = (1, text.len());
+    for (at, cluster) in text.grapheme_indices(true).rev() {
+        if used + cluster.width() > width {
+            break;
+        }
+        used += cluster.width();
+        from = at;
+    }
+    format!("…{}", &text[from..])
+}
+
+/// `text` followed by spaces up to `width` columns.
+pub(super) fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// Marks byte ranges of `text[line]` with `paint`.
+pub(super) fn highlighted(text: &str, line: Range<usize>, marks: &[(u32, u32)], paint: fn(&str) -> String) -> String {
+    let mut out = String::new();
+    let mut at = line.start;
+    for (from, to) in marks {
+        let (from, to) = ((*from as usize).max(at), (*to as usize).min(line.end));
+        // A range that is not one of this text's is passed over rather than trusted.
+        if from < to && text.is_char_boundary(from) && text.is_char_boundary(to) {
+            out.push_str(&text[at..from]);
+            out.push_str(&paint(&text[from..to]));
+            at = to;
+        }
+    }
+    out.push_str(&text[at..line.end]);
+    out
+}
+
+macro_rules! paints {
+    ($($name:ident = $style:ident;)+) => {
+        $(pub(super) fn $name(text: impl AsRef<str>) -> String {
+            text.as_ref().$style().to_string()
+        })+
+    };
+}
+
+paints! { bold = bold; dim = dimmed; cyan = cyan; green = green; yellow = yellow; red = red; }
+
+/// What matches a query.
+pub(super) fn mark(text: &str) -> String {
+    text.bold().yellow().to_string()
+}
+
+/// A number with its thousands apart.
+pub(super) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 note`, `2 notes`.
+pub(super) fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// Milliseconds as a person says them.
+pub(super) fn millis(ms: f64) -> String {
+    match ms {
+        ms if ms < 10.0 => format!("{ms:.1} ms"),
+        ms if ms < 1000.0 => format!("{ms:.0} ms"),
+        ms if ms < 60_000.0 => format!("{:.1} s", ms / 1e3),
+        ms => format!("{} min {} s", (ms / 60_000.0) as u64, (ms / 1000.0) as u64 % 60),
+    }
+}
+
+/// Bytes as a person says them.
+pub(super) fn bytes(n: u64) -> String {
+    let n = n as f64;
+    match n {
+        n if n < 1000.0 => format!("{n} B"),
+        n if n < 1e6 => format!("{:.1} kB", n / 1e3),
+        n if n < 1e9 => format!("{:.1} MB", n / 1e6),
+        n => format!("{:.1} GB", n / 1e9),
+    }
+}
+
+/// How long ago a time was; both in seconds since 1970.
+pub(super) fn age(now: i64, then: i64) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    match now.saturating_sub(then) {
+        s if s < MINUTE => "now".to_owned(),
+        s if s < HOUR => format!("{} min", s / MINUTE),
+        s if s < DAY => format!("{} h", s / HOUR),
+        s if s < 14 * DAY => format!("{} d", s / DAY),
+        s if s < 60 * DAY => format!("{} wk", s / (7 * DAY)),
+        s if s < 730 * DAY => format!("{} mo", s / (30 * DAY)),
+        s => format!("{} y", s / (365 * DAY)),
+    }
+}
+
+/// Seconds since 1970 now.
+pub(super) fn now() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Closed;
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_a_quiet_end() {
+        let error = Out::to(Closed, 80).line("x").unwrap_err();
+        assert!(matches!(super::super::Failure::from(error), super::super::Failure::Quiet));
+    }
+
+    fn lines(text: &str, width: usize) -> Vec<&str> {
+        wrap(text, width).into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn wrapping() {
+        assert_eq!(lines("one two three", 7), ["one two", "three"]);
+        assert_eq!(lines("one two\n\nthree", 20), ["one two", "", "three"]);
+        assert_eq!(lines("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
+        assert_eq!(lines("日本語の文", 4), ["日本", "語の", "文"]);
+        assert_eq!(lines("", 4), [""]);
+        assert_eq!(lines("  - item", 20), ["  - item"]);
+    }
+
+    #[test]
+    fn cutting() {
+        assert_eq!(cut("Projects/Plan.md", 9), "Projects…");
+        assert_eq!(cut_front("Projects/Plan.md", 9), "…/Plan.md");
+        assert_eq!((cut("日本語", 4), cut_front("日本語", 4)), ("日…".to_owned(), "…語".to_owned()));
+        assert_eq!((cut("ok", 2), cut_front("ok", 2)), ("ok".to_owned(), "ok".to_owned()));
+    }
+
+    #[test]
+    fn marks_are_not_trusted() {
+        let paint: fn(&str) -> String = |text| format!("<{text}>");
+        assert_eq!(highlighted("a äb c", 0..7, &[(2, 5), (6, 99)], paint), "a <äb> <c>");
+        assert_eq!(highlighted("a äb c", 0..7, &[(3, 4), (6, 2)], paint), "a äb c");
+        assert_eq!(highlighted("one two", 4..7, &[(0, 5)], paint), "<t>wo");
+    }
+
+    #[test]
+    fn said_by_people() {
+        assert_eq!((grouped(1_234_567), grouped(999)), ("1,234,567".to_owned(), "999".to_owned()));
+        assert_eq!((counted(1, "note"), counted(0, "note")), ("1 note".to_owned(), "0 notes".to_owned()));
+        assert_eq!((millis(4.23), millis(65_000.0)), ("4.2 ms".to_owned(), "1 min 5 s".to_owned()));
+        assert_eq!((age(100, 90), age(10_000, 0), age(0, 50)), ("now".to_owned(), "2 h".to_owned(), "now".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_and_no_word_is_lost(text in "(\\PC| |\n|日|é){0,80}", width in 2usize..30) {
+            let lines = lines(&text, width);
+            for line in &lines {
+                prop_assert!(line.width() <= width || line.graphemes(true).count() == 1, "{:?}", line);
+            }
+            let words = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(words(&lines.concat()), words(&text));
+            prop_assert!(cut(&text, width).width() <= width);
+            prop_assert!(cut_front(&text, width).width() <= width);
+        }
+    }
+}

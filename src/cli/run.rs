@@ -1,0 +1,274 @@
+//! `situated run`: the daemon, and what a person at its terminal sees of it.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::ProgressBar;
+
+use super::args::Run;
+use super::exit;
+use super::jobs::{self, ended};
+use super::note::{clock, counts};
+use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
+use super::session::{Failure, Session};
+use crate::config::{Config, Overrides};
+use crate::engine::handle::{Decision, Handle, Notice, State, Status};
+use crate::daemon::{RunOptions, daemon};
+use crate::serve::bind::BindError;
+use crate::store::StoreError;
+
+/// Columns of paths and reasons that most vaults need.
+const PATH_COLUMNS: usize = 36;
+const REASON_COLUMNS: usize = 17;
+
+/// `situated run [VAULT]`.
+pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
+    let overrides = Overrides { vault: args.vault, ..session.overrides() };
+    let loaded = Config::load(&overrides)?;
+    if loaded.config.vaults.is_empty() {
+        let file = loaded.file.map_or("there is no configuration".to_owned(), |file| format!("{} names none", file.display()));
+        return Err(Failure::new(
+            crate::config::ConfigErrors::EXIT_CODE,
+            format!("no vault to watch: {file}; name one (`situated run ~/Notes`), or let `situated init` write a configuration"),
+        ));
+    }
+    let report = !session.globals.quiet;
+    let color = session.globals.color;
+    let options = RunOptions {
+        overrides,
+        listen: report.then(|| Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>),
+    };
+    daemon(loaded.config, options).map_err(failed)?;
+    Ok(exit::OK)
+}
+
+/// The exit code tells a supervisor whether starting again can help.
+fn failed(error: anyhow::Error) -> Failure {
+    let message = format!("{error:#}");
+    if let Some(bind) = error.downcast_ref::<BindError>() {
+        Failure::new(bind.exit_code(), message)
+    } else if let Some(store) = error.downcast_ref::<StoreError>() {
+        Failure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
+    } else if error.downcast_ref::<io::Error>().is_some() {
+        Failure::new(exit::IO, message)
+    } else {
+        Failure::new(exit::INTERNAL, message)
+    }
+}
+
+/// Shows what the daemon does until it stops. Blocks: for a thread of its own.
+pub fn follow(handle: &Handle, color: Color) {
+    use tokio::sync::broadcast::error::RecvError;
+    let mut notices = handle.subscribe();
+    let mut reporter = Reporter::new(Out::stdout(color), false);
+    // The engine may have become idle before we subscribed.
+    if let Ok(status) = handle.status(None) {
+        reporter.start(&status);
+    }
+    while !reporter.silent() {
+        match notices.blocking_recv() {
+            Ok(notice) => {
+                if matches!(*notice, Notice::State { state: State::Idle }) && !reporter.is_ready() {
+                    if let Ok(status) = handle.status(None) {
+                        reporter.ready(&status);
+                    }
+                } else {
+                    report(&notice, &mut reporter);
+                }
+            }
+            Err(RecvError::Lagged(missed)) => reporter.missed(missed),
+            Err(RecvError::Closed) => break,
+        }
+    }
+}
+
+/// Shows one notice: a moving bar until the daemon is ready, then a line for each decision.
+pub fn report(notice: &Notice, out: &mut Reporter) {
+    match notice {
+        Notice::Decision(decision) => out.decision(decision),
+        Notice::Job(job) => {
+            if job.state == "running" {
+                jobs::show(&out.bar, job);
+            } else {
+                out.bar.reset();
+                out.bar.finish_and_clear();
+                // The first walk is no job that anybody asked for: "ready" says what it came to.
+                if out.ready {
+                    out.line(&ended(job));
+                }
+            }
+        }
+        Notice::State { state: State::Paused } => out.line(&dim("paused; searches are answered, `situated resume` lets it go on")),
+        Notice::State { state: State::Degraded } => out.line("something needs you: see `situated status`"),
+        Notice::Index { .. } | Notice::State { .. } => {}
+    }
+}
+
+/// Where `run` reports to.
+pub struct Reporter {
+    out: Out,
+    bar: ProgressBar,
+    ready: bool,
+    several_vaults: bool,
+    /// Whether nobody reads any more.
+    silent: AtomicBool,
+    seen: u64,
+}
+
+impl std::fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reporter").field("ready", &self.ready).field("seen", &self.seen).finish_non_exhaustive()
+    }
+}
+
+impl Reporter {
+    /// Reports to `out`; the bar goes to standard error if that is a terminal and `hidden` is false.
+    pub fn new(out: Out, hidden: bool) -> Self {
+        Reporter { out, bar: jobs::bar(hidden), ready: false, several_vaults: false, silent: AtomicBool::new(false), seen: 0 }
+    }
+
+    /// Whether the first indexing is over.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Whether nobody reads any more, so that reporting may end; the daemon goes on.
+    pub fn silent(&self) -> bool {
+        self.silent.load(Ordering::Relaxed)
+    }
+
+    /// What is going to be watched.
+    pub fn start(&mut self, status: &Status) {
+        self.several_vaults = status.vaults.len() > 1;
+        for vault in &status.vaults {
+            let line = format!("watching {}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy())));
+            self.line(&line);
+        }
+        if status.state == State::Idle {
+            self.ready(status);
+        }
+    }
+
+    /// Everything is indexed, and the socket answers.
+    pub fn ready(&mut self, status: &Status) {
+        self.bar.finish_and_clear();
+        self.ready = true;
+        let notes = status.vaults.iter().map(|vault| vault.notes).sum();
+        let chunks = status.vaults.iter().map(|vault| vault.chunks).sum();
+        let socket = printable(&status.socket.to_string_lossy()).into_owned();
+        self.line(&format!("{}  {}, {}  {}", bold("ready"), counted(notes, "note"), counted(chunks, "chunk"), dim(format!("socket {socket}"))));
+        for problem in &status.problems {
+            self.line(&format!("  {}", printable(problem)));
+        }
+    }
+
+    fn decision(&mut self, decision: &Decision) {
+        self.seen += 1;
+        if self.ready {
+            let line = decision_line(decision, self.several_vaults, self.out.width());
+            self.line(&line);
+        } else {
+            if self.bar.length().is_none() {
+                self.bar.set_message("indexing");
+            }
+            self.bar.set_position(self.seen.max(self.bar.position()));
+        }
+    }
+
+    fn missed(&mut self, missed: u64) {
+        if self.ready {
+            self.line(&dim(format!("({} more decisions, too quick to show; `situated explain NOTE` has them)", super::print::grouped(missed))));
+        }
+        self.seen += missed;
+    }
+
+    fn line(&mut self, line: &str) {
+        let Reporter { out, bar, .. } = self;
+        // A bar and a line must not write over each other.
+        if bar.suspend(|| out.line(line)).is_err() {
+            self.silent.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// `12:03:44  Projects/Plan.md  BodyChanged  kept 7, re-embedded 1  4.2 ms`.
+fn decision_line(decision: &Decision, several_vaults: bool, width: usize) -> String {
+    let path = printable(&decision.path);
+    let path = if several_vaults { format!("{}: {path}", printable(&decision.vault)) } else { path.into_owned() };
+    let (clock, counts, took) = (clock(decision.at), counts(decision), millis(decision.took_ms));
+    let fixed = columns(&clock) + REASON_COLUMNS + columns(&counts) + columns(&took) + 6;
+    let room = width.saturating_sub(fixed).clamp(12, PATH_COLUMNS);
+    let path = padded(&cut_front(&path, room), room);
+    let reason = padded(&decision.reason.to_string(), REASON_COLUMNS);
+    format!("{}  {path}  {} {counts}  {}", dim(clock), cyan(reason), dim(took))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::tests::Page;
+    use super::*;
+    use crate::plan::Reason;
+
+    fn decision(path: &str) -> Decision {
+        Decision {
+            vault: "notes".into(),
+            path: path.into(),
+            reason: Reason::BodyChanged,
+            kept: 7,
+            reembedded: 1,
+            regenerated: 0,
+            removed: 0,
+            steps: Vec::new(),
+            seq: 1,
+            took_ms: 4.2,
+            at: 1_700_000_000,
+        }
+    }
+
+    fn status() -> Status {
+        serde_json::from_value(serde_json::json!({
+            "state": "idle", "vaults": [], "problems": [], "leaves_machine": [], "contextualizer": "", "embedder": "",
+            "uptime_s": 0, "rss_bytes": 0, "version": "", "pid": 1, "supervisor": "none", "socket": "/s"
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn quiet_until_ready_then_a_line_for_each_decision() {
+        let page = Page::default();
+        let mut reporter = Reporter::new(Out::to(page.clone(), 90), true);
+        report(&Notice::Decision(decision("a.md")), &mut reporter);
+        assert_eq!(page.text(), "");
+        reporter.ready(&status());
+        report(&Notice::Decision(decision("Projects/Pl\u{1b}[2Jan.md")), &mut reporter);
+        report(&Notice::Decision(decision("b.md")), &mut reporter);
+        let text = page.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("ready  0 notes, 0 chunks") && lines[0].ends_with("/s"), "{text}");
+        assert!(lines[1].contains("BodyChanged") && lines[1].ends_with("kept 7, re-embedded 1  4.2 ms"), "{text}");
+        assert_eq!(lines[1].find("BodyChanged"), lines[2].find("BodyChanged"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_silences_the_report() {
+        struct Closed;
+        impl io::Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut reporter = Reporter::new(Out::to(Closed, 80), true);
+        reporter.ready(&status());
+        assert!(reporter.silent());
+    }
+
+    #[test]
+    fn long_paths_keep_their_end() {
+        let line = decision_line(&decision("A very deep/folder of/projects/with a long name/Plan.md"), false, 80);
+        assert!(line.contains("…") && line.contains("Plan.md"), "{line}");
+    }
+}

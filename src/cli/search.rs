@@ -1,0 +1,329 @@
+//! `situated search` and `situated related`: a list of hits to read, or lines for another program.
+
+use serde_json::{Value, json};
+
+use super::args::{Related, Search, Show};
+use super::exit;
+use super::print::{
+    Out, age, bold, cut, cut_front, columns, cyan, dim, highlighted, mark, millis, now, printable, printable_lines, wrap, yellow,
+};
+use super::session::{Failure, Session, safe, with_schema};
+use super::target;
+use crate::engine::handle::SearchAnswer;
+use crate::search::{Hit, LaneScore};
+
+/// `situated search`.
+pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure> {
+    let format = args.show.format.as_deref().map(Format::parse).transpose()?;
+    let mut params = params(&args.show);
+    params["query"] = args.query.join(" ").into();
+    if let Some(mode) = args.mode {
+        params["mode"] = json!(mode);
+    }
+    if args.no_context {
+        params["contextual"] = false.into();
+    }
+    params["fresh"] = args.fresh.into();
+    let answer = session.client()?.call("search", params)?;
+    show(answer, &args.show, format.as_ref(), session)
+}
+
+/// `situated related`.
+pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, Failure> {
+    let format = args.show.format.as_deref().map(Format::parse).transpose()?;
+    let mut client = session.client()?;
+    let here = std::env::current_dir()?;
+    let scope = target::path(&args.note, args.show.vault.as_deref(), &target::vaults(&mut client)?, &here);
+    let mut params = params(&args.show);
+    params["path"] = json!(scope.path);
+    params["vault"] = json!(scope.vault);
+    let answer = client.call("related", params)?;
+    show(answer, &args.show, format.as_ref(), session)
+}
+
+fn params(show: &Show) -> Value {
+    let mut params = json!({ "explain": show.explain });
+    if let Some(limit) = show.limit {
+        params["limit"] = limit.into();
+    }
+    if let Some(vault) = &show.vault {
+        params["vault"] = vault.as_str().into();
+    }
+    params
+}
+
+fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Session) -> Result<u8, Failure> {
+    let SearchAnswer { hits, took_ms, truncated, warnings, .. } = serde_json::from_value(answer.clone())?;
+    let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
+    if session.globals.json {
+        session.json(answer)?;
+        return Ok(code);
+    }
+    for warning in &warnings {
+        session.say(format!("{} {}", yellow("note:"), safe(warning)));
+    }
+    if show.jsonl {
+        for hit in &hits {
+            session.out.line(with_schema(json!(hit)).to_string())?;
+        }
+        return Ok(code);
+    }
+    if let Some(format) = format {
+        for hit in &hits {
+            session.out.line(format.fill(hit))?;
+        }
+        return Ok(code);
+    }
+    if hits.is_empty() {
+        session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");
+        return Ok(code);
+    }
+    let several_vaults = hits.iter().any(|hit| hit.vault != hits[0].vault);
+    for (i, hit) in hits.iter().enumerate() {
+        if i > 0 {
+            session.out.line("")?;
+        }
+        let look = Look { rank: i + 1, context: show.context, explain: show.explain, vault: several_vaults, now: now() };
+        print_hit(hit, &look, &mut session.out)?;
+    }
+    let more = if truncated { ", more with --limit" } else { "" };
+    session.say(dim(format!("\n{} in {}{more}", super::print::counted(hits.len() as u64, "hit"), millis(took_ms))));
+    Ok(code)
+}
+
+/// How one hit is shown.
+pub(super) struct Look {
+    /// 1-based.
+    pub rank: usize,
+    /// Whether its context is shown.
+    pub context: bool,
+    /// Whether its lanes are shown.
+    pub explain: bool,
+    /// Whether its vault is named.
+    pub vault: bool,
+    /// Seconds since 1970.
+    pub now: i64,
+}
+
+/// Rank, title › headings; path:line and age; the passage; what situates it; how it was found.
+pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Result<()> {
+    let margin = "    ";
+    let width = out.width();
+    let rank = format!("{:>2}. ", look.rank);
+    let title = printable(&hit.title).into_owned();
+    // The title of a note is often its first heading: once is enough.
+    let headings = hit.heading_path.iter().map(|h| printable(h)).skip_while(|h| *h == title);
+    let below: String = headings.map(|heading| format!(" › {heading}")).collect();
+    let title = cut(&title, width.saturating_sub(columns(&rank)));
+    let room = width.saturating_sub(columns(&rank) + columns(&title));
+    let below = if columns(&below) <= room { below } else { format!(" › {}", cut_front(below.trim_start_matches(" › "), room.saturating_sub(3))) };
+    let below = if columns(&below) <= room { below } else { String::new() };
+    out.line(format!("{}{}{}", dim(&rank), bold(&title), below))?;
+
+    let vault = if look.vault { format!("{}: ", safe(&hit.vault)) } else { String::new() };
+    let place = format!("{vault}{}:{}", printable(&hit.path), hit.line);
+    let stale = if hit.stale { "  changed since" } else { "" };
+    let when = format!("  {}", age(look.now, hit.mtime));
+    let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
+    out.line(format!("{margin}{}{}{}", cyan(cut_front(&place, room)), dim(when), yellow(stale)))?;
+
+    let snippet = printable_lines(&hit.snippet);
+    // Ranges belong to the text as it was sent; if cleaning changed it they would point elsewhere.
+    let marks = if *snippet == *hit.snippet { hit.highlights.as_slice() } else { &[] };
+    for line in wrap(&snippet, width - columns(margin)) {
+        if !snippet[line.clone()].trim().is_empty() {
+            out.line(format!("{margin}{}", highlighted(&snippet, line, marks, mark)))?;
+        }
+    }
+    if look.context && !hit.context.is_empty() {
+        let context = printable_lines(&hit.context);
+        for line in wrap(&context, width - columns(margin) - 2) {
+            out.line(format!("{margin}{}", dim(format!("│ {}", &context[line]))))?;
+        }
+    }
+    if look.explain {
+        out.wrapped(margin, &reasons(hit))?;
+    }
+    Ok(())
+}
+
+/// Why a hit was found, in words.
+pub(super) fn reasons(hit: &Hit) -> String {
+    let Some(lanes) = &hit.lanes else { return format!("score {:.3}", hit.score) };
+    let lane = |name: &str, what: &str, score: &Option<LaneScore>| match score {
+        Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
+        None => format!("{name}: not among the best"),
+    };
+    format!(
+        "{} · {} · together {:.3}",
+        lane("words", "BM25", &lanes.lexical),
+        lane("meaning", "cosine", &lanes.dense),
+        lanes.fused
+    )
+}
+
+/// A line for each hit, such as `{path}:{line}`.
+#[derive(Debug, PartialEq)]
+struct Format(Vec<Part>);
+
+#[derive(Debug, PartialEq)]
+enum Part {
+    Text(String),
+    Field(fn(&Hit) -> String),
+}
+
+const FIELDS: &[(&str, fn(&Hit) -> String)] = &[
+    ("path", |hit| hit.path.clone()),
+    ("line", |hit| hit.line.to_string()),
+    ("end_line", |hit| hit.end_line.to_string()),
+    ("vault", |hit| hit.vault.clone()),
+    ("title", |hit| hit.title.clone()),
+    ("heading", |hit| hit.heading_path.join(" › ")),
+    ("score", |hit| format!("{:.4}", hit.score)),
+    ("snippet", |hit| hit.snippet.clone()),
+    ("context", |hit| hit.context.clone()),
+    ("text", |hit| hit.text.clone()),
+    ("chunk", |hit| hit.chunk.clone()),
+    ("mtime", |hit| hit.mtime.to_string()),
+];
+
+impl Format {
+    fn parse(template: &str) -> Result<Self, Failure> {
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some(c) = rest.chars().next() {
+            rest = &rest[c.len_utf8()..];
+            match c {
+                '{' | '}' if rest.starts_with(c) => {
+                    text.push(c);
+                    rest = &rest[1..];
+                }
+                '{' => {
+                    let Some((name, after)) = rest.split_once('}') else {
+                        return Err(Failure::usage(format!("--format: `{{{rest}` has no closing brace; write `{{{{` for a brace")));
+                    };
+                    let Some((_, field)) = FIELDS.iter().find(|(field, _)| *field == name) else {
+                        let all: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+                        return Err(Failure::usage(format!("--format: there is no field `{name}`; there is {}", all.join(", "))));
+                    };
+                    parts.push(Part::Text(std::mem::take(&mut text)));
+                    parts.push(Part::Field(*field));
+                    rest = after;
+                }
+                '\\' => {
+                    let escaped = rest.chars().next();
+                    rest = &rest[escaped.map_or(0, char::len_utf8)..];
+                    match escaped {
+                        Some('t') => text.push('\t'),
+                        Some('n') => text.push('\n'),
+                        Some('\\') | None => text.push('\\'),
+                        Some(other) => text.extend(['\\', other]),
+                    }
+                }
+                c => text.push(c),
+            }
+        }
+        parts.push(Part::Text(text));
+        parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+        Ok(Format(parts))
+    }
+
+    fn fill(&self, hit: &Hit) -> String {
+        let fill = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Field(field) => safe(&field(hit)),
+        };
+        self.0.iter().map(fill).collect()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::search::Lanes;
+
+    /// A writer whose content a test can read.
+    #[derive(Clone, Default)]
+    pub(crate) struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl Page {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    impl Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn hit() -> Hit {
+        Hit {
+            vault: "notes".into(),
+            path: "Projects/Very long folder/Plan.md".into(),
+            line: 12,
+            end_line: 20,
+            title: "Plan".into(),
+            heading_path: vec!["Plan".into(), "Risks".into(), "Money".into()],
+            score: 0.5,
+            snippet: "The budget\u{1b}[31m is short of what the budget needs.".into(),
+            highlights: vec![(4, 10)],
+            text: "raw".into(),
+            context: "From the note Plan.".into(),
+            window: "raw".into(),
+            window_lines: (12, 20),
+            chunk: "abc".into(),
+            mtime: 0,
+            stale: true,
+            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5 }),
+        }
+    }
+
+    fn printed(hit: &Hit, width: usize) -> String {
+        let page = Page::default();
+        let look = Look { rank: 1, context: true, explain: true, vault: false, now: 7200 };
+        print_hit(hit, &look, &mut Out::to(page.clone(), width)).unwrap();
+        page.text()
+    }
+
+    #[test]
+    fn a_hit_on_a_wide_terminal() {
+        let text = printed(&hit(), 80);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], " 1. Plan › Risks › Money");
+        assert_eq!(lines[1], "    Projects/Very long folder/Plan.md:12  2 h  changed since");
+        assert!(text.contains("│ From the note Plan.") && text.contains("words: no. 1 (BM25 7.00) · meaning: not among the best"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn no_line_of_a_hit_is_wider_than_twenty_columns() {
+        let mut hit = hit();
+        hit.stale = false;
+        hit.title = "日本語のとても長い題名です".into();
+        for line in printed(&hit, 20).lines() {
+            assert!(columns(line) <= 20, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn formats() {
+        let filled = |template: &str| Format::parse(template).map(|format| format.fill(&hit()));
+        assert_eq!(filled("{path}:{line}").unwrap(), "Projects/Very long folder/Plan.md:12");
+        assert_eq!(filled("{{{title}}}\\t{heading}").unwrap(), "{Plan}\tPlan › Risks › Money");
+        assert_eq!(filled("").unwrap(), "");
+        assert!(!filled("{snippet}").unwrap().contains('\u{1b}'));
+        for bad in ["{pth}", "{path", "{}"] {
+            assert_eq!(filled(bad).unwrap_err().code(), 2, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! One run of the program: options, output, the way to the daemon, and what failed.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use super::args::Globals;
+use super::exit;
+use super::print::{Out, printable, printable_lines};
+use crate::client::{Client, ClientError, Discovery};
+use crate::config::{Config, ConfigErrors, Loaded, Overrides};
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub enum Failure {
+    /// Nobody reads any more (`| head`): nothing to say.
+    Quiet,
+    /// Something to say, with the exit code.
+    Said {
+        /// The process's exit code.
+        code: u8,
+        /// What went wrong and what to do next.
+        message: String,
+    },
+}
+
+impl Failure {
+    /// A failure with its code.
+    pub fn new(code: u8, message: impl Into<String>) -> Self {
+        Failure::Said { code, message: message.into() }
+    }
+
+    /// The command line asks for something that cannot be.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Failure::new(exit::USAGE, message)
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Quiet => exit::OK,
+            Failure::Said { code, .. } => *code,
+        }
+    }
+
+    /// Tells a person on standard error, and a program that asked for JSON on standard output too.
+    pub fn tell(&self, json: bool) -> u8 {
+        use io::Write as _;
+        if let Failure::Said { code, message } = self {
+            // If even standard error is gone there is nobody to tell.
+            let _ = writeln!(io::stderr(), "situated: {}", printable_lines(message));
+            if json {
+                let error = json!({ "schema": 1, "error": { "code": code, "message": message } });
+                let _ = writeln!(io::stdout(), "{error}");
+            }
+        }
+        self.code()
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Failure::Quiet
+        } else {
+            Failure::new(exit::IO, error.to_string())
+        }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        Failure::new(error.exit_code(), error.to_string())
+    }
+}
+
+impl From<ConfigErrors> for Failure {
+    fn from(errors: ConfigErrors) -> Self {
+        let hint = "`situated config check` checks again";
+        Failure::new(ConfigErrors::EXIT_CODE, format!("the configuration is wrong\n{errors}\n{hint}"))
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        // Answers are read into the types they were written from: only versions that differ bring us here.
+        let hint = "is the daemon of another version? `situated stop` and start it again";
+        Failure::new(exit::INTERNAL, format!("the daemon's answer was not understood: {error}; {hint}"))
+    }
+}
+
+/// One run of the program.
+#[derive(Debug)]
+pub struct Session {
+    /// Options of every command.
+    pub globals: Globals,
+    /// Standard output.
+    pub out: Out,
+}
+
+impl Session {
+    /// With these options.
+    pub fn new(globals: Globals) -> Self {
+        let out = Out::stdout(globals.color);
+        Session { globals, out }
+    }
+
+    /// What the command line says about the configuration.
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            config: self.globals.config.clone(),
+            data_dir: self.globals.data_dir.clone(),
+            socket: self.globals.socket.clone(),
+            vault: None,
+        }
+    }
+
+    /// The checked configuration.
+    pub fn config(&self) -> Result<Loaded, Failure> {
+        Ok(Config::load(&self.overrides())?)
+    }
+
+    /// A connection to the daemon.
+    pub fn client(&self) -> Result<Client, Failure> {
+        let found = Config::whereabouts(&self.overrides());
+        let discovery = Discovery { socket: found.socket, data_dir: found.data_dir };
+        Client::connect(&discovery).map_err(|error| {
+            let mut message = error.to_string();
+            // A daemon may be missed because the file that says where it is cannot be read.
+            for problem in &found.problems {
+                message.push_str(&format!("\nconfiguration: {problem}"));
+            }
+            Failure::new(error.exit_code(), message)
+        })
+    }
+
+    /// Something for a person, beside the result; not with `--quiet` or `--json`.
+    pub fn say(&self, text: impl AsRef<str>) {
+        use io::Write as _;
+        if !self.globals.quiet && !self.globals.json {
+            // Talk is not a result: that nobody hears it is no failure.
+            let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+        }
+    }
+
+    /// The result as one JSON object: the members of `value` after `"schema": 1`.
+    pub fn json(&mut self, value: Value) -> Result<(), Failure> {
+        Ok(self.out.json(&with_schema(value))?)
+    }
+}
+
+/// The promised form: an object whose first promise is its version.
+pub(super) fn with_schema(value: Value) -> Value {
+    let mut object = match value {
+        Value::Object(object) => object,
+        Value::Null => serde_json::Map::new(),
+        other => serde_json::Map::from_iter([("result".to_owned(), other)]),
+    };
+    object.insert("schema".to_owned(), 1.into());
+    Value::Object(object)
+}
+
+/// A message of the daemon as one safe line.
+pub(super) fn safe(text: &str) -> String {
+    printable(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_always_says_its_schema() {
+        assert_eq!(with_schema(json!({"a": 1})), json!({"schema": 1, "a": 1}));
+        assert_eq!(with_schema(Value::Null), json!({"schema": 1}));
+        assert_eq!(with_schema(json!([1])), json!({"schema": 1, "result": [1]}));
+    }
+
+    #[test]
+    fn codes() {
+        assert_eq!(Failure::usage("x").code(), 2);
+        assert_eq!(Failure::Quiet.code(), 0);
+        assert_eq!(Failure::from(io::Error::other("x")).code(), 74);
+        assert_eq!(Failure::from(ConfigErrors { problems: Vec::new() }).code(), 78);
+    }
+}

@@ -1,0 +1,46 @@
+//! Ctrl-C and SIGTERM as a flag: commands that started something must end it before they go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the user wants the command to end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Listens from now on. A second signal ends the process at once, in case the first got stuck.
+    pub(super) fn listen() -> Self {
+        let flag = Interrupt::default();
+        let raised = flag.clone();
+        let thread = std::thread::Builder::new().name("signals".to_owned());
+        // Without the thread Ctrl-C ends the process as it always does, which is no worse than not listening.
+        drop(thread.spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(wait(&raised));
+            }
+        }));
+        flag
+    }
+
+    /// Whether a signal came.
+    pub(super) fn raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+async fn wait(flag: &Interrupt) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return;
+    };
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        if flag.0.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(super::exit::INTERRUPTED));
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What must hold between values, and between them and the disk.
+
+use std::path::{Path, PathBuf};
+
+use super::layers::{Loaded, Origin};
+use super::{Problem, VaultConfig, socket_too_long};
+
+/// All relations that do not hold.
+pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
+    let mut check = Check { loaded, problems: Vec::new() };
+    check.sizes();
+    check.names();
+    check.vaults();
+    check.nesting();
+    if let Some(message) = loaded.config.serve.socket.as_deref().and_then(socket_too_long) {
+        check.problem("serve.socket", message);
+    }
+    check.problems
+}
+
+struct Check<'a> {
+    loaded: &'a Loaded,
+    problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn problem(&mut self, key: &str, message: String) {
+        let (file, line) = match self.loaded.origins.get(key) {
+            Some(Origin::File(file, line)) => (Some(file.clone()), Some(*line)),
+            _ => (None, None),
+        };
+        self.problems.push(Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message });
+    }
+
+    /// A relation between two values is told where one of them was written.
+    fn relation(&mut self, keys: [&str; 2], message: String) {
+        let written = keys.into_iter().find(|key| matches!(self.loaded.origins.get(*key), Some(Origin::File(..))));
+        self.problem(written.unwrap_or(keys[0]), message);
+    }
+
+    fn sizes(&mut self) {
+        let chunk = self.loaded.config.chunk;
+        if chunk.min > chunk.target {
+            self.relation(["chunk.min", "chunk.target"], format!("chunk.min {} is above chunk.target {}; set both", chunk.min, chunk.target));
+        }
+        if chunk.target > chunk.max {
+            self.relation(["chunk.target", "chunk.max"], format!("chunk.target {} is above chunk.max {}; set both", chunk.target, chunk.max));
+        }
+        let watch = &self.loaded.config.watch;
+        if watch.lone > watch.burst {
+            self.relation(["watch.quiet", "watch.burst"], format!("watch.quiet {:?} is longer than watch.burst {:?}; set both", watch.lone, watch.burst));
+        }
+        if watch.burst > watch.storm {
+            self.relation(["watch.burst", "watch.storm"], format!("watch.burst {:?} is longer than watch.storm {:?}; set both", watch.burst, watch.storm));
+        }
+    }
+
+    fn names(&mut self) {
+        let vaults = &self.loaded.config.vaults;
+        for (i, vault) in vaults.iter().enumerate() {
+            let key = key_of(vault, "name");
+            if let Some(why) = bad_name(&vault.name) {
+                self.problem(&key, format!("`{}` cannot be a vault's name: {why}", vault.name.escape_debug()));
+            }
+            // Names become folders, and some file systems do not tell case apart.
+            if vaults[..i].iter().any(|other| other.name.to_lowercase() == vault.name.to_lowercase()) {
+                self.problem(&key, format!("two vaults are called `{}`; give one of them another `name`", vault.name));
+            }
+        }
+    }
+
+    fn vaults(&mut self) {
+        for vault in &self.loaded.config.vaults {
+            let key = key_of(vault, "path");
+            let path = vault.path.display();
+            match std::fs::metadata(&vault.path) {
+                Ok(meta) if meta.is_dir() => {
+                    if let Err(error) = std::fs::read_dir(&vault.path) {
+                        self.problem(&key, format!("the vault {path} cannot be read: {error}"));
+                    }
+                }
+                Ok(_) => self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes")),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    self.problem(&key, format!("there is no folder {path}; is it spelt right, and mounted?"));
+                }
+                Err(error) => self.problem(&key, format!("the vault {path} cannot be read: {error}")),
+            }
+        }
+    }
+
+    fn nesting(&mut self) {
+        let vaults = &self.loaded.config.vaults;
+        let real: Vec<PathBuf> = vaults.iter().map(|vault| real_path(&vault.path)).collect();
+        for (i, vault) in vaults.iter().enumerate() {
+            for (j, other) in vaults.iter().enumerate() {
+                let (inner, outer) = (&real[i], &real[j]);
+                if inner == outer && j < i {
+                    self.problem(&key_of(vault, "path"), format!("this is the same folder as that of the vault `{}`", other.name));
+                } else if inner != outer && inner.starts_with(outer) {
+                    let relative = inner.strip_prefix(outer).unwrap_or(inner).display();
+                    self.problem(
+                        &key_of(vault, "path"),
+                        format!("the vault `{}` lies inside the vault `{}`; its notes would be indexed twice. Leave one out: searches of `{}` can be narrowed with `path:{relative}/`", vault.name, other.name, other.name),
+                    );
+                }
+            }
+        }
+        let data = real_path(&self.loaded.config.data_dir);
+        for (vault, root) in vaults.iter().zip(&real) {
+            if data.starts_with(root) {
+                self.problem("data_dir", format!("{} lies inside the vault `{}`, and nothing is ever written there; choose another folder", data.display(), vault.name));
+            } else if root.starts_with(&data) {
+                self.problem(&key_of(vault, "path"), format!("the vault lies inside the data folder {}", data.display()));
+            }
+        }
+    }
+}
+
+/// The key whose origin is known best: a name that was not given comes from the path.
+fn key_of(vault: &VaultConfig, key: &str) -> String {
+    format!("vault.{}.{key}", vault.name)
+}
+
+fn bad_name(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        Some("it is empty")
+    } else if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
+        Some("it becomes a folder's name, so it cannot hold slashes or control characters")
+    } else if name.starts_with('.') {
+        Some("it must not begin with a dot")
+    } else if name.trim() != name {
+        Some("it has white space at an end")
+    } else if name.len() > 200 {
+        Some("it is too long")
+    } else {
+        None
+    }
+}
+
+/// The path without links, as far as it exists.
+fn real_path(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    let mut existing = path;
+    loop {
+        if let Ok(real) = existing.canonicalize() {
+            return missing.iter().rev().fold(real, |path, part| path.join(part));
+        }
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name);
+                existing = parent;
+            }
+            _ => return path.to_path_buf(),
+        }
+    }
+}

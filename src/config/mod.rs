@@ -1,0 +1,251 @@
+//! Configuration in two stages: what the user typed (`raw`), then what it means, checked (`check`).
+//!
+//! Defaults < file < environment < flags (`layers`). Each module gets its own slice. Every scalar key is one
+//! row of the table in `keys`, which reading, showing, `situated init` and the environment all share, so that
+//! no key can be known to one of them and unknown to another.
+
+mod check;
+mod keys;
+mod layers;
+mod paths;
+mod raw;
+mod show;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::chunk::ChunkConfig;
+use crate::note::NoteRules;
+
+pub use layers::{Loaded, Origin, Overrides, Whereabouts};
+pub use paths::{default_config_file, default_data_dir, socket_too_long};
+pub use show::sample_file;
+
+/// The checked configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The vaults, at least one for a daemon; names are unique.
+    pub vaults: Vec<VaultConfig>,
+    /// When changes are looked at.
+    pub watch: WatchConfig,
+    /// How notes are cut.
+    pub chunk: ChunkConfig,
+    /// Notes with fewer chunks never get a model's context.
+    pub llm_min_chunks: u32,
+    /// What answers look like.
+    pub search: SearchConfig,
+    /// The socket.
+    pub serve: ServeConfig,
+    /// Where indexes live: one folder per vault in it.
+    pub data_dir: PathBuf,
+}
+
+/// One vault.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VaultConfig {
+    /// Its name in commands and answers.
+    pub name: String,
+    /// Its root, absolute.
+    pub path: PathBuf,
+    /// Globs that are left out, in the syntax of `.gitignore`.
+    pub exclude: Vec<String>,
+    /// Larger files are skipped and reported.
+    pub max_note_bytes: u64,
+    /// Poll instead of watching; `None` decides by the file system.
+    pub poll: Option<bool>,
+    /// Kinds of notes by folder.
+    pub rules: NoteRules,
+}
+
+/// When changes are looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WatchConfig {
+    /// Quiet after a lone change.
+    pub lone: Duration,
+    /// Quiet after a burst of changes.
+    pub burst: Duration,
+    /// Quiet after a storm of more than `storm_paths`, or while git holds its index lock.
+    pub storm: Duration,
+    /// What makes a storm.
+    pub storm_paths: usize,
+    /// No change waits longer, a storm or a lock excepted.
+    pub burst_longest: Duration,
+    /// No storm waits longer.
+    pub storm_longest: Duration,
+    /// The regular reconciling walk.
+    pub walk_interval: Duration,
+    /// The walk of polled vaults.
+    pub poll_interval: Duration,
+    /// How long before a second look decides about a vault that seems gone or emptied.
+    pub doubt: Duration,
+}
+
+/// What answers look like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchConfig {
+    /// Hits unless the request says otherwise.
+    pub limit: usize,
+    /// Hits of one note.
+    pub per_note: usize,
+    /// Characters of a hit with its neighbours.
+    pub window_chars: usize,
+    /// Weight (0..=1) of the dense lane; the lexical lane has the rest.
+    pub dense_weight: f32,
+}
+
+/// The socket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServeConfig {
+    /// Where; `None` lets `serve::bind` choose.
+    pub socket: Option<PathBuf>,
+    /// Connections at once.
+    pub max_connections: usize,
+    /// Deadline of a query.
+    pub query_timeout: Duration,
+}
+
+impl Default for WatchConfig {
+    fn default() -> Self {
+        WatchConfig {
+            lone: Duration::from_millis(50),
+            burst: Duration::from_millis(300),
+            storm: Duration::from_secs(2),
+            storm_paths: 500,
+            burst_longest: Duration::from_secs(2),
+            storm_longest: Duration::from_secs(30),
+            walk_interval: Duration::from_secs(15 * 60),
+            poll_interval: Duration::from_secs(30),
+            doubt: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Default for SearchConfig {
+    fn default() -> Self {
+        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5 }
+    }
+}
+
+impl Default for ServeConfig {
+    fn default() -> Self {
+        ServeConfig { socket: None, max_connections: 64, query_timeout: Duration::from_secs(10) }
+    }
+}
+
+impl VaultConfig {
+    /// A vault with default settings.
+    pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        VaultConfig {
+            name: name.into(),
+            path: path.into(),
+            exclude: Vec::new(),
+            max_note_bytes: 8 << 20,
+            poll: None,
+            rules: NoteRules::default(),
+        }
+    }
+}
+
+impl Config {
+    /// Default settings for these vaults, with the data in `data_dir`.
+    pub fn new(data_dir: impl Into<PathBuf>, vaults: Vec<VaultConfig>) -> Self {
+        Config {
+            vaults,
+            watch: WatchConfig::default(),
+            chunk: ChunkConfig::default(),
+            llm_min_chunks: 2,
+            search: SearchConfig::default(),
+            serve: ServeConfig::default(),
+            data_dir: data_dir.into(),
+        }
+    }
+
+    /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.
+    ///
+    /// # Errors
+    /// Every problem found, not only the first; the process should end with [`ConfigErrors::EXIT_CODE`].
+    pub fn load(overrides: &Overrides) -> Result<Loaded, ConfigErrors> {
+        layers::load(overrides, &layers::environment())
+    }
+
+    /// Where a daemon with this configuration is to be found. Never fails: a client must reach a daemon
+    /// that runs well although somebody is in the middle of editing its configuration.
+    pub fn whereabouts(overrides: &Overrides) -> Whereabouts {
+        layers::whereabouts(overrides, &layers::environment())
+    }
+}
+
+/// Something wrong in the configuration: where, what, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// The file, unless the value came from the environment, a flag, or the defaults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// 1-based line in `file`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// 1-based column in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The key with its section (`search.limit`, `vault.notes.path`), if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}", file.display())?;
+            if let (Some(line), Some(column)) = (self.line, self.column) {
+                write!(f, ":{line}:{column}")?;
+            }
+            f.write_str(": ")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, "{key}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// All that is wrong with a configuration; never empty.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigErrors {
+    /// In order of file and line.
+    pub problems: Vec<Problem>,
+}
+
+impl ConfigErrors {
+    /// `EX_CONFIG`: a supervisor must not start the daemon again.
+    pub const EXIT_CODE: u8 = 78;
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The name a vault has if the user gives none: that of its folder, without what a name may not hold.
+pub fn name_of_folder(path: &Path) -> String {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let clean: String =
+        name.chars().map(|c| if c.is_control() || c == '/' || c == '\u{FFFD}' { '_' } else { c }).take(64).collect();
+    let clean = clean.trim_start_matches('.').trim();
+    if clean.is_empty() { "vault".to_owned() } else { clean.to_owned() }
+}

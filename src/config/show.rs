@@ -1,0 +1,138 @@
+//! The configuration as text: what is in force, and the commented file that `situated init` writes.
+
+use std::fmt::Write as _;
+
+use super::keys::{KEYS, SECTIONS, VAULT_KEYS};
+use super::layers::{Loaded, Origin};
+use super::{Config, VaultConfig, units};
+
+/// One value in force.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Shown {
+    /// `search.limit`, `vault.NAME.path`.
+    pub key: String,
+    /// As TOML.
+    pub value: String,
+    /// Which layer it came from.
+    pub origin: String,
+}
+
+impl Loaded {
+    /// Where a value came from.
+    pub fn origin(&self, key: &str) -> &Origin {
+        self.origins.get(key).unwrap_or(&Origin::Default)
+    }
+
+    /// Every value in force, in the order of [`Loaded::show`].
+    pub fn values(&self) -> Vec<Shown> {
+        let shown = |key: String, value: String| {
+            let origin = self.origin(&key).to_string();
+            Shown { key, value, origin }
+        };
+        let mut values = Vec::new();
+        for key in KEYS {
+            values.extend((key.get)(&self.config).map(|value| shown(key.full(), value)));
+        }
+        for vault in &self.config.vaults {
+            for (key, value) in vault_values(vault) {
+                values.push(shown(format!("vault.{}.{key}", vault.name), value));
+            }
+        }
+        values
+    }
+
+    /// A TOML file that would give the same configuration; with `origin` every line says where it came from.
+    pub fn show(&self, origin: bool) -> String {
+        let mut out = String::new();
+        let mut lines: Vec<(String, String)> = Vec::new();
+        let mut line = |name: &str, value: &str, key: &str| lines.push((format!("{name} = {value}"), self.origin(key).to_string()));
+        for key in KEYS.iter().filter(|key| key.section.is_empty()) {
+            if let Some(value) = (key.get)(&self.config) {
+                line(key.name, &value, &key.full());
+            }
+        }
+        push_aligned(&mut out, &mut lines, origin);
+        for (section, _) in SECTIONS {
+            let _ = writeln!(out, "\n[{section}]");
+            for key in KEYS.iter().filter(|key| key.section == section) {
+                if let Some(value) = (key.get)(&self.config) {
+                    lines.push((format!("{} = {value}", key.name), self.origin(&key.full()).to_string()));
+                }
+            }
+            push_aligned(&mut out, &mut lines, origin);
+        }
+        for vault in &self.config.vaults {
+            out.push_str("\n[[vault]]\n");
+            for (key, value) in vault_values(vault) {
+                lines.push((format!("{key} = {value}"), self.origin(&format!("vault.{}.{key}", vault.name)).to_string()));
+            }
+            push_aligned(&mut out, &mut lines, origin);
+        }
+        out
+    }
+}
+
+fn push_aligned(out: &mut String, lines: &mut Vec<(String, String)>, origin: bool) {
+    let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0).min(48);
+    for (line, from) in lines.drain(..) {
+        // A control character in a path would end the comment and begin something else.
+        let from: String = from.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        let _ = if origin { writeln!(out, "{line:width$}  # {from}") } else { writeln!(out, "{line}") };
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
+    let mut values = vec![("name", quoted(&vault.name)), ("path", quoted(&vault.path.to_string_lossy()))];
+    let globs: Vec<String> = vault.exclude.iter().map(|glob| quoted(glob)).collect();
+    values.push(("exclude", format!("[{}]", globs.join(", "))));
+    values.push(("max_note_bytes", quoted(&units::show_bytes(vault.max_note_bytes))));
+    if let Some(poll) = vault.poll {
+        values.push(("poll", poll.to_string()));
+    }
+    let kinds: Vec<String> =
+        vault.rules.folders.iter().map(|(folder, kind)| format!("{} = {}", quoted(folder), quoted(kind))).collect();
+    if !kinds.is_empty() {
+        values.push(("kinds", format!("{{ {} }}", kinds.join(", "))));
+    }
+    values
+}
+
+/// The commented file of `situated init`: the vault, and every key with its default as a comment.
+pub fn sample_file(vault: &VaultConfig) -> String {
+    let defaults = Config::new(super::default_data_dir(), Vec::new());
+    let mut out = String::from(
+        "# Configuration of situated. Every key has the default shown; remove a `#` to change one.\n\
+         # `situated config check` checks this file, `situated config show --origin` says what is in force and why.\n\
+         # A running daemon takes changes over on SIGHUP or `situated call reload`.\n",
+    );
+    for key in KEYS.iter().filter(|key| key.section.is_empty()) {
+        let value = (key.get)(&defaults).unwrap_or_default();
+        let _ = write!(out, "\n# {}\n# {} = {value}\n", key.about, key.name);
+    }
+    out.push_str("\n# The vaults: one [[vault]] for each. They are read, never written.\n[[vault]]\n");
+    let values = vault_values(vault);
+    for (key, about) in VAULT_KEYS {
+        let value = values.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
+        let example = match key {
+            "exclude" => "[\"Templates/\", \"*.draft.md\"]",
+            "poll" => "true",
+            "kinds" => "{ \"Daily/\" = \"daily\", \"People/\" = \"person\" }",
+            _ => "",
+        };
+        let given = matches!(key, "name" | "path") || (value.is_some_and(|value| value != "[]") && key == "exclude");
+        let shown = if given || example.is_empty() { value.unwrap_or(example) } else { example };
+        let _ = writeln!(out, "# {about}\n{}{key} = {shown}", if given { "" } else { "# " });
+    }
+    for (section, about) in SECTIONS {
+        let _ = write!(out, "\n# {about}\n[{section}]\n");
+        for key in KEYS.iter().filter(|key| key.section == section) {
+            let value = (key.get)(&defaults).unwrap_or_else(|| "\"~/.local/state/situated/sock\"".to_owned());
+            let _ = writeln!(out, "# {}\n# {} = {value}", key.about, key.name);
+        }
+    }
+    out
+}
