@@ -123,10 +123,10 @@ pub struct Try {
 
 /// `search`
 #[derive(Debug, Args)]
-#[command(after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\nExit:   0 found, 1 nothing found")]
+#[command(after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found")]
 pub struct Search {
     /// What is sought
-    #[arg(required = true, value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "QUERY")]
     pub query: Vec<String>,
     /// How hits are shown
     #[command(flatten)]
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn every_command_parses() {
         for line in [
-            "init", "init /tmp", "run", "run Notes", "try", "search a b -c", "s x", "related a.md", "get a.md -l 3 -n 2",
+            "init", "init /tmp", "run", "run Notes", "try", "search a b -c", "s x", "search -- -x", "related a.md", "get a.md -l 3 -n 2",
             "status", "status work", "sync --wait", "rebuild Notes/Projects --yes", "jobs", "jobs --cancel 3",
             "plan a.md --stdin", "explain a.md", "contexts export", "contexts import x.jsonl --vault n", "compact",
             "config show --origin", "config check", "config path", "call ping", "call search {}", "call get -", "stop",
@@ -368,6 +368,13 @@ mod tests {
                 panic!("{line}: {error}");
             }
         }
+    }
+
+    #[test]
+    fn options_after_the_words_are_options() {
+        let cli = Cli::try_parse_from(["situated", "search", "a", "b", "--limit", "3", "--json"]).unwrap();
+        let Command::Search(search) = cli.command else { panic!("not a search") };
+        assert_eq!((search.query.join(" ").as_str(), search.show.limit, cli.globals.json), ("a b", Some(3), true));
     }
 
     #[test]
