@@ -32,7 +32,10 @@ const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is asked, and why it is worth asking.
 const QUERIES: [(&str, &str); 3] = [
-    ("why did we postpone the launch", "a question, in other words than the note's"),
+    (
+        "why did we postpone the launch",
+        "a question, in other words than the note's",
+    ),
     ("type:meeting budget", "a word, among notes of one kind"),
     ("Zugverbindung nach Leipzig", "another language"),
 ];
@@ -60,7 +63,10 @@ pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, Failure> {
             Ok(exit::OK)
         }
         Err(Failure::Said { code, message }) if code != exit::INTERRUPTED && !log.is_empty() => {
-            Err(Failure::new(code, format!("{message}\nThe daemon's log ends with:\n{log}")))
+            Err(Failure::new(
+                code,
+                format!("{message}\nThe daemon's log ends with:\n{log}"),
+            ))
         }
         Err(failure) => Err(failure),
     }
@@ -77,10 +83,19 @@ struct Tour {
 
 impl Tour {
     fn start(keep: bool) -> Result<Self, Failure> {
-        let mut tour = Tour { dir: temporary_folder()?, keep, daemon: None, interrupt: Interrupt::listen(), begun: Instant::now() };
+        let mut tour = Tour {
+            dir: temporary_folder()?,
+            keep,
+            daemon: None,
+            interrupt: Interrupt::listen(),
+            begun: Instant::now(),
+        };
         copy_sample(&tour.vault())?;
         let path = toml::Value::String(tour.vault().to_string_lossy().into_owned());
-        fs::write(tour.dir.join("config.toml"), format!("[[vault]]\nname = \"sample\"\npath = {path}\n"))?;
+        fs::write(
+            tour.dir.join("config.toml"),
+            format!("[[vault]]\nname = \"sample\"\npath = {path}\n"),
+        )?;
         tour.begun = Instant::now();
         tour.daemon = Some(tour.spawn()?);
         Ok(tour)
@@ -94,36 +109,65 @@ impl Tour {
         let program = std::env::current_exe()?;
         let mut command = Command::new(&program);
         // What the user has set up for real must not leak into the tour.
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SITUATED_")) {
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SITUATED_"))
+        {
             command.env_remove(name);
         }
-        for supervisor in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "JOURNAL_STREAM"] {
+        for supervisor in [
+            "NOTIFY_SOCKET",
+            "WATCHDOG_USEC",
+            "LISTEN_FDS",
+            "JOURNAL_STREAM",
+        ] {
             command.env_remove(supervisor);
         }
         command
-            .arg("--config").arg(self.dir.join("config.toml"))
-            .arg("--data-dir").arg(self.dir.join("data"))
-            .arg("--socket").arg(self.dir.join("sock"))
+            .arg("--config")
+            .arg(self.dir.join("config.toml"))
+            .arg("--data-dir")
+            .arg(self.dir.join("data"))
+            .arg("--socket")
+            .arg(self.dir.join("sock"))
             .args(["--quiet", "--color", "never", "run"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(self.dir.join("log"))?)
             // Ctrl-C is for us: we stop the daemon properly, it must not be hit by the same signal.
             .process_group(0);
-        command.spawn().map_err(|error| Failure::new(exit::INTERNAL, format!("{} cannot be started: {error}", program.display())))
+        command.spawn().map_err(|error| {
+            Failure::new(
+                exit::INTERNAL,
+                format!("{} cannot be started: {error}", program.display()),
+            )
+        })
     }
 
     /// The tour itself; gives back what `--json` prints.
     fn tell(&mut self, session: &mut Session) -> Result<Value, Failure> {
         let show = !session.globals.json;
-        let mut page = Page { out: &mut session.out, show };
-        page.line(format!("{}  a tour on a copy of a sample vault. Nothing of yours is read, nothing is kept.", bold("situated try")))?;
+        let mut page = Page {
+            out: &mut session.out,
+            show,
+        };
+        page.line(format!(
+            "{}  a tour on a copy of a sample vault. Nothing of yours is read, nothing is kept.",
+            bold("situated try")
+        ))?;
 
         page.chapter(1, "Start the daemon")?;
         let (mut client, status) = self.ready()?;
         let ready_ms = self.begun.elapsed().as_secs_f64() * 1000.0;
-        let (notes, chunks) = (status.vaults.iter().map(|v| v.notes).sum(), status.vaults.iter().map(|v| v.chunks).sum());
-        page.say(&format!("It is ready after {}: {} read, cut into {}, each given its context and its vector.", millis(ready_ms), counted(notes, "note"), counted(chunks, "chunk")))?;
+        let (notes, chunks) = (
+            status.vaults.iter().map(|v| v.notes).sum(),
+            status.vaults.iter().map(|v| v.chunks).sum(),
+        );
+        page.say(&format!(
+            "It is ready after {}: {} read, cut into {}, each given its context and its vector.",
+            millis(ready_ms),
+            counted(notes, "note"),
+            counted(chunks, "chunk")
+        ))?;
         page.say("No account, no key, no download. Nothing leaves this machine.")?;
 
         page.chapter(2, "Ask")?;
@@ -134,7 +178,10 @@ impl Tour {
             let answer = search(&mut client, query, false, 2)?;
             page.line(format!("\n  {} {}  {}", green("?"), bold(query), dim(why)))?;
             if answer.hits.is_empty() {
-                return Err(Failure::new(exit::INTERNAL, format!("`{query}` found nothing in the sample vault")));
+                return Err(Failure::new(
+                    exit::INTERNAL,
+                    format!("`{query}` found nothing in the sample vault"),
+                ));
             }
             page.hits(&answer.hits)?;
             page.line(dim(format!("    {}", millis(answer.took_ms))))?;
@@ -144,23 +191,34 @@ impl Tour {
 
         page.chapter(3, "Write")?;
         let mut edits = Vec::new();
-        for edit in [edit_body(&hits, &self.vault())?, rename_heading(&hits, &self.vault())?] {
+        for edit in [
+            edit_body(&hits, &self.vault())?,
+            rename_heading(&hits, &self.vault())?,
+        ] {
             self.go_on()?;
             edits.push(save(&edit, &self.vault(), &mut client, &mut page)?);
         }
-        Ok(json!({ "ready": { "notes": notes, "chunks": chunks, "took_ms": ready_ms }, "queries": asked, "edits": edits }))
+        Ok(
+            json!({ "ready": { "notes": notes, "chunks": chunks, "took_ms": ready_ms }, "queries": asked, "edits": edits }),
+        )
     }
 
     /// Waits until the sample vault is indexed.
     fn ready(&mut self) -> Result<(Client, Status), Failure> {
-        let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
+        let discovery = Discovery {
+            socket: Some(self.dir.join("sock")),
+            data_dir: self.dir.join("data"),
+        };
         let deadline = Instant::now() + READY_PATIENCE;
         loop {
             self.go_on()?;
             if let Some(daemon) = &mut self.daemon
                 && let Some(status) = daemon.try_wait()?
             {
-                return Err(Failure::new(exit::INTERNAL, format!("the daemon ended at once ({status})")));
+                return Err(Failure::new(
+                    exit::INTERNAL,
+                    format!("the daemon ended at once ({status})"),
+                ));
             }
             if let Ok(mut client) = Client::connect(&discovery)
                 && let Ok(answer) = client.call("status", json!({}))
@@ -172,14 +230,27 @@ impl Tour {
                 }
             }
             if Instant::now() > deadline {
-                return Err(Failure::new(exit::TIMEOUT, format!("the daemon was not ready after {} s", READY_PATIENCE.as_secs())));
+                return Err(Failure::new(
+                    exit::TIMEOUT,
+                    format!(
+                        "the daemon was not ready after {} s",
+                        READY_PATIENCE.as_secs()
+                    ),
+                ));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     fn go_on(&self) -> Result<(), Failure> {
-        if self.interrupt.raised() { Err(Failure::new(exit::INTERRUPTED, "interrupted; everything is cleaned up")) } else { Ok(()) }
+        if self.interrupt.raised() {
+            Err(Failure::new(
+                exit::INTERRUPTED,
+                "interrupted; everything is cleaned up",
+            ))
+        } else {
+            Ok(())
+        }
     }
 
     /// The last lines of the daemon's log; it never holds note text.
@@ -199,9 +270,16 @@ impl Tour {
     }
 
     fn stop(&mut self, politely: bool) {
-        let Some(mut daemon) = self.daemon.take() else { return };
-        let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
-        let asked = politely && Client::connect(&discovery).is_ok_and(|mut client| client.call("shutdown", json!({})).is_ok());
+        let Some(mut daemon) = self.daemon.take() else {
+            return;
+        };
+        let discovery = Discovery {
+            socket: Some(self.dir.join("sock")),
+            data_dir: self.dir.join("data"),
+        };
+        let asked = politely
+            && Client::connect(&discovery)
+                .is_ok_and(|mut client| client.call("shutdown", json!({})).is_ok());
         let deadline = Instant::now() + STOP_PATIENCE;
         while asked && Instant::now() < deadline {
             if matches!(daemon.try_wait(), Ok(Some(_))) {
@@ -229,16 +307,28 @@ impl Drop for Tour {
 fn temporary_folder() -> Result<PathBuf, Failure> {
     let temporary = std::env::temp_dir();
     // The path of a socket is short by law; a deep TMPDIR would make it too long.
-    let base = if temporary.as_os_str().len() <= 60 { temporary } else { PathBuf::from("/tmp") };
+    let base = if temporary.as_os_str().len() <= 60 {
+        temporary
+    } else {
+        PathBuf::from("/tmp")
+    };
     for attempt in 0..100_u32 {
         let dir = base.join(format!("situated-try-{}-{attempt}", std::process::id()));
         match DirBuilder::new().mode(0o700).create(&dir) {
             Ok(()) => return Ok(dir.canonicalize()?),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::new(exit::CANNOT_CREATE, format!("{}: {error}; TMPDIR chooses another folder", dir.display()))),
+            Err(error) => {
+                return Err(Failure::new(
+                    exit::CANNOT_CREATE,
+                    format!("{}: {error}; TMPDIR chooses another folder", dir.display()),
+                ));
+            }
         }
     }
-    Err(Failure::new(exit::CANNOT_CREATE, format!("no temporary folder could be made in {}", base.display())))
+    Err(Failure::new(
+        exit::CANNOT_CREATE,
+        format!("no temporary folder could be made in {}", base.display()),
+    ))
 }
 
 fn copy_sample(vault: &Path) -> Result<(), Failure> {
@@ -253,8 +343,14 @@ fn copy_sample(vault: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn search(client: &mut Client, query: &str, fresh: bool, limit: u32) -> Result<SearchAnswer, Failure> {
-    let params = json!({ "query": query, "limit": limit, "per_note": 1, "explain": true, "fresh": fresh });
+fn search(
+    client: &mut Client,
+    query: &str,
+    fresh: bool,
+    limit: u32,
+) -> Result<SearchAnswer, Failure> {
+    let params =
+        json!({ "query": query, "limit": limit, "per_note": 1, "explain": true, "fresh": fresh });
     Ok(serde_json::from_value(client.call("search", params)?)?)
 }
 
@@ -268,7 +364,9 @@ struct Edit {
 
 /// Adds a sentence to the passage that the first question found.
 fn edit_body(hits: &[Hit], vault: &Path) -> Result<Edit, Failure> {
-    let hit = hits.first().ok_or_else(|| Failure::new(exit::INTERNAL, "there is no passage to edit"))?;
+    let hit = hits
+        .first()
+        .ok_or_else(|| Failure::new(exit::INTERNAL, "there is no passage to edit"))?;
     let text = fs::read_to_string(vault.join(&hit.path))?;
     Ok(Edit {
         what: format!("Add a sentence to {}", bold(printable(&hit.path))),
@@ -284,7 +382,10 @@ fn with_sentence(text: &str, line: usize) -> String {
     let (before, after) = text.split_at(at);
     let before = before.trim_end_matches('\n');
     let gap = if after.is_empty() { "" } else { "\n" };
-    format!("{before}\n\n{SENTENCE}\n{gap}{}", after.trim_start_matches('\n'))
+    format!(
+        "{before}\n\n{SENTENCE}\n{gap}{}",
+        after.trim_start_matches('\n')
+    )
 }
 
 /// Renames the heading of a passage that was found, best one that lies deep in its note.
@@ -296,11 +397,23 @@ fn rename_heading(hits: &[Hit], vault: &Path) -> Result<Edit, Failure> {
         if let Some(heading) = hit.heading_path.last()
             && let Some(renamed) = with_heading(&text, heading)
         {
-            let what = format!("Rename the heading {} in {}", bold(printable(heading)), bold(printable(&hit.path)));
-            return Ok(Edit { what, path: hit.path.clone(), text: renamed, query: HEADING.to_owned() });
+            let what = format!(
+                "Rename the heading {} in {}",
+                bold(printable(heading)),
+                bold(printable(&hit.path))
+            );
+            return Ok(Edit {
+                what,
+                path: hit.path.clone(),
+                text: renamed,
+                query: HEADING.to_owned(),
+            });
         }
     }
-    Err(Failure::new(exit::INTERNAL, "no passage that was found stands under a heading"))
+    Err(Failure::new(
+        exit::INTERNAL,
+        "no passage that was found stands under a heading",
+    ))
 }
 
 /// The text with that ATX heading renamed; `None` if no line is that heading.
@@ -322,21 +435,45 @@ fn with_heading(text: &str, heading: &str) -> Option<String> {
 }
 
 /// Saves an edit, waits until it is found, and shows what was decided and why.
-fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> Result<Value, Failure> {
+fn save(
+    edit: &Edit,
+    vault: &Path,
+    client: &mut Client,
+    page: &mut Page<'_>,
+) -> Result<Value, Failure> {
     page.line(format!("\n  {} {}", green("!"), edit.what))?;
     fs::write(vault.join(&edit.path), &edit.text)?;
     let saved = Instant::now();
     let answer = search(client, &edit.query, true, 1)?;
     let found_ms = saved.elapsed().as_secs_f64() * 1000.0;
     let Some(hit) = answer.hits.iter().find(|hit| hit.path == edit.path) else {
-        return Err(Failure::new(exit::INTERNAL, format!("`{}` did not find what was just saved in {}", edit.query, edit.path)));
+        return Err(Failure::new(
+            exit::INTERNAL,
+            format!(
+                "`{}` did not find what was just saved in {}",
+                edit.query, edit.path
+            ),
+        ));
     };
-    let decided = decisions(&client.call("explain", json!({ "path": edit.path, "vault": "sample" }))?)?;
-    let decision = decided.first().ok_or_else(|| Failure::new(exit::INTERNAL, format!("no decision is known about {}", edit.path)))?;
+    let decided =
+        decisions(&client.call("explain", json!({ "path": edit.path, "vault": "sample" }))?)?;
+    let decision = decided.first().ok_or_else(|| {
+        Failure::new(
+            exit::INTERNAL,
+            format!("no decision is known about {}", edit.path),
+        )
+    })?;
     page.decision(decision)?;
-    page.line(format!("\n  {} {}  {}", green("?"), bold(&edit.query), dim(format!("found {} after the save", millis(found_ms)))))?;
+    page.line(format!(
+        "\n  {} {}  {}",
+        green("?"),
+        bold(&edit.query),
+        dim(format!("found {} after the save", millis(found_ms)))
+    ))?;
     page.hits(std::slice::from_ref(hit))?;
-    Ok(json!({ "path": edit.path, "query": edit.query, "found_ms": found_ms, "decision": decision }))
+    Ok(
+        json!({ "path": edit.path, "query": edit.query, "found_ms": found_ms, "decision": decision }),
+    )
 }
 
 /// Where the tour is told; silent with `--json`.
@@ -347,11 +484,19 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn line(&mut self, text: impl AsRef<str>) -> std::io::Result<()> {
-        if self.show { self.out.line(text) } else { Ok(()) }
+        if self.show {
+            self.out.line(text)
+        } else {
+            Ok(())
+        }
     }
 
     fn say(&mut self, text: &str) -> std::io::Result<()> {
-        if self.show { self.out.wrapped("  ", text) } else { Ok(()) }
+        if self.show {
+            self.out.wrapped("  ", text)
+        } else {
+            Ok(())
+        }
     }
 
     fn chapter(&mut self, number: u32, title: &str) -> std::io::Result<()> {
@@ -360,20 +505,50 @@ impl Page<'_> {
 
     fn hits(&mut self, hits: &[Hit]) -> std::io::Result<()> {
         for (i, hit) in hits.iter().enumerate().filter(|_| self.show) {
-            print_hit(hit, &Look { rank: i + 1, context: true, explain: true, vault: false, now: now() }, self.out)?;
+            print_hit(
+                hit,
+                &Look {
+                    rank: i + 1,
+                    context: true,
+                    explain: true,
+                    vault: false,
+                    now: now(),
+                },
+                self.out,
+            )?;
         }
         Ok(())
     }
 
     fn decision(&mut self, decision: &Decision) -> std::io::Result<()> {
-        self.say(&format!("  {}: {}.", decision.reason, meaning(decision.reason)))?;
-        self.say(&format!("  {} in {}.", counts(decision), millis(decision.took_ms)))?;
+        self.say(&format!(
+            "  {}: {}.",
+            decision.reason,
+            meaning(decision.reason)
+        ))?;
+        self.say(&format!(
+            "  {} in {}.",
+            counts(decision),
+            millis(decision.took_ms)
+        ))?;
         let width = self.out.width().saturating_sub(4 + 11 + 18).max(10);
         for step in &decision.steps {
-            let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
-            let place = if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
+            let headings: Vec<_> = step
+                .heading_path
+                .iter()
+                .map(|heading| printable(heading))
+                .collect();
+            let place = if headings.is_empty() {
+                "(before the first heading)".to_owned()
+            } else {
+                headings.join(" › ")
+            };
             let action = painted(step.action, &padded(&step.action.to_string(), 11));
-            self.line(format!("    {action}{}{}", padded(&step.reason.to_string(), 18), dim(cut(&place, width))))?;
+            self.line(format!(
+                "    {action}{}{}",
+                padded(&step.reason.to_string(), 18),
+                dim(cut(&place, width))
+            ))?;
         }
         Ok(())
     }
@@ -382,14 +557,23 @@ impl Page<'_> {
 fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
     out.line("")?;
     match kept {
-        Some(dir) => out.line(format!("The daemon is stopped; the copy stays in {}.", printable(&dir.to_string_lossy())))?,
+        Some(dir) => out.line(format!(
+            "The daemon is stopped; the copy stays in {}.",
+            printable(&dir.to_string_lossy())
+        ))?,
         None => out.line("The daemon is stopped and the copy removed.")?,
     }
     out.line(format!("\n{}", bold("Now your own vault")))?;
     for (command, about) in [
-        ("situated run ~/Notes", "index it and watch; needs no configuration"),
+        (
+            "situated run ~/Notes",
+            "index it and watch; needs no configuration",
+        ),
         ("situated search WORDS", "ask it, in another terminal"),
-        ("situated init ~/Notes", "write a configuration, for a daemon that is always there"),
+        (
+            "situated init ~/Notes",
+            "write a configuration, for a daemon that is always there",
+        ),
         ("situated status", "is all well?"),
     ] {
         out.line(format!("  {}{}", padded(command, 26), dim(about)))?;
@@ -404,15 +588,30 @@ mod tests {
     #[test]
     fn a_sentence_becomes_a_paragraph_of_its_own() {
         let text = "# A\n\none\n\n# B\n\ntwo\n";
-        assert_eq!(with_sentence(text, 3), format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n"));
-        assert_eq!(with_sentence(text, 4), format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n"));
-        assert_eq!(with_sentence(text, 99), format!("# A\n\none\n\n# B\n\ntwo\n\n{SENTENCE}\n"));
-        assert_eq!(with_sentence("no end", 1), format!("no end\n\n{SENTENCE}\n"));
+        assert_eq!(
+            with_sentence(text, 3),
+            format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n")
+        );
+        assert_eq!(
+            with_sentence(text, 4),
+            format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n")
+        );
+        assert_eq!(
+            with_sentence(text, 99),
+            format!("# A\n\none\n\n# B\n\ntwo\n\n{SENTENCE}\n")
+        );
+        assert_eq!(
+            with_sentence("no end", 1),
+            format!("no end\n\n{SENTENCE}\n")
+        );
     }
 
     #[test]
     fn only_the_heading_is_renamed() {
-        assert_eq!(with_heading("# A\nB\n## B\n## B\n", "B").unwrap(), format!("# A\nB\n## {HEADING}\n## B\n"));
+        assert_eq!(
+            with_heading("# A\nB\n## B\n## B\n", "B").unwrap(),
+            format!("# A\nB\n## {HEADING}\n## B\n")
+        );
         assert_eq!(with_heading("#B\n####### B\n", "C"), None);
         assert_eq!(with_heading("## Ü ", "Ü").unwrap(), format!("## {HEADING}"));
     }
@@ -421,17 +620,29 @@ mod tests {
     fn the_folder_is_private_and_goes_with_the_tour() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = temporary_folder().unwrap();
-        assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            fs::metadata(&dir).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
         assert!(crate::config::socket_too_long(&dir.join("sock")).is_none());
         copy_sample(&dir.join("vault")).unwrap();
-        drop(Tour { dir: dir.clone(), keep: false, daemon: None, interrupt: Interrupt::default(), begun: Instant::now() });
+        drop(Tour {
+            dir: dir.clone(),
+            keep: false,
+            daemon: None,
+            interrupt: Interrupt::default(),
+            begun: Instant::now(),
+        });
         assert!(!dir.exists());
     }
 
     #[test]
     fn what_is_written_is_not_in_the_sample() {
         for (path, text) in FILES {
-            assert!(!text.contains("harmonium") && !text.contains("Quincunx"), "{path}");
+            assert!(
+                !text.contains("harmonium") && !text.contains("Quincunx"),
+                "{path}"
+            );
         }
     }
 }
