@@ -44,7 +44,7 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {
     ))?;
     session.out.line(format!("  {}", shown(&file)))?;
     session.say(format!(
-        "\nNext:  {}            index it and watch, in this terminal\n       {}  ask it, in another\n{}",
+        "\nNext:  {}           index it and watch, in this terminal\n       {}   ask it, in another\n{}",
         bold("situated run"),
         bold("situated search WORDS"),
         dim("Nothing is ever written to the vault; nothing leaves this machine.")

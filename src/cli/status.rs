@@ -5,7 +5,8 @@ use serde_json::json;
 use super::args::Status as Args;
 use super::exit;
 use super::print::{
-    Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, red, yellow,
+    Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, printable_lines,
+    red, yellow,
 };
 use super::session::{Failure, Session, safe};
 use crate::engine::handle::{State, Status, VaultStatus};
@@ -31,7 +32,7 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
                 session
                     .out
                     .line(format!("{} {}", red("●"), bold("not running")))?;
-                session.say(printable(&message));
+                session.say(printable_lines(&message));
             }
             return Ok(exit::NOT_RUNNING);
         }
