@@ -42,9 +42,9 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
     }
     let result = session.client()?.call(&args.method, params)?;
     if session.globals.json {
-        session.json(result)?
+        session.json(result)?;
     } else {
-        session.out.json(&result)?
+        session.out.json(&result)?;
     }
     Ok(exit::OK)
 }

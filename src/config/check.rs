@@ -146,7 +146,7 @@ impl Check<'_> {
                     );
                 }
                 Err(error) => {
-                    self.problem(&key, format!("the vault {path} cannot be read: {error}"))
+                    self.problem(&key, format!("the vault {path} cannot be read: {error}"));
                 }
             }
         }

@@ -46,7 +46,7 @@ impl Loaded {
         let mut out = String::new();
         let mut lines: Vec<(String, String)> = Vec::new();
         let mut line = |name: &str, value: &str, key: &str| {
-            lines.push((format!("{name} = {value}"), self.origin(key).to_string()))
+            lines.push((format!("{name} = {value}"), self.origin(key).to_string()));
         };
         for key in KEYS.iter().filter(|key| key.section.is_empty()) {
             if let Some(value) = (key.get)(&self.config) {
