@@ -174,9 +174,9 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
             // White space before the first word of a line is indentation and stays if there is room.
             let indent = text[start..from].width();
             if indent + word.width() <= width {
-                used += indent
+                used += indent;
             } else {
-                start = from
+                start = from;
             }
         }
         let mut from = from;
