@@ -17,7 +17,11 @@ use crate::store::{Store, StoreError};
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let code = if matches!(error, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO };
+        let code = if matches!(error, StoreError::Locked(_)) {
+            exit::TEMPORARY
+        } else {
+            exit::IO
+        };
         Failure::new(code, error.to_string())
     }
 }
@@ -32,23 +36,51 @@ fn lock(loaded: &Loaded) -> Result<DataLock, Failure> {
 
 fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, Failure> {
     let vaults = &loaded.config.vaults;
-    let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
+    let names = || {
+        vaults
+            .iter()
+            .map(|vault| format!("`{}`", vault.name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     match (name, vaults.as_slice()) {
-        (Some(name), _) => vaults.iter().find(|vault| vault.name == name).ok_or_else(|| Failure::usage(format!("there is no vault `{name}`; there is {}", names()))),
+        (Some(name), _) => vaults
+            .iter()
+            .find(|vault| vault.name == name)
+            .ok_or_else(|| {
+                Failure::usage(format!("there is no vault `{name}`; there is {}", names()))
+            }),
         (None, [only]) => Ok(only),
-        (None, []) => Err(Failure::usage("no vault is configured; `situated init` writes a configuration")),
-        (None, _) => Err(Failure::usage(format!("say which vault with --vault: {}", names()))),
+        (None, []) => Err(Failure::usage(
+            "no vault is configured; `situated init` writes a configuration",
+        )),
+        (None, _) => Err(Failure::usage(format!(
+            "say which vault with --vault: {}",
+            names()
+        ))),
     }
 }
 
 fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
     let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
     if !dir.is_dir() {
-        return Err(Failure::new(exit::NOTHING, format!("the vault `{}` was never indexed; `situated run` does", vault.name)));
+        return Err(Failure::new(
+            exit::NOTHING,
+            format!(
+                "the vault `{}` was never indexed; `situated run` does",
+                vault.name
+            ),
+        ));
     }
     let (store, opened) = Store::open(&dir, Embedder::Builtin.identity(), Embedder::Builtin.dimensions())?;
     if let Some((path, why)) = opened.quarantined {
-        return Err(Failure::new(exit::IO, format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display())));
+        return Err(Failure::new(
+            exit::IO,
+            format!(
+                "the store was damaged ({why}) and lies in {} now; the daemon will rebuild it",
+                path.display()
+            ),
+        ));
     }
     Ok(store)
 }
@@ -57,23 +89,17 @@ fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
 pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Failure> {
     let loaded = session.config()?;
     match args.action {
-        ContextsAction::Export { vault: name, templates, file } => {
+        ContextsAction::Export {
+            vault: name,
+            templates,
+            file,
+        } => {
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, vault)?;
             let lines = match &file {
                 Some(path) => store.export(create(path)?, templates)?,
-                None => {
-                    if std::io::stdout().is_terminal() {
-                        session.say(yellow("(writing to the terminal; name a file to keep it)"));
-                    }
-                    let mut pipe = Pipe { failed: None };
-                    let result = store.export(&mut pipe, templates);
-                    if let Some(kind) = pipe.failed {
-                        return Err(std::io::Error::from(kind).into());
-                    }
-                    result?
-                }
+                None => export_to_stdout(&store, templates, session)?,
             };
             // Standard output is the export itself unless it went to a file.
             if file.is_some() && session.globals.json {
@@ -86,8 +112,11 @@ pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Fail
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, vault)?;
-            let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
-                Some(path) => Box::new(File::open(path).map_err(|error| Failure::new(exit::IO, format!("{}: {error}", path.display())))?),
+            let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-"))
+            {
+                Some(path) => Box::new(File::open(path).map_err(|error| {
+                    Failure::new(exit::IO, format!("{}: {error}", path.display()))
+                })?),
                 None => Box::new(std::io::stdin()),
             };
             let report = store.import(BufReader::new(input))?;
@@ -95,17 +124,42 @@ pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Fail
             if session.globals.json {
                 session.json(json!({ "vault": vault.name, "report": report }))?;
             }
-            session.say(format!("{} added, {} known already", counted(report.added, "context"), report.known));
+            session.say(format!(
+                "{} added, {} known already",
+                counted(report.added, "context"),
+                report.known
+            ));
             for (line, why) in report.bad.iter().take(20) {
-                session.say(format!("{} line {line}: {}", yellow("passed over"), safe(why)));
+                session.say(format!(
+                    "{} line {line}: {}",
+                    yellow("passed over"),
+                    safe(why)
+                ));
             }
-            Ok(if report.bad.is_empty() { exit::OK } else { exit::NOTHING })
+            Ok(if report.bad.is_empty() {
+                exit::OK
+            } else {
+                exit::NOTHING
+            })
         }
     }
 }
 
+fn export_to_stdout(store: &Store, templates: bool, session: &Session) -> Result<u64, Failure> {
+    if std::io::stdout().is_terminal() {
+        session.say(yellow("(writing to the terminal; name a file to keep it)"));
+    }
+    let mut pipe = Pipe { failed: None };
+    let result = store.export(&mut pipe, templates);
+    match pipe.failed {
+        Some(kind) => Err(std::io::Error::from(kind).into()),
+        None => Ok(result?),
+    }
+}
+
 fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
+    File::create(path)
+        .map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
 }
 
 /// Standard output that remembers how it failed: the store gives back a message only, and a closed pipe must
@@ -116,10 +170,14 @@ struct Pipe {
 
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        std::io::stdout().write(bytes).inspect_err(|error| self.failed = Some(error.kind()))
+        std::io::stdout()
+            .write(bytes)
+            .inspect_err(|error| self.failed = Some(error.kind()))
     }
     fn flush(&mut self) -> std::io::Result<()> {
-        std::io::stdout().flush().inspect_err(|error| self.failed = Some(error.kind()))
+        std::io::stdout()
+            .flush()
+            .inspect_err(|error| self.failed = Some(error.kind()))
     }
 }
 
@@ -136,7 +194,12 @@ pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failur
         let before = open(&loaded, vault)?.bytes_on_disk();
         crate::store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.path))?;
         let after = open(&loaded, vault)?.bytes_on_disk();
-        session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
+        session.say(format!(
+            "{}: {} before, {} now",
+            printable(&vault.name),
+            bytes(before),
+            bytes(after)
+        ));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));
     }
     if session.globals.json {

@@ -9,7 +9,9 @@ use super::args::Run;
 use super::exit;
 use super::jobs::{self, ended};
 use super::note::{clock, counts};
-use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
+use super::print::{
+    Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable,
+};
 use super::session::{Failure, Session};
 use crate::config::{Config, Overrides};
 use crate::engine::handle::{Decision, Handle, Notice, State, Status};
@@ -23,13 +25,22 @@ const REASON_COLUMNS: usize = 17;
 
 /// `situated run [VAULT]`.
 pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
-    let overrides = Overrides { vault: args.vault, ..session.overrides() };
+    let overrides = Overrides {
+        vault: args.vault,
+        ..session.overrides()
+    };
     let loaded = Config::load(&overrides)?;
     if loaded.config.vaults.is_empty() {
-        let file = loaded.file.map_or("there is no configuration".to_owned(), |file| format!("{} names none", file.display()));
+        let file = loaded
+            .file
+            .map_or("there is no configuration".to_owned(), |file| {
+                format!("{} names none", file.display())
+            });
         return Err(Failure::new(
             crate::config::ConfigErrors::EXIT_CODE,
-            format!("no vault to watch: {file}; name one (`situated run ~/Notes`), or let `situated init` write a configuration"),
+            format!(
+                "no vault to watch: {file}; name one (`situated run ~/Notes`), or let `situated init` write a configuration"
+            ),
         ));
     }
     let report = !session.globals.quiet;
@@ -48,7 +59,14 @@ fn failed(error: anyhow::Error) -> Failure {
     if let Some(bind) = error.downcast_ref::<BindError>() {
         Failure::new(bind.exit_code(), message)
     } else if let Some(store) = error.downcast_ref::<StoreError>() {
-        Failure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
+        Failure::new(
+            if matches!(store, StoreError::Locked(_)) {
+                exit::TEMPORARY
+            } else {
+                exit::IO
+            },
+            message,
+        )
     } else if error.downcast_ref::<io::Error>().is_some() {
         Failure::new(exit::IO, message)
     } else {
@@ -98,8 +116,14 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
                 }
             }
         }
-        Notice::State { state: State::Paused } => out.line(&dim("paused; searches are answered, `situated resume` lets it go on")),
-        Notice::State { state: State::Degraded } => out.line("something needs you: see `situated status`"),
+        Notice::State {
+            state: State::Paused,
+        } => out.line(&dim(
+            "paused; searches are answered, `situated resume` lets it go on",
+        )),
+        Notice::State {
+            state: State::Degraded,
+        } => out.line("something needs you: see `situated status`"),
         Notice::Index { .. } | Notice::State { .. } => {}
     }
 }
@@ -117,14 +141,24 @@ pub struct Reporter {
 
 impl std::fmt::Debug for Reporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reporter").field("ready", &self.ready).field("seen", &self.seen).finish_non_exhaustive()
+        f.debug_struct("Reporter")
+            .field("ready", &self.ready)
+            .field("seen", &self.seen)
+            .finish_non_exhaustive()
     }
 }
 
 impl Reporter {
     /// Reports to `out`; the bar goes to standard error if that is a terminal and `hidden` is false.
     pub fn new(out: Out, hidden: bool) -> Self {
-        Reporter { out, bar: jobs::bar(hidden), ready: false, several_vaults: false, silent: AtomicBool::new(false), seen: 0 }
+        Reporter {
+            out,
+            bar: jobs::bar(hidden),
+            ready: false,
+            several_vaults: false,
+            silent: AtomicBool::new(false),
+            seen: 0,
+        }
     }
 
     /// Whether the first indexing is over.
@@ -141,7 +175,11 @@ impl Reporter {
     pub fn start(&mut self, status: &Status) {
         self.several_vaults = status.vaults.len() > 1;
         for vault in &status.vaults {
-            let line = format!("watching {}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy())));
+            let line = format!(
+                "watching {}  {}",
+                bold(printable(&vault.name)),
+                dim(printable(&vault.path.to_string_lossy()))
+            );
             self.line(&line);
         }
         if status.state == State::Idle {
@@ -156,7 +194,13 @@ impl Reporter {
         let notes = status.vaults.iter().map(|vault| vault.notes).sum();
         let chunks = status.vaults.iter().map(|vault| vault.chunks).sum();
         let socket = printable(&status.socket.to_string_lossy()).into_owned();
-        self.line(&format!("{}  {}, {}  {}", bold("ready"), counted(notes, "note"), counted(chunks, "chunk"), dim(format!("socket {socket}"))));
+        self.line(&format!(
+            "{}  {}, {}  {}",
+            bold("ready"),
+            counted(notes, "note"),
+            counted(chunks, "chunk"),
+            dim(format!("socket {socket}"))
+        ));
         for problem in &status.problems {
             self.line(&format!("  {}", printable(problem)));
         }
@@ -177,7 +221,10 @@ impl Reporter {
 
     fn missed(&mut self, missed: u64) {
         if self.ready {
-            self.line(&dim(format!("({} more decisions, too quick to show; `situated explain NOTE` has them)", super::print::grouped(missed))));
+            self.line(&dim(format!(
+                "({} more decisions, too quick to show; `situated explain NOTE` has them)",
+                super::print::grouped(missed)
+            )));
         }
         self.seen += missed;
     }
@@ -194,13 +241,26 @@ impl Reporter {
 /// `12:03:44  Projects/Plan.md  BodyChanged  kept 7, re-embedded 1  4.2 ms`.
 fn decision_line(decision: &Decision, several_vaults: bool, width: usize) -> String {
     let path = printable(&decision.path);
-    let path = if several_vaults { format!("{}: {path}", printable(&decision.vault)) } else { path.into_owned() };
-    let (clock, counts, took) = (clock(decision.at), counts(decision), millis(decision.took_ms));
+    let path = if several_vaults {
+        format!("{}: {path}", printable(&decision.vault))
+    } else {
+        path.into_owned()
+    };
+    let (clock, counts, took) = (
+        clock(decision.at),
+        counts(decision),
+        millis(decision.took_ms),
+    );
     let fixed = columns(&clock) + REASON_COLUMNS + columns(&counts) + columns(&took) + 6;
     let room = width.saturating_sub(fixed).clamp(12, PATH_COLUMNS);
     let path = padded(&cut_front(&path, room), room);
     let reason = padded(&decision.reason.to_string(), REASON_COLUMNS);
-    format!("{}  {path}  {} {counts}  {}", dim(clock), cyan(reason), dim(took))
+    format!(
+        "{}  {path}  {} {counts}  {}",
+        dim(clock),
+        cyan(reason),
+        dim(took)
+    )
 }
 
 #[cfg(test)]
@@ -240,13 +300,26 @@ mod tests {
         report(&Notice::Decision(decision("a.md")), &mut reporter);
         assert_eq!(page.text(), "");
         reporter.ready(&status());
-        report(&Notice::Decision(decision("Projects/Pl\u{1b}[2Jan.md")), &mut reporter);
+        report(
+            &Notice::Decision(decision("Projects/Pl\u{1b}[2Jan.md")),
+            &mut reporter,
+        );
         report(&Notice::Decision(decision("b.md")), &mut reporter);
         let text = page.text();
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[0].starts_with("ready  0 notes, 0 chunks") && lines[0].ends_with("/s"), "{text}");
-        assert!(lines[1].contains("BodyChanged") && lines[1].ends_with("kept 7, re-embedded 1  4.2 ms"), "{text}");
-        assert_eq!(lines[1].find("BodyChanged"), lines[2].find("BodyChanged"), "{text}");
+        assert!(
+            lines[0].starts_with("ready  0 notes, 0 chunks") && lines[0].ends_with("/s"),
+            "{text}"
+        );
+        assert!(
+            lines[1].contains("BodyChanged") && lines[1].ends_with("kept 7, re-embedded 1  4.2 ms"),
+            "{text}"
+        );
+        assert_eq!(
+            lines[1].find("BodyChanged"),
+            lines[2].find("BodyChanged"),
+            "{text}"
+        );
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
 
@@ -268,7 +341,11 @@ mod tests {
 
     #[test]
     fn long_paths_keep_their_end() {
-        let line = decision_line(&decision("A very deep/folder of/projects/with a long name/Plan.md"), false, 80);
+        let line = decision_line(
+            &decision("A very deep/folder of/projects/with a long name/Plan.md"),
+            false,
+            80,
+        );
         assert!(line.contains("…") && line.contains("Plan.md"), "{line}");
     }
 }

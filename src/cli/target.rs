@@ -10,15 +10,23 @@ use super::session::Failure;
 
 /// The vaults that the daemon serves.
 pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, Failure> {
-    let hello = client.call("hello", serde_json::json!({ "client": concat!("situated-cli/", env!("CARGO_PKG_VERSION")) }))?;
+    let hello = client.call(
+        "hello",
+        serde_json::json!({ "client": concat!("situated-cli/", env!("CARGO_PKG_VERSION")) }),
+    )?;
     Ok(serde_json::from_value(hello["vaults"].clone())?)
 }
 
 /// A vault by name, a folder or note on the disk, or a path in a vault.
 pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> Scope {
-    let Some(what) = what else { return Scope::default() };
+    let Some(what) = what else {
+        return Scope::default();
+    };
     if let Some(vault) = vaults.iter().find(|vault| Path::new(&vault.name) == what) {
-        return Scope { vault: Some(vault.name.clone()), path: None };
+        return Scope {
+            vault: Some(vault.name.clone()),
+            path: None,
+        };
     }
     path(what, None, vaults, here)
 }
@@ -28,7 +36,10 @@ pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> S
 pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
     let in_vault = Scope {
         vault: vault.map(str::to_owned),
-        path: Some(VaultPath::from_relative(what).map_or_else(|| what.to_string_lossy().into_owned(), |p| p.to_string())),
+        path: Some(
+            VaultPath::from_relative(what)
+                .map_or_else(|| what.to_string_lossy().into_owned(), |p| p.to_string()),
+        ),
     };
     if vault.is_some() {
         return in_vault;
@@ -40,15 +51,25 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
 fn on_disk(path: &Path, vaults: &[VaultInfo]) -> Option<Scope> {
     // The file itself may be gone already; its folder tells which vault it was in.
     let real = path.canonicalize().or_else(|error| {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(error);
+        };
         folder.canonicalize().map(|folder| folder.join(name))
     });
     let real = real.ok()?;
-    let root = |vault: &VaultInfo| -> PathBuf { vault.path.canonicalize().unwrap_or_else(|_| vault.path.clone()) };
+    let root = |vault: &VaultInfo| -> PathBuf {
+        vault
+            .path
+            .canonicalize()
+            .unwrap_or_else(|_| vault.path.clone())
+    };
     vaults.iter().find_map(|vault| {
         let relative = real.strip_prefix(root(vault)).ok()?;
         let path = VaultPath::from_relative(relative).map(|path| path.to_string());
-        Some(Scope { vault: Some(vault.name.clone()), path })
+        Some(Scope {
+            vault: Some(vault.name.clone()),
+            path,
+        })
     })
 }
 
@@ -66,7 +87,10 @@ pub(super) fn named(scope: &Scope) -> String {
 pub(super) fn split_line(what: &Path) -> (PathBuf, Option<u32>) {
     let split = what.to_str().and_then(|text| {
         let (path, line) = text.rsplit_once(':')?;
-        Some((PathBuf::from(path), line.parse().ok().filter(|line| *line > 0)?))
+        Some((
+            PathBuf::from(path),
+            line.parse().ok().filter(|line| *line > 0)?,
+        ))
     });
     match split {
         Some((path, line)) if !path.as_os_str().is_empty() => (path, Some(line)),
@@ -89,23 +113,54 @@ mod tests {
         std::fs::create_dir_all(notes.join("Projects")).unwrap();
         std::fs::write(notes.join("Projects/Plan.md"), "x").unwrap();
         std::os::unix::fs::symlink(&notes, dir.path().join("link")).unwrap();
-        let vaults = [VaultInfo { name: "work".into(), path: notes.clone(), default: true }];
+        let vaults = [VaultInfo {
+            name: "work".into(),
+            path: notes.clone(),
+            default: true,
+        }];
         let scope = |what: &str, here: &Path| scope(Some(Path::new(what)), &vaults, here);
 
         assert_eq!(said(&scope("work", dir.path())), (Some("work"), None));
         assert_eq!(said(&scope("Notes", dir.path())), (Some("work"), None));
-        assert_eq!(said(&scope("Notes/Projects/", dir.path())), (Some("work"), Some("Projects")));
-        assert_eq!(said(&scope("Plan.md", &notes.join("Projects"))), (Some("work"), Some("Projects/Plan.md")));
-        assert_eq!(said(&scope("../link/Projects/Plan.md", &notes)), (Some("work"), Some("Projects/Plan.md")));
-        assert_eq!(said(&scope("Projects/Gone.md", &notes)), (Some("work"), Some("Projects/Gone.md")));
-        assert_eq!(said(&scope("Projects/Plan.md", Path::new("/"))), (None, Some("Projects/Plan.md")));
-        assert_eq!(said(&scope(notes.to_str().unwrap(), Path::new("/"))), (Some("work"), None));
-        assert_eq!(said(&path(Path::new("a.md"), Some("v"), &vaults, &notes)), (Some("v"), Some("a.md")));
+        assert_eq!(
+            said(&scope("Notes/Projects/", dir.path())),
+            (Some("work"), Some("Projects"))
+        );
+        assert_eq!(
+            said(&scope("Plan.md", &notes.join("Projects"))),
+            (Some("work"), Some("Projects/Plan.md"))
+        );
+        assert_eq!(
+            said(&scope("../link/Projects/Plan.md", &notes)),
+            (Some("work"), Some("Projects/Plan.md"))
+        );
+        assert_eq!(
+            said(&scope("Projects/Gone.md", &notes)),
+            (Some("work"), Some("Projects/Gone.md"))
+        );
+        assert_eq!(
+            said(&scope("Projects/Plan.md", Path::new("/"))),
+            (None, Some("Projects/Plan.md"))
+        );
+        assert_eq!(
+            said(&scope(notes.to_str().unwrap(), Path::new("/"))),
+            (Some("work"), None)
+        );
+        assert_eq!(
+            said(&path(Path::new("a.md"), Some("v"), &vaults, &notes)),
+            (Some("v"), Some("a.md"))
+        );
     }
 
     #[test]
     fn line_suffix() {
-        for (what, path, line) in [("a.md:12", "a.md", Some(12)), ("a.md", "a.md", None), ("a:b.md", "a:b.md", None), ("a.md:0", "a.md:0", None), (":3", ":3", None)] {
+        for (what, path, line) in [
+            ("a.md:12", "a.md", Some(12)),
+            ("a.md", "a.md", None),
+            ("a:b.md", "a:b.md", None),
+            ("a.md:0", "a.md:0", None),
+            (":3", ":3", None),
+        ] {
             assert_eq!(split_line(Path::new(what)), (PathBuf::from(path), line));
         }
     }

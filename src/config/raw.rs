@@ -24,6 +24,9 @@ pub(super) struct Placed<T> {
     pub column: u32,
 }
 
+/// Folders (or globs) and the kinds of their notes.
+pub(super) type Kinds = Vec<(String, Placed<Value>)>;
+
 /// A `[[vault]]` as typed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawVault {
@@ -35,7 +38,7 @@ pub(super) struct RawVault {
     pub max_note_bytes: Option<Placed<Value>>,
     pub poll: Option<Placed<Value>>,
     /// Folder and kind, in the order of the file.
-    pub kinds: Option<Placed<Vec<(String, Placed<Value>)>>>,
+    pub kinds: Option<Placed<Kinds>>,
 }
 
 /// The whole file.
@@ -56,22 +59,37 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// For one file with this text.
     pub(super) fn new(file: &'a Path, text: &'a str) -> Self {
-        Reader { file, text, problems: Vec::new() }
+        Reader {
+            file,
+            text,
+            problems: Vec::new(),
+        }
     }
 
     /// Line and column (in characters) of a byte position, both from 1.
     fn place(&self, position: usize) -> (u32, u32) {
         let before = &self.text.as_bytes()[..position.min(self.text.len())];
-        let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |newline| newline + 1);
-        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+        let line_start = before
+            .iter()
+            .rposition(|b| *b == b'\n')
+            .map_or(0, |newline| newline + 1);
+        let line = before.split(|b| *b == b'\n').count();
         // Bytes that do not continue a character begin one.
-        let column = before[line_start..].iter().filter(|b| **b & 0xC0 != 0x80).count() + 1;
+        let column = before[line_start..]
+            .iter()
+            .filter(|b| **b & 0xC0 != 0x80)
+            .count()
+            + 1;
         (line as u32, column as u32)
     }
 
     fn placed<T>(&self, value: T, span: &Range<usize>) -> Placed<T> {
         let (line, column) = self.place(span.start);
-        Placed { value, line, column }
+        Placed {
+            value,
+            line,
+            column,
+        }
     }
 
     fn problem(&mut self, key: &str, span: &Range<usize>, message: String) {
@@ -91,7 +109,11 @@ impl<'a> Reader<'a> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             let span = error.span().unwrap_or(0..0);
-            self.problem("", &span, format!("this is not TOML: {}", error.message().trim()));
+            self.problem(
+                "",
+                &span,
+                format!("this is not TOML: {}", error.message().trim()),
+            );
         }
         if !errors.is_empty() {
             // What the parser made of a broken file is a guess; problems with guesses would only confuse.
@@ -101,21 +123,32 @@ impl<'a> Reader<'a> {
             let name = key.get_ref().as_ref();
             match value.get_ref() {
                 DeValue::Array(items) if name == VAULT => {
-                    for item in items.iter() {
+                    for item in items {
                         self.vault(item, &mut raw);
                     }
                 }
                 _ if name == VAULT => {
-                    self.problem(VAULT, &key.span(), "write `[[vault]]`, with two brackets: there may be several".to_owned());
+                    self.problem(
+                        VAULT,
+                        &key.span(),
+                        "write `[[vault]]`, with two brackets: there may be several".to_owned(),
+                    );
                 }
                 DeValue::Table(table) if SECTIONS.iter().any(|(section, _)| *section == name) => {
                     self.section(name, table, &mut raw);
                 }
                 _ if SECTIONS.iter().any(|(section, _)| *section == name) => {
-                    self.problem(name, &key.span(), format!("`{name}` is a section; write `[{name}]` on a line of its own"));
+                    self.problem(
+                        name,
+                        &key.span(),
+                        format!("`{name}` is a section; write `[{name}]` on a line of its own"),
+                    );
                 }
                 scalar if keys::names_in("").contains(&name) => {
-                    raw.scalars.push((name.to_owned(), self.placed(self.scalar(scalar), &value.span())));
+                    raw.scalars.push((
+                        name.to_owned(),
+                        self.placed(Self::scalar(scalar), &value.span()),
+                    ));
                 }
                 DeValue::Table(_) | DeValue::Array(_) => self.unknown_section(name, &key.span()),
                 _ => self.unknown_key("", name, &key.span()),
@@ -128,7 +161,10 @@ impl<'a> Reader<'a> {
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
             if keys::names_in(section).contains(&name) {
-                raw.scalars.push((format!("{section}.{name}"), self.placed(self.scalar(value.get_ref()), &value.span())));
+                raw.scalars.push((
+                    format!("{section}.{name}"),
+                    self.placed(Self::scalar(value.get_ref()), &value.span()),
+                ));
             } else {
                 self.unknown_key(section, name, &key.span());
             }
@@ -137,13 +173,21 @@ impl<'a> Reader<'a> {
 
     fn vault(&mut self, item: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
         let DeValue::Table(table) = item.get_ref() else {
-            self.problem(VAULT, &item.span(), "write `[[vault]]` with its keys below".to_owned());
+            self.problem(
+                VAULT,
+                &item.span(),
+                "write `[[vault]]` with its keys below".to_owned(),
+            );
             return;
         };
         let (line, column) = self.place(item.span().start);
-        let mut vault = RawVault { line, column, ..RawVault::default() };
+        let mut vault = RawVault {
+            line,
+            column,
+            ..RawVault::default()
+        };
         for (key, value) in in_order(table) {
-            let scalar = self.placed(self.scalar(value.get_ref()), &value.span());
+            let scalar = self.placed(Self::scalar(value.get_ref()), &value.span());
             match key.get_ref().as_ref() {
                 "name" => vault.name = Some(scalar),
                 "path" => vault.path = Some(scalar),
@@ -159,30 +203,50 @@ impl<'a> Reader<'a> {
 
     fn list(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Vec<Placed<Value>>>> {
         let DeValue::Array(items) = value.get_ref() else {
-            self.problem("vault.exclude", &value.span(), "write a list, such as `exclude = [\"Templates/\", \"*.draft.md\"]`".to_owned());
+            self.problem(
+                "vault.exclude",
+                &value.span(),
+                "write a list, such as `exclude = [\"Templates/\", \"*.draft.md\"]`".to_owned(),
+            );
             return None;
         };
-        let list = items.iter().map(|item| self.placed(self.scalar(item.get_ref()), &item.span())).collect();
+        let list = items
+            .iter()
+            .map(|item| self.placed(Self::scalar(item.get_ref()), &item.span()))
+            .collect();
         Some(self.placed(list, &value.span()))
     }
 
-    fn kinds(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Vec<(String, Placed<Value>)>>> {
+    fn kinds(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Kinds>> {
         let DeValue::Table(table) = value.get_ref() else {
-            self.problem("vault.kinds", &value.span(), "write a table, such as `kinds = { \"Daily/\" = \"daily\" }`".to_owned());
+            self.problem(
+                "vault.kinds",
+                &value.span(),
+                "write a table, such as `kinds = { \"Daily/\" = \"daily\" }`".to_owned(),
+            );
             return None;
         };
         let kinds = in_order(table)
             .into_iter()
-            .map(|(folder, kind)| (folder.get_ref().to_string(), self.placed(self.scalar(kind.get_ref()), &kind.span())))
+            .map(|(folder, kind)| {
+                (
+                    folder.get_ref().to_string(),
+                    self.placed(Self::scalar(kind.get_ref()), &kind.span()),
+                )
+            })
             .collect();
         Some(self.placed(kinds, &value.span()))
     }
 
-    fn scalar(&self, value: &DeValue<'_>) -> Value {
+    fn scalar(value: &DeValue<'_>) -> Value {
         match value {
             DeValue::String(text) => Value::Text(text.to_string()),
-            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).map_or(Value::Other("a very large integer"), Value::Int),
-            DeValue::Float(x) => x.as_str().parse().map_or(Value::Other("a float"), Value::Float),
+            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
+                .map_or(Value::Other("a very large integer"), Value::Int),
+            DeValue::Float(x) => x
+                .as_str()
+                .parse()
+                .map_or(Value::Other("a float"), Value::Float),
             DeValue::Boolean(b) => Value::Bool(*b),
             DeValue::Datetime(_) => Value::Other("a date"),
             DeValue::Array(_) => Value::Other("a list"),
@@ -195,13 +259,22 @@ impl<'a> Reader<'a> {
         sections.push(VAULT);
         let message = nearest(name, &sections).map_or_else(
             || format!("there is no such section; there is {}", listed(&sections)),
-            |near| format!("there is no such section; did you mean `[{}]`?", if near == VAULT { "[vault]" } else { near }),
+            |near| {
+                format!(
+                    "there is no such section; did you mean `[{}]`?",
+                    if near == VAULT { "[vault]" } else { near }
+                )
+            },
         );
         self.problem(name, span, message);
     }
 
     fn unknown_key(&mut self, section: &str, name: &str, span: &Range<usize>) {
-        let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+        let full = if section.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{section}.{name}")
+        };
         let message = format!("there is no such key; {}", advice(section, name));
         self.problem(&full, span, message);
     }
@@ -218,7 +291,11 @@ pub(super) fn advice(section: &str, name: &str) -> String {
         return format!("did you mean `{near}`?");
     }
     if let Some(key) = KEYS.iter().find(|key| key.name == name) {
-        let place = if key.section.is_empty() { "above the first section".to_owned() } else { format!("in `[{}]`", key.section) };
+        let place = if key.section.is_empty() {
+            "above the first section".to_owned()
+        } else {
+            format!("in `[{}]`", key.section)
+        };
         return format!("`{name}` belongs {place}");
     }
     if VAULT_KEYS.iter().any(|(key, _)| *key == name) {
@@ -228,11 +305,20 @@ pub(super) fn advice(section: &str, name: &str) -> String {
 }
 
 fn listed(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    words
+        .iter()
+        .map(|word| format!("`{word}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The entries of a table in the order of the file: the parser sorts them by name.
-fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>)> {
+fn in_order<'t, 'i>(
+    table: &'t DeTable<'i>,
+) -> Vec<(
+    &'t Spanned<std::borrow::Cow<'i, str>>,
+    &'t Spanned<DeValue<'i>>,
+)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -245,7 +331,9 @@ pub(super) fn take<T>(
     placed: &Placed<Value>,
     read: impl FnOnce(&Value) -> Result<T, String>,
 ) -> Option<T> {
-    read(&placed.value).map_err(|message| reader.problem_at(key, placed.line, placed.column, message)).ok()
+    read(&placed.value)
+        .map_err(|message| reader.problem_at(key, placed.line, placed.column, message))
+        .ok()
 }
 
 impl Reader<'_> {

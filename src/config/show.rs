@@ -45,7 +45,9 @@ impl Loaded {
     pub fn show(&self, origin: bool) -> String {
         let mut out = String::new();
         let mut lines: Vec<(String, String)> = Vec::new();
-        let mut line = |name: &str, value: &str, key: &str| lines.push((format!("{name} = {value}"), self.origin(key).to_string()));
+        let mut line = |name: &str, value: &str, key: &str| {
+            lines.push((format!("{name} = {value}"), self.origin(key).to_string()));
+        };
         for key in KEYS.iter().filter(|key| key.section.is_empty()) {
             if let Some(value) = (key.get)(&self.config) {
                 line(key.name, &value, &key.full());
@@ -56,7 +58,10 @@ impl Loaded {
             let _ = writeln!(out, "\n[{section}]");
             for key in KEYS.iter().filter(|key| key.section == section) {
                 if let Some(value) = (key.get)(&self.config) {
-                    lines.push((format!("{} = {value}", key.name), self.origin(&key.full()).to_string()));
+                    lines.push((
+                        format!("{} = {value}", key.name),
+                        self.origin(&key.full()).to_string(),
+                    ));
                 }
             }
             push_aligned(&mut out, &mut lines, origin);
@@ -64,7 +69,11 @@ impl Loaded {
         for vault in &self.config.vaults {
             out.push_str("\n[[vault]]\n");
             for (key, value) in vault_values(vault) {
-                lines.push((format!("{key} = {value}"), self.origin(&format!("vault.{}.{key}", vault.name)).to_string()));
+                lines.push((
+                    format!("{key} = {value}"),
+                    self.origin(&format!("vault.{}.{key}", vault.name))
+                        .to_string(),
+                ));
             }
             push_aligned(&mut out, &mut lines, origin);
         }
@@ -73,11 +82,23 @@ impl Loaded {
 }
 
 fn push_aligned(out: &mut String, lines: &mut Vec<(String, String)>, origin: bool) {
-    let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0).min(48);
+    let width = lines
+        .iter()
+        .map(|(line, _)| line.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(48);
     for (line, from) in lines.drain(..) {
         // A control character in a path would end the comment and begin something else.
-        let from: String = from.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        let _ = if origin { writeln!(out, "{line:width$}  # {from}") } else { writeln!(out, "{line}") };
+        let from: String = from
+            .chars()
+            .map(|c| if c.is_control() { '?' } else { c })
+            .collect();
+        let _ = if origin {
+            writeln!(out, "{line:width$}  # {from}")
+        } else {
+            writeln!(out, "{line}")
+        };
     }
 }
 
@@ -86,15 +107,25 @@ fn quoted(text: &str) -> String {
 }
 
 fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
-    let mut values = vec![("name", quoted(&vault.name)), ("path", quoted(&vault.path.to_string_lossy()))];
+    let mut values = vec![
+        ("name", quoted(&vault.name)),
+        ("path", quoted(&vault.path.to_string_lossy())),
+    ];
     let globs: Vec<String> = vault.exclude.iter().map(|glob| quoted(glob)).collect();
     values.push(("exclude", format!("[{}]", globs.join(", "))));
-    values.push(("max_note_bytes", quoted(&units::show_bytes(vault.max_note_bytes))));
+    values.push((
+        "max_note_bytes",
+        quoted(&units::show_bytes(vault.max_note_bytes)),
+    ));
     if let Some(poll) = vault.poll {
         values.push(("poll", poll.to_string()));
     }
-    let kinds: Vec<String> =
-        vault.rules.folders.iter().map(|(folder, kind)| format!("{} = {}", quoted(folder), quoted(kind))).collect();
+    let kinds: Vec<String> = vault
+        .rules
+        .folders
+        .iter()
+        .map(|(folder, kind)| format!("{} = {}", quoted(folder), quoted(kind)))
+        .collect();
     if !kinds.is_empty() {
         values.push(("kinds", format!("{{ {} }}", kinds.join(", "))));
     }
@@ -113,24 +144,39 @@ pub fn sample_file(vault: &VaultConfig) -> String {
         let value = (key.get)(&defaults).unwrap_or_default();
         let _ = write!(out, "\n# {}\n# {} = {value}\n", key.about, key.name);
     }
-    out.push_str("\n# The vaults: one [[vault]] for each. They are read, never written.\n[[vault]]\n");
+    out.push_str(
+        "\n# The vaults: one [[vault]] for each. They are read, never written.\n[[vault]]\n",
+    );
     let values = vault_values(vault);
     for (key, about) in VAULT_KEYS {
-        let value = values.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
+        let value = values
+            .iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value.as_str());
         let example = match key {
             "exclude" => "[\"Templates/\", \"*.draft.md\"]",
             "poll" => "true",
             "kinds" => "{ \"Daily/\" = \"daily\", \"People/\" = \"person\" }",
             _ => "",
         };
-        let given = matches!(key, "name" | "path") || (value.is_some_and(|value| value != "[]") && key == "exclude");
-        let shown = if given || example.is_empty() { value.unwrap_or(example) } else { example };
-        let _ = writeln!(out, "# {about}\n{}{key} = {shown}", if given { "" } else { "# " });
+        let given = matches!(key, "name" | "path")
+            || (value.is_some_and(|value| value != "[]") && key == "exclude");
+        let shown = if given || example.is_empty() {
+            value.unwrap_or(example)
+        } else {
+            example
+        };
+        let _ = writeln!(
+            out,
+            "# {about}\n{}{key} = {shown}",
+            if given { "" } else { "# " }
+        );
     }
     for (section, about) in SECTIONS {
         let _ = write!(out, "\n# {about}\n[{section}]\n");
         for key in KEYS.iter().filter(|key| key.section == section) {
-            let value = (key.get)(&defaults).unwrap_or_else(|| "\"~/.local/state/situated/sock\"".to_owned());
+            let value = (key.get)(&defaults)
+                .unwrap_or_else(|| "\"~/.local/state/situated/sock\"".to_owned());
             let _ = writeln!(out, "# {}\n# {} = {value}", key.about, key.name);
         }
     }
