@@ -13,7 +13,7 @@ use super::words::vocabulary;
 /// Different words.
 const WORDS: usize = 60_000;
 /// Words in the text of a note: the median and sigma of a log-normal distribution. Daily notes have a third.
-const LENGTH: (f64, f64) = (480.0, 1.0);
+const LENGTH: (f64, f64) = (420.0, 1.0);
 /// Notes longer than this are rarer than the distribution says.
 const LONGEST: usize = 6_000;
 

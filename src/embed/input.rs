@@ -48,7 +48,8 @@ fn windows(text: &str, starts: &[u32]) -> Vec<Range<usize>> {
         return std::iter::once(0..text.len()).collect();
     }
     // A cut moves back to a word's start, which makes the next window longer: if one gets too long,
-    // there must be more of them. Ends at the latest when no window has more than one piece.
+    // there must be more of them: one more, or 3 % more of very many, for a line of megabytes is one chunk.
+    // Ends at the latest when no window has more than one piece.
     let mut count = starts.len().div_ceil(WINDOW);
     let cuts = loop {
         let cuts = cuts(text, starts, count);
@@ -56,7 +57,7 @@ fn windows(text: &str, starts: &[u32]) -> Vec<Range<usize>> {
         if longest <= WINDOW || count >= starts.len() {
             break cuts;
         }
-        count += 1;
+        count += count.div_ceil(32);
     };
     let last = cuts.len() - 1;
     let place = |i: usize| match i {
@@ -402,6 +403,9 @@ mod tests {
                 .iter()
                 .all(|t| t.starts_with("About tests.\n\nword"))
         );
+        // A line of megabytes whose words are half a window long.
+        let line = format!("{} ", "日".repeat(99)).repeat(20_000);
+        assert!(lengths(&line).iter().all(|n| *n <= WINDOW));
     }
 
     proptest! {
