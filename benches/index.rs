@@ -44,8 +44,8 @@ impl Random {
 /// A pronounceable word for a rank; frequent words are short.
 fn word(rank: usize) -> String {
     const SYLLABLES: [&str; 20] = [
-        "ka", "to", "mi", "ren", "sol", "va", "di", "nor", "pe", "lu", "gat", "bri", "sho", "en",
-        "ur", "fil", "cra", "wem", "jo", "zin",
+        "ka", "to", "mi", "ren", "sol", "va", "di", "nor", "pe", "lu", "gat", "bri", "sho", "en", "ur", "fil", "cra",
+        "wem", "jo", "zin",
     ];
     let (mut rest, mut word) = (rank + 1, String::new());
     while rest > 0 {
@@ -78,21 +78,13 @@ impl Generator {
             .map(|_| ((self.random.next() >> 40) % 255) as i32 as u8 as i8)
             .map(|v| v.max(-127))
             .collect();
-        let length = values
-            .iter()
-            .map(|&v| f32::from(v) * f32::from(v))
-            .sum::<f32>()
-            .sqrt();
-        Vector {
-            values,
-            scale: length.recip(),
-        }
+        let length = values.iter().map(|&v| f32::from(v) * f32::from(v)).sum::<f32>().sqrt();
+        Vector { values, scale: length.recip() }
     }
 
     fn note(&mut self, no: u32, seq: u64) -> (NoteEntry, Vec<ChunkDoc>) {
         let title = self.text(4);
-        let path = VaultPath::parse(&format!("folder{}/note {no}.md", no % 40))
-            .expect("a path of the vault");
+        let path = VaultPath::parse(&format!("folder{}/note {no}.md", no % 40)).expect("a path of the vault");
         let chunks = (0..CHUNKS_PER_NOTE).map(|position| {
             let text = self.text(WORDS_PER_CHUNK);
             let heading_path: Arc<[String]> = [title.clone(), self.text(3)].into();
@@ -137,9 +129,7 @@ fn resident() -> (u64, u64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| {
         let line = status.lines().find(|line| line.starts_with(name));
-        line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok())
-            .unwrap_or(0)
-            / 1024
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0) / 1024
     };
     (field("VmRSS:"), field("RssAnon:"))
 }
@@ -167,24 +157,14 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
         bytes / 1_000_000,
         index.segments()
     );
-    println!(
-        "resident after build (all, anonymous): {:?} MiB",
-        resident()
-    );
+    println!("resident after build (all, anonymous): {:?} MiB", resident());
     (index, snapshot)
 }
 
 fn restart(dir: &std::path::Path, snapshot: &Snapshot) -> (Index, Arc<Snapshot>) {
     let notes = snapshot.notes().map(|note| {
-        let chunk = |&row: &Row| {
-            snapshot
-                .chunk(row)
-                .map(|chunk| (chunk.clone(), snapshot.vectors(row)))
-        };
-        (
-            (**note).clone(),
-            note.rows.iter().filter_map(chunk).collect::<Vec<_>>(),
-        )
+        let chunk = |&row: &Row| snapshot.chunk(row).map(|chunk| (chunk.clone(), snapshot.vectors(row)));
+        ((**note).clone(), note.rows.iter().filter_map(chunk).collect::<Vec<_>>())
     });
     let notes: Vec<_> = notes.collect();
     let start = Instant::now();
@@ -192,37 +172,22 @@ fn restart(dir: &std::path::Path, snapshot: &Snapshot) -> (Index, Arc<Snapshot>)
     let opened = start.elapsed();
     let lagging = notes
         .into_iter()
-        .filter(|(note, chunks)| {
-            index.load(note.clone(), chunks.clone()) == situated::index::Verdict::Lags
-        })
+        .filter(|(note, chunks)| index.load(note.clone(), chunks.clone()) == situated::index::Verdict::Lags)
         .count();
     let dropped = index.drop_unknown().expect("dropped");
     let snapshot = index.publish(1).expect("a snapshot");
-    println!(
-        "restart: open {opened:.2?}, all {:.2?}; {lagging} lag, {dropped} dropped",
-        start.elapsed()
-    );
+    println!("restart: open {opened:.2?}, all {:.2?}; {lagging} lag, {dropped} dropped", start.elapsed());
     (index, snapshot)
 }
 
 fn query(words: &str) -> LexicalQuery {
-    LexicalQuery {
-        words: words.to_owned(),
-        contextual: true,
-        ..LexicalQuery::default()
-    }
+    LexicalQuery { words: words.to_owned(), contextual: true, ..LexicalQuery::default() }
 }
 
 fn main() {
-    let chunks: u32 = std::env::var("SITUATED_BENCH_CHUNKS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(100_000);
+    let chunks: u32 = std::env::var("SITUATED_BENCH_CHUNKS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
     let notes = (chunks / CHUNKS_PER_NOTE).max(2);
-    let mut generator = Generator {
-        random: Random(42),
-        words: (0..VOCABULARY).map(word).collect(),
-    };
+    let mut generator = Generator { random: Random(42), words: (0..VOCABULARY).map(word).collect() };
     let dir = tempfile::tempdir().expect("a folder");
     let (index, snapshot) = build(dir.path(), notes, &mut generator);
     drop(index);
@@ -230,9 +195,7 @@ fn main() {
 
     let mut criterion = Criterion::default().configure_from_args().sample_size(50);
     let target = generator.vector();
-    criterion.bench_function("dense/all", |b| {
-        b.iter(|| black_box(snapshot.dense(&target, &|_| true, 100)))
-    });
+    criterion.bench_function("dense/all", |b| b.iter(|| black_box(snapshot.dense(&target, &|_| true, 100))));
     criterion.bench_function("dense/one in ten allowed", |b| {
         b.iter(|| black_box(snapshot.dense(&target, &|row| row % 10 == 0, 100)))
     });
@@ -240,37 +203,21 @@ fn main() {
     let w = |rank: usize| word(rank);
     let queries = [
         ("1 frequent", w(5)),
-        (
-            "3 rare",
-            format!("{} {} {}", w(20_000), w(30_000), w(40_000)),
-        ),
+        ("3 rare", format!("{} {} {}", w(20_000), w(30_000), w(40_000))),
         ("3 middling", format!("{} {} {}", w(500), w(900), w(2000))),
         ("3 frequent", format!("{} {} {}", w(3), w(8), w(20))),
-        (
-            "8 mixed",
-            [30, 60, 200, 700, 1500, 4000, 9000, 25_000]
-                .map(w)
-                .join(" "),
-        ),
+        ("8 mixed", [30, 60, 200, 700, 1500, 4000, 9000, 25_000].map(w).join(" ")),
     ];
     for (name, words) in &queries {
         for (contextual, suffix) in [(true, ""), (false, " without contexts")] {
-            let query = LexicalQuery {
-                contextual,
-                ..query(words)
-            };
+            let query = LexicalQuery { contextual, ..query(words) };
             criterion.bench_function(&format!("lexical/{name}{suffix}"), |b| {
                 b.iter(|| black_box(snapshot.lexical(&query, &|_| true, 100)))
             });
         }
     }
-    let phrase = LexicalQuery {
-        phrases: vec![format!("{} {}", w(3), w(8))],
-        ..query("")
-    };
-    criterion.bench_function("lexical/phrase", |b| {
-        b.iter(|| black_box(snapshot.lexical(&phrase, &|_| true, 100)))
-    });
+    let phrase = LexicalQuery { phrases: vec![format!("{} {}", w(3), w(8))], ..query("") };
+    criterion.bench_function("lexical/phrase", |b| b.iter(|| black_box(snapshot.lexical(&phrase, &|_| true, 100))));
     let mut row = 0;
     criterion.bench_function("text of a chunk", |b| {
         b.iter(|| {
@@ -278,23 +225,13 @@ fn main() {
             black_box(snapshot.text(row)).is_ok()
         });
     });
-    let hits: Vec<Row> = snapshot
-        .lexical(&query(&queries[2].1), &|_| true, 30)
-        .expect("hits")
-        .iter()
-        .map(|hit| hit.0)
-        .collect();
+    let hits: Vec<Row> =
+        snapshot.lexical(&query(&queries[2].1), &|_| true, 30).expect("hits").iter().map(|hit| hit.0).collect();
     criterion.bench_function("texts of 30 hits again", |b| {
-        b.iter(|| {
-            hits.iter()
-                .filter(|&&row| snapshot.text(row).is_ok())
-                .count()
-        });
+        b.iter(|| hits.iter().filter(|&&row| snapshot.text(row).is_ok()).count());
     });
     criterion.bench_function("resolve a link", |b| {
-        b.iter(|| {
-            black_box(snapshot.resolve("note 77", &snapshot.notes().next().expect("a note").path))
-        })
+        b.iter(|| black_box(snapshot.resolve("note 77", &snapshot.notes().next().expect("a note").path)))
     });
 
     let mut seq = u64::from(notes) + 1;
@@ -306,11 +243,7 @@ fn main() {
             black_box(index.publish(seq).expect("a snapshot"))
         });
     });
-    println!(
-        "segments after the saves: {}; resident (all, anonymous): {:?} MiB",
-        index.segments(),
-        resident()
-    );
+    println!("segments after the saves: {}; resident (all, anonymous): {:?} MiB", index.segments(), resident());
     let start = Instant::now();
     index.sync().expect("synced");
     println!("sync: {:.2?}", start.elapsed());

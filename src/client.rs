@@ -50,9 +50,7 @@ pub enum ClientError {
     #[error("{0}")]
     Remote(Remote),
     /// What came is not this protocol.
-    #[error(
-        "the daemon's answer makes no sense ({0}); client and daemon may be of different versions"
-    )]
+    #[error("the daemon's answer makes no sense ({0}); client and daemon may be of different versions")]
     Protocol(String),
     /// Reading or writing failed.
     #[error("the connection to the daemon failed: {0}")]
@@ -79,11 +77,7 @@ impl ClientError {
     pub fn exit_code(&self) -> u8 {
         match self {
             ClientError::NotRunning(_) | ClientError::Closed => 69,
-            ClientError::Connect { source, .. }
-                if source.kind() == io::ErrorKind::PermissionDenied =>
-            {
-                77
-            }
+            ClientError::Connect { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
             ClientError::Connect { .. } => 69,
             ClientError::Timeout(_) => 124,
             ClientError::Remote(remote) => remote.exit_code(),
@@ -115,8 +109,7 @@ impl Remote {
     fn exit_code(&self) -> u8 {
         match self.kind.as_str() {
             "not_found" => 1,
-            "invalid_params" | "unknown_method" | "invalid_request" | "parse_error"
-            | "too_large" => 2,
+            "invalid_params" | "unknown_method" | "invalid_request" | "parse_error" | "too_large" => 2,
             "not_ready" | "busy" | "conflict" | "paused" => 75,
             "timeout" => 124,
             "cancelled" => 130,
@@ -133,8 +126,7 @@ impl Remote {
         Remote {
             code: error["code"].as_i64().unwrap_or_default(),
             kind: data.get("kind").and_then(text).unwrap_or_default(),
-            message: text(&error["message"])
-                .unwrap_or_else(|| "the daemon reports an error without words".into()),
+            message: text(&error["message"]).unwrap_or_else(|| "the daemon reports an error without words".into()),
             hint: data.get("hint").and_then(text),
             data,
         }
@@ -174,8 +166,7 @@ impl Client {
     /// Connects to the daemon. One that is just starting is waited for, a moment only.
     pub fn connect(discovery: &Discovery) -> Result<Client, ClientError> {
         let start = Instant::now();
-        let is_starting =
-            || start.elapsed() < START_PATIENCE && locate::is_locked(&discovery.data_dir);
+        let is_starting = || start.elapsed() < START_PATIENCE && locate::is_locked(&discovery.data_dir);
         loop {
             match Client::connect_to(&discovery.socket()) {
                 Err(ClientError::NotRunning(_)) if is_starting() => {
@@ -298,17 +289,13 @@ impl Client {
                     continue;
                 }
                 _ => {
-                    return Err(ClientError::Protocol(
-                        "it answers a request that was not made".into(),
-                    ));
+                    return Err(ClientError::Protocol("it answers a request that was not made".into()));
                 }
             }
             return match message.get("error") {
                 Some(error) => Err(ClientError::Remote(Remote::from_wire(error))),
                 None if message.get("result").is_some() => Ok(message["result"].take()),
-                None => Err(ClientError::Protocol(
-                    "neither a result nor an error".into(),
-                )),
+                None => Err(ClientError::Protocol("neither a result nor an error".into())),
             };
         }
     }
@@ -328,8 +315,7 @@ impl Client {
             if let Some(line) = line {
                 return decode(line);
             }
-            let patience =
-                deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let patience = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if patience.is_some_and(|patience| patience.is_zero()) {
                 return Err(ClientError::Timeout(self.timeout.unwrap_or_default()));
             }
@@ -337,11 +323,7 @@ impl Client {
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Err(ClientError::Closed),
                 Ok(count) => self.pending.extend_from_slice(&buffer[..count]),
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                    ) => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(broken(error)),
             }
@@ -372,25 +354,15 @@ fn broken(error: io::Error) -> ClientError {
 fn connect_in_time(socket: &Path) -> Result<UnixStream, ClientError> {
     let (sender, receiver) = mpsc::channel();
     let to = socket.to_owned();
-    thread::Builder::new()
-        .name("connect".into())
-        .spawn(move || {
-            let _ = sender.send(UnixStream::connect(to));
-        })?;
+    thread::Builder::new().name("connect".into()).spawn(move || {
+        let _ = sender.send(UnixStream::connect(to));
+    })?;
     match receiver.recv_timeout(CONNECT_TIMEOUT) {
         Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(error))
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-            ) =>
-        {
+        Ok(Err(error)) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             Err(ClientError::NotRunning(socket.to_owned()))
         }
-        Ok(Err(source)) => Err(ClientError::Connect {
-            socket: socket.to_owned(),
-            source,
-        }),
+        Ok(Err(source)) => Err(ClientError::Connect { socket: socket.to_owned(), source }),
         Err(_) => Err(ClientError::Timeout(CONNECT_TIMEOUT)),
     }
 }

@@ -93,7 +93,10 @@ async fn received(signal: &mut Option<Signal>) {
 }
 
 async fn reload(handle: &Handle) {
-    notify(&[sd_notify::NotifyState::Reloading, sd_notify::NotifyState::monotonic_usec_now().unwrap_or(sd_notify::NotifyState::Reloading)]);
+    notify(&[
+        sd_notify::NotifyState::Reloading,
+        sd_notify::NotifyState::monotonic_usec_now().unwrap_or(sd_notify::NotifyState::Reloading),
+    ]);
     let handle = handle.clone();
     match tokio::task::spawn_blocking(move || handle.reload()).await {
         Ok(Ok(problems)) if problems.is_empty() => tracing::info!("the configuration was read again"),

@@ -7,10 +7,7 @@ use std::os::unix::net::UnixListener;
 use super::*;
 
 /// Answers each line of one client with what `answer` makes of it; ends when that is `None`.
-fn daemon(
-    dir: &Path,
-    answer: impl Fn(Value) -> Option<String> + Send + 'static,
-) -> (PathBuf, thread::JoinHandle<()>) {
+fn daemon(dir: &Path, answer: impl Fn(Value) -> Option<String> + Send + 'static) -> (PathBuf, thread::JoinHandle<()>) {
     let path = dir.join("s");
     let listener = UnixListener::bind(&path).unwrap();
     let thread = thread::spawn(move || {
@@ -27,10 +24,7 @@ fn daemon(
 }
 
 fn reply(request: &Value, result: Value) -> String {
-    format!(
-        "{}\n",
-        json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })
-    )
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }))
 }
 
 #[test]
@@ -40,10 +34,7 @@ fn calls_and_progress() {
         let progress = match request["params"]["progress"].as_i64() {
             Some(token) => {
                 let params = json!({ "token": token, "done": 3, "phase": "p" });
-                format!(
-                    "{}\n\n",
-                    json!({ "jsonrpc": "2.0", "method": "progress", "params": params })
-                )
+                format!("{}\n\n", json!({ "jsonrpc": "2.0", "method": "progress", "params": params }))
             }
             None => String::new(),
         };
@@ -52,16 +43,9 @@ fn calls_and_progress() {
     let mut client = Client::connect_to(&path).unwrap();
     assert_eq!(client.call("ping", Value::Null).unwrap(), "ping");
     let mut seen = Vec::new();
-    let result = client
-        .call_with_progress("sync", Value::Null, &mut |progress| {
-            seen.push(progress.done)
-        })
-        .unwrap();
+    let result = client.call_with_progress("sync", Value::Null, &mut |progress| seen.push(progress.done)).unwrap();
     assert_eq!((result, seen), (json!("sync"), vec![3]));
-    assert_eq!(
-        client.call("status", json!({ "vault": "x" })).unwrap(),
-        "status"
-    );
+    assert_eq!(client.call("status", json!({ "vault": "x" })).unwrap(), "status");
 }
 
 #[test]
@@ -70,25 +54,13 @@ fn errors_keep_their_kind_and_map_to_exit_codes() {
     let (path, _thread) = daemon(dir.path(), |request| {
         let data = json!({ "kind": request["method"], "hint": "do this" });
         let error = json!({ "code": 1005, "message": "no", "data": data });
-        Some(format!(
-            "{}\n",
-            json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })
-        ))
+        Some(format!("{}\n", json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })))
     });
     let mut client = Client::connect_to(&path).unwrap();
-    let table = [
-        ("not_found", 1),
-        ("invalid_params", 2),
-        ("busy", 75),
-        ("timeout", 124),
-        ("internal", 70),
-    ];
+    let table = [("not_found", 1), ("invalid_params", 2), ("busy", 75), ("timeout", 124), ("internal", 70)];
     for (kind, exit) in table {
         let error = client.call(kind, json!({})).unwrap_err();
-        assert_eq!(
-            (error.exit_code(), error.hint(), error.to_string()),
-            (exit, Some("do this"), "no; do this".into())
-        );
+        assert_eq!((error.exit_code(), error.hint(), error.to_string()), (exit, Some("do this"), "no; do this".into()));
     }
 }
 
@@ -96,28 +68,14 @@ fn errors_keep_their_kind_and_map_to_exit_codes() {
 fn nobody_there_says_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("s");
-    let discovery = Discovery {
-        socket: Some(socket.clone()),
-        data_dir: dir.path().to_owned(),
-    };
+    let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
     let start = Instant::now();
     let error = Client::connect(&discovery).unwrap_err();
     assert_eq!(error.exit_code(), 69);
-    assert!(
-        error
-            .to_string()
-            .starts_with("no daemon is running: start it with `situated run VAULT` or the service")
-    );
+    assert!(error.to_string().starts_with("no daemon is running: start it with `situated run VAULT` or the service"));
     drop(UnixListener::bind(&socket).unwrap());
-    assert_eq!(
-        Client::connect(&discovery).unwrap_err().exit_code(),
-        69,
-        "a stale socket"
-    );
-    assert!(
-        start.elapsed() < START_PATIENCE,
-        "nobody holds the lock, so nobody is waited for"
-    );
+    assert_eq!(Client::connect(&discovery).unwrap_err().exit_code(), 69, "a stale socket");
+    assert!(start.elapsed() < START_PATIENCE, "nobody holds the lock, so nobody is waited for");
 }
 
 #[test]
@@ -126,10 +84,7 @@ fn a_daemon_that_is_starting_is_waited_for() {
     let lock = File::create(dir.path().join("lock")).unwrap();
     lock.try_lock().unwrap();
     let socket = dir.path().join("s");
-    let discovery = Discovery {
-        socket: Some(socket.clone()),
-        data_dir: dir.path().to_owned(),
-    };
+    let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
     let connecting = thread::spawn(move || Client::connect(&discovery).is_ok());
     thread::sleep(Duration::from_millis(100));
     let _listener = UnixListener::bind(&socket).unwrap();
@@ -148,10 +103,7 @@ fn silence_ends_in_a_timeout_and_a_late_answer_is_not_taken_for_the_next() {
     let mut client = Client::connect_to(&path).unwrap();
     client.set_timeout(Some(Duration::from_millis(50)));
     let error = client.call("slow", Value::Null).unwrap_err();
-    assert!(
-        matches!(error, ClientError::Timeout(_)) && error.exit_code() == 124,
-        "{error}"
-    );
+    assert!(matches!(error, ClientError::Timeout(_)) && error.exit_code() == 124, "{error}");
     client.set_timeout(Some(Duration::from_secs(20)));
     assert_eq!(client.call("next", Value::Null).unwrap(), "next");
 }
@@ -160,26 +112,12 @@ fn silence_ends_in_a_timeout_and_a_late_answer_is_not_taken_for_the_next() {
 fn a_daemon_that_dies_or_babbles() {
     let dir = tempfile::tempdir().unwrap();
     let (path, _thread) = daemon(dir.path(), |_| None);
-    assert!(matches!(
-        Client::connect_to(&path).unwrap().call("ping", Value::Null),
-        Err(ClientError::Closed)
-    ));
-    for babble in [
-        "hello\n",
-        "[]\n",
-        "{\"id\":99,\"result\":1}\n",
-        "{\"id\":1}\n",
-    ] {
+    assert!(matches!(Client::connect_to(&path).unwrap().call("ping", Value::Null), Err(ClientError::Closed)));
+    for babble in ["hello\n", "[]\n", "{\"id\":99,\"result\":1}\n", "{\"id\":1}\n"] {
         let dir = tempfile::tempdir().unwrap();
         let (path, _thread) = daemon(dir.path(), |_| Some(babble.to_owned()));
-        let error = Client::connect_to(&path)
-            .unwrap()
-            .call("ping", Value::Null)
-            .unwrap_err();
-        assert!(
-            matches!(error, ClientError::Protocol(_)),
-            "{babble}: {error}"
-        );
+        let error = Client::connect_to(&path).unwrap().call("ping", Value::Null).unwrap_err();
+        assert!(matches!(error, ClientError::Protocol(_)), "{babble}: {error}");
     }
 }
 
@@ -188,12 +126,7 @@ fn events_until_enough() {
     let dir = tempfile::tempdir().unwrap();
     let (path, _thread) = daemon(dir.path(), |request| {
         let event = |n: u64| json!({ "jsonrpc": "2.0", "method": "event", "params": { "seq": n } });
-        Some(format!(
-            "{}{}\n{}\n",
-            reply(&request, json!({})),
-            event(1),
-            event(2)
-        ))
+        Some(format!("{}{}\n{}\n", reply(&request, json!({})), event(1), event(2)))
     });
     let mut seen = Vec::new();
     let mut client = Client::connect_to(&path).unwrap();

@@ -79,7 +79,11 @@ pub(super) struct Doubt {
 
 impl Keeper {
     /// Opens store and index of a vault and publishes what they hold.
-    pub(super) fn open(config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) -> Result<(Self, Opened), EngineError> {
+    pub(super) fn open(
+        config: &Config,
+        vault: &VaultConfig,
+        shared: Arc<VaultShared>,
+    ) -> Result<(Self, Opened), EngineError> {
         let dir = vault_dir(&config.data_dir, &vault.path);
         std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
         let embedder = Embedder::Builtin;
@@ -158,7 +162,8 @@ impl Keeper {
         self.index.drop_unknown()?;
         self.publish()?;
         if !again.is_empty() {
-            let tasks = again.into_iter().map(|path| Task { path, moved_from: None, trigger: Trigger::Save, again: true });
+            let tasks =
+                again.into_iter().map(|path| Task { path, moved_from: None, trigger: Trigger::Save, again: true });
             self.enqueue(tasks.collect(), Vec::new(), true);
         }
         Ok(())
@@ -174,7 +179,11 @@ impl Keeper {
     }
 
     /// Carries decisions out: one store transaction, then the index. Nothing is visible before `publish`.
-    pub(super) fn apply(&mut self, decided: Vec<(Task, Decided)>, began: Instant) -> Result<Vec<Decision>, EngineError> {
+    pub(super) fn apply(
+        &mut self,
+        decided: Vec<(Task, Decided)>,
+        began: Instant,
+    ) -> Result<Vec<Decision>, EngineError> {
         let mut writes = Vec::with_capacity(decided.len());
         let mut rest = Vec::with_capacity(decided.len());
         let mut vectors = Vec::new();
@@ -279,8 +288,9 @@ impl Keeper {
                 status.last_change = Some(now_s());
             }
             let counts = self.counts.iter();
-            status.decisions =
-                counts.map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n }).collect();
+            status.decisions = counts
+                .map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n })
+                .collect();
         }
         self.shared.snapshot.store(Some(snapshot));
         self.put_lost_again();

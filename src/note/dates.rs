@@ -12,15 +12,11 @@ pub(super) fn from_value(value: &Value) -> Option<Date> {
         // Numbers are read by their digits: 20261120, seconds or milliseconds since 1970.
         Value::Number(number) => match number.as_i64() {
             Some(integer) => from_digits(&integer.to_string()),
-            None => number
-                .as_f64()
-                .filter(|f| (0.0..1e15).contains(f))
-                .and_then(|f| from_digits(&(f as i64).to_string())),
+            None => {
+                number.as_f64().filter(|f| (0.0..1e15).contains(f)).and_then(|f| from_digits(&(f as i64).to_string()))
+            }
         },
-        Value::Array(items) => items
-            .first()
-            .filter(|first| !first.is_array())
-            .and_then(from_value),
+        Value::Array(items) => items.first().filter(|first| !first.is_array()).and_then(from_value),
         _ => None,
     }
 }
@@ -29,11 +25,7 @@ pub(super) fn from_value(value: &Value) -> Option<Date> {
 /// same with `/`, `.` or `_`, `20.11.2026`, an unambiguous `11/20/2026`, `20 November 2026` and
 /// `Nov 20th, 2026` with any weekday, `2026年11月20日`, digits (see [`from_digits`]), all also as `[[link]]`.
 pub(super) fn from_text(text: &str) -> Option<Date> {
-    let text = text
-        .trim()
-        .trim_start_matches("[[")
-        .trim_end_matches("]]")
-        .trim();
+    let text = text.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
     // No date is that long; this bounds the work on a property that is really a text.
     if text.len() > 100 {
         return None;
@@ -41,10 +33,7 @@ pub(super) fn from_text(text: &str) -> Option<Date> {
     if text.bytes().all(|b| b.is_ascii_digit()) {
         return from_digits(text);
     }
-    year_first(text)
-        .map(|(date, _)| date)
-        .or_else(|| day_first(text))
-        .or_else(|| month_in_words(text))
+    year_first(text).map(|(date, _)| date).or_else(|| day_first(text)).or_else(|| month_in_words(text))
 }
 
 /// 8 digits: year, month, day; 12 or 14: the same with a time; else seconds or milliseconds since 1970,
@@ -71,8 +60,7 @@ fn compact_with_time(digits: &str) -> Option<Date> {
     let (day, time) = digits.split_at_checked(8)?;
     let (hour, rest) = time.split_at_checked(2)?;
     let (minute, second) = rest.split_at_checked(2)?;
-    let below =
-        |text: &str, limit: u8| text.is_empty() || text.parse::<u8>().is_ok_and(|n| n < limit);
+    let below = |text: &str, limit: u8| text.is_empty() || text.parse::<u8>().is_ok_and(|n| n < limit);
     (below(hour, 24) && below(minute, 60) && below(second, 60)).then(|| compact(day))?
 }
 
@@ -83,18 +71,13 @@ fn date(year: &str, month: &str, day: &str) -> Option<Date> {
 /// Takes between `least` and `most` digits off the start; no digit follows them.
 fn digits(text: &str, least: usize, most: usize) -> Option<(&str, &str)> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
-    (least..=most)
-        .contains(&count)
-        .then(|| text.split_at(count))
+    (least..=most).contains(&count).then(|| text.split_at(count))
 }
 
 /// A date at the start of `text` with the year first, and how many bytes it takes.
 fn year_first(text: &str) -> Option<(Date, usize)> {
     let (year, rest) = digits(text, 4, 4)?;
-    let separator = rest
-        .chars()
-        .next()
-        .filter(|c| matches!(c, '-' | '/' | '.' | '_' | '年'))?;
+    let separator = rest.chars().next().filter(|c| matches!(c, '-' | '/' | '.' | '_' | '年'))?;
     let (month, rest) = digits(&rest[separator.len_utf8()..], 1, 2)?;
     let rest = rest.strip_prefix(if separator == '年' { '月' } else { separator })?;
     let (day, rest) = digits(rest, 1, 2)?;
@@ -104,10 +87,7 @@ fn year_first(text: &str) -> Option<(Date, usize)> {
 /// `20.11.2026`; with `/` or `-` only if one of the two can be no month, for both orders are in use.
 fn day_first(text: &str) -> Option<Date> {
     let (first, rest) = digits(text, 1, 2)?;
-    let separator = rest
-        .chars()
-        .next()
-        .filter(|c| matches!(c, '.' | '/' | '-'))?;
+    let separator = rest.chars().next().filter(|c| matches!(c, '.' | '/' | '-'))?;
     let (second, rest) = digits(&rest[1..], 1, 2)?;
     let (year, _) = digits(rest.strip_prefix(separator)?, 4, 4)?;
     let is_day = |text: &str| text.parse::<u8>().is_ok_and(|n| n > 12);
@@ -137,18 +117,14 @@ const MONTHS: [&str; 12] = [
 /// A month's English name or its first three letters or more, a day before or after it, a year of four digits.
 fn month_in_words(text: &str) -> Option<Date> {
     let (mut month, mut day, mut year) = (None, None, None);
-    for word in text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.is_ascii())
-    {
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.is_ascii()) {
         let lower = word.to_ascii_lowercase();
         let number = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let suffix = &lower[number.len()..];
         match number.len() {
             0 if lower.len() >= 3 => {
-                let named = MONTHS.iter().position(|name| {
-                    name.starts_with(&lower) || lower == "sept" && *name == "september"
-                });
+                let named =
+                    MONTHS.iter().position(|name| name.starts_with(&lower) || lower == "sept" && *name == "september");
                 month = month.or(named.and_then(|index| i8::try_from(index + 1).ok()));
             }
             1 | 2 if matches!(suffix, "" | "st" | "nd" | "rd" | "th") => {
@@ -178,8 +154,7 @@ pub(super) fn is_name(name: &str) -> bool {
 fn name_date(text: &str) -> Option<(Date, usize)> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     match count {
-        4 => year_first(text)
-            .filter(|(_, length)| *length == 10 && !matches!(text.as_bytes()[4], b'/')),
+        4 => year_first(text).filter(|(_, length)| *length == 10 && !matches!(text.as_bytes()[4], b'/')),
         8 => compact(&text[..count]).map(|date| (date, count)),
         12 | 14 => compact_with_time(&text[..count]).map(|date| (date, count)),
         _ => None,

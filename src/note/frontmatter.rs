@@ -52,21 +52,14 @@ pub(super) struct Cut {
 
 /// Reads the front matter that begins at `start`, if one does.
 pub(super) fn read(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Cut {
-    let none = Cut {
-        yaml: start..start,
-        body: start,
-        ..Cut::default()
-    };
+    let none = Cut { yaml: start..start, body: start, ..Cut::default() };
     let Some((yaml, body)) = fences(text, start) else {
         return none;
     };
     let slice = &text[yaml.clone()];
     if yaml.len() > LONGEST {
         if begins_with_a_property(slice) {
-            warnings.push(Warning {
-                line: 1,
-                message: "front matter over 64 KiB is read as text".to_owned(),
-            });
+            warnings.push(Warning { line: 1, message: "front matter over 64 KiB is read as text".to_owned() });
         }
         return none;
     }
@@ -80,18 +73,11 @@ pub(super) fn read(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Cut
                 return none;
             }
             let message = "front matter is not valid YAML and was read line by line".to_owned();
-            warnings.push(Warning {
-                line: line + 1,
-                message,
-            });
+            warnings.push(Warning { line: line + 1, message });
             lenient::read(slice)
         }
     };
-    Cut {
-        front: typed(properties),
-        yaml,
-        body,
-    }
+    Cut { front: typed(properties), yaml, body }
 }
 
 fn begins_with_a_property(yaml: &str) -> bool {
@@ -102,9 +88,7 @@ fn begins_with_a_property(yaml: &str) -> bool {
 /// The lines between a `---` line at `start` and the next `---` or `...` line, and what follows it.
 fn fences(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     let mut lines = text[start..].split_inclusive('\n');
-    let first = lines
-        .next()
-        .filter(|line| line.trim_end() == "---" && line.ends_with('\n'))?;
+    let first = lines.next().filter(|line| line.trim_end() == "---" && line.ends_with('\n'))?;
     let open = start + first.len();
     let mut at = open;
     for line in lines {
@@ -145,14 +129,10 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
         Ok(_) => return Err(1),
         Err(error) => return Err(error.location().map_or(1, |place| place.line() as u32)),
     };
-    let meant =
-        |(key, value): (&String, &Value)| value.is_f64() || (is_tags(key) && holds_null(value));
+    let meant = |(key, value): (&String, &Value)| value.is_f64() || (is_tags(key) && holds_null(value));
     if properties.iter().any(meant) {
         for (key, reading) in lenient::read(yaml) {
-            if let Some(value) = properties
-                .get_mut(&key)
-                .filter(|value| meant((&key, value)))
-            {
+            if let Some(value) = properties.get_mut(&key).filter(|value| meant((&key, value))) {
                 *value = reading;
             }
         }
@@ -170,10 +150,7 @@ fn is_tags(key: &str) -> bool {
 }
 
 fn holds_null(value: &Value) -> bool {
-    value.is_null()
-        || value
-            .as_array()
-            .is_some_and(|items| items.iter().any(Value::is_null))
+    value.is_null() || value.as_array().is_some_and(|items| items.iter().any(Value::is_null))
 }
 
 /// An unquoted `[[Note]]` is a list in a list to YAML; here it is a link again.
@@ -198,40 +175,17 @@ fn unquoted_link(value: &Value) -> Option<Value> {
     Some(Value::String(format!("[[{}]]", parts.join(", "))))
 }
 
-const CREATED: [&str; 6] = [
-    "created",
-    "date",
-    "createdat",
-    "datecreated",
-    "creationdate",
-    "createdon",
-];
-const MODIFIED: [&str; 8] = [
-    "modified",
-    "updated",
-    "modifiedat",
-    "updatedat",
-    "datemodified",
-    "lastmod",
-    "lastmodified",
-    "lastupdated",
-];
+const CREATED: [&str; 6] = ["created", "date", "createdat", "datecreated", "creationdate", "createdon"];
+const MODIFIED: [&str; 8] =
+    ["modified", "updated", "modifiedat", "updatedat", "datemodified", "lastmod", "lastmodified", "lastupdated"];
 
 fn typed(properties: Map<String, Value>) -> FrontMatter {
     let text = |names: &[&str]| get(&properties, names).and_then(plain_text);
-    let day = |names: &[&str]| {
-        names
-            .iter()
-            .find_map(|name| get(&properties, &[name]).and_then(dates::from_value))
-    };
+    let day = |names: &[&str]| names.iter().find_map(|name| get(&properties, &[name]).and_then(dates::from_value));
     let mut aliases = Vec::new();
     for name in ["aliases", "alias"] {
         for_each_text(get(&properties, &[name]), |alias, listed| {
-            let parts = if listed {
-                vec![alias]
-            } else {
-                alias.split(',').collect()
-            };
+            let parts = if listed { vec![alias] } else { alias.split(',').collect() };
             aliases.extend(parts.into_iter().map(outline::fold));
         });
     }
@@ -239,11 +193,8 @@ fn typed(properties: Map<String, Value>) -> FrontMatter {
     for name in ["tags", "tag"] {
         for_each_text(get(&properties, &[name]), |tag, listed| {
             // In a list an item may hold spaces (Hugo, Jekyll); in a string they part tags (Obsidian).
-            let parts = tag
-                .split(|c: char| c == ',' || (c.is_whitespace() && (!listed || tag.contains('#'))));
-            tags.extend(parts.map(|part| {
-                outline::fold(part.trim().trim_start_matches('#').trim_end_matches('/'))
-            }));
+            let parts = tag.split(|c: char| c == ',' || (c.is_whitespace() && (!listed || tag.contains('#'))));
+            tags.extend(parts.map(|part| outline::fold(part.trim().trim_start_matches('#').trim_end_matches('/'))));
         });
     }
     FrontMatter {
@@ -264,19 +215,14 @@ fn get<'a>(properties: &'a Map<String, Value>, names: &[&str]) -> Option<&'a Val
     names.iter().find_map(|name| {
         let exact = properties.get(*name).filter(told);
         exact.or_else(|| {
-            properties
-                .iter()
-                .find(|(key, value)| same_name(key, name) && told(value))
-                .map(|(_, value)| value)
+            properties.iter().find(|(key, value)| same_name(key, name) && told(value)).map(|(_, value)| value)
         })
     })
 }
 
 fn same_name(a: &str, b: &str) -> bool {
     fn letters(name: &str) -> impl Iterator<Item = u8> {
-        name.bytes()
-            .filter(|b| !matches!(b, b'-' | b'_' | b' '))
-            .map(|b| b.to_ascii_lowercase())
+        name.bytes().filter(|b| !matches!(b, b'-' | b'_' | b' ')).map(|b| b.to_ascii_lowercase())
     }
     letters(a).eq(letters(b))
 }
@@ -288,20 +234,12 @@ fn plain_text(value: &Value) -> Option<String> {
         Value::Number(number) => number.to_string(),
         Value::Bool(flag) => flag.to_string(),
         Value::Array(items) => {
-            return items
-                .first()
-                .filter(|first| !first.is_array())
-                .and_then(plain_text);
+            return items.first().filter(|first| !first.is_array()).and_then(plain_text);
         }
         _ => return None,
     };
-    let link = text
-        .strip_prefix("[[")
-        .and_then(|text| text.strip_suffix("]]"))
-        .filter(|link| !link.contains("[["));
-    let text = link.map_or(text.as_str(), |link| {
-        link.rsplit(['|', '/']).next().unwrap_or(link).trim()
-    });
+    let link = text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]")).filter(|link| !link.contains("[["));
+    let text = link.map_or(text.as_str(), |link| link.rsplit(['|', '/']).next().unwrap_or(link).trim());
     (!text.is_empty()).then(|| text.to_owned())
 }
 
@@ -358,11 +296,7 @@ mod tests {
             ("---\nSome words between two rules.\n---\nx", None),
             ("---\n\nSome words\n- [ between: two\n\n---\nx", None),
         ] {
-            assert_eq!(
-                text.get(read_all(text).0.body..),
-                body.or(Some(text)),
-                "{text:?}"
-            );
+            assert_eq!(text.get(read_all(text).0.body..), body.or(Some(text)), "{text:?}");
         }
         let (cut, warnings) = read_all("---\na: 1\n---\nx\n---\ny");
         assert_eq!((cut.body, cut.yaml, warnings), (13, 4..9, vec![]));
@@ -374,11 +308,7 @@ mod tests {
         let (cut, warnings) = read_all(&long);
         assert_eq!((cut.body, warnings.len()), (0, 1));
         let rules = format!("---\n{}---\nbody", "Some prose.\n".repeat(7000));
-        assert_eq!(
-            read_all(&rules).1,
-            vec![],
-            "two rules far apart are nothing odd"
-        );
+        assert_eq!(read_all(&rules).1, vec![], "two rules far apart are nothing odd");
     }
 
     #[test]
@@ -407,16 +337,9 @@ mod tests {
             "Date: 2026-11-20",
             "created:\ndate: 2026-11-20",
         ] {
-            assert_eq!(
-                front(yaml).created,
-                Some(jiff::civil::date(2026, 11, 20)),
-                "{yaml}"
-            );
+            assert_eq!(front(yaml).created, Some(jiff::civil::date(2026, 11, 20)), "{yaml}");
         }
-        assert_eq!(
-            front("lastmod: 2026-11-20").modified,
-            Some(jiff::civil::date(2026, 11, 20))
-        );
+        assert_eq!(front("lastmod: 2026-11-20").modified, Some(jiff::civil::date(2026, 11, 20)));
     }
 
     #[test]
@@ -435,10 +358,7 @@ mod tests {
             ("Tags: [a,b]", ab),
             ("tags:", &[]),
             ("tags: {a: b}", &[]),
-            (
-                "tags: [machine learning, 2026]",
-                &["machine learning", "2026"],
-            ),
+            ("tags: [machine learning, 2026]", &["machine learning", "2026"]),
             ("tags: a/b/", &["a/b"]),
             ("tags: 007", &["007"]),
         ] {
@@ -452,11 +372,7 @@ mod tests {
             ("title: Foo: bar", "title", json!("Foo: bar")),
             ("title: {{title}}", "title", json!("{{title}}")),
             ("date: {{date:YYYY-MM-DD}}\nn: 5", "n", json!(5)),
-            (
-                "a: [x, 'y, z', [[L, M]]]\nb: c: d",
-                "a",
-                json!(["x", "y, z", "[[L, M]]"]),
-            ),
+            ("a: [x, 'y, z', [[L, M]]]\nb: c: d", "a", json!(["x", "y, z", "[[L, M]]"])),
             ("a:\n\t- x\n\t- y\nb: c: d", "a", json!(["x", "y"])),
             ("a: |\n  one\n  two\nb: c: d", "a", json!("one\ntwo")),
             ("a: one\n  two\nb: c: d", "a", json!("one two")),
@@ -484,11 +400,7 @@ mod tests {
         for (yaml, key, value) in [
             ("a: 1\na: 2", "a", json!(2)),
             ("up: [[Note]]", "up", json!("[[Note]]")),
-            (
-                "up:\n  - [[A]]\n  - [[B|b]]",
-                "up",
-                json!(["[[A]]", "[[B|b]]"]),
-            ),
+            ("up:\n  - [[A]]\n  - [[B|b]]", "up", json!(["[[A]]", "[[B|b]]"])),
             ("id: 007", "id", json!("007")),
             ("a: yes", "a", json!("yes")),
             ("a: 2026-11-20", "a", json!("2026-11-20")),
@@ -510,24 +422,13 @@ mod tests {
             let _ = writeln!(bomb, "a{i}: &a{i} [{refs}]");
         }
         let (cut, warnings) = read_all(&format!("---\n{bomb}---\nbody"));
-        assert_eq!(
-            (cut.front.properties.len(), warnings.len()),
-            (30, 1),
-            "read line by line"
-        );
+        assert_eq!((cut.front.properties.len(), warnings.len()), (30, 1), "read line by line");
         let deep = format!("---\na: {}\n---\n", "[".repeat(30_000));
         assert_eq!(read_all(&deep).1.len(), 1);
         let mut many = String::new();
         for i in 0..6000 {
             let _ = writeln!(many, "k{i}: 1");
         }
-        assert_eq!(
-            read_all(&format!("---\n{many}---\n"))
-                .0
-                .front
-                .properties
-                .len(),
-            6000
-        );
+        assert_eq!(read_all(&format!("---\n{many}---\n")).0.front.properties.len(), 6000);
     }
 }

@@ -52,12 +52,7 @@ struct Property<'a> {
 
 impl<'a> Property<'a> {
     fn new(key: &'a str, rest: &'a str) -> Self {
-        Property {
-            key,
-            rest,
-            items: Vec::new(),
-            lines: Vec::new(),
-        }
+        Property { key, rest, items: Vec::new(), lines: Vec::new() }
     }
 
     /// Takes a line that begins no property: an item of a list or more text.
@@ -73,12 +68,7 @@ impl<'a> Property<'a> {
         let block = matches!(self.rest, "|" | "|-" | "|+" | ">" | ">-" | ">+");
         if !self.items.is_empty() {
             // Text after items continues the list as far as a reader can tell.
-            return self
-                .items
-                .into_iter()
-                .chain(self.lines)
-                .map(scalar)
-                .collect();
+            return self.items.into_iter().chain(self.lines).map(scalar).collect();
         }
         if self.lines.is_empty() {
             return if block { Value::Null } else { value(self.rest) };
@@ -97,17 +87,11 @@ fn is_item(content: &str) -> bool {
 
 /// Splits `key: rest`. Without a space after the colon the key has to be one word and the rest no URL.
 fn property(line: &str) -> Option<(&str, &str)> {
-    let colon = line
-        .find(':')
-        .filter(|&colon| colon > 0 && colon <= LONGEST_KEY)?;
+    let colon = line.find(':').filter(|&colon| colon > 0 && colon <= LONGEST_KEY)?;
     let (key, rest) = (line[..colon].trim(), &line[colon + 1..]);
     let spaced = rest.is_empty() || rest.starts_with([' ', '\t']);
-    let word = key
-        .chars()
-        .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
-    if !(spaced || (word && !rest.starts_with([':', '/'])))
-        || key.starts_with(['{', '[', '#', '%', '!', '<', '`'])
-    {
+    let word = key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    if !(spaced || (word && !rest.starts_with([':', '/']))) || key.starts_with(['{', '[', '#', '%', '!', '<', '`']) {
         return None;
     }
     let key = unquote(key);
@@ -118,15 +102,8 @@ fn value(text: &str) -> Value {
     let text = without_comment(text);
     // `[[Note]]` and `[[A]], [[B]]` are links; `[[[A]], [[B]]]` is a list of links.
     let is_link = text.starts_with("[[") && !text.starts_with("[[[");
-    match text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'))
-    {
-        Some(inside) if !is_link => items(inside)
-            .into_iter()
-            .filter(|item| !item.is_empty())
-            .map(scalar)
-            .collect(),
+    match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        Some(inside) if !is_link => items(inside).into_iter().filter(|item| !item.is_empty()).map(scalar).collect(),
         _ => scalar(text),
     }
 }
@@ -156,11 +133,7 @@ fn scalar(text: &str) -> Value {
     let text = without_comment(text);
     let inner = unquote(text);
     if inner.len() < text.len() {
-        let unescaped = if text.starts_with('"') {
-            inner.replace("\\\"", "\"")
-        } else {
-            inner.replace("''", "'")
-        };
+        let unescaped = if text.starts_with('"') { inner.replace("\\\"", "\"") } else { inner.replace("''", "'") };
         return Value::String(unescaped);
     }
     match text {
@@ -172,27 +145,18 @@ fn scalar(text: &str) -> Value {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let numeric = digits.starts_with(|c: char| c.is_ascii_digit())
         && (digits == "0" || !digits.starts_with('0') || digits.starts_with("0."));
-    let number = numeric
-        .then(|| serde_json::from_str::<serde_json::Number>(text).ok())
-        .flatten();
+    let number = numeric.then(|| serde_json::from_str::<serde_json::Number>(text).ok()).flatten();
     number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
 }
 
 /// A comment is ` # ` with spaces on both sides; ` #tag` is a tag.
 fn without_comment(text: &str) -> &str {
-    if text.starts_with(['"', '\'']) {
-        text.trim()
-    } else {
-        text.find(" # ").map_or(text, |at| &text[..at]).trim()
-    }
+    if text.starts_with(['"', '\'']) { text.trim() } else { text.find(" # ").map_or(text, |at| &text[..at]).trim() }
 }
 
 fn unquote(text: &str) -> &str {
     ['"', '\'']
         .into_iter()
-        .find_map(|quote| {
-            text.strip_prefix(quote)
-                .and_then(|text| text.strip_suffix(quote))
-        })
+        .find_map(|quote| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote)))
         .unwrap_or(text)
 }

@@ -51,20 +51,13 @@ impl Found {
     pub(super) fn run(&mut self, text: &str, run: Range<usize>, place: Place) {
         let bytes = text.as_bytes();
         let mut at = run.start;
-        while let Some(step) = bytes[at..run.end]
-            .iter()
-            .position(|b| matches!(b, b'#' | b'%' | b':'))
-        {
+        while let Some(step) = bytes[at..run.end].iter().position(|b| matches!(b, b'#' | b'%' | b':')) {
             at += step;
             at = match bytes[at] {
                 b'#' => self.tag(text, at, run.end),
                 b'%' if bytes.get(at + 1) == Some(&b'%') && at + 1 < run.end => {
                     let begins_line = !place.cell && at == place.line;
-                    self.marks.push(Mark {
-                        at,
-                        block: place.block,
-                        begins_line,
-                    });
+                    self.marks.push(Mark { at, block: place.block, begins_line });
                     at + 2
                 }
                 b':' if bytes[at..run.end].starts_with(b"://") => self.url(text, at, &run),
@@ -87,11 +80,7 @@ impl Found {
         let length = rest.find(|c| !is_tag_char(c)).unwrap_or(rest.len());
         let tag = rest[..length].trim_end_matches('/');
         // `#123` is an issue or a rank, `#/` a path.
-        if tag
-            .chars()
-            .any(|c| !c.is_ascii_digit() && !matches!(c, '-' | '_' | '/'))
-            && !tag.starts_with('/')
-        {
+        if tag.chars().any(|c| !c.is_ascii_digit() && !matches!(c, '-' | '_' | '/')) && !tag.starts_with('/') {
             self.tags.push(start..start + tag.len());
         }
         start + length
@@ -100,16 +89,11 @@ impl Found {
     /// Steps over the bare address whose `://` is at `at`; one of the web is a link.
     fn url(&mut self, text: &str, at: usize, run: &Range<usize>) -> usize {
         let before = &text.as_bytes()[run.start.max(at.saturating_sub(16))..at];
-        let scheme = before
-            .iter()
-            .rev()
-            .take_while(|b| b.is_ascii_alphanumeric())
-            .count();
+        let scheme = before.iter().rev().take_while(|b| b.is_ascii_alphanumeric()).count();
         let start = at - scheme;
         let rest = &text[at..run.end];
-        let length = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|'))
-            .unwrap_or(rest.len());
+        let length =
+            rest.find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|')).unwrap_or(rest.len());
         let web = matches!(&text[start..at], "http" | "https");
         let end = at + trimmed_address(&rest[..length]);
         if web && end > at + 3 {
@@ -151,10 +135,7 @@ impl Found {
             return;
         };
         let at = run.start + caret;
-        let parted = at == place.line
-            || bytes[..at]
-                .last()
-                .is_some_and(|b| matches!(b, b' ' | b'\t'));
+        let parted = at == place.line || bytes[..at].last().is_some_and(|b| matches!(b, b' ' | b'\t'));
         let after = bytes[run.end..].iter().find(|b| !matches!(b, b' ' | b'\t'));
         if parted && matches!(after, None | Some(b'\n' | b'\r')) {
             self.block_ids.push(at + 1..run.start + id.len());
@@ -174,20 +155,14 @@ impl Found {
                 }
                 None if open.begins_line => {
                     let message = "a comment (%%) is never closed and is read as text".to_owned();
-                    warnings.push(Warning {
-                        line: super::line_at(&text.as_bytes()[..open.at]),
-                        message,
-                    });
+                    warnings.push(Warning { line: super::line_at(&text.as_bytes()[..open.at]), message });
                 }
                 _ => {}
             }
         }
         if let Some(open) = self.unclosed {
             let message = "an HTML comment is never closed and is read as text".to_owned();
-            warnings.push(Warning {
-                line: super::line_at(&text.as_bytes()[..open]),
-                message,
-            });
+            warnings.push(Warning { line: super::line_at(&text.as_bytes()[..open]), message });
         }
         hidden.sort_unstable_by_key(|span| span.start);
         hidden.dedup_by(|next, span| {
@@ -236,11 +211,7 @@ fn may_precede_tag(text: &str, at: usize) -> bool {
         None => true,
         Some('=') => text[..at].ends_with("=="),
         Some(c) if c.is_ascii() => {
-            c.is_ascii_whitespace()
-                || matches!(
-                    c,
-                    '(' | '[' | '"' | '\'' | '*' | '_' | '~' | '|' | ',' | ';' | '>'
-                )
+            c.is_ascii_whitespace() || matches!(c, '(' | '[' | '"' | '\'' | '*' | '_' | '~' | '|' | ',' | ';' | '>')
         }
         Some(c) => !c.is_alphanumeric() && !is_tag_char(c),
     }
@@ -268,21 +239,13 @@ fn is_tag_char(c: char) -> bool {
 
 /// Whether `id` is what Obsidian makes and accepts after a caret.
 pub(super) fn is_block_id(id: &str) -> bool {
-    !id.is_empty()
-        && id
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
 /// The length of an address without the punctuation of the sentence around it.
 fn trimmed_address(address: &str) -> usize {
     let bytes = address.as_bytes();
-    let count = |wanted: u8| {
-        bytes
-            .iter()
-            .map(|b| usize::from(*b == wanted))
-            .sum::<usize>()
-    };
+    let count = |wanted: u8| bytes.iter().map(|b| usize::from(*b == wanted)).sum::<usize>();
     let mut unopened = count(b')').saturating_sub(count(b'('));
     let mut length = bytes.len();
     while let Some(last) = bytes[..length].last() {
@@ -309,16 +272,9 @@ fn line_key(text: &str, at: usize, place: Place) -> Option<Range<usize>> {
 fn bracketed(text: &str, at: usize, place: Place) -> Option<(Range<usize>, usize)> {
     let bytes = text.as_bytes();
     let from = place.line.max(at.saturating_sub(LONGEST_KEY)).min(at);
-    let open = from
-        + bytes[from..at]
-            .iter()
-            .rposition(|b| matches!(b, b'[' | b'('))?;
+    let open = from + bytes[from..at].iter().rposition(|b| matches!(b, b'[' | b'('))?;
     let key = field_key(text, open + 1..at)?;
-    let (opener, closer) = if bytes[open] == b'[' {
-        (b'[', b']')
-    } else {
-        (b'(', b')')
-    };
+    let (opener, closer) = if bytes[open] == b'[' { (b'[', b']') } else { (b'(', b')') };
     let mut depth = 1;
     for (step, byte) in bytes[at..].iter().take(LONGEST_FIELD).enumerate() {
         match *byte {
@@ -340,9 +296,7 @@ fn field_key(text: &str, span: Range<usize>) -> Option<Range<usize>> {
     let start = span.end - slice.trim_start_matches(markup).len();
     let key = slice.trim_matches(markup);
     let fits = key.starts_with(|c: char| c.is_alphanumeric() || !c.is_ascii())
-        && key
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/') || is_tag_char(c));
+        && key.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/') || is_tag_char(c));
     fits.then_some(start..start + key.len())
 }
 
@@ -354,20 +308,13 @@ fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
 
 fn line_end(text: &str, from: usize) -> usize {
     let rest = &text.as_bytes()[from..];
-    from + rest
-        .iter()
-        .position(|b| matches!(b, b'\n' | b'\r'))
-        .unwrap_or(rest.len())
+    from + rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len())
 }
 
 /// The wikilink or embed written at `span`; `None` if it has no target or runs over a line's end.
 pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> {
     let source = &text[span.clone()];
-    let inner = source
-        .strip_prefix('!')
-        .unwrap_or(source)
-        .strip_prefix("[[")?
-        .strip_suffix("]]")?;
+    let inner = source.strip_prefix('!').unwrap_or(source).strip_prefix("[[")?.strip_suffix("]]")?;
     if inner.contains(['\n', '\r']) {
         return None;
     }
@@ -379,31 +326,12 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
     let target = target.trim();
     let (shown, _size) = shown.map_or((None, None), |shown| split_size(shown, embed));
     let mut link = if has_scheme(target) {
-        Link {
-            kind: LinkKind::Url,
-            embed,
-            target: target.to_owned(),
-            heading: None,
-            block: None,
-            alias: None,
-            span,
-        }
+        Link { kind: LinkKind::Url, embed, target: target.to_owned(), heading: None, block: None, alias: None, span }
     } else {
         let (note, heading, block) = parts(target, true);
-        Link {
-            kind: LinkKind::Wiki,
-            embed,
-            target: note,
-            heading,
-            block,
-            alias: None,
-            span,
-        }
+        Link { kind: LinkKind::Wiki, embed, target: note, heading, block, alias: None, span }
     };
-    link.alias = shown
-        .map(str::trim)
-        .filter(|shown| !shown.is_empty() && *shown != target)
-        .map(str::to_owned);
+    link.alias = shown.map(str::trim).filter(|shown| !shown.is_empty() && *shown != target).map(str::to_owned);
     (!target.is_empty()).then_some(link)
 }
 
@@ -416,15 +344,7 @@ pub(super) fn markdown(dest: &str, shown: &str, span: Range<usize>, embed: bool)
         (LinkKind::Markdown, parts(dest, false))
     };
     let alias = Some(shown).filter(|shown| !shown.is_empty() && *shown != target);
-    Link {
-        kind,
-        embed,
-        target,
-        heading,
-        block,
-        alias,
-        span,
-    }
+    Link { kind, embed, target, heading, block, alias, span }
 }
 
 /// Takes the size (`100`, `100x200`) off what an embed shows.
@@ -432,56 +352,31 @@ fn split_size(shown: &str, embed: bool) -> (Option<&str>, Option<&str>) {
     if !embed {
         return (Some(shown), None);
     }
-    let (before, last) = shown
-        .rsplit_once('|')
-        .map_or((None, shown), |(before, last)| (Some(before), last));
+    let (before, last) = shown.rsplit_once('|').map_or((None, shown), |(before, last)| (Some(before), last));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let size = last.trim();
-    let is_size = size.split_once('x').map_or_else(
-        || digits(size),
-        |(width, height)| digits(width) && digits(height),
-    );
-    if is_size {
-        (
-            before.map(|before| before.trim_end_matches('\\')),
-            Some(size),
-        )
-    } else {
-        (Some(shown), None)
-    }
+    let is_size = size.split_once('x').map_or_else(|| digits(size), |(width, height)| digits(width) && digits(height));
+    if is_size { (before.map(|before| before.trim_end_matches('\\')), Some(size)) } else { (Some(shown), None) }
 }
 
 /// Splits `Note#Heading`, `Note#^block` and, in wikilinks, `Note^block`.
 fn parts(dest: &str, wiki: bool) -> (String, Option<String>, Option<String>) {
     let decode = |part: &str| {
-        if wiki {
-            part.trim().to_owned()
-        } else {
-            percent_decoded(part)
-        }
+        if wiki { part.trim().to_owned() } else { percent_decoded(part) }
     };
     let told = |part: &str| Some(decode(part)).filter(|part| !part.is_empty());
     match dest.split_once('#') {
         Some((note, rest)) => {
             let decoded = decode(rest);
             match decoded.split_once('^') {
-                Some((heading, block))
-                    if is_block_id(block) && (heading.is_empty() || heading.ends_with('#')) =>
-                {
+                Some((heading, block)) if is_block_id(block) && (heading.is_empty() || heading.ends_with('#')) => {
                     let heading = told(heading.trim_end_matches('#'));
                     (decode(note), heading, Some(block.to_owned()))
                 }
-                _ => (
-                    decode(note),
-                    Some(decoded).filter(|heading| !heading.is_empty()),
-                    None,
-                ),
+                _ => (decode(note), Some(decoded).filter(|heading| !heading.is_empty()), None),
             }
         }
-        None => match dest
-            .split_once('^')
-            .filter(|(_, block)| wiki && is_block_id(block))
-        {
+        None => match dest.split_once('^').filter(|(_, block)| wiki && is_block_id(block)) {
             Some((note, block)) => (decode(note), None, Some(block.to_owned())),
             None => (decode(dest), None, None),
         },
@@ -493,13 +388,8 @@ fn has_scheme(dest: &str) -> bool {
     let Some((scheme, rest)) = dest.split_once(':') else {
         return dest.starts_with("//");
     };
-    let letters = scheme
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
-    let parted = rest.is_empty()
-        || rest.starts_with(' ')
-        || rest.starts_with("%20")
-        || rest.starts_with(':');
+    let letters = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    let parted = rest.is_empty() || rest.starts_with(' ') || rest.starts_with("%20") || rest.starts_with(':');
     scheme.len() > 1 && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && letters && !parted
 }
 
@@ -508,10 +398,7 @@ fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
     }
-    let hex = |b: Option<&u8>| {
-        b.and_then(|b| char::from(*b).to_digit(16))
-            .map(|digit| digit as u8)
-    };
+    let hex = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16)).map(|digit| digit as u8);
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;

@@ -60,9 +60,7 @@ fn shallow(text: &str) -> Cow<'_, str> {
         start += line.len() + 1;
     }
     // Only ASCII was replaced by ASCII, so that this stays UTF-8 and the fallback is never taken.
-    masked
-        .and_then(|bytes| String::from_utf8(bytes).ok())
-        .map_or(Cow::Borrowed(text), Cow::Owned)
+    masked.and_then(|bytes| String::from_utf8(bytes).ok()).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The length of the blanks, quote and list markers that a line begins with.
@@ -74,13 +72,8 @@ fn marker_prefix(line: &[u8]) -> usize {
             b' ' | b'\t' | b'>' => at + 1,
             b'-' | b'+' | b'*' if parted(at + 1) => at + 1,
             b'0'..=b'9' => {
-                let digits = line[at..]
-                    .iter()
-                    .take(10)
-                    .take_while(|b| b.is_ascii_digit())
-                    .count();
-                let ends =
-                    matches!(line.get(at + digits), Some(b'.' | b')')) && parted(at + digits + 1);
+                let digits = line[at..].iter().take(10).take_while(|b| b.is_ascii_digit()).count();
+                let ends = matches!(line.get(at + digits), Some(b'.' | b')')) && parted(at + digits + 1);
                 if digits > 9 || !ends {
                     break;
                 }
@@ -130,10 +123,7 @@ impl<'t> Reader<'t> {
         Reader {
             text,
             body,
-            pass: Pass {
-                found,
-                ..Pass::default()
-            },
+            pass: Pass { found, ..Pass::default() },
             depth: 0,
             kind: BlockKind::Paragraph,
             cuts: Vec::new(),
@@ -220,37 +210,17 @@ impl<'t> Reader<'t> {
         if !self.run.is_empty() {
             let run = std::mem::take(&mut self.run);
             let line = self.line.unwrap_or(run.start);
-            self.pass.found.run(
-                self.text,
-                run,
-                Place {
-                    line,
-                    block: self.block,
-                    cell: self.cell,
-                },
-            );
+            self.pass.found.run(self.text, run, Place { line, block: self.block, cell: self.cell });
         }
     }
 
     fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
         let kind = match tag {
-            Tag::Emphasis
-            | Tag::Strong
-            | Tag::Strikethrough
-            | Tag::Superscript
-            | Tag::Subscript => {
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Superscript | Tag::Subscript => {
                 return self.inline("", range.start);
             }
-            Tag::Link {
-                link_type,
-                dest_url,
-                ..
-            } => return self.open_link(*link_type, dest_url, range, false),
-            Tag::Image {
-                link_type,
-                dest_url,
-                ..
-            } => return self.open_link(*link_type, dest_url, range, true),
+            Tag::Link { link_type, dest_url, .. } => return self.open_link(*link_type, dest_url, range, false),
+            Tag::Image { link_type, dest_url, .. } => return self.open_link(*link_type, dest_url, range, true),
             Tag::Heading { .. } => BlockKind::Heading,
             Tag::BlockQuote(_) => BlockKind::Quote,
             Tag::CodeBlock(_) => BlockKind::Code,
@@ -278,11 +248,9 @@ impl<'t> Reader<'t> {
 
     fn end(&mut self, tag: TagEnd, range: Range<usize>) {
         match tag {
-            TagEnd::Emphasis
-            | TagEnd::Strong
-            | TagEnd::Strikethrough
-            | TagEnd::Superscript
-            | TagEnd::Subscript => return,
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Superscript | TagEnd::Subscript => {
+                return;
+            }
             TagEnd::Link | TagEnd::Image => return self.close_link(tag == TagEnd::Image),
             TagEnd::CodeBlock => self.code = false,
             TagEnd::TableCell => self.cell = false,
@@ -300,22 +268,15 @@ impl<'t> Reader<'t> {
         if let (TagEnd::Heading(level), Some(shown)) = (tag, heading)
             && let Some(block) = self.pass.blocks.get(blocks)
         {
-            let heading = Heading {
-                level: depth_of(level),
-                text: outline::heading_text(&shown),
-                span: block.span.clone(),
-            };
+            let heading =
+                Heading { level: depth_of(level), text: outline::heading_text(&shown), span: block.span.clone() };
             self.pass.headings.push((heading, blocks));
         }
     }
 
     fn open_link(&mut self, kind: LinkType, dest: &str, range: Range<usize>, embed: bool) {
         self.inline("", range.start);
-        let mut open = OpenLink {
-            index: None,
-            shown: self.shown.len(),
-            dest: String::new(),
-        };
+        let mut open = OpenLink { index: None, shown: self.shown.len(), dest: String::new() };
         let found = &mut self.pass.found.links;
         match kind {
             LinkType::WikiLink { .. } => found.extend(links::wiki(self.text, range, embed)),
@@ -336,16 +297,8 @@ impl<'t> Reader<'t> {
     /// Gives the link its text. The text of one within counts for those around it, too.
     fn close_link(&mut self, embed: bool) {
         let Some(open) = self.links.pop() else { return };
-        if let Some(link) = open
-            .index
-            .and_then(|index| self.pass.found.links.get_mut(index))
-        {
-            *link = links::markdown(
-                &open.dest,
-                &self.shown[open.shown..],
-                link.span.clone(),
-                embed,
-            );
+        if let Some(link) = open.index.and_then(|index| self.pass.found.links.get_mut(index)) {
+            *link = links::markdown(&open.dest, &self.shown[open.shown..], link.span.clone(), embed);
         }
         if self.links.is_empty() {
             self.shown.clear();
@@ -360,19 +313,12 @@ impl<'t> Reader<'t> {
 
     fn close_block(&mut self, range: &Range<usize>) {
         let bytes = self.text.as_bytes();
-        let floor = self
-            .pass
-            .blocks
-            .last()
-            .map_or(self.body, |block| block.span.end);
+        let floor = self.pass.blocks.last().map_or(self.body, |block| block.span.end);
         let start = line_start(bytes, range.start, self.body).max(floor);
         let Some(source) = bytes.get(start..range.end) else {
             return;
         };
-        let Some(last) = source
-            .iter()
-            .rposition(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
-        else {
+        let Some(last) = source.iter().rposition(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')) else {
             return;
         };
         let end = next_line(bytes, start + last + 1);
@@ -380,18 +326,9 @@ impl<'t> Reader<'t> {
         let kind = if is_math { BlockKind::Code } else { self.kind };
         let cuts = match kind {
             BlockKind::Code | BlockKind::Quote => line_starts(bytes, start..end),
-            _ => self
-                .cuts
-                .iter()
-                .copied()
-                .filter(|cut| (start + 1..end).contains(cut))
-                .collect(),
+            _ => self.cuts.iter().copied().filter(|cut| (start + 1..end).contains(cut)).collect(),
         };
-        self.pass.blocks.push(Block {
-            kind,
-            span: start..end,
-            cuts,
-        });
+        self.pass.blocks.push(Block { kind, span: start..end, cuts });
     }
 
     fn cut(&mut self, at: usize) {
@@ -408,9 +345,7 @@ fn depth_of(level: HeadingLevel) -> u8 {
 
 /// The start of the line that `at` is on, not before `floor`.
 fn line_start(bytes: &[u8], at: usize, floor: usize) -> usize {
-    let before = bytes[floor..at]
-        .iter()
-        .rposition(|b| matches!(b, b'\n' | b'\r'));
+    let before = bytes[floor..at].iter().rposition(|b| matches!(b, b'\n' | b'\r'));
     before.map_or(floor, |end| floor + end + 1)
 }
 

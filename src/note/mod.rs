@@ -182,22 +182,13 @@ pub struct NoteRules {
 
 /// Understands a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
-    let decode::Decoded {
-        text,
-        encoding,
-        start,
-        warning,
-    } = decode::decode(bytes);
+    let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
     let frontmatter::Cut { front, yaml, body } = frontmatter::read(&text, start, &mut warnings);
 
     let mut found = links::Found::default();
     found.properties(&text, yaml);
-    let markdown::Pass {
-        headings,
-        mut blocks,
-        mut found,
-    } = markdown::pass(&text, body, found);
+    let markdown::Pass { headings, mut blocks, mut found } = markdown::pass(&text, body, found);
     let hidden = found.hidden(&text, &mut warnings);
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
@@ -214,11 +205,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         }
     }
     found.links.retain(|link| shown(link.span.start));
-    let in_text = found
-        .tags
-        .iter()
-        .filter(|tag| shown(tag.start))
-        .map(|tag| &text[tag.clone()]);
+    let in_text = found.tags.iter().filter(|tag| shown(tag.start)).map(|tag| &text[tag.clone()]);
     let tags = distinct_tags(front.tags.iter().map(String::as_str).chain(in_text));
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
     let fields = found.fields.iter().filter(|(at, ..)| shown(*at));
@@ -232,12 +219,8 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         date: day(path, &front),
         sections: outline::sections(&text, body, &outline),
         tags,
-        block_ids: block_ids
-            .map(|id| (text[id.clone()].to_owned(), id.start - 1))
-            .collect(),
-        fields: fields
-            .map(|(_, key, value)| (text[key.clone()].to_owned(), text[value.clone()].to_owned()))
-            .collect(),
+        block_ids: block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect(),
+        fields: fields.map(|(_, key, value)| (text[key.clone()].to_owned(), text[value.clone()].to_owned())).collect(),
         path: path.clone(),
         links: found.links,
         front,
@@ -249,40 +232,21 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
 }
 
-fn title(
-    path: &VaultPath,
-    text: &str,
-    body: usize,
-    front: &FrontMatter,
-    outline: &[Heading],
-) -> String {
-    let told = front
-        .title
-        .as_deref()
-        .or_else(|| outline::title(text, body, outline));
+fn title(path: &VaultPath, text: &str, body: usize, front: &FrontMatter, outline: &[Heading]) -> String {
+    let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
     told.unwrap_or(path.stem()).to_owned()
 }
 
 /// `date` tells better than `created` what a note is about.
 fn day(path: &VaultPath, front: &FrontMatter) -> Option<jiff::civil::Date> {
-    front
-        .property("date")
-        .and_then(dates::from_value)
-        .or(front.created)
-        .or_else(|| dates::in_name(path.stem()))
+    front.property("date").and_then(dates::from_value).or(front.created).or_else(|| dates::in_name(path.stem()))
 }
 
 /// Tags in NFC, each once whatever its case, as first written.
 fn distinct_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut seen = HashSet::new();
     tags.filter(|tag| seen.insert(tag.to_lowercase().nfc().collect::<String>()))
-        .map(|tag| {
-            if is_nfc(tag) {
-                tag.to_owned()
-            } else {
-                tag.nfc().collect()
-            }
-        })
+        .map(|tag| if is_nfc(tag) { tag.to_owned() } else { tag.nfc().collect() })
         .collect()
 }
 
@@ -310,11 +274,7 @@ impl Note {
 
     /// The heading texts of a section's path, outermost first.
     pub fn heading_path(&self, section: &Section) -> Vec<&str> {
-        section
-            .path
-            .iter()
-            .map(|h| self.outline[*h].text.as_str())
-            .collect()
+        section.path.iter().map(|h| self.outline[*h].text.as_str()).collect()
     }
 }
 
@@ -328,9 +288,7 @@ pub struct LineIndex {
 impl LineIndex {
     /// Reads `text` once.
     pub fn new(text: &str) -> Self {
-        LineIndex {
-            starts: text.match_indices('\n').map(|(at, _)| at + 1).collect(),
-        }
+        LineIndex { starts: text.match_indices('\n').map(|(at, _)| at + 1).collect() }
     }
 
     /// The 1-based line of a byte position; positions past the end are on the last line.
