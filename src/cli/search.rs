@@ -300,6 +300,7 @@ pub(super) mod tests {
             chunk: "abc".into(),
             mtime: 0,
             stale: true,
+            linked: None,
             lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5 }),
         }
     }
