@@ -1,66 +1,505 @@
-//! STUB in this worktree: the real one is written beside `serve`.
+//! Blocking client of the daemon's socket, for the command line and for bridges. Every wait has an end: a daemon that
+//! hangs must not make every command of its users hang.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// Where to look for a daemon.
-#[derive(Clone, Debug)]
-pub struct Discovery {
-    /// The socket, if somebody said so.
-    pub socket: Option<PathBuf>,
-    /// The data folder, which knows the socket of its daemon.
-    pub data_dir: PathBuf,
+use serde_json::{Value, json};
+
+use crate::serve::frame::{Line, LineDecoder};
+use crate::serve::locate::{self, Surroundings};
+use crate::serve::params::Progress;
+use crate::serve::proto::{Params, PROTOCOL};
+
+/// How long a connect may take. It is instant unless the daemon no longer accepts.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long a daemon that holds its lock but has no socket yet is waited for.
+const START_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a call may take unless [`Client::set_timeout`] says otherwise: a little more than the daemon's own
+/// deadline, so that its answer comes first.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(11);
+
+/// Why a call has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens.
+    #[error("no daemon is running: start it with `situated run VAULT` or the service (looked at {})", .0.display())]
+    NotRunning(PathBuf),
+    /// The socket is there and cannot be used.
+    #[error("cannot connect to {}: {source}", .socket.display())]
+    Connect {
+        /// The socket.
+        socket: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// No answer came in time.
+    #[error("the daemon did not answer within {:.1} s; `situated status` shows what it does, `situated stop` ends it", .0.as_secs_f64())]
+    Timeout(Duration),
+    /// The connection broke before the answer was there.
+    #[error("the daemon ended the connection before it answered; see its log")]
+    Closed,
+    /// The daemon answered with an error.
+    #[error("{0}")]
+    Remote(Remote),
+    /// What came is not this protocol.
+    #[error("the daemon's answer makes no sense ({0}); client and daemon may be of different versions")]
+    Protocol(String),
+    /// Reading or writing failed.
+    #[error("the connection to the daemon failed: {0}")]
+    Io(#[from] io::Error),
 }
 
-/// How far a call is.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Notes done.
-    pub done: u64,
-    /// Notes in all, once known.
-    pub total: Option<u64>,
-    /// What is being done.
-    pub phase: String,
-    /// Anything else.
-    pub message: Option<String>,
-}
-
-/// A call that failed.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct ClientError {
-    message: String,
-    code: u8,
+/// An error that the daemon answered with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remote {
+    /// `code` on the wire.
+    pub code: i64,
+    /// `data.kind` on the wire, e.g. `not_found`.
+    pub kind: String,
+    /// One sentence for a person.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// All of `data`.
+    pub data: Params,
 }
 
 impl ClientError {
-    /// See OPS 6.2.
+    /// The program's exit code, after `sysexits.h` and `timeout(1)`.
     pub fn exit_code(&self) -> u8 {
-        self.code
+        match self {
+            ClientError::NotRunning(_) | ClientError::Closed => 69,
+            ClientError::Connect { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
+            ClientError::Connect { .. } => 69,
+            ClientError::Timeout(_) => 124,
+            ClientError::Remote(remote) => remote.exit_code(),
+            ClientError::Protocol(_) => 70,
+            ClientError::Io(_) => 74,
+        }
+    }
+
+    /// What to do next, if the daemon said so.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            ClientError::Remote(remote) => remote.hint.as_deref(),
+            _ => None,
+        }
     }
 }
 
-/// A connection.
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) if !self.message.contains(hint.as_str()) => write!(f, "; {hint}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Remote {
+    fn exit_code(&self) -> u8 {
+        match self.kind.as_str() {
+            "not_found" => 1,
+            "invalid_params" | "unknown_method" | "invalid_request" | "parse_error" | "too_large" => 2,
+            "not_ready" | "busy" | "conflict" | "paused" => 75,
+            "timeout" => 124,
+            "cancelled" => 130,
+            "forbidden" => 77,
+            "storage" => 74,
+            "provider" | "unsupported_protocol" => 69,
+            _ => 70,
+        }
+    }
+
+    fn from_wire(error: &Value) -> Remote {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let data = error["data"].as_object().cloned().unwrap_or_default();
+        Remote {
+            code: error["code"].as_i64().unwrap_or_default(),
+            kind: data.get("kind").and_then(text).unwrap_or_default(),
+            message: text(&error["message"]).unwrap_or_else(|| "the daemon reports an error without words".into()),
+            hint: data.get("hint").and_then(text),
+            data,
+        }
+    }
+}
+
+/// What a client knows about where the daemon is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    /// The setting `serve.socket`.
+    pub socket: Option<PathBuf>,
+    /// Where the daemon keeps its data, and its lock.
+    pub data_dir: PathBuf,
+}
+
+impl Discovery {
+    /// The socket at which to ask now.
+    pub fn socket(&self) -> PathBuf {
+        Surroundings::here().find(self.socket.as_deref(), &self.data_dir)
+    }
+}
+
+/// A connection to the daemon. One call at a time.
 #[derive(Debug)]
-pub struct Client;
+pub struct Client {
+    stream: UnixStream,
+    decoder: LineDecoder,
+    /// Read and not yet decoded.
+    pending: Vec<u8>,
+    timeout: Option<Duration>,
+    next_id: i64,
+    /// Set when a call was given up: its answer may still come, and is skipped.
+    stale: i64,
+}
 
 impl Client {
-    /// Connects.
+    /// Connects to the daemon. One that is just starting is waited for, a moment only.
     pub fn connect(discovery: &Discovery) -> Result<Client, ClientError> {
-        Err(ClientError { message: format!("no daemon answers for {}; start one with `situated run`", discovery.data_dir.display()), code: 69 })
+        let start = Instant::now();
+        let is_starting = || start.elapsed() < START_PATIENCE && locate::is_locked(&discovery.data_dir);
+        loop {
+            match Client::connect_to(&discovery.socket()) {
+                Err(ClientError::NotRunning(_)) if is_starting() => thread::sleep(Duration::from_millis(20)),
+                outcome => return outcome,
+            }
+        }
     }
 
-    /// Calls.
-    pub fn call(&mut self, method: &str, _params: serde_json::Value) -> Result<serde_json::Value, ClientError> {
-        Err(ClientError { message: method.to_owned(), code: 69 })
+    /// Connects to the daemon at `socket`.
+    pub fn connect_to(socket: &Path) -> Result<Client, ClientError> {
+        let stream = connect_in_time(socket)?;
+        Ok(Client {
+            stream,
+            decoder: LineDecoder::replies(),
+            pending: Vec::new(),
+            timeout: Some(CALL_TIMEOUT),
+            next_id: 1,
+            stale: 0,
+        })
     }
 
-    /// Calls, with progress.
+    /// How long a call may take; `None` for as long as it takes, which is for jobs that are waited for.
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
+    }
+
+    /// Asks, and waits for the answer. `params` is an object, or `null` for none.
+    pub fn call(&mut self, method: &str, params: Value) -> Result<Value, ClientError> {
+        self.call_with(method, params, &mut |_, _| {})
+    }
+
+    /// As [`Client::call`], with progress as it is reported. For a job the timeout holds from one report to the next:
+    /// whatever still makes progress is not given up.
     pub fn call_with_progress(
         &mut self,
         method: &str,
-        params: serde_json::Value,
-        _on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<serde_json::Value, ClientError> {
-        self.call(method, params)
+        mut params: Value,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Value, ClientError> {
+        if params.is_null() {
+            params = json!({});
+        }
+        params["progress"] = self.next_id.into();
+        self.call_with(method, params, &mut |name, params| {
+            if name == "progress"
+                && let Ok(progress) = serde_json::from_value(params)
+            {
+                on_progress(progress);
+            }
+        })
+    }
+
+    /// Subscribes, and gives events to `on_event` until it returns `false`, or until the daemon ends.
+    pub fn subscribe(
+        &mut self,
+        events: Option<&[&str]>,
+        on_event: &mut dyn FnMut(Value) -> bool,
+    ) -> Result<(), ClientError> {
+        let params = events.map_or(json!({}), |events| json!({ "events": events }));
+        self.call("subscribe", params)?;
+        loop {
+            match self.receive(None) {
+                Ok(message) if message["method"] == "event" => {
+                    if !on_event(message["params"].clone()) {
+                        return Ok(());
+                    }
+                }
+                Ok(_) => {}
+                Err(ClientError::Closed) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Agrees on the protocol; fails with `unsupported_protocol` if daemon and client have none in common.
+    pub fn hello(&mut self) -> Result<Value, ClientError> {
+        let client = concat!("situated/", env!("CARGO_PKG_VERSION"));
+        self.call("hello", json!({ "protocol": PROTOCOL, "client": client }))
+    }
+
+    fn call_with(
+        &mut self,
+        method: &str,
+        params: Value,
+        on_notification: &mut dyn FnMut(&str, Value),
+    ) -> Result<Value, ClientError> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        if !params.is_null() {
+            request["params"] = params;
+        }
+        let mut line = request.to_string().into_bytes();
+        line.push(b'\n');
+        self.stream.set_write_timeout(self.timeout)?;
+        // A daemon that refuses us may close before it has read; what it said first is there all the same.
+        let sent = self.stream.write_all(&line);
+        let mut deadline = self.deadline();
+        loop {
+            let mut message = match (self.receive(deadline), &sent) {
+                (Ok(message), _) => message,
+                (Err(ClientError::Timeout(after)), _) => {
+                    self.stale = id;
+                    return Err(ClientError::Timeout(after));
+                }
+                (Err(_), Err(error)) => return Err(broken(error.kind().into())),
+                (Err(error), Ok(())) => return Err(error),
+            };
+            if let Some(name) = message["method"].as_str().map(str::to_owned) {
+                on_notification(&name, message["params"].take());
+                deadline = self.deadline();
+                continue;
+            }
+            match message.get("id") {
+                Some(Value::Null) => {}
+                Some(answered) if *answered == json!(id) => {}
+                Some(Value::Number(old)) if old.as_i64().is_some_and(|old| old <= self.stale) => continue,
+                _ => return Err(ClientError::Protocol("it answers a request that was not made".into())),
+            }
+            return match message.get("error") {
+                Some(error) => Err(ClientError::Remote(Remote::from_wire(error))),
+                None if message.get("result").is_some() => Ok(message["result"].take()),
+                None => Err(ClientError::Protocol("neither a result nor an error".into())),
+            };
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.timeout.map(|timeout| Instant::now() + timeout)
+    }
+
+    /// The next message; at `deadline` at the latest.
+    fn receive(&mut self, deadline: Option<Instant>) -> Result<Value, ClientError> {
+        let mut buffer = [0; 16 << 10];
+        loop {
+            let mut input = self.pending.as_slice();
+            let line = self.decoder.next_line(&mut input);
+            let used = self.pending.len() - input.len();
+            self.pending.drain(..used);
+            if let Some(line) = line {
+                return decode(line);
+            }
+            let patience = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if patience.is_some_and(|patience| patience.is_zero()) {
+                return Err(ClientError::Timeout(self.timeout.unwrap_or_default()));
+            }
+            self.stream.set_read_timeout(patience)?;
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(ClientError::Closed),
+                Ok(count) => self.pending.extend_from_slice(&buffer[..count]),
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(broken(error)),
+            }
+        }
+    }
+}
+
+fn decode(line: Line) -> Result<Value, ClientError> {
+    let Line::Text(text) = line else { return Err(ClientError::Protocol("it is too long".into())) };
+    match serde_json::from_slice(&text) {
+        Ok(message @ Value::Object(_)) => Ok(message),
+        Ok(_) => Err(ClientError::Protocol("it is no object".into())),
+        Err(error) => Err(ClientError::Protocol(error.to_string())),
+    }
+}
+
+fn broken(error: io::Error) -> ClientError {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => ClientError::Closed,
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ClientError::Timeout(CALL_TIMEOUT),
+        _ => ClientError::Io(error),
+    }
+}
+
+/// A connect blocks while the listener's backlog is full, and has no timeout of its own.
+fn connect_in_time(socket: &Path) -> Result<UnixStream, ClientError> {
+    let (sender, receiver) = mpsc::channel();
+    let to = socket.to_owned();
+    thread::Builder::new().name("connect".into()).spawn(move || {
+        let _ = sender.send(UnixStream::connect(to));
+    })?;
+    match receiver.recv_timeout(CONNECT_TIMEOUT) {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(error)) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            Err(ClientError::NotRunning(socket.to_owned()))
+        }
+        Ok(Err(source)) => Err(ClientError::Connect { socket: socket.to_owned(), source }),
+        Err(_) => Err(ClientError::Timeout(CONNECT_TIMEOUT)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{BufRead as _, BufReader};
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// Answers each line of one client with what `answer` makes of it; ends when that is `None`.
+    fn daemon(
+        dir: &Path,
+        answer: impl Fn(Value) -> Option<String> + Send + 'static,
+    ) -> (PathBuf, thread::JoinHandle<()>) {
+        let path = dir.join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let thread = thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut writer = stream.try_clone().unwrap();
+            for line in BufReader::new(stream).lines() {
+                match answer(serde_json::from_str(&line.unwrap()).unwrap()) {
+                    Some(reply) => writer.write_all(reply.as_bytes()).unwrap(),
+                    None => return,
+                }
+            }
+        });
+        (path, thread)
+    }
+
+    fn reply(request: &Value, result: Value) -> String {
+        format!("{}\n", json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }))
+    }
+
+    #[test]
+    fn calls_and_progress() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _thread) = daemon(dir.path(), |request| {
+            let progress = match request["params"]["progress"].as_i64() {
+                Some(token) => {
+                    let params = json!({ "token": token, "done": 3, "phase": "p" });
+                    format!("{}\n\n", json!({ "jsonrpc": "2.0", "method": "progress", "params": params }))
+                }
+                None => String::new(),
+            };
+            Some(progress + &reply(&request, request["method"].clone()))
+        });
+        let mut client = Client::connect_to(&path).unwrap();
+        assert_eq!(client.call("ping", Value::Null).unwrap(), "ping");
+        let mut seen = Vec::new();
+        let result = client.call_with_progress("sync", Value::Null, &mut |progress| seen.push(progress.done)).unwrap();
+        assert_eq!((result, seen), (json!("sync"), vec![3]));
+        assert_eq!(client.call("status", json!({ "vault": "x" })).unwrap(), "status");
+    }
+
+    #[test]
+    fn errors_keep_their_kind_and_map_to_exit_codes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _thread) = daemon(dir.path(), |request| {
+            let data = json!({ "kind": request["method"], "hint": "do this" });
+            let error = json!({ "code": 1005, "message": "no", "data": data });
+            Some(format!("{}\n", json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })))
+        });
+        let mut client = Client::connect_to(&path).unwrap();
+        let table = [("not_found", 1), ("invalid_params", 2), ("busy", 75), ("timeout", 124), ("internal", 70)];
+        for (kind, exit) in table {
+            let error = client.call(kind, json!({})).unwrap_err();
+            assert_eq!((error.exit_code(), error.hint(), error.to_string()), (exit, Some("do this"), "no; do this".into()));
+        }
+    }
+
+    #[test]
+    fn nobody_there_says_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("s");
+        let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
+        let start = Instant::now();
+        let error = Client::connect(&discovery).unwrap_err();
+        assert_eq!(error.exit_code(), 69);
+        assert!(error.to_string().starts_with("no daemon is running: start it with `situated run VAULT` or the service"));
+        drop(UnixListener::bind(&socket).unwrap());
+        assert_eq!(Client::connect(&discovery).unwrap_err().exit_code(), 69, "a stale socket");
+        assert!(start.elapsed() < START_PATIENCE, "nobody holds the lock, so nobody is waited for");
+    }
+
+    #[test]
+    fn a_daemon_that_is_starting_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = File::create(dir.path().join("lock")).unwrap();
+        lock.try_lock().unwrap();
+        let socket = dir.path().join("s");
+        let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
+        let connecting = thread::spawn(move || Client::connect(&discovery).is_ok());
+        thread::sleep(Duration::from_millis(100));
+        let _listener = UnixListener::bind(&socket).unwrap();
+        assert!(connecting.join().unwrap());
+    }
+
+    #[test]
+    fn silence_ends_in_a_timeout_and_a_late_answer_is_not_taken_for_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _thread) = daemon(dir.path(), |request| {
+            if request["method"] == "slow" {
+                thread::sleep(Duration::from_millis(200));
+            }
+            Some(reply(&request, request["method"].clone()))
+        });
+        let mut client = Client::connect_to(&path).unwrap();
+        client.set_timeout(Some(Duration::from_millis(50)));
+        let error = client.call("slow", Value::Null).unwrap_err();
+        assert!(matches!(error, ClientError::Timeout(_)) && error.exit_code() == 124, "{error}");
+        client.set_timeout(Some(Duration::from_secs(20)));
+        assert_eq!(client.call("next", Value::Null).unwrap(), "next");
+    }
+
+    #[test]
+    fn a_daemon_that_dies_or_babbles() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _thread) = daemon(dir.path(), |_| None);
+        assert!(matches!(Client::connect_to(&path).unwrap().call("ping", Value::Null), Err(ClientError::Closed)));
+        for babble in ["hello\n", "[]\n", "{\"id\":99,\"result\":1}\n", "{\"id\":1}\n"] {
+            let dir = tempfile::tempdir().unwrap();
+            let (path, _thread) = daemon(dir.path(), |_| Some(babble.to_owned()));
+            let error = Client::connect_to(&path).unwrap().call("ping", Value::Null).unwrap_err();
+            assert!(matches!(error, ClientError::Protocol(_)), "{babble}: {error}");
+        }
+    }
+
+    #[test]
+    fn events_until_enough() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _thread) = daemon(dir.path(), |request| {
+            let event = |n: u64| json!({ "jsonrpc": "2.0", "method": "event", "params": { "seq": n } });
+            Some(format!("{}{}\n{}\n", reply(&request, json!({})), event(1), event(2)))
+        });
+        let mut seen = Vec::new();
+        let mut client = Client::connect_to(&path).unwrap();
+        client
+            .subscribe(Some(&["index"]), &mut |event| {
+                seen.push(event["seq"].as_u64());
+                seen.len() < 2
+            })
+            .unwrap();
+        assert_eq!(seen, [Some(1), Some(2)]);
     }
 }

@@ -1,4 +1,4 @@
-//! `situated`: a background daemon that gives every chunk of your notes its place.
+#![doc = include_str!("ARCHITECTURE.md")]
 
 pub mod config;
 pub mod fingerprint;
@@ -16,3 +16,4 @@ pub mod serve;
 pub mod sandbox;
 pub mod client;
 pub mod cli;
+pub mod daemon;

@@ -4,11 +4,19 @@
 //! force, and returns one [`Step`] per chunk. The rules are the decision table of `ARCHITECTURE.md`;
 //! the examples under `tests/spec/` are its tests.
 
-use std::collections::HashSet;
+mod moves;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
+use crate::fingerprint::{
+    ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key,
+};
 use crate::vault::VaultPath;
+
+pub use moves::{Gone, Known, match_moves};
 
 /// Everything besides the notes that decides what is in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +115,9 @@ pub enum Trigger {
 }
 
 /// What is done about a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Nothing.
@@ -121,7 +131,9 @@ pub enum Action {
 }
 
 /// Why it is done. Names are part of the protocol, the logs and `tests/spec/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Reason {
     /// The note was not known.
     NewNote,
@@ -203,4 +215,254 @@ pub struct Plan {
     pub reason: Reason,
     /// One step per current chunk, in order, then one per stored chunk that goes.
     pub steps: Vec<Step>,
+}
+
+/// A context in the archive, as far as the decision needs to know it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Archived {
+    /// The generation that wrote it.
+    pub contextualizer: String,
+    /// The text it was written for.
+    pub sketch: Sketch,
+}
+
+/// Under this share of the shingles that a context was written for, the text has become another.
+pub const DRIFT_BELOW: f32 = 0.5;
+
+/// Decides what is to be done about one note.
+///
+/// `stored` is what is known of it (under its old path if it moved), `now` what is on disk; `archived` looks
+/// a context up that no chunk holds any more. Deterministic; total.
+pub fn plan(
+    stored: Option<&StoredNote>,
+    now: Option<&CurrentNote<'_>>,
+    generation: &Generation,
+    trigger: Trigger,
+    archived: &dyn Fn(ContextKey) -> Option<Archived>,
+) -> Plan {
+    match (stored, now) {
+        (None, None) => Plan { reason: Reason::Unchanged, steps: Vec::new() },
+        (Some(stored), None) => {
+            let gone = |chunk| Step::removal(chunk, Reason::NoteRemoved);
+            Plan { reason: Reason::NoteRemoved, steps: (0..stored.chunks.len()).map(gone).collect() }
+        }
+        (None, Some(now)) => {
+            let decision = Decision { stored: None, now, generation, trigger, archived };
+            let steps = (0..now.chunks.len()).map(|i| decision.fresh(i, Reason::NewNote)).collect();
+            Plan { reason: Reason::NewNote, steps }
+        }
+        (Some(stored), Some(now)) => {
+            let comparison = Comparison::new(stored, now, generation);
+            let decision = Decision { stored: Some(&comparison), now, generation, trigger, archived };
+            let mut steps: Vec<Step> = (0..now.chunks.len()).map(|i| decision.step(&comparison, i)).collect();
+            steps.extend(comparison.removals());
+            Plan { reason: comparison.note_reason(trigger, &steps), steps }
+        }
+    }
+}
+
+impl Step {
+    fn removal(chunk: usize, reason: Reason) -> Self {
+        Step { action: Action::Remove, reason, chunk, context: ContextSource::Fresh, later: None }
+    }
+}
+
+impl Plan {
+    /// Whether the index stays as it is.
+    pub fn is_keep(&self) -> bool {
+        self.steps.iter().all(|step| step.action == Action::Keep)
+    }
+
+    /// How many steps have this action.
+    pub fn count(&self, action: Action) -> u32 {
+        self.steps.iter().filter(|step| step.action == action).count() as u32
+    }
+}
+
+/// A stored note beside the current one: all differences that the rules speak of.
+struct Comparison<'a> {
+    stored: &'a StoredNote,
+    now: &'a CurrentNote<'a>,
+    /// Where in the stored note a chunk begins: (first section, ordinal) → index.
+    places: HashMap<(SectionKey, u32), usize>,
+    /// Which stored chunks hold a section, in order.
+    holders: HashMap<SectionKey, Vec<usize>>,
+    current_keys: HashSet<SectionKey>,
+    moved: bool,
+    same_text: bool,
+    same_structure: bool,
+    same_chunker: bool,
+    same_embedder: bool,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(stored: &'a StoredNote, now: &'a CurrentNote<'a>, generation: &Generation) -> Self {
+        let mut places = HashMap::new();
+        let mut holders: HashMap<SectionKey, Vec<usize>> = HashMap::new();
+        for (i, chunk) in stored.chunks.iter().enumerate() {
+            if let Some(first) = chunk.keys.first() {
+                places.entry((*first, chunk.ordinal)).or_insert(i);
+            }
+            for key in &chunk.keys {
+                holders.entry(*key).or_default().push(i);
+            }
+        }
+        Comparison {
+            stored,
+            now,
+            places,
+            holders,
+            current_keys: now.chunks.iter().flat_map(|c| c.keys.iter().copied()).collect(),
+            moved: stored.path != now.path,
+            same_text: stored.hash == now.hash,
+            same_structure: stored.structure == now.structure,
+            same_chunker: stored.chunker == generation.chunker,
+            same_embedder: stored.embedder == generation.embedder,
+        }
+    }
+
+    fn note_reason(&self, trigger: Trigger, steps: &[Step]) -> Reason {
+        let all_kept = steps.iter().all(|s| s.action == Action::Keep);
+        match () {
+            () if trigger == Trigger::Rebuild => Reason::Rebuild,
+            () if !self.same_structure => Reason::StructureChanged,
+            () if self.moved => Reason::NoteMoved,
+            () if !self.same_text => Reason::BodyChanged,
+            () if !self.same_chunker => Reason::ChunkerChanged,
+            () if !self.same_embedder => Reason::EmbedderChanged,
+            () if all_kept => Reason::Unchanged,
+            () => Reason::ContextualizerChanged,
+        }
+    }
+
+    /// The stored chunk at the same place: same first section, same ordinal in it.
+    fn at_place(&self, first: SectionKey, ordinal: u32) -> Option<usize> {
+        self.places.get(&(first, ordinal)).copied()
+    }
+
+    /// The stored chunk whose context a current chunk takes: the one at its place, else the last one before
+    /// it that held its first section, else (text that appeared before the first heading) the first chunk.
+    fn donor(&self, chunk: &CurrentChunk<'_>) -> Option<usize> {
+        let first = *chunk.keys.first()?;
+        if let Some(same) = self.at_place(first, chunk.ordinal) {
+            return Some(same);
+        }
+        let holders = self.holders.get(&first).map_or(&[][..], Vec::as_slice);
+        let begins_by = |i: &&usize| {
+            let holder = &self.stored.chunks[**i];
+            holder.keys.first() != Some(&first) || holder.ordinal <= chunk.ordinal
+        };
+        let before = holders.iter().rev().find(begins_by).or_else(|| holders.first()).copied();
+        before.or((self.same_structure && !self.stored.chunks.is_empty()).then_some(0))
+    }
+
+    fn holds_new_section(&self, chunk: &CurrentChunk<'_>) -> bool {
+        !self.same_structure && chunk.keys.iter().any(|key| !self.holders.contains_key(key))
+    }
+
+    /// One removal per stored chunk whose place is empty now.
+    fn removals(&self) -> Vec<Step> {
+        let places: HashSet<_> = self.now.chunks.iter().filter_map(|c| Some((*c.keys.first()?, c.ordinal))).collect();
+        let gone = self.stored.chunks.iter().enumerate().filter_map(|(i, c)| {
+            let first = c.keys.first()?;
+            let reason = match () {
+                () if places.contains(&(*first, c.ordinal)) => return None,
+                () if !self.same_chunker => Reason::ChunkerChanged,
+                () if self.current_keys.contains(first) || self.same_structure => Reason::SectionShrank,
+                () => Reason::StructureChanged,
+            };
+            Some(Step::removal(i, reason))
+        });
+        gone.collect()
+    }
+}
+
+struct Decision<'a> {
+    stored: Option<&'a Comparison<'a>>,
+    now: &'a CurrentNote<'a>,
+    generation: &'a Generation,
+    trigger: Trigger,
+    archived: &'a dyn Fn(ContextKey) -> Option<Archived>,
+}
+
+impl Decision<'_> {
+    fn step(&self, notes: &Comparison<'_>, index: usize) -> Step {
+        let chunk = &self.now.chunks[index];
+        let Some(donor) = notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk)) else {
+            return self.fresh(index, Reason::StructureChanged);
+        };
+        let old = &notes.stored.chunks[donor];
+        let outdated = old.contextualizer != self.generation.contextualizer;
+        if self.trigger == Trigger::Rebuild {
+            let reason = if outdated { Reason::ContextualizerChanged } else { Reason::Rebuild };
+            let context = ContextSource::Fresh;
+            return Step { action: Action::Regenerate, reason, chunk: index, context, later: None };
+        }
+        let same_text = chunk.hash == old.hash;
+        // A paid context goes on as it is; a template is computed from the note as it is now.
+        let same_context = old.paid || chunk.template_hash == old.context_hash;
+        let later = self.later(chunk, old);
+        let context = ContextSource::Stored(donor);
+        if same_text && same_context && notes.same_embedder {
+            let reason = if notes.moved { Reason::NoteMoved } else { Reason::Unchanged };
+            return Step { action: Action::Keep, reason, chunk: index, context, later };
+        }
+        let at_place = notes.at_place(chunk.keys[0], chunk.ordinal) == Some(donor);
+        let reason = match () {
+            () if same_text && same_context => Reason::EmbedderChanged,
+            () if !notes.same_chunker => Reason::ChunkerChanged,
+            () if !at_place && notes.same_structure => Reason::SectionGrew,
+            () if !same_text => Reason::BodyChanged,
+            () if !notes.same_structure => Reason::StructureChanged,
+            () if notes.moved => Reason::NoteMoved,
+            () if outdated => Reason::ContextualizerChanged,
+            () => Reason::BodyChanged,
+        };
+        Step { action: Action::Reembed, reason, chunk: index, context, later }
+    }
+
+    /// A chunk without a context of its own: from the archive if it has been there before, else anew.
+    fn fresh(&self, index: usize, reason: Reason) -> Step {
+        let chunk = &self.now.chunks[index];
+        let key = context_key(&chunk.keys, chunk.hash);
+        if self.trigger == Trigger::Save && let Some(found) = (self.archived)(key) {
+            let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
+            return Step {
+                action: Action::Reembed,
+                reason: Reason::FoundInArchive,
+                chunk: index,
+                context: ContextSource::Archive(key),
+                later: outdated.then_some(Reason::ContextualizerChanged),
+            };
+        }
+        let reason = match (self.trigger, self.stored) {
+            (Trigger::Rebuild, Some(_)) => Reason::Rebuild,
+            _ => reason,
+        };
+        Step { action: Action::Regenerate, reason, chunk: index, context: ContextSource::Fresh, later: None }
+    }
+
+    /// Whether a context that serves should be written anew by a rebuild or the daily sync, and why.
+    fn later(&self, chunk: &CurrentChunk<'_>, old: &StoredChunk) -> Option<Reason> {
+        if !self.generation.costs || !self.wants_model(chunk) {
+            return None;
+        }
+        match () {
+            // Was an empty section or a note of one chunk when its context was due: it never had a model's.
+            () if !old.paid && !old.wanted => Some(Reason::Drifted),
+            () if old.contextualizer != self.generation.contextualizer => Some(Reason::ContextualizerChanged),
+            () if old.sketch.left_in(chunk.text) < DRIFT_BELOW => Some(Reason::Drifted),
+            () => None,
+        }
+    }
+
+    fn wants_model(&self, chunk: &CurrentChunk<'_>) -> bool {
+        wants_model(chunk.has_words, self.now.chunks.len(), self.generation)
+    }
+}
+
+/// Whether a model's context makes sense for a chunk of a note with `chunks` chunks: it needs words of its
+/// own, and a surrounding document.
+pub fn wants_model(has_words: bool, chunks: usize, generation: &Generation) -> bool {
+    has_words && chunks >= generation.llm_min_chunks as usize
 }

@@ -1,1 +1,12 @@
 //! What the daemon takes from its host: priorities of threads.
+
+/// Lowers the calling thread's priority: bulk work gives way to queries and to everything else.
+///
+/// Per thread, not per process, so that answers stay quick while the index is built.
+pub fn background_thread() {
+    #[cfg(target_os = "linux")]
+    {
+        // On Linux `setpriority` takes a thread id. Failing to be nice is no reason to stop.
+        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 10);
+    }
+}

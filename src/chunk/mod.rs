@@ -5,11 +5,15 @@
 
 mod fixed;
 mod pack;
+mod split;
+#[cfg(test)]
+mod tests;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::fingerprint::{ChunkId, SectionKey, TextHash};
-use crate::note::Note;
+use crate::fingerprint::{ChunkId, SectionKey, TextHash, chunk_id, text_hash};
+use crate::note::{LinkKind, Note};
 
 /// A chunk of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +39,17 @@ pub struct Chunk {
 }
 
 /// How notes are cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
     /// Sections by heading, small neighbours under one parent merged, daily notes whole.
@@ -63,14 +77,154 @@ pub struct ChunkConfig {
 
 impl Default for ChunkConfig {
     fn default() -> Self {
-        ChunkConfig { strategy: Strategy::Obsidian, target: 500, min: 100, max: 800, overlap_percent: 15 }
+        ChunkConfig {
+            strategy: Strategy::Obsidian,
+            target: 500,
+            min: 100,
+            max: 800,
+            overlap_percent: 15,
+        }
     }
 }
 
 impl ChunkConfig {
     /// Names everything that decides how a note is cut: part of the generation.
     pub fn identity(&self) -> String {
-        let ChunkConfig { strategy, target, min, max, overlap_percent } = self;
+        let ChunkConfig {
+            strategy,
+            target,
+            min,
+            max,
+            overlap_percent,
+        } = self;
         format!("{strategy:?}/1 {target} {min} {max} {overlap_percent}").to_lowercase()
     }
+}
+
+/// Cuts a note. `token_starts` are the byte positions in `note.text` where the built-in tokenizer's pieces
+/// begin, in order. There is always at least one chunk, so that a note without text is found by its title.
+pub fn chunk(note: &Note, config: &ChunkConfig, token_starts: &[u32]) -> Vec<Chunk> {
+    let ruler = Ruler { token_starts };
+    let pieces = match config.strategy {
+        Strategy::Obsidian | Strategy::Markdown => pack::pack(note, config, &ruler),
+        Strategy::Fixed => fixed::windows(note, config, &ruler),
+    };
+    finish(note, pieces, &ruler)
+}
+
+/// The text of a chunk as it is searched and embedded: without comments, links as what they show.
+pub fn searchable(note: &Note, span: &Range<usize>) -> String {
+    let mut out = String::with_capacity(span.len());
+    let mut at = span.start;
+    let after = |start: usize| start >= span.start && start < span.end;
+    let mut links = note.links[note.links.partition_point(|l| l.span.start < span.start)..].iter().peekable();
+    let mut hidden = note.hidden[note.hidden.partition_point(|h| h.end <= span.start)..].iter().peekable();
+    loop {
+        let link = links.peek().filter(|l| after(l.span.start) && l.span.end <= span.end);
+        let comment = hidden.peek().filter(|h| h.start < span.end);
+        let next_comment = comment.map_or(usize::MAX, |h| h.start.max(span.start));
+        match link {
+            Some(link) if link.span.start < next_comment => {
+                if link.span.start >= at {
+                    out.push_str(&note.text[at..link.span.start]);
+                    push_link(&mut out, link);
+                    at = link.span.end;
+                }
+                links.next();
+            }
+            _ => {
+                let Some(comment) = comment else { break };
+                if next_comment >= at {
+                    out.push_str(&note.text[at..next_comment]);
+                }
+                at = at.max(comment.end.min(span.end));
+                hidden.next();
+            }
+        }
+    }
+    out.push_str(&note.text[at.min(span.end)..span.end]);
+    out
+}
+
+fn push_link(out: &mut String, link: &crate::note::Link) {
+    let shown = link.alias.as_deref().unwrap_or(&link.target);
+    out.push_str(shown);
+    // What a wikilink points at is a name of the vault, worth finding even where the text shows another.
+    if link.kind == LinkKind::Wiki && link.alias.is_some() && !link.target.is_empty() {
+        out.push_str(" (");
+        out.push_str(&link.target);
+        out.push(')');
+    }
+}
+
+/// A span with the sections it holds, before ids are given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Piece {
+    sections: Range<usize>,
+    span: Range<usize>,
+}
+
+/// Measures spans in tokens.
+struct Ruler<'a> {
+    token_starts: &'a [u32],
+}
+
+impl Ruler<'_> {
+    fn first_at(&self, position: usize) -> usize {
+        self.token_starts.partition_point(|start| (*start as usize) < position)
+    }
+
+    fn tokens(&self, span: &Range<usize>) -> u32 {
+        (self.first_at(span.end) - self.first_at(span.start)) as u32
+    }
+
+    /// The byte position of the `n`-th token from `position` on, if there are as many.
+    fn position_after(&self, position: usize, n: u32) -> Option<usize> {
+        self.token_starts.get(self.first_at(position) + n as usize).map(|start| *start as usize)
+    }
+}
+
+fn finish(note: &Note, pieces: Vec<Piece>, ruler: &Ruler<'_>) -> Vec<Chunk> {
+    let newlines: Vec<u32> = note.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32).collect();
+    let line = |position: usize| 1 + newlines.partition_point(|newline| (*newline as usize) < position) as u32;
+    let mut begun: HashMap<usize, u32> = HashMap::new();
+    let mut chunks = Vec::with_capacity(pieces.len().max(1));
+    for piece in pieces {
+        let span = trim(&note.text, piece.span);
+        let ordinal = begun.entry(piece.sections.start).or_default();
+        let keys: Vec<SectionKey> = note.sections[piece.sections.clone()].iter().map(|s| s.key).collect();
+        let Some(first) = keys.first() else { continue };
+        let text = &note.text[span.clone()];
+        chunks.push(Chunk {
+            id: chunk_id(note.path.as_str(), *first, *ordinal),
+            lines: (line(span.start), line(span.end.saturating_sub(1).max(span.start))),
+            ordinal: *ordinal,
+            hash: text_hash(text.as_bytes()),
+            tokens: ruler.tokens(&span),
+            has_words: has_words(note, &piece.sections, &span),
+            sections: piece.sections,
+            keys,
+            span,
+        });
+        *ordinal += 1;
+    }
+    chunks
+}
+
+/// Without blank lines before and white space behind.
+fn trim(text: &str, span: Range<usize>) -> Range<usize> {
+    let inner = &text[span.clone()];
+    let end = span.start + inner.trim_end().len();
+    let blank = inner.len() - inner.trim_start().len();
+    // An indent belongs to its line: code and nested lists mean something by it.
+    let start = inner[..blank].rfind('\n').map_or(span.start, |newline| span.start + newline + 1);
+    start.min(end)..end
+}
+
+fn has_words(note: &Note, sections: &Range<usize>, span: &Range<usize>) -> bool {
+    note.sections[sections.clone()].iter().any(|section| {
+        let start = section.content.start.max(span.start);
+        let end = section.content.end.min(span.end);
+        start < end && note.text[start..end].chars().any(char::is_alphanumeric)
+    })
 }

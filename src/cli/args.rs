@@ -11,12 +11,7 @@ use super::print::Color;
 /// A daemon (`situated run`) watches your vaults; all other commands ask it over a local socket. Nothing is
 /// written to a vault, and nothing leaves this machine.
 #[derive(Debug, Parser)]
-#[command(
-    name = "situated",
-    version,
-    arg_required_else_help = true,
-    max_term_width = 100
-)]
+#[command(name = "situated", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(
     after_help = "First steps:  situated try     a tour on a sample vault, nothing is kept\n              situated init    write a configuration for the vault you are in\n              situated run     index, watch and serve it"
 )]
@@ -152,8 +147,7 @@ pub struct Search {
 }
 
 fn mode(text: &str) -> Result<crate::search::Mode, String> {
-    serde_json::from_value(text.into())
-        .map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
+    serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
 }
 
 /// How hits are chosen and shown.
@@ -413,19 +407,9 @@ mod tests {
 
     #[test]
     fn options_after_the_words_are_options() {
-        let cli = Cli::try_parse_from(["situated", "search", "a", "b", "--limit", "3", "--json"])
-            .unwrap();
-        let Command::Search(search) = cli.command else {
-            panic!("not a search")
-        };
-        assert_eq!(
-            (
-                search.query.join(" ").as_str(),
-                search.show.limit,
-                cli.globals.json
-            ),
-            ("a b", Some(3), true)
-        );
+        let cli = Cli::try_parse_from(["situated", "search", "a", "b", "--limit", "3", "--json"]).unwrap();
+        let Command::Search(search) = cli.command else { panic!("not a search") };
+        assert_eq!((search.query.join(" ").as_str(), search.show.limit, cli.globals.json), ("a b", Some(3), true));
     }
 
     #[test]

@@ -23,22 +23,16 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
         None => "{}".to_owned(),
         Some("-") => {
             let mut text = String::new();
-            std::io::stdin()
-                .take(PARAMS_BYTES)
-                .read_to_string(&mut text)?;
+            std::io::stdin().take(PARAMS_BYTES).read_to_string(&mut text)?;
             text
         }
         Some(text) => text.to_owned(),
     };
     let params: Value = serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!(
-            "the parameters are not JSON: {error}; quote them, such as '{{\"query\": \"plan\"}}'"
-        ))
+        Failure::usage(format!("the parameters are not JSON: {error}; quote them, such as '{{\"query\": \"plan\"}}'"))
     })?;
     if !params.is_object() {
-        return Err(Failure::usage(
-            "the parameters are a JSON object, such as '{\"query\": \"plan\"}'",
-        ));
+        return Err(Failure::usage("the parameters are a JSON object, such as '{\"query\": \"plan\"}'"));
     }
     let result = session.client()?.call(&args.method, params)?;
     if session.globals.json {

@@ -28,13 +28,8 @@ fn show(origin: bool, session: &mut Session) -> Result<u8, Failure> {
 }
 
 fn check(session: &mut Session) -> Result<u8, Failure> {
-    let problems =
-        Config::load(&session.overrides()).map_or_else(|errors| errors.problems, |_| Vec::new());
-    let code = if problems.is_empty() {
-        exit::OK
-    } else {
-        exit::NOTHING
-    };
+    let problems = Config::load(&session.overrides()).map_or_else(|errors| errors.problems, |_| Vec::new());
+    let code = if problems.is_empty() { exit::OK } else { exit::NOTHING };
     if session.globals.json {
         session.json(json!({ "problems": problems }))?;
         return Ok(code);
@@ -50,17 +45,14 @@ fn check(session: &mut Session) -> Result<u8, Failure> {
 
 fn path(session: &mut Session) -> Result<u8, Failure> {
     let named = session.globals.config.clone();
-    let variable = std::env::var_os("SITUATED_CONFIG")
-        .filter(|value| !value.is_empty())
-        .map(Into::into);
+    let variable = std::env::var_os("SITUATED_CONFIG").filter(|value| !value.is_empty()).map(Into::into);
     let path = named.or(variable).unwrap_or_else(default_config_file);
     if session.globals.json {
         session.json(json!({ "file": path, "exists": path.exists() }))?;
     } else {
         session.out.line(path.to_string_lossy())?;
         if !path.exists() {
-            session
-                .say("(it does not exist: the defaults are in force; `situated init` writes it)");
+            session.say("(it does not exist: the defaults are in force; `situated init` writes it)");
         }
     }
     Ok(exit::OK)

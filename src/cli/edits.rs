@@ -30,9 +30,7 @@ pub(super) struct Edit {
 
 /// Adds a sentence to the passage that the first question found.
 pub(super) fn edit_body(hits: &[Hit], vault: &Path) -> Result<Edit, Failure> {
-    let hit = hits
-        .first()
-        .ok_or_else(|| Failure::new(exit::INTERNAL, "there is no passage to edit"))?;
+    let hit = hits.first().ok_or_else(|| Failure::new(exit::INTERNAL, "there is no passage to edit"))?;
     let text = fs::read_to_string(vault.join(&hit.path))?;
     Ok(Edit {
         what: format!("Add a sentence to {}", bold(printable(&hit.path))),
@@ -48,10 +46,7 @@ fn with_sentence(text: &str, line: usize) -> String {
     let (before, after) = text.split_at(at);
     let before = before.trim_end_matches('\n');
     let gap = if after.is_empty() { "" } else { "\n" };
-    format!(
-        "{before}\n\n{SENTENCE}\n{gap}{}",
-        after.trim_start_matches('\n')
-    )
+    format!("{before}\n\n{SENTENCE}\n{gap}{}", after.trim_start_matches('\n'))
 }
 
 /// Renames the heading of a passage that was found, best one that lies deep in its note.
@@ -63,23 +58,11 @@ pub(super) fn rename_heading(hits: &[Hit], vault: &Path) -> Result<Edit, Failure
         if let Some(heading) = hit.heading_path.last()
             && let Some(renamed) = with_heading(&text, heading)
         {
-            let what = format!(
-                "Rename the heading {} in {}",
-                bold(printable(heading)),
-                bold(printable(&hit.path))
-            );
-            return Ok(Edit {
-                what,
-                path: hit.path.clone(),
-                text: renamed,
-                query: HEADING.to_owned(),
-            });
+            let what = format!("Rename the heading {} in {}", bold(printable(heading)), bold(printable(&hit.path)));
+            return Ok(Edit { what, path: hit.path.clone(), text: renamed, query: HEADING.to_owned() });
         }
     }
-    Err(Failure::new(
-        exit::INTERNAL,
-        "no passage that was found stands under a heading",
-    ))
+    Err(Failure::new(exit::INTERNAL, "no passage that was found stands under a heading"))
 }
 
 /// The text with that ATX heading renamed; `None` if no line is that heading.
@@ -108,30 +91,15 @@ mod tests {
     #[test]
     fn a_sentence_becomes_a_paragraph_of_its_own() {
         let text = "# A\n\none\n\n# B\n\ntwo\n";
-        assert_eq!(
-            with_sentence(text, 3),
-            format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n")
-        );
-        assert_eq!(
-            with_sentence(text, 4),
-            format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n")
-        );
-        assert_eq!(
-            with_sentence(text, 99),
-            format!("# A\n\none\n\n# B\n\ntwo\n\n{SENTENCE}\n")
-        );
-        assert_eq!(
-            with_sentence("no end", 1),
-            format!("no end\n\n{SENTENCE}\n")
-        );
+        assert_eq!(with_sentence(text, 3), format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n"));
+        assert_eq!(with_sentence(text, 4), format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n"));
+        assert_eq!(with_sentence(text, 99), format!("# A\n\none\n\n# B\n\ntwo\n\n{SENTENCE}\n"));
+        assert_eq!(with_sentence("no end", 1), format!("no end\n\n{SENTENCE}\n"));
     }
 
     #[test]
     fn only_the_heading_is_renamed() {
-        assert_eq!(
-            with_heading("# A\nB\n## B\n## B\n", "B").unwrap(),
-            format!("# A\nB\n## {HEADING}\n## B\n")
-        );
+        assert_eq!(with_heading("# A\nB\n## B\n## B\n", "B").unwrap(), format!("# A\nB\n## {HEADING}\n## B\n"));
         assert_eq!(with_heading("#B\n####### B\n", "C"), None);
         assert_eq!(with_heading("## Ü ", "Ü").unwrap(), format!("## {HEADING}"));
     }
@@ -139,10 +107,7 @@ mod tests {
     #[test]
     fn what_is_written_is_not_in_the_sample() {
         for (path, text) in FILES {
-            assert!(
-                !text.contains("harmonium") && !text.contains("Quincunx"),
-                "{path}"
-            );
+            assert!(!text.contains("harmonium") && !text.contains("Quincunx"), "{path}");
         }
     }
 }

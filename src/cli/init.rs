@@ -20,19 +20,11 @@ const MARKS: [&str; 3] = [".obsidian", "logseq/config.edn", ".zk"];
 pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {
     let vault = find(args.vault.as_deref(), &std::env::current_dir()?)?;
     let vault = VaultConfig::new(name_of_folder(&vault), vault);
-    let variable = std::env::var_os("SITUATED_CONFIG")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from);
-    let file = session
-        .globals
-        .config
-        .clone()
-        .or(variable)
-        .unwrap_or_else(default_config_file);
+    let variable = std::env::var_os("SITUATED_CONFIG").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let file = session.globals.config.clone().or(variable).unwrap_or_else(default_config_file);
     write(&file, &sample_file(&vault), &vault)?;
     if session.globals.json {
-        session
-            .json(json!({ "file": file, "vault": { "name": vault.name, "path": vault.path } }))?;
+        session.json(json!({ "file": file, "vault": { "name": vault.name, "path": vault.path } }))?;
         return Ok(exit::OK);
     }
     let shown = |path: &Path| printable(&path.to_string_lossy()).into_owned();
@@ -57,10 +49,7 @@ fn find(given: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         let path = here.join(given);
         let real = path.canonicalize().map_err(|error| {
-            Failure::usage(format!(
-                "{}: {error}; name the folder that holds your notes",
-                path.display()
-            ))
+            Failure::usage(format!("{}: {error}; name the folder that holds your notes", path.display()))
         })?;
         if !real.is_dir() {
             return Err(Failure::usage(format!(
@@ -82,30 +71,13 @@ fn find(given: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn write(file: &Path, text: &str, vault: &VaultConfig) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()))
-    };
-    if let Some(folder) = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(failed)?;
+    let failed = |error: std::io::Error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     }
     // `create_new` neither follows a link nor loses a race against another `init`.
-    match OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(file)
-    {
-        Ok(mut out) => out
-            .write_all(text.as_bytes())
-            .and_then(|()| out.sync_all())
-            .map_err(failed),
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+        Ok(mut out) => out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let name = toml::Value::String(vault.name.clone());
             let path = toml::Value::String(vault.path.to_string_lossy().into_owned());
@@ -132,28 +104,14 @@ mod tests {
         for (vault, mark) in [("o", ".obsidian"), ("z", ".zk")] {
             std::fs::create_dir_all(root.join(vault).join(mark)).unwrap();
             std::fs::create_dir_all(root.join(vault).join("a/b")).unwrap();
-            assert_eq!(
-                find(None, &root.join(vault).join("a/b")).unwrap(),
-                root.join(vault)
-            );
+            assert_eq!(find(None, &root.join(vault).join("a/b")).unwrap(), root.join(vault));
         }
         std::fs::create_dir_all(root.join("l/logseq")).unwrap();
         std::fs::write(root.join("l/logseq/config.edn"), "{}").unwrap();
         assert_eq!(find(None, &root.join("l/logseq")).unwrap(), root.join("l"));
-        assert_eq!(
-            find(Some(Path::new("a")), &root.join("o")).unwrap(),
-            root.join("o/a")
-        );
-        assert_eq!(
-            find(Some(Path::new("nowhere")), &root).unwrap_err().code(),
-            exit::USAGE
-        );
-        assert_eq!(
-            find(Some(Path::new("l/logseq/config.edn")), &root)
-                .unwrap_err()
-                .code(),
-            exit::USAGE
-        );
+        assert_eq!(find(Some(Path::new("a")), &root.join("o")).unwrap(), root.join("o/a"));
+        assert_eq!(find(Some(Path::new("nowhere")), &root).unwrap_err().code(), exit::USAGE);
+        assert_eq!(find(Some(Path::new("l/logseq/config.edn")), &root).unwrap_err().code(), exit::USAGE);
     }
 
     #[test]

@@ -20,11 +20,7 @@ use crate::engine::handle::{Job, Scope};
 const LOOK: Duration = Duration::from_millis(100);
 
 fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, Failure> {
-    Ok(target::scope(
-        what,
-        &target::vaults(client)?,
-        &std::env::current_dir()?,
-    ))
+    Ok(target::scope(what, &target::vaults(client)?, &std::env::current_dir()?))
 }
 
 /// `situated sync`.
@@ -39,11 +35,7 @@ pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, Failure> {
     if session.globals.json {
         session.json(json!({ "job": job }))?;
     }
-    session.say(format!(
-        "looking at {} in the background (job {})",
-        target::named(&scope),
-        job.job
-    ));
+    session.say(format!("looking at {} in the background (job {})", target::named(&scope), job.job));
     Ok(exit::OK)
 }
 
@@ -107,10 +99,7 @@ fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8
         let all: Vec<Job> = listed(&client.call("jobs", json!({}))?)?;
         let Some(now) = all.into_iter().find(|other| other.job == job.job) else {
             bar.finish_and_clear();
-            let message = format!(
-                "the daemon knows nothing of job {} any more; was it restarted?",
-                job.job
-            );
+            let message = format!("the daemon knows nothing of job {} any more; was it restarted?", job.job);
             return Err(Failure::new(exit::INTERNAL, message));
         };
         job = now;
@@ -129,23 +118,14 @@ fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8
         session.out.line(ended(&job))?;
     }
     for failed in &job.failed {
-        session.say(format!(
-            "  {} {}: {}",
-            red("failed"),
-            safe(&failed.path),
-            safe(&failed.why)
-        ));
+        session.say(format!("  {} {}: {}", red("failed"), safe(&failed.path), safe(&failed.why)));
     }
     Ok(code)
 }
 
 /// A bar on standard error; nothing at all if that is no terminal.
 pub(super) fn bar(hidden: bool) -> ProgressBar {
-    let target = if hidden {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    };
+    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     ProgressBar::with_draw_target(None, target)
 }
 
@@ -153,9 +133,7 @@ pub(super) fn bar(hidden: bool) -> ProgressBar {
 pub(super) fn show(bar: &ProgressBar, job: &Job) {
     match job.total {
         Some(total) if bar.length() != Some(total) => {
-            bar.set_style(style(
-                "{wide_bar:.cyan} {human_pos}/{human_len} notes  {msg}",
-            ));
+            bar.set_style(style("{wide_bar:.cyan} {human_pos}/{human_len} notes  {msg}"));
             bar.set_length(total);
         }
         Some(_) => {}
@@ -220,9 +198,7 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
         session.say("no jobs yet");
     }
     for job in &jobs {
-        let total = job
-            .total
-            .map_or(String::new(), |total| format!("/{}", grouped(total)));
+        let total = job.total.map_or(String::new(), |total| format!("/{}", grouped(total)));
         let line = format!(
             "{} {} {} {}  {}",
             padded(&format!("{:>4}", job.job), 5),
@@ -243,17 +219,12 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
 
 /// `situated pause`.
 pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, Failure> {
-    session.client()?.call(
-        "pause",
-        args.seconds
-            .map_or_else(|| json!({}), |seconds| json!({ "seconds": seconds })),
-    )?;
+    session.client()?.call("pause", args.seconds.map_or_else(|| json!({}), |seconds| json!({ "seconds": seconds })))?;
     answered(
         session,
-        &args.seconds.map_or(
-            "paused until `situated resume`; searches are answered".to_owned(),
-            |s| format!("paused for {s} s; searches are answered"),
-        ),
+        &args.seconds.map_or("paused until `situated resume`; searches are answered".to_owned(), |s| {
+            format!("paused for {s} s; searches are answered")
+        }),
     )
 }
 

@@ -61,11 +61,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // `--help | head` must die as quietly as everything else.
             let code = u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
-            return ExitCode::from(if error.print().is_ok() {
-                code
-            } else {
-                exit::OK
-            });
+            return ExitCode::from(if error.print().is_ok() { code } else { exit::OK });
         }
     };
     logging(&cli);
@@ -110,28 +106,20 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
 fn logging(cli: &Cli) {
     use std::io::IsTerminal as _;
     use tracing_subscriber::EnvFilter;
-    let level = match (
-        cli.globals.verbose,
-        matches!(cli.command, args::Command::Run(_)),
-    ) {
+    let level = match (cli.globals.verbose, matches!(cli.command, args::Command::Run(_))) {
         (0, false) => "warn",
         (0, true) => "situated=info,warn",
         (1, _) => "situated=debug,info",
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // A journal notes the time itself.
     let result = if std::env::var_os("JOURNAL_STREAM").is_some() {
         builder.with_ansi(false).without_time().try_init()
     } else {
-        let plain = cli.globals.color == Color::Never
-            || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        builder
-            .with_ansi(!plain && std::io::stderr().is_terminal())
-            .try_init()
+        let plain = cli.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        builder.with_ansi(!plain && std::io::stderr().is_terminal()).try_init()
     };
     // Somebody who uses the library may have set up logging already: theirs stands.
     drop(result);

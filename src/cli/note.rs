@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::{Explain, Get, Plan};
 use super::exit;
-use super::print::{
-    Out, bold, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow,
-};
+use super::print::{Out, bold, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
 use super::target;
 use crate::engine::handle::{Decision, NoteText};
@@ -21,17 +19,8 @@ const DRAFT_BYTES: u64 = 900_000;
 pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     let here = std::env::current_dir()?;
-    let (note, line) = if here.join(&args.note).exists() {
-        (args.note, None)
-    } else {
-        target::split_line(&args.note)
-    };
-    let scope = target::path(
-        &note,
-        args.vault.as_deref(),
-        &target::vaults(&mut client)?,
-        &here,
-    );
+    let (note, line) = if here.join(&args.note).exists() { (args.note, None) } else { target::split_line(&args.note) };
+    let scope = target::path(&note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
     let mut params = json!({ "path": scope.path, "vault": scope.vault });
     if let Some(line) = args.line.or(line) {
         params["line"] = line.into();
@@ -53,10 +42,7 @@ pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, Failure> {
         session.say(format!("{} {}", yellow("warning:"), safe(warning)));
     }
     if note.truncated {
-        session.say(dim(format!(
-            "({} lines in all; --line and --lines choose)",
-            note.lines
-        )));
+        session.say(dim(format!("({} lines in all; --line and --lines choose)", note.lines)));
     }
     Ok(exit::OK)
 }
@@ -66,16 +52,8 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, Failure> {
     let draft = args.stdin.then(draft).transpose()?;
     let mut client = session.client()?;
     let here = std::env::current_dir()?;
-    let scope = target::path(
-        &args.note,
-        args.vault.as_deref(),
-        &target::vaults(&mut client)?,
-        &here,
-    );
-    let answer = client.call(
-        "plan",
-        json!({ "path": scope.path, "vault": scope.vault, "text": draft }),
-    )?;
+    let scope = target::path(&args.note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
+    let answer = client.call("plan", json!({ "path": scope.path, "vault": scope.vault, "text": draft }))?;
     if session.globals.json {
         session.json(answer)?;
         return Ok(exit::OK);
@@ -89,16 +67,12 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, Failure> {
 fn draft() -> Result<String, Failure> {
     let mut stdin = std::io::stdin();
     if stdin.is_terminal() {
-        return Err(Failure::usage(
-            "--stdin: there is nothing on standard input; pipe the draft into the command",
-        ));
+        return Err(Failure::usage("--stdin: there is nothing on standard input; pipe the draft into the command"));
     }
     let mut bytes = Vec::new();
     (&mut stdin).take(DRAFT_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > DRAFT_BYTES {
-        return Err(Failure::usage(format!(
-            "--stdin: a draft may have {DRAFT_BYTES} bytes"
-        )));
+        return Err(Failure::usage(format!("--stdin: a draft may have {DRAFT_BYTES} bytes")));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -107,22 +81,10 @@ fn draft() -> Result<String, Failure> {
 pub(super) fn explain(args: Explain, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     let here = std::env::current_dir()?;
-    let scope = target::path(
-        &args.note,
-        args.vault.as_deref(),
-        &target::vaults(&mut client)?,
-        &here,
-    );
-    let answer = client.call(
-        "explain",
-        json!({ "path": scope.path, "vault": scope.vault }),
-    )?;
+    let scope = target::path(&args.note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
+    let answer = client.call("explain", json!({ "path": scope.path, "vault": scope.vault }))?;
     let decisions = decisions(&answer)?;
-    let code = if decisions.is_empty() {
-        exit::NOTHING
-    } else {
-        exit::OK
-    };
+    let code = if decisions.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
         session.json(answer)?;
         return Ok(code);
@@ -152,17 +114,11 @@ pub(super) fn meaning(reason: crate::plan::Reason) -> &'static str {
         Reason::NoteRemoved => "the note is gone; contexts that were paid for are archived",
         Reason::NoteMoved => "the note has another path",
         Reason::Unchanged => "nothing that matters here changed",
-        Reason::BodyChanged => {
-            "text changed under the same headings: contexts stay, changed text is embedded"
-        }
+        Reason::BodyChanged => "text changed under the same headings: contexts stay, changed text is embedded",
         Reason::StructureChanged => "the headings changed: new sections get new contexts",
-        Reason::SectionGrew => {
-            "the section needs more chunks than before; they inherit its context"
-        }
+        Reason::SectionGrew => "the section needs more chunks than before; they inherit its context",
         Reason::SectionShrank => "the section needs fewer chunks than before",
-        Reason::FoundInArchive => {
-            "the context that belongs here was found in the archive (an undo)"
-        }
+        Reason::FoundInArchive => "the context that belongs here was found in the archive (an undo)",
         Reason::ContextualizerChanged => "contexts are written by another model or prompt",
         Reason::EmbedderChanged => "another embedder is in force",
         Reason::ChunkerChanged => "notes are cut by other rules",
@@ -179,16 +135,8 @@ pub(super) fn counts(decision: &Decision) -> String {
         (decision.regenerated, "regenerated"),
         (decision.removed, "removed"),
     ];
-    let said: Vec<String> = counts
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, what)| format!("{what} {n}"))
-        .collect();
-    if said.is_empty() {
-        "no chunks".to_owned()
-    } else {
-        said.join(", ")
-    }
+    let said: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {n}")).collect();
+    if said.is_empty() { "no chunks".to_owned() } else { said.join(", ") }
 }
 
 /// An action in its colour.
@@ -203,50 +151,18 @@ pub(super) fn painted(action: Action, text: &str) -> String {
 
 /// A decision with its steps, one line each.
 pub(super) fn print_decision(decision: &Decision, out: &mut Out) -> std::io::Result<()> {
-    let took = if decision.took_ms > 0.0 {
-        format!("  {}", millis(decision.took_ms))
-    } else {
-        String::new()
-    };
-    out.line(format!(
-        "{}  {}{}",
-        bold(printable(&decision.path)),
-        clock(decision.at),
-        dim(took)
-    ))?;
-    out.wrapped(
-        "  ",
-        &format!(
-            "{}: {}. {}.",
-            decision.reason,
-            meaning(decision.reason),
-            counts(decision)
-        ),
-    )?;
+    let took = if decision.took_ms > 0.0 { format!("  {}", millis(decision.took_ms)) } else { String::new() };
+    out.line(format!("{}  {}{}", bold(printable(&decision.path)), clock(decision.at), dim(took)))?;
+    out.wrapped("  ", &format!("{}: {}. {}.", decision.reason, meaning(decision.reason), counts(decision)))?;
     let width = out.width().saturating_sub(2 + 11 + 18 + 10).max(10);
     for step in &decision.steps {
         let action = painted(step.action, &padded(&step.action.to_string(), 11));
         let reason = padded(&step.reason.to_string(), 18);
         let lines = padded(&format!("{}-{}", step.lines.0, step.lines.1), 10);
-        let headings: Vec<_> = step
-            .heading_path
-            .iter()
-            .map(|heading| printable(heading))
-            .collect();
-        let place = if headings.is_empty() {
-            "(before the first heading)".to_owned()
-        } else {
-            headings.join(" › ")
-        };
-        let later = step
-            .later
-            .map_or_else(String::new, |reason| format!("  later: {reason}"));
-        out.line(format!(
-            "  {action}{reason}{}{}{}",
-            dim(lines),
-            cut(&place, width),
-            yellow(later)
-        ))?;
+        let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
+        let place = if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
+        let later = step.later.map_or_else(String::new, |reason| format!("  later: {reason}"));
+        out.line(format!("  {action}{reason}{}{}{}", dim(lines), cut(&place, width), yellow(later)))?;
     }
     Ok(())
 }

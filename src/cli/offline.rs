@@ -11,16 +11,13 @@ use super::exit;
 use super::print::{bytes, counted, printable, yellow};
 use super::session::{Failure, Session, safe};
 use crate::config::{Loaded, VaultConfig};
+use crate::embed::Embedder;
 use crate::serve::bind::DataLock;
-use crate::store::{Store, StoreError};
+use crate::store::{CompactReport, Store, StoreError};
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let code = if matches!(error, StoreError::Locked(_)) {
-            exit::TEMPORARY
-        } else {
-            exit::IO
-        };
+        let code = if matches!(error, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO };
         Failure::new(code, error.to_string())
     }
 }
@@ -35,50 +32,31 @@ fn lock(loaded: &Loaded) -> Result<DataLock, Failure> {
 
 fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, Failure> {
     let vaults = &loaded.config.vaults;
-    let names = || {
-        vaults
-            .iter()
-            .map(|vault| format!("`{}`", vault.name))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
         (Some(name), _) => vaults
             .iter()
             .find(|vault| vault.name == name)
-            .ok_or_else(|| {
-                Failure::usage(format!("there is no vault `{name}`; there is {}", names()))
-            }),
+            .ok_or_else(|| Failure::usage(format!("there is no vault `{name}`; there is {}", names()))),
         (None, [only]) => Ok(only),
-        (None, []) => Err(Failure::usage(
-            "no vault is configured; `situated init` writes a configuration",
-        )),
-        (None, _) => Err(Failure::usage(format!(
-            "say which vault with --vault: {}",
-            names()
-        ))),
+        (None, []) => Err(Failure::usage("no vault is configured; `situated init` writes a configuration")),
+        (None, _) => Err(Failure::usage(format!("say which vault with --vault: {}", names()))),
     }
 }
 
 fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
-    let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.name);
+    let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
     if !dir.is_dir() {
         return Err(Failure::new(
             exit::NOTHING,
-            format!(
-                "the vault `{}` was never indexed; `situated run` does",
-                vault.name
-            ),
+            format!("the vault `{}` was never indexed; `situated run` does", vault.name),
         ));
     }
-    let (store, opened) = Store::open(&dir)?;
+    let (store, opened) = Store::open(&dir, Embedder::Builtin.identity(), Embedder::Builtin.dimensions())?;
     if let Some((path, why)) = opened.quarantined {
         return Err(Failure::new(
             exit::IO,
-            format!(
-                "the store was damaged ({why}) and lies in {} now; the daemon will rebuild it",
-                path.display()
-            ),
+            format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display()),
         ));
     }
     Ok(store)
@@ -88,11 +66,7 @@ fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
 pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Failure> {
     let loaded = session.config()?;
     match args.action {
-        ContextsAction::Export {
-            vault: name,
-            templates,
-            file,
-        } => {
+        ContextsAction::Export { vault: name, templates, file } => {
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, vault)?;
@@ -111,11 +85,10 @@ pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Fail
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, vault)?;
-            let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-"))
-            {
-                Some(path) => Box::new(File::open(path).map_err(|error| {
-                    Failure::new(exit::IO, format!("{}: {error}", path.display()))
-                })?),
+            let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
+                Some(path) => Box::new(
+                    File::open(path).map_err(|error| Failure::new(exit::IO, format!("{}: {error}", path.display())))?,
+                ),
                 None => Box::new(std::io::stdin()),
             };
             let report = store.import(BufReader::new(input))?;
@@ -123,23 +96,11 @@ pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Fail
             if session.globals.json {
                 session.json(json!({ "vault": vault.name, "report": report }))?;
             }
-            session.say(format!(
-                "{} added, {} known already",
-                counted(report.added, "context"),
-                report.known
-            ));
+            session.say(format!("{} added, {} known already", counted(report.added, "context"), report.known));
             for (line, why) in report.bad.iter().take(20) {
-                session.say(format!(
-                    "{} line {line}: {}",
-                    yellow("passed over"),
-                    safe(why)
-                ));
+                session.say(format!("{} line {line}: {}", yellow("passed over"), safe(why)));
             }
-            Ok(if report.bad.is_empty() {
-                exit::OK
-            } else {
-                exit::NOTHING
-            })
+            Ok(if report.bad.is_empty() { exit::OK } else { exit::NOTHING })
         }
     }
 }
@@ -157,8 +118,7 @@ fn export_to_stdout(store: &Store, templates: bool, session: &Session) -> Result
 }
 
 fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path)
-        .map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
+    File::create(path).map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
 }
 
 /// Standard output that remembers how it failed: the store gives back a message only, and a closed pipe must
@@ -169,14 +129,10 @@ struct Pipe {
 
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        std::io::stdout()
-            .write(bytes)
-            .inspect_err(|error| self.failed = Some(error.kind()))
+        std::io::stdout().write(bytes).inspect_err(|error| self.failed = Some(error.kind()))
     }
     fn flush(&mut self) -> std::io::Result<()> {
-        std::io::stdout()
-            .flush()
-            .inspect_err(|error| self.failed = Some(error.kind()))
+        std::io::stdout().flush().inspect_err(|error| self.failed = Some(error.kind()))
     }
 }
 
@@ -190,18 +146,9 @@ pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failur
     let _lock = lock(&loaded)?;
     let mut reports = Vec::new();
     for vault in vaults {
-        let before = open(&loaded, vault)?.bytes_on_disk();
-        Store::compact(&crate::engine::vault_dir(
-            &loaded.config.data_dir,
-            &vault.name,
-        ))?;
-        let after = open(&loaded, vault)?.bytes_on_disk();
-        session.say(format!(
-            "{}: {} before, {} now",
-            printable(&vault.name),
-            bytes(before),
-            bytes(after)
-        ));
+        let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
+        let CompactReport { before, after } = crate::store::compact(&dir)?;
+        session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));
     }
     if session.globals.json {

@@ -43,10 +43,7 @@ pub struct Out {
 
 impl std::fmt::Debug for Out {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Out")
-            .field("width", &self.width)
-            .field("terminal", &self.terminal)
-            .finish_non_exhaustive()
+        f.debug_struct("Out").field("width", &self.width).field("terminal", &self.terminal).finish_non_exhaustive()
     }
 }
 
@@ -60,30 +57,15 @@ impl Out {
             Color::Never => ColorChoice::Never,
         };
         let terminal = stdout.is_terminal();
-        let width = if terminal {
-            terminal_width(&stdout)
-        } else {
-            PIPE_WIDTH
-        };
+        let width = if terminal { terminal_width(&stdout) } else { PIPE_WIDTH };
         let stream = AutoStream::new(Box::new(stdout) as Box<dyn Write + Send>, choice);
-        Out {
-            stream,
-            width,
-            terminal,
-        }
+        Out { stream, width, terminal }
     }
 
     /// Any writer, as a terminal of this width would show it, without colours.
     pub fn to(writer: impl Write + Send + 'static, width: usize) -> Self {
-        let stream = AutoStream::new(
-            Box::new(writer) as Box<dyn Write + Send>,
-            ColorChoice::Never,
-        );
-        Out {
-            stream,
-            width: width.max(MIN_WIDTH),
-            terminal: false,
-        }
+        let stream = AutoStream::new(Box::new(writer) as Box<dyn Write + Send>, ColorChoice::Never);
+        Out { stream, width: width.max(MIN_WIDTH), terminal: false }
     }
 
     /// Columns to lay text out in, 20..=120.
@@ -111,11 +93,7 @@ impl Out {
 
     /// A value as JSON on one line, or indented for a person.
     pub fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
-        let text = if self.terminal {
-            serde_json::to_string_pretty(value)
-        } else {
-            serde_json::to_string(value)
-        };
+        let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         self.line(text?)
     }
 
@@ -130,11 +108,7 @@ impl Out {
 
 fn terminal_width(stdout: &io::Stdout) -> usize {
     let columns = rustix::termios::tcgetwinsize(stdout).map_or(0, |size| usize::from(size.ws_col));
-    if columns == 0 {
-        80
-    } else {
-        columns.clamp(MIN_WIDTH, MAX_WIDTH)
-    }
+    if columns == 0 { 80 } else { columns.clamp(MIN_WIDTH, MAX_WIDTH) }
 }
 
 /// Columns that a text takes.
@@ -233,12 +207,7 @@ pub(super) fn padded(text: &str, width: usize) -> String {
 }
 
 /// Marks byte ranges of `text[line]` with `paint`.
-pub(super) fn highlighted(
-    text: &str,
-    line: Range<usize>,
-    marks: &[(u32, u32)],
-    paint: fn(&str) -> String,
-) -> String {
+pub(super) fn highlighted(text: &str, line: Range<usize>, marks: &[(u32, u32)], paint: fn(&str) -> String) -> String {
     let mut out = String::new();
     let mut at = line.start;
     for (from, to) in marks {
@@ -293,11 +262,7 @@ pub(super) fn millis(ms: f64) -> String {
         ms if ms < 10.0 => format!("{ms:.1} ms"),
         ms if ms < 1000.0 => format!("{ms:.0} ms"),
         ms if ms < 60_000.0 => format!("{:.1} s", ms / 1e3),
-        ms => format!(
-            "{} min {} s",
-            (ms / 60_000.0) as u64,
-            (ms / 1000.0) as u64 % 60
-        ),
+        ms => format!("{} min {} s", (ms / 60_000.0) as u64, (ms / 1000.0) as u64 % 60),
     }
 }
 
@@ -351,17 +316,11 @@ mod tests {
     #[test]
     fn a_closed_pipe_is_a_quiet_end() {
         let error = Out::to(Closed, 80).line("x").unwrap_err();
-        assert!(matches!(
-            super::super::Failure::from(error),
-            super::super::Failure::Quiet
-        ));
+        assert!(matches!(super::super::Failure::from(error), super::super::Failure::Quiet));
     }
 
     fn lines(text: &str, width: usize) -> Vec<&str> {
-        wrap(text, width)
-            .into_iter()
-            .map(|range| &text[range])
-            .collect()
+        wrap(text, width).into_iter().map(|range| &text[range]).collect()
     }
 
     #[test]
@@ -378,48 +337,24 @@ mod tests {
     fn cutting() {
         assert_eq!(cut("Projects/Plan.md", 9), "Projects…");
         assert_eq!(cut_front("Projects/Plan.md", 9), "…/Plan.md");
-        assert_eq!(
-            (cut("日本語", 4), cut_front("日本語", 4)),
-            ("日…".to_owned(), "…語".to_owned())
-        );
-        assert_eq!(
-            (cut("ok", 2), cut_front("ok", 2)),
-            ("ok".to_owned(), "ok".to_owned())
-        );
+        assert_eq!((cut("日本語", 4), cut_front("日本語", 4)), ("日…".to_owned(), "…語".to_owned()));
+        assert_eq!((cut("ok", 2), cut_front("ok", 2)), ("ok".to_owned(), "ok".to_owned()));
     }
 
     #[test]
     fn marks_are_not_trusted() {
         let paint: fn(&str) -> String = |text| format!("<{text}>");
-        assert_eq!(
-            highlighted("a äb c", 0..7, &[(2, 5), (6, 99)], paint),
-            "a <äb> <c>"
-        );
-        assert_eq!(
-            highlighted("a äb c", 0..7, &[(3, 4), (6, 2)], paint),
-            "a äb c"
-        );
+        assert_eq!(highlighted("a äb c", 0..7, &[(2, 5), (6, 99)], paint), "a <äb> <c>");
+        assert_eq!(highlighted("a äb c", 0..7, &[(3, 4), (6, 2)], paint), "a äb c");
         assert_eq!(highlighted("one two", 4..7, &[(0, 5)], paint), "<t>wo");
     }
 
     #[test]
     fn said_by_people() {
-        assert_eq!(
-            (grouped(1_234_567), grouped(999)),
-            ("1,234,567".to_owned(), "999".to_owned())
-        );
-        assert_eq!(
-            (counted(1, "note"), counted(0, "note")),
-            ("1 note".to_owned(), "0 notes".to_owned())
-        );
-        assert_eq!(
-            (millis(4.23), millis(65_000.0)),
-            ("4.2 ms".to_owned(), "1 min 5 s".to_owned())
-        );
-        assert_eq!(
-            (age(100, 90), age(10_000, 0), age(0, 50)),
-            ("now".to_owned(), "2 h".to_owned(), "now".to_owned())
-        );
+        assert_eq!((grouped(1_234_567), grouped(999)), ("1,234,567".to_owned(), "999".to_owned()));
+        assert_eq!((counted(1, "note"), counted(0, "note")), ("1 note".to_owned(), "0 notes".to_owned()));
+        assert_eq!((millis(4.23), millis(65_000.0)), ("4.2 ms".to_owned(), "1 min 5 s".to_owned()));
+        assert_eq!((age(100, 90), age(10_000, 0), age(0, 50)), ("now".to_owned(), "2 h".to_owned(), "now".to_owned()));
     }
 
     proptest! {

@@ -9,13 +9,11 @@ use super::args::Run;
 use super::exit;
 use super::jobs::{self, ended};
 use super::note::{clock, counts};
-use super::print::{
-    Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable,
-};
+use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
 use super::session::{Failure, Session};
 use crate::config::{Config, Overrides};
+use crate::daemon::{RunOptions, daemon};
 use crate::engine::handle::{Decision, Handle, Notice, State, Status};
-use crate::engine::{self, RunOptions};
 use crate::serve::bind::BindError;
 use crate::store::StoreError;
 
@@ -25,17 +23,11 @@ const REASON_COLUMNS: usize = 17;
 
 /// `situated run [VAULT]`.
 pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
-    let overrides = Overrides {
-        vault: args.vault,
-        ..session.overrides()
-    };
+    let overrides = Overrides { vault: args.vault, ..session.overrides() };
     let loaded = Config::load(&overrides)?;
     if loaded.config.vaults.is_empty() {
-        let file = loaded
-            .file
-            .map_or("there is no configuration".to_owned(), |file| {
-                format!("{} names none", file.display())
-            });
+        let file =
+            loaded.file.map_or("there is no configuration".to_owned(), |file| format!("{} names none", file.display()));
         return Err(Failure::new(
             crate::config::ConfigErrors::EXIT_CODE,
             format!(
@@ -46,12 +38,11 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
     let report = !session.globals.quiet;
     let color = session.globals.color;
     let options = RunOptions {
-        foreground_report: report,
-        listen: report.then(|| {
-            Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>
-        }),
+        overrides,
+        listen: report
+            .then(|| Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>),
     };
-    engine::daemon(loaded.config, options).map_err(failed)?;
+    daemon(loaded.config, options).map_err(failed)?;
     Ok(exit::OK)
 }
 
@@ -61,14 +52,7 @@ fn failed(error: anyhow::Error) -> Failure {
     if let Some(bind) = error.downcast_ref::<BindError>() {
         Failure::new(bind.exit_code(), message)
     } else if let Some(store) = error.downcast_ref::<StoreError>() {
-        Failure::new(
-            if matches!(store, StoreError::Locked(_)) {
-                exit::TEMPORARY
-            } else {
-                exit::IO
-            },
-            message,
-        )
+        Failure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
     } else if error.downcast_ref::<io::Error>().is_some() {
         Failure::new(exit::IO, message)
     } else {
@@ -118,14 +102,10 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
                 }
             }
         }
-        Notice::State {
-            state: State::Paused,
-        } => out.line(&dim(
-            "paused; searches are answered, `situated resume` lets it go on",
-        )),
-        Notice::State {
-            state: State::Degraded,
-        } => out.line("something needs you: see `situated status`"),
+        Notice::State { state: State::Paused } => {
+            out.line(&dim("paused; searches are answered, `situated resume` lets it go on"))
+        }
+        Notice::State { state: State::Degraded } => out.line("something needs you: see `situated status`"),
         Notice::Index { .. } | Notice::State { .. } => {}
     }
 }
@@ -143,10 +123,7 @@ pub struct Reporter {
 
 impl std::fmt::Debug for Reporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reporter")
-            .field("ready", &self.ready)
-            .field("seen", &self.seen)
-            .finish_non_exhaustive()
+        f.debug_struct("Reporter").field("ready", &self.ready).field("seen", &self.seen).finish_non_exhaustive()
     }
 }
 
@@ -177,11 +154,8 @@ impl Reporter {
     pub fn start(&mut self, status: &Status) {
         self.several_vaults = status.vaults.len() > 1;
         for vault in &status.vaults {
-            let line = format!(
-                "watching {}  {}",
-                bold(printable(&vault.name)),
-                dim(printable(&vault.path.to_string_lossy()))
-            );
+            let line =
+                format!("watching {}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy())));
             self.line(&line);
         }
         if status.state == State::Idle {
@@ -243,26 +217,13 @@ impl Reporter {
 /// `12:03:44  Projects/Plan.md  BodyChanged  kept 7, re-embedded 1  4.2 ms`.
 fn decision_line(decision: &Decision, several_vaults: bool, width: usize) -> String {
     let path = printable(&decision.path);
-    let path = if several_vaults {
-        format!("{}: {path}", printable(&decision.vault))
-    } else {
-        path.into_owned()
-    };
-    let (clock, counts, took) = (
-        clock(decision.at),
-        counts(decision),
-        millis(decision.took_ms),
-    );
+    let path = if several_vaults { format!("{}: {path}", printable(&decision.vault)) } else { path.into_owned() };
+    let (clock, counts, took) = (clock(decision.at), counts(decision), millis(decision.took_ms));
     let fixed = columns(&clock) + REASON_COLUMNS + columns(&counts) + columns(&took) + 6;
     let room = width.saturating_sub(fixed).clamp(12, PATH_COLUMNS);
     let path = padded(&cut_front(&path, room), room);
     let reason = padded(&decision.reason.to_string(), REASON_COLUMNS);
-    format!(
-        "{}  {path}  {} {counts}  {}",
-        dim(clock),
-        cyan(reason),
-        dim(took)
-    )
+    format!("{}  {path}  {} {counts}  {}", dim(clock), cyan(reason), dim(took))
 }
 
 #[cfg(test)]
@@ -302,26 +263,13 @@ mod tests {
         report(&Notice::Decision(decision("a.md")), &mut reporter);
         assert_eq!(page.text(), "");
         reporter.ready(&status());
-        report(
-            &Notice::Decision(decision("Projects/Pl\u{1b}[2Jan.md")),
-            &mut reporter,
-        );
+        report(&Notice::Decision(decision("Projects/Pl\u{1b}[2Jan.md")), &mut reporter);
         report(&Notice::Decision(decision("b.md")), &mut reporter);
         let text = page.text();
         let lines: Vec<&str> = text.lines().collect();
-        assert!(
-            lines[0].starts_with("ready  0 notes, 0 chunks") && lines[0].ends_with("/s"),
-            "{text}"
-        );
-        assert!(
-            lines[1].contains("BodyChanged") && lines[1].ends_with("kept 7, re-embedded 1  4.2 ms"),
-            "{text}"
-        );
-        assert_eq!(
-            lines[1].find("BodyChanged"),
-            lines[2].find("BodyChanged"),
-            "{text}"
-        );
+        assert!(lines[0].starts_with("ready  0 notes, 0 chunks") && lines[0].ends_with("/s"), "{text}");
+        assert!(lines[1].contains("BodyChanged") && lines[1].ends_with("kept 7, re-embedded 1  4.2 ms"), "{text}");
+        assert_eq!(lines[1].find("BodyChanged"), lines[2].find("BodyChanged"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
 
@@ -343,11 +291,7 @@ mod tests {
 
     #[test]
     fn long_paths_keep_their_end() {
-        let line = decision_line(
-            &decision("A very deep/folder of/projects/with a long name/Plan.md"),
-            false,
-            80,
-        );
+        let line = decision_line(&decision("A very deep/folder of/projects/with a long name/Plan.md"), false, 80);
         assert!(line.contains("…") && line.contains("Plan.md"), "{line}");
     }
 }

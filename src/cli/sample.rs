@@ -14,12 +14,7 @@ mod tests {
             if path.is_dir() {
                 collect(&path, root, found);
             } else {
-                let name = path
-                    .strip_prefix(root)
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .to_owned();
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
                 found.insert(name, std::fs::read_to_string(&path).unwrap());
             }
         }
@@ -32,10 +27,8 @@ mod tests {
         if root.exists() {
             collect(&root, &root, &mut found);
         }
-        let listed: BTreeMap<String, String> = super::FILES
-            .iter()
-            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
-            .collect();
+        let listed: BTreeMap<String, String> =
+            super::FILES.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let names = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>();
         if names(&listed) != names(&found) {
             let path = |name: &str| format!("../../tests/vault/{name}");

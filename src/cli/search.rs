@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::args::{Related, Search, Show};
 use super::exit;
 use super::print::{
-    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, mark, millis, now, printable,
-    printable_lines, wrap, yellow,
+    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, mark, millis, now, printable, printable_lines,
+    wrap, yellow,
 };
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
@@ -34,12 +34,7 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, Failur
     let format = args.show.format.as_deref().map(Format::parse).transpose()?;
     let mut client = session.client()?;
     let here = std::env::current_dir()?;
-    let scope = target::path(
-        &args.note,
-        args.show.vault.as_deref(),
-        &target::vaults(&mut client)?,
-        &here,
-    );
+    let scope = target::path(&args.note, args.show.vault.as_deref(), &target::vaults(&mut client)?, &here);
     let mut params = params(&args.show);
     params["path"] = json!(scope.path);
     params["vault"] = json!(scope.vault);
@@ -58,24 +53,9 @@ fn params(show: &Show) -> Value {
     params
 }
 
-fn show(
-    answer: Value,
-    show: &Show,
-    format: Option<&Format>,
-    session: &mut Session,
-) -> Result<u8, Failure> {
-    let SearchAnswer {
-        hits,
-        took_ms,
-        truncated,
-        warnings,
-        ..
-    } = serde_json::from_value(answer.clone())?;
-    let code = if hits.is_empty() {
-        exit::NOTHING
-    } else {
-        exit::OK
-    };
+fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Session) -> Result<u8, Failure> {
+    let SearchAnswer { hits, took_ms, truncated, warnings, .. } = serde_json::from_value(answer.clone())?;
+    let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
         session.json(answer)?;
         return Ok(code);
@@ -104,21 +84,12 @@ fn show(
         if i > 0 {
             session.out.line("")?;
         }
-        let look = Look {
-            rank: i + 1,
-            context: show.context,
-            explain: show.explain,
-            vault: several_vaults,
-            now: now(),
-        };
+        let look =
+            Look { rank: i + 1, context: show.context, explain: show.explain, vault: several_vaults, now: now() };
         print_hit(hit, &look, &mut session.out)?;
     }
     let more = if truncated { ", more with --limit" } else { "" };
-    session.say(dim(format!(
-        "\n{} in {}{more}",
-        super::print::counted(hits.len() as u64, "hit"),
-        millis(took_ms)
-    )));
+    session.say(dim(format!("\n{} in {}{more}", super::print::counted(hits.len() as u64, "hit"), millis(took_ms))));
     Ok(code)
 }
 
@@ -143,62 +114,32 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
     let rank = format!("{:>2}. ", look.rank);
     let title = printable(&hit.title).into_owned();
     // The title of a note is often its first heading: once is enough.
-    let headings = hit
-        .heading_path
-        .iter()
-        .map(|h| printable(h))
-        .skip_while(|h| *h == title);
-    let below: String = headings
-        .flat_map(|heading| [" › ".into(), heading])
-        .collect();
+    let headings = hit.heading_path.iter().map(|h| printable(h)).skip_while(|h| *h == title);
+    let below: String = headings.flat_map(|heading| [" › ".into(), heading]).collect();
     let title = cut(&title, width.saturating_sub(columns(&rank)));
     let room = width.saturating_sub(columns(&rank) + columns(&title));
     let below = if columns(&below) <= room {
         below
     } else {
-        format!(
-            " › {}",
-            cut_front(below.trim_start_matches(" › "), room.saturating_sub(3))
-        )
+        format!(" › {}", cut_front(below.trim_start_matches(" › "), room.saturating_sub(3)))
     };
-    let below = if columns(&below) <= room {
-        below
-    } else {
-        String::new()
-    };
+    let below = if columns(&below) <= room { below } else { String::new() };
     out.line(format!("{}{}{}", dim(&rank), bold(&title), below))?;
 
-    let vault = if look.vault {
-        format!("{}: ", safe(&hit.vault))
-    } else {
-        String::new()
-    };
+    let vault = if look.vault { format!("{}: ", safe(&hit.vault)) } else { String::new() };
     let place = format!("{vault}{}:{}", printable(&hit.path), hit.line);
     let stale = if hit.stale { "  changed since" } else { "" };
-    let when = format!("  {}", age(look.now, hit.mtime));
-    let room = width
-        .saturating_sub(columns(margin) + columns(&when) + columns(stale))
-        .max(8);
-    out.line(format!(
-        "{margin}{}{}{}",
-        cyan(cut_front(&place, room)),
-        dim(when),
-        yellow(stale)
-    ))?;
+    let linked = if hit.linked == Some(true) { "  linked already" } else { "" };
+    let when = format!("  {}{linked}", age(look.now, hit.mtime));
+    let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
+    out.line(format!("{margin}{}{}{}", cyan(cut_front(&place, room)), dim(when), yellow(stale)))?;
 
     let snippet = printable_lines(&hit.snippet);
     // Ranges belong to the text as it was sent; if cleaning changed it they would point elsewhere.
-    let marks = if *snippet == *hit.snippet {
-        hit.highlights.as_slice()
-    } else {
-        &[]
-    };
+    let marks = if *snippet == *hit.snippet { hit.highlights.as_slice() } else { &[] };
     for line in wrap(&snippet, width - columns(margin)) {
         if !snippet[line.clone()].trim().is_empty() {
-            out.line(format!(
-                "{margin}{}",
-                highlighted(&snippet, line, marks, mark)
-            ))?;
+            out.line(format!("{margin}{}", highlighted(&snippet, line, marks, mark)))?;
         }
     }
     if look.context && !hit.context.is_empty() {
@@ -360,26 +301,14 @@ pub(super) mod tests {
             chunk: "abc".into(),
             mtime: 0,
             stale: true,
-            lanes: Some(Lanes {
-                lexical: Some(LaneScore {
-                    rank: 1,
-                    score: 7.0,
-                }),
-                dense: None,
-                fused: 0.5,
-            }),
+            linked: None,
+            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5 }),
         }
     }
 
     fn printed(hit: &Hit, width: usize) -> String {
         let page = Page::default();
-        let look = Look {
-            rank: 1,
-            context: true,
-            explain: true,
-            vault: false,
-            now: 7200,
-        };
+        let look = Look { rank: 1, context: true, explain: true, vault: false, now: 7200 };
         print_hit(hit, &look, &mut Out::to(page.clone(), width)).unwrap();
         page.text()
     }
@@ -389,10 +318,7 @@ pub(super) mod tests {
         let text = printed(&hit(), 80);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], " 1. Plan › Risks › Money");
-        assert_eq!(
-            lines[1],
-            "    Projects/Very long folder/Plan.md:12  2 h  changed since"
-        );
+        assert_eq!(lines[1], "    Projects/Very long folder/Plan.md:12  2 h  changed since");
         assert!(
             text.contains("│ From the note Plan.")
                 && text.contains("words: no. 1 (BM25 7.00) · meaning: not among the best"),
@@ -414,14 +340,8 @@ pub(super) mod tests {
     #[test]
     fn formats() {
         let filled = |template: &str| Format::parse(template).map(|format| format.fill(&hit()));
-        assert_eq!(
-            filled("{path}:{line}").unwrap(),
-            "Projects/Very long folder/Plan.md:12"
-        );
-        assert_eq!(
-            filled("{{{title}}}\\t{heading}").unwrap(),
-            "{Plan}\tPlan › Risks › Money"
-        );
+        assert_eq!(filled("{path}:{line}").unwrap(), "Projects/Very long folder/Plan.md:12");
+        assert_eq!(filled("{{{title}}}\\t{heading}").unwrap(), "{Plan}\tPlan › Risks › Money");
         assert_eq!(filled("").unwrap(), "");
         assert!(!filled("{snippet}").unwrap().contains('\u{1b}'));
         for bad in ["{pth}", "{path", "{}"] {

@@ -27,10 +27,7 @@ pub enum Failure {
 impl Failure {
     /// A failure with its code.
     pub fn new(code: u8, message: impl Into<String>) -> Self {
-        Failure::Said {
-            code,
-            message: message.into(),
-        }
+        Failure::Said { code, message: message.into() }
     }
 
     /// The command line asks for something that cannot be.
@@ -80,10 +77,7 @@ impl From<ClientError> for Failure {
 impl From<ConfigErrors> for Failure {
     fn from(errors: ConfigErrors) -> Self {
         let hint = "`situated config check` checks again";
-        Failure::new(
-            ConfigErrors::EXIT_CODE,
-            format!("the configuration is wrong\n{errors}\n{hint}"),
-        )
+        Failure::new(ConfigErrors::EXIT_CODE, format!("the configuration is wrong\n{errors}\n{hint}"))
     }
 }
 
@@ -91,10 +85,7 @@ impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         // Answers are read into the types they were written from: only versions that differ bring us here.
         let hint = "is the daemon of another version? `situated stop` and start it again";
-        Failure::new(
-            exit::INTERNAL,
-            format!("the daemon's answer was not understood: {error}; {hint}"),
-        )
+        Failure::new(exit::INTERNAL, format!("the daemon's answer was not understood: {error}; {hint}"))
     }
 }
 
@@ -132,10 +123,7 @@ impl Session {
     /// A connection to the daemon.
     pub fn client(&self) -> Result<Client, Failure> {
         let found = Config::whereabouts(&self.overrides());
-        let discovery = Discovery {
-            socket: found.socket,
-            data_dir: found.data_dir,
-        };
+        let discovery = Discovery { socket: found.socket, data_dir: found.data_dir };
         Client::connect(&discovery).map_err(|error| {
             let mut message = error.to_string();
             // A daemon may be missed because the file that says where it is cannot be read.
@@ -194,12 +182,6 @@ mod tests {
         assert_eq!(Failure::usage("x").code(), 2);
         assert_eq!(Failure::Quiet.code(), 0);
         assert_eq!(Failure::from(io::Error::other("x")).code(), 74);
-        assert_eq!(
-            Failure::from(ConfigErrors {
-                problems: Vec::new()
-            })
-            .code(),
-            78
-        );
+        assert_eq!(Failure::from(ConfigErrors { problems: Vec::new() }).code(), 78);
     }
 }

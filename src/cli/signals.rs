@@ -15,9 +15,7 @@ impl Interrupt {
         let thread = std::thread::Builder::new().name("signals".to_owned());
         // Without the thread Ctrl-C ends the process as it always does, which is no worse than not listening.
         drop(thread.spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             if let Ok(runtime) = runtime {
                 runtime.block_on(wait(&raised));
             }
@@ -33,10 +31,8 @@ impl Interrupt {
 
 async fn wait(flag: &Interrupt) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
         return;
     };
     loop {

@@ -5,8 +5,7 @@ use serde_json::json;
 use super::args::Status as Args;
 use super::exit;
 use super::print::{
-    Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, printable_lines,
-    red, yellow,
+    Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, printable_lines, red, yellow,
 };
 use super::session::{Failure, Session, safe};
 use crate::engine::handle::{State, Status, VaultStatus};
@@ -17,21 +16,14 @@ const SHOWN: usize = 5;
 
 /// `situated status`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
-    let answer = session
-        .client()
-        .and_then(|mut client| Ok(client.call("status", json!({ "vault": args.vault }))?));
+    let answer = session.client().and_then(|mut client| Ok(client.call("status", json!({ "vault": args.vault }))?));
     let answer = match answer {
         Ok(answer) => answer,
-        Err(Failure::Said {
-            code: exit::UNREACHABLE,
-            message,
-        }) => {
+        Err(Failure::Said { code: exit::UNREACHABLE, message }) => {
             if session.globals.json {
                 session.json(json!({ "running": false, "message": message }))?;
             } else {
-                session
-                    .out
-                    .line(format!("{} {}", red("●"), bold("not running")))?;
+                session.out.line(format!("{} {}", red("●"), bold("not running")))?;
                 session.say(printable_lines(&message));
             }
             return Ok(exit::NOT_RUNNING);
@@ -58,22 +50,11 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
         State::Paused => (yellow("●"), "paused; `situated resume` lets it go on"),
         State::Degraded => (red("●"), "needs you: see below"),
     };
-    let pending = if pending > 0 {
-        format!(", {} to look at", counted(pending, "path"))
-    } else {
-        String::new()
-    };
+    let pending = if pending > 0 { format!(", {} to look at", counted(pending, "path")) } else { String::new() };
     out.line(format!("{dot} {}{pending}", bold(health)))?;
-    let by = if status.supervisor == "none" {
-        String::new()
-    } else {
-        format!(", kept by {}", safe(&status.supervisor))
-    };
-    let memory = if status.rss_bytes > 0 {
-        format!(", {} of memory", bytes(status.rss_bytes))
-    } else {
-        String::new()
-    };
+    let by =
+        if status.supervisor == "none" { String::new() } else { format!(", kept by {}", safe(&status.supervisor)) };
+    let memory = if status.rss_bytes > 0 { format!(", {} of memory", bytes(status.rss_bytes)) } else { String::new() };
     let about = format!(
         "situated {}, process {}{by}, up {}{memory}",
         safe(&status.version),
@@ -81,23 +62,13 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
         millis(status.uptime_s as f64 * 1000.0)
     );
     out.wrapped("  ", &about)?;
-    out.wrapped(
-        "  ",
-        &format!("socket {}", safe(&status.socket.to_string_lossy())),
-    )?;
+    out.wrapped("  ", &format!("socket {}", safe(&status.socket.to_string_lossy())))?;
     for vault in &status.vaults {
         out.line("")?;
         print_vault(vault, now, out)?;
     }
     out.line("")?;
-    out.wrapped(
-        "",
-        &format!(
-            "Contexts: {}. Vectors: {}.",
-            safe(&status.contextualizer),
-            safe(&status.embedder)
-        ),
-    )?;
+    out.wrapped("", &format!("Contexts: {}. Vectors: {}.", safe(&status.contextualizer), safe(&status.embedder)))?;
     if status.leaves_machine.is_empty() {
         out.wrapped("", "Nothing leaves this machine.")?;
     }
@@ -113,24 +84,12 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
 }
 
 fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<()> {
-    out.line(format!(
-        "{}  {}",
-        bold(printable(&vault.name)),
-        dim(printable(&vault.path.to_string_lossy()))
-    ))?;
-    let changed = vault
-        .last_change
-        .map_or("not indexed yet".to_owned(), |then| {
-            match age(now, then).as_str() {
-                "now" => "changed just now".to_owned(),
-                age => format!("changed {age} ago"),
-            }
-        });
-    let size = if vault.index_bytes > 0 {
-        format!(", {} on disk", bytes(vault.index_bytes))
-    } else {
-        String::new()
-    };
+    out.line(format!("{}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy()))))?;
+    let changed = vault.last_change.map_or("not indexed yet".to_owned(), |then| match age(now, then).as_str() {
+        "now" => "changed just now".to_owned(),
+        age => format!("changed {age} ago"),
+    });
+    let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
     out.wrapped(
         "  ",
         &format!(
@@ -140,14 +99,7 @@ fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<
             safe(&vault.watch)
         ),
     )?;
-    let decided = |action: Action| {
-        vault
-            .decisions
-            .iter()
-            .filter(|d| d.action == action)
-            .map(|d| d.count)
-            .sum::<u64>()
-    };
+    let decided = |action: Action| vault.decisions.iter().filter(|d| d.action == action).map(|d| d.count).sum::<u64>();
     let decided: Vec<String> = [
         (Action::Keep, "kept"),
         (Action::Reembed, "re-embedded"),
@@ -160,66 +112,38 @@ fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<
     .map(|(n, word)| format!("{} {word}", grouped(n)))
     .collect();
     if !decided.is_empty() {
-        out.wrapped(
-            "  ",
-            &format!("chunks since the start: {}", decided.join(", ")),
-        )?;
+        out.wrapped("  ", &format!("chunks since the start: {}", decided.join(", ")))?;
     }
-    for (what, why) in [
-        ("doubted", &vault.doubt),
-        ("watching", &vault.watch_problem),
-    ] {
+    for (what, why) in [("doubted", &vault.doubt), ("watching", &vault.watch_problem)] {
         if let Some(why) = why {
             out.wrapped("  ", &format!("{what}: {}", safe(why)))?;
         }
     }
     if vault.skipped_total > 0 {
-        out.line(format!(
-            "  {}",
-            yellow(format!("{} skipped", counted(vault.skipped_total, "file")))
-        ))?;
+        out.line(format!("  {}", yellow(format!("{} skipped", counted(vault.skipped_total, "file")))))?;
         for file in vault.skipped.iter().take(SHOWN) {
-            out.wrapped(
-                "    ",
-                &format!("{}: {}", safe(&file.path), safe(&file.why)),
-            )?;
+            out.wrapped("    ", &format!("{}: {}", safe(&file.path), safe(&file.why)))?;
         }
         rest(vault.skipped_total, out)?;
     }
     if !vault.conflicts.is_empty() {
         let count = vault.conflicts.len() as u64;
         let copies = if count == 1 { "copy" } else { "copies" };
-        out.line(format!(
-            "  {}",
-            yellow(format!("{count} {copies} made by a sync conflict"))
-        ))?;
+        out.line(format!("  {}", yellow(format!("{count} {copies} made by a sync conflict"))))?;
         for path in vault.conflicts.iter().take(SHOWN) {
             out.wrapped("    ", &safe(path))?;
         }
         rest(count, out)?;
     }
     if vault.warned > 0 {
-        out.wrapped(
-            "  ",
-            &format!(
-                "{} with warnings; `situated get` shows them",
-                counted(vault.warned, "note")
-            ),
-        )?;
+        out.wrapped("  ", &format!("{} with warnings; `situated get` shows them", counted(vault.warned, "note")))?;
     }
     Ok(())
 }
 
 fn rest(total: u64, out: &mut Out) -> std::io::Result<()> {
     let more = total.saturating_sub(SHOWN as u64);
-    if more > 0 {
-        out.line(dim(format!(
-            "    and {} more; --json lists them",
-            grouped(more)
-        )))
-    } else {
-        Ok(())
-    }
+    if more > 0 { out.line(dim(format!("    and {} more; --json lists them", grouped(more)))) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -238,12 +162,7 @@ mod tests {
                 chunks: 5678,
                 last_change: Some(90),
                 watch: "inotify".into(),
-                skipped: (0..6)
-                    .map(|i| SkippedFile {
-                        path: format!("{i}.md"),
-                        why: "too large".into(),
-                    })
-                    .collect(),
+                skipped: (0..6).map(|i| SkippedFile { path: format!("{i}.md"), why: "too large".into() }).collect(),
                 skipped_total: 9,
                 ..VaultStatus::default()
             }],
@@ -283,15 +202,7 @@ mod tests {
     #[test]
     fn it_fits_a_terminal_of_twenty_columns() {
         let page = Page::default();
-        print(
-            &Status {
-                vaults: Vec::new(),
-                ..status()
-            },
-            100,
-            &mut Out::to(page.clone(), 20),
-        )
-        .unwrap();
+        print(&Status { vaults: Vec::new(), ..status() }, 100, &mut Out::to(page.clone(), 20)).unwrap();
         for line in page.text().lines().skip(1) {
             assert!(super::super::print::columns(line) <= 20, "{line:?}");
         }

@@ -10,10 +10,8 @@ use super::session::Failure;
 
 /// The vaults that the daemon serves.
 pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, Failure> {
-    let hello = client.call(
-        "hello",
-        serde_json::json!({ "client": concat!("situated-cli/", env!("CARGO_PKG_VERSION")) }),
-    )?;
+    let hello =
+        client.call("hello", serde_json::json!({ "client": concat!("situated-cli/", env!("CARGO_PKG_VERSION")) }))?;
     Ok(serde_json::from_value(hello["vaults"].clone())?)
 }
 
@@ -23,10 +21,7 @@ pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> S
         return Scope::default();
     };
     if let Some(vault) = vaults.iter().find(|vault| Path::new(&vault.name) == what) {
-        return Scope {
-            vault: Some(vault.name.clone()),
-            path: None,
-        };
+        return Scope { vault: Some(vault.name.clone()), path: None };
     }
     path(what, None, vaults, here)
 }
@@ -37,8 +32,7 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
     let in_vault = Scope {
         vault: vault.map(str::to_owned),
         path: Some(
-            VaultPath::from_relative(what)
-                .map_or_else(|| what.to_string_lossy().into_owned(), |p| p.to_string()),
+            VaultPath::from_relative(what).map_or_else(|| what.to_string_lossy().into_owned(), |p| p.to_string()),
         ),
     };
     if vault.is_some() {
@@ -57,19 +51,11 @@ fn on_disk(path: &Path, vaults: &[VaultInfo]) -> Option<Scope> {
         folder.canonicalize().map(|folder| folder.join(name))
     });
     let real = real.ok()?;
-    let root = |vault: &VaultInfo| -> PathBuf {
-        vault
-            .path
-            .canonicalize()
-            .unwrap_or_else(|_| vault.path.clone())
-    };
+    let root = |vault: &VaultInfo| -> PathBuf { vault.path.canonicalize().unwrap_or_else(|_| vault.path.clone()) };
     vaults.iter().find_map(|vault| {
         let relative = real.strip_prefix(root(vault)).ok()?;
         let path = VaultPath::from_relative(relative).map(|path| path.to_string());
-        Some(Scope {
-            vault: Some(vault.name.clone()),
-            path,
-        })
+        Some(Scope { vault: Some(vault.name.clone()), path })
     })
 }
 
@@ -87,10 +73,7 @@ pub(super) fn named(scope: &Scope) -> String {
 pub(super) fn split_line(what: &Path) -> (PathBuf, Option<u32>) {
     let split = what.to_str().and_then(|text| {
         let (path, line) = text.rsplit_once(':')?;
-        Some((
-            PathBuf::from(path),
-            line.parse().ok().filter(|line| *line > 0)?,
-        ))
+        Some((PathBuf::from(path), line.parse().ok().filter(|line| *line > 0)?))
     });
     match split {
         Some((path, line)) if !path.as_os_str().is_empty() => (path, Some(line)),
@@ -113,43 +96,18 @@ mod tests {
         std::fs::create_dir_all(notes.join("Projects")).unwrap();
         std::fs::write(notes.join("Projects/Plan.md"), "x").unwrap();
         std::os::unix::fs::symlink(&notes, dir.path().join("link")).unwrap();
-        let vaults = [VaultInfo {
-            name: "work".into(),
-            path: notes.clone(),
-            default: true,
-        }];
+        let vaults = [VaultInfo { name: "work".into(), path: notes.clone(), default: true }];
         let scope = |what: &str, here: &Path| scope(Some(Path::new(what)), &vaults, here);
 
         assert_eq!(said(&scope("work", dir.path())), (Some("work"), None));
         assert_eq!(said(&scope("Notes", dir.path())), (Some("work"), None));
-        assert_eq!(
-            said(&scope("Notes/Projects/", dir.path())),
-            (Some("work"), Some("Projects"))
-        );
-        assert_eq!(
-            said(&scope("Plan.md", &notes.join("Projects"))),
-            (Some("work"), Some("Projects/Plan.md"))
-        );
-        assert_eq!(
-            said(&scope("../link/Projects/Plan.md", &notes)),
-            (Some("work"), Some("Projects/Plan.md"))
-        );
-        assert_eq!(
-            said(&scope("Projects/Gone.md", &notes)),
-            (Some("work"), Some("Projects/Gone.md"))
-        );
-        assert_eq!(
-            said(&scope("Projects/Plan.md", Path::new("/"))),
-            (None, Some("Projects/Plan.md"))
-        );
-        assert_eq!(
-            said(&scope(notes.to_str().unwrap(), Path::new("/"))),
-            (Some("work"), None)
-        );
-        assert_eq!(
-            said(&path(Path::new("a.md"), Some("v"), &vaults, &notes)),
-            (Some("v"), Some("a.md"))
-        );
+        assert_eq!(said(&scope("Notes/Projects/", dir.path())), (Some("work"), Some("Projects")));
+        assert_eq!(said(&scope("Plan.md", &notes.join("Projects"))), (Some("work"), Some("Projects/Plan.md")));
+        assert_eq!(said(&scope("../link/Projects/Plan.md", &notes)), (Some("work"), Some("Projects/Plan.md")));
+        assert_eq!(said(&scope("Projects/Gone.md", &notes)), (Some("work"), Some("Projects/Gone.md")));
+        assert_eq!(said(&scope("Projects/Plan.md", Path::new("/"))), (None, Some("Projects/Plan.md")));
+        assert_eq!(said(&scope(notes.to_str().unwrap(), Path::new("/"))), (Some("work"), None));
+        assert_eq!(said(&path(Path::new("a.md"), Some("v"), &vaults, &notes)), (Some("v"), Some("a.md")));
     }
 
     #[test]

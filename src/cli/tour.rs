@@ -33,10 +33,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is asked, and why it is worth asking.
 const QUERIES: [(&str, &str); 3] = [
-    (
-        "what if the wind is too strong",
-        "a question, in other words than the note's",
-    ),
+    ("what if the wind is too strong", "a question, in other words than the note's"),
     ("type:meeting insurance", "a word, among notes of one kind"),
     ("Bewuchs am Fenster der Sensoren", "another language"),
 ];
@@ -57,10 +54,7 @@ pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, Failure> {
             Ok(exit::OK)
         }
         Err(Failure::Said { code, message }) if code != exit::INTERRUPTED && !log.is_empty() => {
-            Err(Failure::new(
-                code,
-                format!("{message}\nThe daemon's log ends with:\n{log}"),
-            ))
+            Err(Failure::new(code, format!("{message}\nThe daemon's log ends with:\n{log}")))
         }
         Err(failure) => Err(failure),
     }
@@ -86,10 +80,7 @@ impl Tour {
         };
         copy_sample(&tour.vault())?;
         let path = toml::Value::String(tour.vault().to_string_lossy().into_owned());
-        fs::write(
-            tour.dir.join("config.toml"),
-            format!("[[vault]]\nname = \"sample\"\npath = {path}\n"),
-        )?;
+        fs::write(tour.dir.join("config.toml"), format!("[[vault]]\nname = \"sample\"\npath = {path}\n"))?;
         tour.begun = Instant::now();
         tour.daemon = Some(tour.spawn()?);
         Ok(tour)
@@ -103,17 +94,10 @@ impl Tour {
         let program = std::env::current_exe()?;
         let mut command = Command::new(&program);
         // What the user has set up for real must not leak into the tour.
-        for (name, _) in
-            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SITUATED_"))
-        {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SITUATED_")) {
             command.env_remove(name);
         }
-        for supervisor in [
-            "NOTIFY_SOCKET",
-            "WATCHDOG_USEC",
-            "LISTEN_FDS",
-            "JOURNAL_STREAM",
-        ] {
+        for supervisor in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "JOURNAL_STREAM"] {
             command.env_remove(supervisor);
         }
         command
@@ -129,21 +113,15 @@ impl Tour {
             .stderr(File::create(self.dir.join("log"))?)
             // Ctrl-C is for us: we stop the daemon properly, it must not be hit by the same signal.
             .process_group(0);
-        command.spawn().map_err(|error| {
-            Failure::new(
-                exit::INTERNAL,
-                format!("{} cannot be started: {error}", program.display()),
-            )
-        })
+        command
+            .spawn()
+            .map_err(|error| Failure::new(exit::INTERNAL, format!("{} cannot be started: {error}", program.display())))
     }
 
     /// The tour itself; gives back what `--json` prints.
     fn tell(&mut self, session: &mut Session) -> Result<Value, Failure> {
         let show = !session.globals.json;
-        let mut page = Page {
-            out: &mut session.out,
-            show,
-        };
+        let mut page = Page { out: &mut session.out, show };
         page.line(format!(
             "{}  a tour on a copy of a sample vault. Nothing of yours is read, nothing is kept.",
             bold("situated try")
@@ -152,10 +130,8 @@ impl Tour {
         page.chapter(1, "Start the daemon")?;
         let (mut client, status) = self.ready()?;
         let ready_ms = self.begun.elapsed().as_secs_f64() * 1000.0;
-        let (notes, chunks) = (
-            status.vaults.iter().map(|v| v.notes).sum(),
-            status.vaults.iter().map(|v| v.chunks).sum(),
-        );
+        let (notes, chunks) =
+            (status.vaults.iter().map(|v| v.notes).sum(), status.vaults.iter().map(|v| v.chunks).sum());
         page.say(&format!(
             "It is ready after {}: {} read, cut into {}, each given its context and its vector.",
             millis(ready_ms),
@@ -172,10 +148,7 @@ impl Tour {
             let answer = search(&mut client, query, false, 2)?;
             page.line(format!("\n  {} {}  {}", green("?"), bold(query), dim(why)))?;
             if answer.hits.is_empty() {
-                return Err(Failure::new(
-                    exit::INTERNAL,
-                    format!("`{query}` found nothing in the sample vault"),
-                ));
+                return Err(Failure::new(exit::INTERNAL, format!("`{query}` found nothing in the sample vault")));
             }
             page.hits(&answer.hits)?;
             page.line(dim(format!("    {}", millis(answer.took_ms))))?;
@@ -185,10 +158,7 @@ impl Tour {
 
         page.chapter(3, "Write")?;
         let mut edits = Vec::new();
-        for edit in [
-            edit_body(&hits, &self.vault())?,
-            rename_heading(&hits, &self.vault())?,
-        ] {
+        for edit in [edit_body(&hits, &self.vault())?, rename_heading(&hits, &self.vault())?] {
             self.go_on()?;
             edits.push(save(&edit, &self.vault(), &mut client, &mut page)?);
         }
@@ -199,20 +169,14 @@ impl Tour {
 
     /// Waits until the sample vault is indexed.
     fn ready(&mut self) -> Result<(Client, Status), Failure> {
-        let discovery = Discovery {
-            socket: Some(self.dir.join("sock")),
-            data_dir: self.dir.join("data"),
-        };
+        let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
         let deadline = Instant::now() + READY_PATIENCE;
         loop {
             self.go_on()?;
             if let Some(daemon) = &mut self.daemon
                 && let Some(status) = daemon.try_wait()?
             {
-                return Err(Failure::new(
-                    exit::INTERNAL,
-                    format!("the daemon ended at once ({status})"),
-                ));
+                return Err(Failure::new(exit::INTERNAL, format!("the daemon ended at once ({status})")));
             }
             if let Ok(mut client) = Client::connect(&discovery)
                 && let Ok(answer) = client.call("status", json!({}))
@@ -226,10 +190,7 @@ impl Tour {
             if Instant::now() > deadline {
                 return Err(Failure::new(
                     exit::TIMEOUT,
-                    format!(
-                        "the daemon was not ready after {} s",
-                        READY_PATIENCE.as_secs()
-                    ),
+                    format!("the daemon was not ready after {} s", READY_PATIENCE.as_secs()),
                 ));
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -238,10 +199,7 @@ impl Tour {
 
     fn go_on(&self) -> Result<(), Failure> {
         if self.interrupt.raised() {
-            Err(Failure::new(
-                exit::INTERRUPTED,
-                "interrupted; everything is cleaned up",
-            ))
+            Err(Failure::new(exit::INTERRUPTED, "interrupted; everything is cleaned up"))
         } else {
             Ok(())
         }
@@ -267,13 +225,9 @@ impl Tour {
         let Some(mut daemon) = self.daemon.take() else {
             return;
         };
-        let discovery = Discovery {
-            socket: Some(self.dir.join("sock")),
-            data_dir: self.dir.join("data"),
-        };
-        let asked = politely
-            && Client::connect(&discovery)
-                .is_ok_and(|mut client| client.call("shutdown", json!({})).is_ok());
+        let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
+        let asked =
+            politely && Client::connect(&discovery).is_ok_and(|mut client| client.call("shutdown", json!({})).is_ok());
         let deadline = Instant::now() + STOP_PATIENCE;
         while asked && Instant::now() < deadline {
             if matches!(daemon.try_wait(), Ok(Some(_))) {
@@ -301,11 +255,7 @@ impl Drop for Tour {
 fn temporary_folder() -> Result<PathBuf, Failure> {
     let temporary = std::env::temp_dir();
     // The path of a socket is short by law; a deep TMPDIR would make it too long.
-    let base = if temporary.as_os_str().len() <= 60 {
-        temporary
-    } else {
-        PathBuf::from("/tmp")
-    };
+    let base = if temporary.as_os_str().len() <= 60 { temporary } else { PathBuf::from("/tmp") };
     for attempt in 0..100_u32 {
         let dir = base.join(format!("situated-try-{}-{attempt}", std::process::id()));
         match DirBuilder::new().mode(0o700).create(&dir) {
@@ -319,10 +269,7 @@ fn temporary_folder() -> Result<PathBuf, Failure> {
             }
         }
     }
-    Err(Failure::new(
-        exit::CANNOT_CREATE,
-        format!("no temporary folder could be made in {}", base.display()),
-    ))
+    Err(Failure::new(exit::CANNOT_CREATE, format!("no temporary folder could be made in {}", base.display())))
 }
 
 fn copy_sample(vault: &Path) -> Result<(), Failure> {
@@ -337,24 +284,13 @@ fn copy_sample(vault: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn search(
-    client: &mut Client,
-    query: &str,
-    fresh: bool,
-    limit: u32,
-) -> Result<SearchAnswer, Failure> {
-    let params =
-        json!({ "query": query, "limit": limit, "per_note": 1, "explain": true, "fresh": fresh });
+fn search(client: &mut Client, query: &str, fresh: bool, limit: u32) -> Result<SearchAnswer, Failure> {
+    let params = json!({ "query": query, "limit": limit, "per_note": 1, "explain": true, "fresh": fresh });
     Ok(serde_json::from_value(client.call("search", params)?)?)
 }
 
 /// Saves an edit, waits until it is found, and shows what was decided and why.
-fn save(
-    edit: &Edit,
-    vault: &Path,
-    client: &mut Client,
-    page: &mut Page<'_>,
-) -> Result<Value, Failure> {
+fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> Result<Value, Failure> {
     page.line(format!("\n  {} {}", green("!"), edit.what))?;
     fs::write(vault.join(&edit.path), &edit.text)?;
     let saved = Instant::now();
@@ -363,20 +299,13 @@ fn save(
     let Some(hit) = answer.hits.iter().find(|hit| hit.path == edit.path) else {
         return Err(Failure::new(
             exit::INTERNAL,
-            format!(
-                "`{}` did not find what was just saved in {}",
-                edit.query, edit.path
-            ),
+            format!("`{}` did not find what was just saved in {}", edit.query, edit.path),
         ));
     };
-    let decided =
-        decisions(&client.call("explain", json!({ "path": edit.path, "vault": "sample" }))?)?;
-    let decision = decided.first().ok_or_else(|| {
-        Failure::new(
-            exit::INTERNAL,
-            format!("no decision is known about {}", edit.path),
-        )
-    })?;
+    let decided = decisions(&client.call("explain", json!({ "path": edit.path, "vault": "sample" }))?)?;
+    let decision = decided
+        .first()
+        .ok_or_else(|| Failure::new(exit::INTERNAL, format!("no decision is known about {}", edit.path)))?;
     page.decision(decision)?;
     page.line(format!(
         "\n  {} {}  {}",
@@ -385,9 +314,7 @@ fn save(
         dim(format!("found {} after the save", millis(found_ms)))
     ))?;
     page.hits(std::slice::from_ref(hit))?;
-    Ok(
-        json!({ "path": edit.path, "query": edit.query, "found_ms": found_ms, "decision": decision }),
-    )
+    Ok(json!({ "path": edit.path, "query": edit.query, "found_ms": found_ms, "decision": decision }))
 }
 
 /// Where the tour is told; silent with `--json`.
@@ -398,19 +325,11 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn line(&mut self, text: impl AsRef<str>) -> std::io::Result<()> {
-        if self.show {
-            self.out.line(text)
-        } else {
-            Ok(())
-        }
+        if self.show { self.out.line(text) } else { Ok(()) }
     }
 
     fn say(&mut self, text: &str) -> std::io::Result<()> {
-        if self.show {
-            self.out.wrapped("  ", text)
-        } else {
-            Ok(())
-        }
+        if self.show { self.out.wrapped("  ", text) } else { Ok(()) }
     }
 
     fn chapter(&mut self, number: u32, title: &str) -> std::io::Result<()> {
@@ -419,50 +338,21 @@ impl Page<'_> {
 
     fn hits(&mut self, hits: &[Hit]) -> std::io::Result<()> {
         for (i, hit) in hits.iter().enumerate().filter(|_| self.show) {
-            print_hit(
-                hit,
-                &Look {
-                    rank: i + 1,
-                    context: true,
-                    explain: true,
-                    vault: false,
-                    now: now(),
-                },
-                self.out,
-            )?;
+            print_hit(hit, &Look { rank: i + 1, context: true, explain: true, vault: false, now: now() }, self.out)?;
         }
         Ok(())
     }
 
     fn decision(&mut self, decision: &Decision) -> std::io::Result<()> {
-        self.say(&format!(
-            "  {}: {}.",
-            decision.reason,
-            meaning(decision.reason)
-        ))?;
-        self.say(&format!(
-            "  {} in {}.",
-            counts(decision),
-            millis(decision.took_ms)
-        ))?;
+        self.say(&format!("  {}: {}.", decision.reason, meaning(decision.reason)))?;
+        self.say(&format!("  {} in {}.", counts(decision), millis(decision.took_ms)))?;
         let width = self.out.width().saturating_sub(4 + 11 + 18).max(10);
         for step in &decision.steps {
-            let headings: Vec<_> = step
-                .heading_path
-                .iter()
-                .map(|heading| printable(heading))
-                .collect();
-            let place = if headings.is_empty() {
-                "(before the first heading)".to_owned()
-            } else {
-                headings.join(" › ")
-            };
+            let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
+            let place =
+                if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
             let action = painted(step.action, &padded(&step.action.to_string(), 11));
-            self.line(format!(
-                "    {action}{}{}",
-                padded(&step.reason.to_string(), 18),
-                dim(cut(&place, width))
-            ))?;
+            self.line(format!("    {action}{}{}", padded(&step.reason.to_string(), 18), dim(cut(&place, width))))?;
         }
         Ok(())
     }
@@ -471,23 +361,16 @@ impl Page<'_> {
 fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
     out.line("")?;
     match kept {
-        Some(dir) => out.line(format!(
-            "The daemon is stopped; the copy stays in {}.",
-            printable(&dir.to_string_lossy())
-        ))?,
+        Some(dir) => {
+            out.line(format!("The daemon is stopped; the copy stays in {}.", printable(&dir.to_string_lossy())))?
+        }
         None => out.line("The daemon is stopped and the copy removed.")?,
     }
     out.line(format!("\n{}", bold("Now your own vault")))?;
     for (command, about) in [
-        (
-            "situated run ~/Notes",
-            "index it and watch; needs no configuration",
-        ),
+        ("situated run ~/Notes", "index it and watch; needs no configuration"),
         ("situated search WORDS", "ask it, in another terminal"),
-        (
-            "situated init ~/Notes",
-            "write a configuration, for a daemon that is always there",
-        ),
+        ("situated init ~/Notes", "write a configuration, for a daemon that is always there"),
         ("situated status", "is all well?"),
     ] {
         out.line(format!("  {}{}", padded(command, 26), dim(about)))?;
@@ -503,10 +386,7 @@ mod tests {
     fn the_folder_is_private_and_goes_with_the_tour() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = temporary_folder().unwrap();
-        assert_eq!(
-            fs::metadata(&dir).unwrap().permissions().mode() & 0o777,
-            0o700
-        );
+        assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
         assert!(crate::config::socket_too_long(&dir.join("sock")).is_none());
         copy_sample(&dir.join("vault")).unwrap();
         drop(Tour {

@@ -7,21 +7,12 @@ use super::{Problem, VaultConfig, socket_too_long};
 
 /// All relations that do not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
-    let mut check = Check {
-        loaded,
-        problems: Vec::new(),
-    };
+    let mut check = Check { loaded, problems: Vec::new() };
     check.sizes();
     check.names();
     check.vaults();
     check.nesting();
-    if let Some(message) = loaded
-        .config
-        .serve
-        .socket
-        .as_deref()
-        .and_then(socket_too_long)
-    {
+    if let Some(message) = loaded.config.serve.socket.as_deref().and_then(socket_too_long) {
         check.problem("serve.socket", message);
     }
     check.problems
@@ -38,20 +29,12 @@ impl Check<'_> {
             Some(Origin::File(file, line)) => (Some(file.clone()), Some(*line)),
             _ => (None, None),
         };
-        self.problems.push(Problem {
-            file,
-            line,
-            column: line.map(|_| 1),
-            key: Some(key.to_owned()),
-            message,
-        });
+        self.problems.push(Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message });
     }
 
     /// A relation between two values is told where one of them was written.
     fn relation(&mut self, keys: [&str; 2], message: String) {
-        let written = keys
-            .into_iter()
-            .find(|key| matches!(self.loaded.origins.get(*key), Some(Origin::File(..))));
+        let written = keys.into_iter().find(|key| matches!(self.loaded.origins.get(*key), Some(Origin::File(..))));
         self.problem(written.unwrap_or(keys[0]), message);
     }
 
@@ -60,38 +43,26 @@ impl Check<'_> {
         if chunk.min > chunk.target {
             self.relation(
                 ["chunk.min", "chunk.target"],
-                format!(
-                    "chunk.min {} is above chunk.target {}; set both",
-                    chunk.min, chunk.target
-                ),
+                format!("chunk.min {} is above chunk.target {}; set both", chunk.min, chunk.target),
             );
         }
         if chunk.target > chunk.max {
             self.relation(
                 ["chunk.target", "chunk.max"],
-                format!(
-                    "chunk.target {} is above chunk.max {}; set both",
-                    chunk.target, chunk.max
-                ),
+                format!("chunk.target {} is above chunk.max {}; set both", chunk.target, chunk.max),
             );
         }
         let watch = &self.loaded.config.watch;
         if watch.lone > watch.burst {
             self.relation(
                 ["watch.quiet", "watch.burst"],
-                format!(
-                    "watch.quiet {:?} is longer than watch.burst {:?}; set both",
-                    watch.lone, watch.burst
-                ),
+                format!("watch.quiet {:?} is longer than watch.burst {:?}; set both", watch.lone, watch.burst),
             );
         }
         if watch.burst > watch.storm {
             self.relation(
                 ["watch.burst", "watch.storm"],
-                format!(
-                    "watch.burst {:?} is longer than watch.storm {:?}; set both",
-                    watch.burst, watch.storm
-                ),
+                format!("watch.burst {:?} is longer than watch.storm {:?}; set both", watch.burst, watch.storm),
             );
         }
     }
@@ -101,26 +72,11 @@ impl Check<'_> {
         for (i, vault) in vaults.iter().enumerate() {
             let key = key_of(vault, "name");
             if let Some(why) = bad_name(&vault.name) {
-                self.problem(
-                    &key,
-                    format!(
-                        "`{}` cannot be a vault's name: {why}",
-                        vault.name.escape_debug()
-                    ),
-                );
+                self.problem(&key, format!("`{}` cannot be a vault's name: {why}", vault.name.escape_debug()));
             }
             // Names become folders, and some file systems do not tell case apart.
-            if vaults[..i]
-                .iter()
-                .any(|other| other.name.to_lowercase() == vault.name.to_lowercase())
-            {
-                self.problem(
-                    &key,
-                    format!(
-                        "two vaults are called `{}`; give one of them another `name`",
-                        vault.name
-                    ),
-                );
+            if vaults[..i].iter().any(|other| other.name.to_lowercase() == vault.name.to_lowercase()) {
+                self.problem(&key, format!("two vaults are called `{}`; give one of them another `name`", vault.name));
             }
         }
     }
@@ -135,15 +91,11 @@ impl Check<'_> {
                         self.problem(&key, format!("the vault {path} cannot be read: {error}"));
                     }
                 }
-                Ok(_) => self.problem(
-                    &key,
-                    format!("{path} is not a folder; a vault is the folder that holds the notes"),
-                ),
+                Ok(_) => {
+                    self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes"))
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    self.problem(
-                        &key,
-                        format!("there is no folder {path}; is it spelt right, and mounted?"),
-                    );
+                    self.problem(&key, format!("there is no folder {path}; is it spelt right, and mounted?"));
                 }
                 Err(error) => {
                     self.problem(&key, format!("the vault {path} cannot be read: {error}"));
@@ -161,10 +113,7 @@ impl Check<'_> {
                 if inner == outer && j < i {
                     self.problem(
                         &key_of(vault, "path"),
-                        format!(
-                            "this is the same folder as that of the vault `{}`",
-                            other.name
-                        ),
+                        format!("this is the same folder as that of the vault `{}`", other.name),
                     );
                 } else if inner != outer && inner.starts_with(outer) {
                     let relative = inner.strip_prefix(outer).unwrap_or(inner).display();
@@ -178,7 +127,14 @@ impl Check<'_> {
         let data = real_path(&self.loaded.config.data_dir);
         for (vault, root) in vaults.iter().zip(&real) {
             if data.starts_with(root) {
-                self.problem("data_dir", format!("{} lies inside the vault `{}`, and nothing is ever written there; choose another folder", data.display(), vault.name));
+                self.problem(
+                    "data_dir",
+                    format!(
+                        "{} lies inside the vault `{}`, and nothing is ever written there; choose another folder",
+                        data.display(),
+                        vault.name
+                    ),
+                );
             } else if root.starts_with(&data) {
                 self.problem(
                     &key_of(vault, "path"),
@@ -216,10 +172,7 @@ fn real_path(path: &Path) -> PathBuf {
     let mut existing = path;
     loop {
         if let Ok(real) = existing.canonicalize() {
-            return missing
-                .iter()
-                .rev()
-                .fold(real, |path, part| path.join(part));
+            return missing.iter().rev().fold(real, |path, part| path.join(part));
         }
         match (existing.parent(), existing.file_name()) {
             (Some(parent), Some(name)) => {

@@ -23,11 +23,7 @@ pub(super) struct Key {
 impl Key {
     /// `section.name`.
     pub(super) fn full(&self) -> String {
-        if self.section.is_empty() {
-            self.name.to_owned()
-        } else {
-            format!("{}.{}", self.section, self.name)
-        }
+        if self.section.is_empty() { self.name.to_owned() } else { format!("{}.{}", self.section, self.name) }
     }
 
     /// Its variable in the environment: `SITUATED_SEARCH_LIMIT`.
@@ -40,34 +36,19 @@ impl Key {
 pub(super) const SECTIONS: [(&str, &str); 6] = [
     ("watch", "When changes are looked at."),
     ("chunk", "How notes are cut into chunks; sizes in tokens."),
-    (
-        "context",
-        "What is written about each chunk to situate it in its note.",
-    ),
+    ("context", "What is written about each chunk to situate it in its note."),
     ("embed", "What turns text into vectors."),
-    (
-        "search",
-        "What answers look like unless a request says otherwise.",
-    ),
+    ("search", "What answers look like unless a request says otherwise."),
     ("serve", "The socket."),
 ];
 
 /// The keys of a `[[vault]]`, each with a line for `situated init`.
 pub(super) const VAULT_KEYS: [(&str, &str); 6] = [
-    (
-        "name",
-        "What the vault is called in commands and answers; the folder's name if absent.",
-    ),
+    ("name", "What the vault is called in commands and answers; the folder's name if absent."),
     ("path", "The folder of notes: absolute, or below `~/`."),
     ("exclude", "What is left out, in the syntax of .gitignore."),
-    (
-        "max_note_bytes",
-        "Larger files are skipped, and `situated status` says so.",
-    ),
-    (
-        "poll",
-        "true looks at the whole vault now and then instead of listening; chosen by file system if absent.",
-    ),
+    ("max_note_bytes", "Larger files are skipped, and `situated status` says so."),
+    ("poll", "true looks at the whole vault now and then instead of listening; chosen by file system if absent."),
     ("kinds", "Kinds of notes by folder, first match wins."),
 ];
 
@@ -164,8 +145,5 @@ pub(super) static KEYS: &[Key] = &[
 
 /// The names of the keys of a section.
 pub(super) fn names_in(section: &str) -> Vec<&'static str> {
-    KEYS.iter()
-        .filter(|key| key.section == section)
-        .map(|key| key.name)
-        .collect()
+    KEYS.iter().filter(|key| key.section == section).map(|key| key.name).collect()
 }

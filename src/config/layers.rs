@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use super::keys::{KEYS, Key, SECTIONS};
 use super::raw::{Placed, RawConfig, RawVault, Reader, advice, take, text};
 use super::units::{self, Value};
-use super::{
-    Config, ConfigErrors, Problem, VaultConfig, check, default_config_file, default_data_dir,
-    name_of_folder,
-};
+use super::{Config, ConfigErrors, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder};
 
 /// A configuration is small; a larger file is a mistake (a device, a log, a note).
 const FILE_BYTES: u64 = 1 << 20;
@@ -79,12 +76,7 @@ pub(super) type Environment = BTreeMap<String, String>;
 /// The variables that begin with `SITUATED_` and are not empty.
 pub(super) fn environment() -> Environment {
     std::env::vars_os()
-        .filter_map(|(name, value)| {
-            Some((
-                name.into_string().ok()?,
-                value.to_string_lossy().into_owned(),
-            ))
-        })
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
         .filter(|(name, value)| name.starts_with("SITUATED_") && !value.is_empty())
         .collect()
 }
@@ -113,21 +105,15 @@ fn read_file(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > FILE_BYTES {
-        return Err(Error::new(
-            ErrorKind::InvalidData,
-            "it is larger than 1 MiB, so it cannot be a configuration",
-        ));
+        return Err(Error::new(ErrorKind::InvalidData, "it is larger than 1 MiB, so it cannot be a configuration"));
     }
     String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// Everything read and laid over the defaults, but not yet checked against the disk.
 fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Problem>) {
-    let mut merge = Merge {
-        config: Config::new(default_data_dir(), Vec::new()),
-        origins: BTreeMap::new(),
-        problems: Vec::new(),
-    };
+    let mut merge =
+        Merge { config: Config::new(default_data_dir(), Vec::new()), origins: BTreeMap::new(), problems: Vec::new() };
     let (path, asked_by) = file_to_read(overrides, environment);
     let mut file = None;
     match read_file(&path) {
@@ -137,11 +123,7 @@ fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Probl
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && asked_by.is_none() => {}
         Err(error) => {
-            let hint = if error.kind() == std::io::ErrorKind::NotFound {
-                "; `situated init` writes one"
-            } else {
-                ""
-            };
+            let hint = if error.kind() == std::io::ErrorKind::NotFound { "; `situated init` writes one" } else { "" };
             let by = asked_by.map_or_else(String::new, |origin| format!(" ({origin})"));
             merge.problems.push(Problem {
                 file: Some(path),
@@ -154,21 +136,11 @@ fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Probl
     }
     merge.environment(environment);
     merge.flags(overrides);
-    (
-        Loaded {
-            config: merge.config,
-            origins: merge.origins,
-            file,
-        },
-        merge.problems,
-    )
+    (Loaded { config: merge.config, origins: merge.origins, file }, merge.problems)
 }
 
 /// See [`Config::load`].
-pub(super) fn load(
-    overrides: &Overrides,
-    environment: &Environment,
-) -> Result<Loaded, ConfigErrors> {
+pub(super) fn load(overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigErrors> {
     let (loaded, mut problems) = merge(overrides, environment);
     problems.extend(check::check(&loaded));
     if problems.is_empty() {
@@ -181,11 +153,7 @@ pub(super) fn load(
 /// See [`Config::whereabouts`].
 pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> Whereabouts {
     let (loaded, problems) = merge(overrides, environment);
-    Whereabouts {
-        data_dir: loaded.config.data_dir,
-        socket: loaded.config.serve.socket,
-        problems,
-    }
+    Whereabouts { data_dir: loaded.config.data_dir, socket: loaded.config.serve.socket, problems }
 }
 
 struct Merge {
@@ -198,22 +166,13 @@ impl Merge {
     fn file(&mut self, path: &Path, content: &str) {
         let mut reader = Reader::new(path, content);
         let RawConfig { scalars, vaults } = reader.read();
-        for (
-            full,
-            Placed {
-                value,
-                line,
-                column,
-            },
-        ) in scalars
-        {
+        for (full, Placed { value, line, column }) in scalars {
             let Some(key) = KEYS.iter().find(|key| key.full() == full) else {
                 continue;
             };
             match (key.set)(&mut self.config, &value) {
                 Ok(()) => {
-                    self.origins
-                        .insert(full, Origin::File(path.to_path_buf(), line));
+                    self.origins.insert(full, Origin::File(path.to_path_buf(), line));
                 }
                 Err(message) => reader.problem_at(&full, line, column, message),
             }
@@ -248,29 +207,16 @@ impl Merge {
         let mut lines = vec![("path", placed.line)];
         lines.extend(raw.name.as_ref().map(|placed| ("name", placed.line)));
         if let Some(placed) = &raw.exclude {
-            vault.exclude = placed
-                .value
-                .iter()
-                .filter_map(|glob| text(reader, "vault.exclude", glob))
-                .collect();
+            vault.exclude = placed.value.iter().filter_map(|glob| text(reader, "vault.exclude", glob)).collect();
             for (glob, at) in vault.exclude.iter().zip(&placed.value) {
-                if let Err(error) =
-                    ignore::gitignore::GitignoreBuilder::new("").add_line(None, glob)
-                {
-                    reader.problem_at(
-                        "vault.exclude",
-                        at.line,
-                        at.column,
-                        format!("not a pattern: {error}"),
-                    );
+                if let Err(error) = ignore::gitignore::GitignoreBuilder::new("").add_line(None, glob) {
+                    reader.problem_at("vault.exclude", at.line, at.column, format!("not a pattern: {error}"));
                 }
             }
             lines.push(("exclude", placed.line));
         }
         if let Some(placed) = &raw.max_note_bytes {
-            if let Some(bytes) = take(reader, "vault.max_note_bytes", placed, |v| {
-                units::bytes(v, 1..=1 << 30)
-            }) {
+            if let Some(bytes) = take(reader, "vault.max_note_bytes", placed, |v| units::bytes(v, 1..=1 << 30)) {
                 vault.max_note_bytes = bytes;
             }
             lines.push(("max_note_bytes", placed.line));
@@ -288,10 +234,7 @@ impl Merge {
             lines.push(("kinds", placed.line));
         }
         for (key, line) in lines {
-            self.origins.insert(
-                format!("vault.{name}.{key}"),
-                Origin::File(file.to_path_buf(), line),
-            );
+            self.origins.insert(format!("vault.{name}.{key}"), Origin::File(file.to_path_buf(), line));
         }
         self.config.vaults.push(vault);
     }
@@ -299,14 +242,8 @@ impl Merge {
     fn environment(&mut self, environment: &Environment) {
         for key in KEYS {
             let full = key.full();
-            let short = SHORT_NAMES
-                .iter()
-                .find(|(long, _)| *long == full)
-                .map(|(_, short)| (*short).to_owned());
-            let found = short
-                .into_iter()
-                .chain([key.variable()])
-                .find(|name| environment.contains_key(name));
+            let short = SHORT_NAMES.iter().find(|(long, _)| *long == full).map(|(_, short)| (*short).to_owned());
+            let found = short.into_iter().chain([key.variable()]).find(|name| environment.contains_key(name));
             if let Some(name) = found {
                 self.typed(key, &environment[&name], Origin::Env(name.clone()));
             }
@@ -319,31 +256,26 @@ impl Merge {
     /// A variable of one of our sections whose key does not exist is a typo; other variables are not ours
     /// to judge (a supervisor's, a later version's).
     fn unknown_variable(&mut self, name: &str) {
-        let known = KEYS.iter().any(|key| key.variable() == name)
-            || SHORT_NAMES.iter().any(|(_, short)| *short == name);
+        let known =
+            KEYS.iter().any(|key| key.variable() == name) || SHORT_NAMES.iter().any(|(_, short)| *short == name);
         let rest = name.trim_start_matches("SITUATED_").to_lowercase();
-        let section = SECTIONS.iter().find_map(|(section, _)| {
-            Some((*section, rest.strip_prefix(section)?.strip_prefix('_')?))
-        });
+        let section =
+            SECTIONS.iter().find_map(|(section, _)| Some((*section, rest.strip_prefix(section)?.strip_prefix('_')?)));
         if let (false, Some((section, key))) = (known, section) {
             self.problems.push(Problem {
                 file: None,
                 line: None,
                 column: None,
                 key: Some(format!("{section}.{key}")),
-                message: format!(
-                    "the environment variable {name} means no key; {}",
-                    advice(section, key)
-                ),
+                message: format!("the environment variable {name} means no key; {}", advice(section, key)),
             });
         }
     }
 
     fn flags(&mut self, overrides: &Overrides) {
-        for (full, value, flag) in [
-            ("data_dir", &overrides.data_dir, "--data-dir"),
-            ("serve.socket", &overrides.socket, "--socket"),
-        ] {
+        for (full, value, flag) in
+            [("data_dir", &overrides.data_dir, "--data-dir"), ("serve.socket", &overrides.socket, "--socket")]
+        {
             if let (Some(path), Some(key)) = (value, KEYS.iter().find(|key| key.full() == full)) {
                 // A path that is not text cannot go through the reader of texts, and has no `~` to replace.
                 match (path.to_str(), std::path::absolute(path)) {
@@ -358,23 +290,15 @@ impl Merge {
         };
         // Two spellings of one folder are one vault; a folder that is not there keeps the spelling.
         let real = |path: &Path| {
-            path.canonicalize()
-                .or_else(|_| std::path::absolute(path))
-                .unwrap_or_else(|_| path.to_path_buf())
+            path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
         };
         let path = real(vault);
-        if let Some(known) = self
-            .config
-            .vaults
-            .iter()
-            .position(|known| real(&known.path) == path)
-        {
+        if let Some(known) = self.config.vaults.iter().position(|known| real(&known.path) == path) {
             self.config.vaults = vec![self.config.vaults.swap_remove(known)];
         } else {
             let name = name_of_folder(&path);
             self.origins.retain(|key, _| !key.starts_with("vault."));
-            self.origins
-                .insert(format!("vault.{name}.path"), Origin::Flag("VAULT"));
+            self.origins.insert(format!("vault.{name}.path"), Origin::Flag("VAULT"));
             self.config.vaults = vec![VaultConfig::new(name, path)];
         }
     }

@@ -129,22 +129,13 @@ impl Default for WatchConfig {
 
 impl Default for SearchConfig {
     fn default() -> Self {
-        SearchConfig {
-            limit: 20,
-            per_note: 3,
-            window_chars: 1200,
-            dense_weight: 0.5,
-        }
+        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5 }
     }
 }
 
 impl Default for ServeConfig {
     fn default() -> Self {
-        ServeConfig {
-            socket: None,
-            max_connections: 64,
-            query_timeout: Duration::from_secs(10),
-        }
+        ServeConfig { socket: None, max_connections: 64, query_timeout: Duration::from_secs(10) }
     }
 }
 
@@ -252,25 +243,9 @@ impl fmt::Display for ConfigErrors {
 
 /// The name a vault has if the user gives none: that of its folder, without what a name may not hold.
 pub fn name_of_folder(path: &Path) -> String {
-    let name = path
-        .file_name()
-        .map(|n| n.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let clean: String = name
-        .chars()
-        .map(|c| {
-            if c.is_control() || c == '/' || c == '\u{FFFD}' {
-                '_'
-            } else {
-                c
-            }
-        })
-        .take(64)
-        .collect();
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let clean: String =
+        name.chars().map(|c| if c.is_control() || c == '/' || c == '\u{FFFD}' { '_' } else { c }).take(64).collect();
     let clean = clean.trim_start_matches('.').trim();
-    if clean.is_empty() {
-        "vault".to_owned()
-    } else {
-        clean.to_owned()
-    }
+    if clean.is_empty() { "vault".to_owned() } else { clean.to_owned() }
 }

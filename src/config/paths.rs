@@ -9,9 +9,7 @@ pub(super) const SOCKET_PATH_BYTES: usize = 103;
 
 /// The user's home folder, if there is one.
 pub(super) fn home() -> Option<PathBuf> {
-    directories::BaseDirs::new()
-        .map(|dirs| dirs.home_dir().to_path_buf())
-        .filter(|home| home.is_absolute())
+    directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()).filter(|home| home.is_absolute())
 }
 
 /// An XDG folder; an empty or relative variable counts as unset, as the XDG specification says.
@@ -26,9 +24,7 @@ fn xdg(variable: Option<OsString>, below_home: &str) -> PathBuf {
 
 /// `~/.config/situated/config.toml`, also on macOS.
 pub fn default_config_file() -> PathBuf {
-    xdg(std::env::var_os("XDG_CONFIG_HOME"), ".config")
-        .join("situated")
-        .join("config.toml")
+    xdg(std::env::var_os("XDG_CONFIG_HOME"), ".config").join("situated").join("config.toml")
 }
 
 /// `~/.local/share/situated`, also on macOS.
@@ -56,18 +52,12 @@ pub(super) fn expand(text: &str) -> Result<PathBuf, String> {
         Some("") => "",
         Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/'),
         Some(_) => {
-            return Err(format!(
-                "`{text}` names another user's home, which is not looked up; write the whole path"
-            ));
+            return Err(format!("`{text}` names another user's home, which is not looked up; write the whole path"));
         }
         None => return Ok(PathBuf::from(text)),
     };
     let home = home().ok_or("`~` cannot be replaced: this user has no home folder")?;
-    Ok(if rest.is_empty() {
-        home
-    } else {
-        home.join(rest)
-    })
+    Ok(if rest.is_empty() { home } else { home.join(rest) })
 }
 
 #[cfg(test)]
@@ -95,14 +85,7 @@ mod tests {
 
     #[test]
     fn socket_length() {
-        assert_eq!(
-            socket_too_long(Path::new(&format!("/{}", "x".repeat(102)))),
-            None
-        );
-        assert!(
-            socket_too_long(Path::new(&format!("/{}", "x".repeat(103))))
-                .unwrap()
-                .contains("serve.socket")
-        );
+        assert_eq!(socket_too_long(Path::new(&format!("/{}", "x".repeat(102)))), None);
+        assert!(socket_too_long(Path::new(&format!("/{}", "x".repeat(103)))).unwrap().contains("serve.socket"));
     }
 }

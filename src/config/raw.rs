@@ -59,37 +59,22 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// For one file with this text.
     pub(super) fn new(file: &'a Path, text: &'a str) -> Self {
-        Reader {
-            file,
-            text,
-            problems: Vec::new(),
-        }
+        Reader { file, text, problems: Vec::new() }
     }
 
     /// Line and column (in characters) of a byte position, both from 1.
     fn place(&self, position: usize) -> (u32, u32) {
         let before = &self.text.as_bytes()[..position.min(self.text.len())];
-        let line_start = before
-            .iter()
-            .rposition(|b| *b == b'\n')
-            .map_or(0, |newline| newline + 1);
+        let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |newline| newline + 1);
         let line = before.split(|b| *b == b'\n').count();
         // Bytes that do not continue a character begin one.
-        let column = before[line_start..]
-            .iter()
-            .filter(|b| **b & 0xC0 != 0x80)
-            .count()
-            + 1;
+        let column = before[line_start..].iter().filter(|b| **b & 0xC0 != 0x80).count() + 1;
         (line as u32, column as u32)
     }
 
     fn placed<T>(&self, value: T, span: &Range<usize>) -> Placed<T> {
         let (line, column) = self.place(span.start);
-        Placed {
-            value,
-            line,
-            column,
-        }
+        Placed { value, line, column }
     }
 
     fn problem(&mut self, key: &str, span: &Range<usize>, message: String) {
@@ -109,11 +94,7 @@ impl<'a> Reader<'a> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             let span = error.span().unwrap_or(0..0);
-            self.problem(
-                "",
-                &span,
-                format!("this is not TOML: {}", error.message().trim()),
-            );
+            self.problem("", &span, format!("this is not TOML: {}", error.message().trim()));
         }
         if !errors.is_empty() {
             // What the parser made of a broken file is a guess; problems with guesses would only confuse.
@@ -145,10 +126,7 @@ impl<'a> Reader<'a> {
                     );
                 }
                 scalar if keys::names_in("").contains(&name) => {
-                    raw.scalars.push((
-                        name.to_owned(),
-                        self.placed(Self::scalar(scalar), &value.span()),
-                    ));
+                    raw.scalars.push((name.to_owned(), self.placed(Self::scalar(scalar), &value.span())));
                 }
                 DeValue::Table(_) | DeValue::Array(_) => self.unknown_section(name, &key.span()),
                 _ => self.unknown_key("", name, &key.span()),
@@ -161,10 +139,8 @@ impl<'a> Reader<'a> {
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
             if keys::names_in(section).contains(&name) {
-                raw.scalars.push((
-                    format!("{section}.{name}"),
-                    self.placed(Self::scalar(value.get_ref()), &value.span()),
-                ));
+                raw.scalars
+                    .push((format!("{section}.{name}"), self.placed(Self::scalar(value.get_ref()), &value.span())));
             } else {
                 self.unknown_key(section, name, &key.span());
             }
@@ -173,19 +149,11 @@ impl<'a> Reader<'a> {
 
     fn vault(&mut self, item: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
         let DeValue::Table(table) = item.get_ref() else {
-            self.problem(
-                VAULT,
-                &item.span(),
-                "write `[[vault]]` with its keys below".to_owned(),
-            );
+            self.problem(VAULT, &item.span(), "write `[[vault]]` with its keys below".to_owned());
             return;
         };
         let (line, column) = self.place(item.span().start);
-        let mut vault = RawVault {
-            line,
-            column,
-            ..RawVault::default()
-        };
+        let mut vault = RawVault { line, column, ..RawVault::default() };
         for (key, value) in in_order(table) {
             let scalar = self.placed(Self::scalar(value.get_ref()), &value.span());
             match key.get_ref().as_ref() {
@@ -210,10 +178,7 @@ impl<'a> Reader<'a> {
             );
             return None;
         };
-        let list = items
-            .iter()
-            .map(|item| self.placed(Self::scalar(item.get_ref()), &item.span()))
-            .collect();
+        let list = items.iter().map(|item| self.placed(Self::scalar(item.get_ref()), &item.span())).collect();
         Some(self.placed(list, &value.span()))
     }
 
@@ -229,10 +194,7 @@ impl<'a> Reader<'a> {
         let kinds = in_order(table)
             .into_iter()
             .map(|(folder, kind)| {
-                (
-                    folder.get_ref().to_string(),
-                    self.placed(Self::scalar(kind.get_ref()), &kind.span()),
-                )
+                (folder.get_ref().to_string(), self.placed(Self::scalar(kind.get_ref()), &kind.span()))
             })
             .collect();
         Some(self.placed(kinds, &value.span()))
@@ -241,12 +203,10 @@ impl<'a> Reader<'a> {
     fn scalar(value: &DeValue<'_>) -> Value {
         match value {
             DeValue::String(text) => Value::Text(text.to_string()),
-            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
-                .map_or(Value::Other("a very large integer"), Value::Int),
-            DeValue::Float(x) => x
-                .as_str()
-                .parse()
-                .map_or(Value::Other("a float"), Value::Float),
+            DeValue::Integer(n) => {
+                i64::from_str_radix(n.as_str(), n.radix()).map_or(Value::Other("a very large integer"), Value::Int)
+            }
+            DeValue::Float(x) => x.as_str().parse().map_or(Value::Other("a float"), Value::Float),
             DeValue::Boolean(b) => Value::Bool(*b),
             DeValue::Datetime(_) => Value::Other("a date"),
             DeValue::Array(_) => Value::Other("a list"),
@@ -260,21 +220,14 @@ impl<'a> Reader<'a> {
         let message = nearest(name, &sections).map_or_else(
             || format!("there is no such section; there is {}", listed(&sections)),
             |near| {
-                format!(
-                    "there is no such section; did you mean `[{}]`?",
-                    if near == VAULT { "[vault]" } else { near }
-                )
+                format!("there is no such section; did you mean `[{}]`?", if near == VAULT { "[vault]" } else { near })
             },
         );
         self.problem(name, span, message);
     }
 
     fn unknown_key(&mut self, section: &str, name: &str, span: &Range<usize>) {
-        let full = if section.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{section}.{name}")
-        };
+        let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
         let message = format!("there is no such key; {}", advice(section, name));
         self.problem(&full, span, message);
     }
@@ -282,11 +235,8 @@ impl<'a> Reader<'a> {
 
 /// What may have been meant by a key that does not exist.
 pub(super) fn advice(section: &str, name: &str) -> String {
-    let here: Vec<&str> = if section == VAULT {
-        VAULT_KEYS.iter().map(|(key, _)| *key).collect()
-    } else {
-        keys::names_in(section)
-    };
+    let here: Vec<&str> =
+        if section == VAULT { VAULT_KEYS.iter().map(|(key, _)| *key).collect() } else { keys::names_in(section) };
     if let Some(near) = nearest(name, &here) {
         return format!("did you mean `{near}`?");
     }
@@ -305,20 +255,11 @@ pub(super) fn advice(section: &str, name: &str) -> String {
 }
 
 fn listed(words: &[&str]) -> String {
-    words
-        .iter()
-        .map(|word| format!("`{word}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The entries of a table in the order of the file: the parser sorts them by name.
-fn in_order<'t, 'i>(
-    table: &'t DeTable<'i>,
-) -> Vec<(
-    &'t Spanned<std::borrow::Cow<'i, str>>,
-    &'t Spanned<DeValue<'i>>,
-)> {
+fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -331,9 +272,7 @@ pub(super) fn take<T>(
     placed: &Placed<Value>,
     read: impl FnOnce(&Value) -> Result<T, String>,
 ) -> Option<T> {
-    read(&placed.value)
-        .map_err(|message| reader.problem_at(key, placed.line, placed.column, message))
-        .ok()
+    read(&placed.value).map_err(|message| reader.problem_at(key, placed.line, placed.column, message)).ok()
 }
 
 impl Reader<'_> {

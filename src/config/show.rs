@@ -58,10 +58,7 @@ impl Loaded {
             let _ = writeln!(out, "\n[{section}]");
             for key in KEYS.iter().filter(|key| key.section == section) {
                 if let Some(value) = (key.get)(&self.config) {
-                    lines.push((
-                        format!("{} = {value}", key.name),
-                        self.origin(&key.full()).to_string(),
-                    ));
+                    lines.push((format!("{} = {value}", key.name), self.origin(&key.full()).to_string()));
                 }
             }
             push_aligned(&mut out, &mut lines, origin);
@@ -71,8 +68,7 @@ impl Loaded {
             for (key, value) in vault_values(vault) {
                 lines.push((
                     format!("{key} = {value}"),
-                    self.origin(&format!("vault.{}.{key}", vault.name))
-                        .to_string(),
+                    self.origin(&format!("vault.{}.{key}", vault.name)).to_string(),
                 ));
             }
             push_aligned(&mut out, &mut lines, origin);
@@ -82,23 +78,11 @@ impl Loaded {
 }
 
 fn push_aligned(out: &mut String, lines: &mut Vec<(String, String)>, origin: bool) {
-    let width = lines
-        .iter()
-        .map(|(line, _)| line.chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(48);
+    let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0).min(48);
     for (line, from) in lines.drain(..) {
         // A control character in a path would end the comment and begin something else.
-        let from: String = from
-            .chars()
-            .map(|c| if c.is_control() { '?' } else { c })
-            .collect();
-        let _ = if origin {
-            writeln!(out, "{line:width$}  # {from}")
-        } else {
-            writeln!(out, "{line}")
-        };
+        let from: String = from.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        let _ = if origin { writeln!(out, "{line:width$}  # {from}") } else { writeln!(out, "{line}") };
     }
 }
 
@@ -107,25 +91,15 @@ fn quoted(text: &str) -> String {
 }
 
 fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
-    let mut values = vec![
-        ("name", quoted(&vault.name)),
-        ("path", quoted(&vault.path.to_string_lossy())),
-    ];
+    let mut values = vec![("name", quoted(&vault.name)), ("path", quoted(&vault.path.to_string_lossy()))];
     let globs: Vec<String> = vault.exclude.iter().map(|glob| quoted(glob)).collect();
     values.push(("exclude", format!("[{}]", globs.join(", "))));
-    values.push((
-        "max_note_bytes",
-        quoted(&units::show_bytes(vault.max_note_bytes)),
-    ));
+    values.push(("max_note_bytes", quoted(&units::show_bytes(vault.max_note_bytes))));
     if let Some(poll) = vault.poll {
         values.push(("poll", poll.to_string()));
     }
-    let kinds: Vec<String> = vault
-        .rules
-        .folders
-        .iter()
-        .map(|(folder, kind)| format!("{} = {}", quoted(folder), quoted(kind)))
-        .collect();
+    let kinds: Vec<String> =
+        vault.rules.folders.iter().map(|(folder, kind)| format!("{} = {}", quoted(folder), quoted(kind))).collect();
     if !kinds.is_empty() {
         values.push(("kinds", format!("{{ {} }}", kinds.join(", "))));
     }
@@ -144,39 +118,24 @@ pub fn sample_file(vault: &VaultConfig) -> String {
         let value = (key.get)(&defaults).unwrap_or_default();
         let _ = write!(out, "\n# {}\n# {} = {value}\n", key.about, key.name);
     }
-    out.push_str(
-        "\n# The vaults: one [[vault]] for each. They are read, never written.\n[[vault]]\n",
-    );
+    out.push_str("\n# The vaults: one [[vault]] for each. They are read, never written.\n[[vault]]\n");
     let values = vault_values(vault);
     for (key, about) in VAULT_KEYS {
-        let value = values
-            .iter()
-            .find(|(name, _)| *name == key)
-            .map(|(_, value)| value.as_str());
+        let value = values.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
         let example = match key {
             "exclude" => "[\"Templates/\", \"*.draft.md\"]",
             "poll" => "true",
             "kinds" => "{ \"Daily/\" = \"daily\", \"People/\" = \"person\" }",
             _ => "",
         };
-        let given = matches!(key, "name" | "path")
-            || (value.is_some_and(|value| value != "[]") && key == "exclude");
-        let shown = if given || example.is_empty() {
-            value.unwrap_or(example)
-        } else {
-            example
-        };
-        let _ = writeln!(
-            out,
-            "# {about}\n{}{key} = {shown}",
-            if given { "" } else { "# " }
-        );
+        let given = matches!(key, "name" | "path") || (value.is_some_and(|value| value != "[]") && key == "exclude");
+        let shown = if given || example.is_empty() { value.unwrap_or(example) } else { example };
+        let _ = writeln!(out, "# {about}\n{}{key} = {shown}", if given { "" } else { "# " });
     }
     for (section, about) in SECTIONS {
         let _ = write!(out, "\n# {about}\n[{section}]\n");
         for key in KEYS.iter().filter(|key| key.section == section) {
-            let value = (key.get)(&defaults)
-                .unwrap_or_else(|| "\"~/.local/state/situated/sock\"".to_owned());
+            let value = (key.get)(&defaults).unwrap_or_else(|| "\"~/.local/state/situated/sock\"".to_owned());
             let _ = writeln!(out, "# {}\n# {} = {value}", key.about, key.name);
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{SectionKey, Sketch, TextHash};
 
-pub use template::template;
+pub use template::{TEMPLATE, Template};
 
 /// A context with what it was written for. Kept apart from the chunk's raw text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

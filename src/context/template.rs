@@ -1,3 +1,121 @@
-//! (being written)
-/// being written
-pub fn template() -> String { String::new() }
+//! The free context: what a note says about itself, in one or two lines. A pure function of the note.
+
+use crate::chunk::{Chunk, searchable};
+use crate::note::{BlockKind, Note};
+
+/// Name and version of the template: part of the generation, so that a change recomputes what it made.
+pub const TEMPLATE: &str = "template/1";
+
+/// Characters of the lead sentence at most: more would drown the chunk's own words.
+const LEAD_CHARS: usize = 160;
+
+/// The parts of the template that are the same for all chunks of a note.
+pub struct Template<'a> {
+    note: &'a Note,
+    head: String,
+    tail: String,
+    lead: Option<(std::ops::Range<usize>, String)>,
+}
+
+impl<'a> Template<'a> {
+    /// Prepares the template of a note.
+    pub fn new(note: &'a Note) -> Self {
+        let mut head = note.title.clone();
+        for alias in note.front.aliases.iter().filter(|alias| **alias != note.title).take(3) {
+            head.push_str(", ");
+            head.push_str(alias);
+        }
+        Template { note, head, tail: tail(note), lead: lead(note) }
+    }
+
+    /// The context of one chunk: title and aliases, the headings above it, kind and date, folder, tags, and
+    /// the note's lead sentence unless the chunk holds it.
+    pub fn context(&self, chunk: &Chunk) -> String {
+        let mut out = self.head.clone();
+        for heading in headings_above(self.note, chunk) {
+            out.push_str(" › ");
+            out.push_str(heading);
+        }
+        out.push('.');
+        if !self.tail.is_empty() {
+            out.push(' ');
+            out.push_str(&self.tail);
+        }
+        if let Some((span, text)) = &self.lead
+            && !(chunk.span.start <= span.start && span.end <= chunk.span.end)
+        {
+            out.push(' ');
+            out.push_str(text);
+        }
+        out
+    }
+}
+
+/// The headings above a chunk that neither stand in it nor repeat the title.
+fn headings_above<'a>(note: &'a Note, chunk: &Chunk) -> impl Iterator<Item = &'a str> {
+    let span = chunk.span.clone();
+    let path = note.sections[chunk.sections.start].path.iter().map(|h| &note.outline[*h]);
+    path.filter(move |h| h.span.end <= span.start || h.span.start >= span.end)
+        .map(|h| h.text.as_str())
+        .filter(|text| *text != note.title && !text.is_empty())
+}
+
+fn tail(note: &Note) -> String {
+    let mut parts = Vec::new();
+    match (&note.kind, note.date) {
+        (Some(kind), Some(date)) => parts.push(format!("{kind}, {}.", in_words(date))),
+        (Some(kind), None) => parts.push(format!("{kind}.")),
+        (None, Some(date)) => parts.push(format!("{}.", in_words(date))),
+        (None, None) => {}
+    }
+    let folder = note.path.folder();
+    if !folder.is_empty() {
+        parts.push(format!("{}.", folder.replace('/', " › ")));
+    }
+    if !note.tags.is_empty() {
+        let tags: Vec<&str> = note.tags.iter().take(8).map(String::as_str).collect();
+        parts.push(format!("{}.", tags.join(", ")));
+    }
+    parts.join(" ")
+}
+
+/// `Friday, 20 November 2026`.
+fn in_words(date: jiff::civil::Date) -> String {
+    date.strftime("%A, %-d %B %Y").to_string()
+}
+
+/// The note's description, else the first sentence of its first paragraph, with the span it was taken from.
+fn lead(note: &Note) -> Option<(std::ops::Range<usize>, String)> {
+    if let Some(description) = &note.front.description {
+        return Some((0..0, shorten(description))).filter(|(_, text)| !text.is_empty());
+    }
+    let block = note.blocks.iter().find(|b| b.kind == BlockKind::Paragraph)?;
+    // A paragraph can be megabytes long; its first sentence is near its start.
+    let end = note.text.floor_char_boundary(block.span.end.min(block.span.start + 4 * LEAD_CHARS));
+    let text = searchable(note, &(block.span.start..end));
+    let text = shorten(&text);
+    let worth_it = text.chars().filter(|c| c.is_alphanumeric()).count() >= 12;
+    worth_it.then(|| (block.span.start..end, text))
+}
+
+/// The first sentence, in one line, at most [`LEAD_CHARS`] characters, cut between words.
+fn shorten(text: &str) -> String {
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        if out.chars().count() + word.chars().count() + 1 > LEAD_CHARS {
+            // A run of text without spaces (Chinese, Japanese, Thai) is cut anywhere.
+            if out.is_empty() {
+                out.extend(word.chars().take(LEAD_CHARS));
+            }
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+        if word.ends_with(['.', '?', '!', '。', '？', '！']) && out.chars().count() > 24 {
+            break;
+        }
+    }
+    out
+}

@@ -2,6 +2,8 @@
 
 pub mod builtin;
 pub mod input;
+mod safetensors;
+mod tokenizer;
 
 use crate::fingerprint::InputHash;
 

@@ -2,510 +2,541 @@
 //! thread; everything that changes state is an event for the engine's loop. All calls block: async callers
 //! use `spawn_blocking`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
 
-use crate::plan::{Action, Reason};
-use crate::search::{Hit, Mode};
+pub use super::report::{
+    CallError, Cancel, DecidedStep, Decision, DecisionCount, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest,
+    Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Status, VaultInfo, VaultStatus,
+};
 
-/// What went wrong with a call; `kind` of the protocol.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum CallError {
-    /// The named thing does not exist.
-    #[error("{what} `{name}` is not known; {hint}")]
-    NotFound {
-        /// `vault`, `note`, `chunk`, `job`.
-        what: &'static str,
-        /// As asked for.
-        name: String,
-        /// What to do next.
-        hint: String,
-    },
-    /// The parameters are wrong.
-    #[error("{0}")]
-    Invalid(String),
-    /// The daemon has not read its store yet.
-    #[error("the index is still being opened; try again in a moment")]
-    NotReady,
-    /// A job that excludes this one runs.
-    #[error("{message}")]
-    Conflict {
-        /// Which and what to do.
-        message: String,
-        /// Its job.
-        job: u64,
-    },
-    /// The call was cancelled.
-    #[error("cancelled")]
-    Cancelled,
-    /// The call took longer than it may.
-    #[error("no answer within {0} ms")]
-    Timeout(u64),
-    /// Work is paused.
-    #[error("the daemon is paused; `situated resume` lets it go on")]
-    Paused,
-    /// The store or the index failed.
-    #[error("{0}")]
-    Storage(String),
-    /// The daemon is stopping.
-    #[error("the daemon is stopping")]
-    Stopping,
-}
+use super::decide::{Desk, Task};
+use super::keeper::decision;
+use super::{Event, Shared, VaultShared, now_s};
+use crate::fingerprint::ChunkId;
+use crate::index::Snapshot;
+use crate::plan::Trigger;
+use crate::search::{self, Answer, Key, Mode, Options, Seed};
+use crate::store::record::NoteRecord;
+use crate::vault::read::{read, stat};
+use crate::vault::{FileStat, VaultPath};
 
-/// State of the daemon as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// Opening its stores.
-    Starting,
-    /// Working through changes; queries are answered.
-    Indexing,
-    /// Nothing to do.
-    Idle,
-    /// Something needs the user's eye; `problems` says what.
-    Degraded,
-    /// Paused by the user.
-    Paused,
-}
+/// Hits that one answer may hold.
+const MOST_HITS: usize = 200;
 
-/// Answer of `status`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Status {
-    /// State of the daemon.
-    pub state: State,
-    /// One entry per vault.
-    pub vaults: Vec<VaultStatus>,
-    /// What needs the user's eye, each with what to do.
-    pub problems: Vec<String>,
-    /// What leaves this machine, to where; empty unless a remote provider is configured.
-    pub leaves_machine: Vec<String>,
-    /// Contextualizer in force.
-    pub contextualizer: String,
-    /// Embedder in force.
-    pub embedder: String,
-    /// Seconds since the daemon started.
-    pub uptime_s: u64,
-    /// Resident memory in bytes, 0 if unknown.
-    pub rss_bytes: u64,
-    /// Version of the daemon.
-    pub version: String,
-    /// Process id of the daemon.
-    pub pid: u32,
-    /// Who supervises it: `systemd`, `launchd` or `none`.
-    pub supervisor: String,
-    /// The socket it serves.
-    pub socket: PathBuf,
-}
+/// Text that `get` sends at most, in bytes.
+const MOST_TEXT: usize = 4 << 20;
 
-/// State of one vault.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct VaultStatus {
-    /// Its name.
-    pub name: String,
-    /// Its root.
-    pub path: PathBuf,
-    /// Notes indexed.
-    pub notes: u64,
-    /// Chunks indexed.
-    pub chunks: u64,
-    /// The published snapshot's sequence number.
-    pub seq: u64,
-    /// When the index last changed, seconds since 1970 (UTC).
-    pub last_change: Option<i64>,
-    /// Paths known to be dirty and not yet looked at.
-    pub pending: u64,
-    /// Files that could not be indexed, by reason, at most 100.
-    pub skipped: Vec<SkippedFile>,
-    /// How many were skipped in all.
-    pub skipped_total: u64,
-    /// Notes that look like copies made by a sync conflict, at most 100.
-    pub conflicts: Vec<String>,
-    /// Notes with warnings.
-    pub warned: u64,
-    /// `inotify`, `fsevents` or `poll`.
-    pub watch: String,
-    /// Why watching is not as it should be, and what to do.
-    pub watch_problem: Option<String>,
-    /// Why the vault is doubted (gone, emptied): nothing is dropped meanwhile.
-    pub doubt: Option<String>,
-    /// Bytes of the index and store on disk.
-    pub index_bytes: u64,
-    /// Decisions since the daemon started.
-    pub decisions: Vec<DecisionCount>,
-}
+/// How long a fresh answer waits for the disk.
+const FRESH_WITHIN: Duration = Duration::from_secs(30);
 
-/// A file that is not in the index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SkippedFile {
-    /// Its path in the vault.
-    pub path: String,
-    /// Why.
-    pub why: String,
-}
+/// Access to a running engine.
+#[derive(Clone)]
+pub struct Handle(Arc<Shared>);
 
-/// How often a decision was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DecisionCount {
-    /// What was done.
-    #[schemars(with = "String")]
-    pub action: Action,
-    /// Why.
-    #[schemars(with = "String")]
-    pub reason: Reason,
-    /// How often.
-    pub count: u64,
-}
-
-/// What was decided about a note: a line of `situated run`, an event of `subscribe`, the answer of `explain`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Decision {
-    /// Vault.
-    pub vault: String,
-    /// Path in the vault.
-    pub path: String,
-    /// Why the note was looked at anew.
-    #[schemars(with = "String")]
-    pub reason: Reason,
-    /// Chunks left alone.
-    pub kept: u32,
-    /// Chunks embedded again under the context they had.
-    pub reembedded: u32,
-    /// Chunks with a new context.
-    pub regenerated: u32,
-    /// Chunks that went.
-    pub removed: u32,
-    /// Per chunk.
-    pub steps: Vec<DecidedStep>,
-    /// The snapshot that holds the result.
-    pub seq: u64,
-    /// From reading the note to the published snapshot, milliseconds.
-    pub took_ms: f64,
-    /// Seconds since 1970 (UTC).
-    pub at: i64,
-}
-
-/// One step of a [`Decision`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DecidedStep {
-    /// What is done.
-    #[schemars(with = "String")]
-    pub action: Action,
-    /// Why.
-    #[schemars(with = "String")]
-    pub reason: Reason,
-    /// The chunk's id.
-    pub chunk: String,
-    /// Headings above the chunk, outermost first.
-    pub heading_path: Vec<String>,
-    /// First and last line; those of before for a chunk that goes.
-    pub lines: (u32, u32),
-    /// Why its context should be refreshed by a rebuild or the daily sync.
-    #[schemars(with = "Option<String>")]
-    pub later: Option<Reason>,
-}
-
-/// What a rebuild or sync covers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Scope {
-    /// The vault by name; all if absent.
-    pub vault: Option<String>,
-    /// A folder or note in it; everything if absent.
-    pub path: Option<String>,
-}
-
-/// State of a long-running job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Job {
-    /// Its number.
-    pub job: u64,
-    /// `sync` or `rebuild`.
-    pub kind: String,
-    /// What it covers.
-    pub scope: Scope,
-    /// `running`, `done`, `cancelled`, `failed`.
-    pub state: String,
-    /// Notes done.
-    pub done: u64,
-    /// Notes in all, once known.
-    pub total: Option<u64>,
-    /// Notes that failed, with reasons, at most 100.
-    pub failed: Vec<SkippedFile>,
-    /// Notes that changed the index.
-    pub changed: u64,
-    /// Milliseconds since it began, or that it took.
-    pub took_ms: u64,
-    /// What it is doing.
-    pub phase: String,
-    /// The snapshot that holds its result, once done.
-    pub seq: u64,
-}
-
-/// Answer of `get`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NoteText {
-    /// Vault.
-    pub vault: String,
-    /// Path in the vault.
-    pub path: String,
-    /// Title.
-    pub title: String,
-    /// The lines asked for, as they are on disk now.
-    pub text: String,
-    /// 1-based line of the first one.
-    pub line: u32,
-    /// Lines in the note.
-    pub lines: u32,
-    /// Modification time, seconds since 1970 (UTC).
-    pub mtime: i64,
-    /// Whether more lines were there than were asked for or may be sent.
-    pub truncated: bool,
-    /// What was odd about the note.
-    pub warnings: Vec<String>,
-}
-
-/// What subscribers are told.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Notice {
-    /// A note was decided about and its result published.
-    Decision(Decision),
-    /// A new snapshot is published.
-    Index {
-        /// Vault.
-        vault: String,
-        /// Sequence number.
-        seq: u64,
-        /// Notes in it.
-        notes: u64,
-        /// Chunks in it.
-        chunks: u64,
-    },
-    /// The daemon's state changed.
-    State {
-        /// The new state.
-        state: State,
-    },
-    /// A job began, moved on or ended.
-    Job(Job),
-}
-
-/// A vault that the daemon serves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct VaultInfo {
-    /// Its name.
-    pub name: String,
-    /// Its root.
-    pub path: PathBuf,
-    /// Whether it is meant when a request names no vault.
-    pub default: bool,
-}
-
-/// Which notes a search looks at; everything given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct SearchFilter {
-    /// Glob or prefix of the path in the vault.
-    pub path: Option<String>,
-    /// Tag, with the tags nested under it.
-    pub tag: Option<String>,
-    /// Date of the note at the earliest, as in a query.
-    pub after: Option<String>,
-    /// Date of the note at the latest, as in a query.
-    pub before: Option<String>,
-    /// Type of the note.
-    #[serde(rename = "type")]
-    pub note_type: Option<String>,
-}
-
-/// Parameters of `search`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchRequest {
-    /// What is sought, in the query language.
-    pub query: String,
-    /// The vault by name; all if absent.
-    #[serde(default)]
-    pub vault: Option<String>,
-    /// Hits at most, 1..=200.
-    #[serde(default)]
-    pub limit: Option<usize>,
-    /// Hits of one note at most.
-    #[serde(default)]
-    pub per_note: Option<usize>,
-    /// Which lanes answer.
-    #[serde(default)]
-    pub mode: Option<Mode>,
-    /// Whether contexts take part.
-    #[serde(default)]
-    pub contextual: Option<bool>,
-    /// Which notes are looked at.
-    #[serde(default)]
-    pub filter: Option<SearchFilter>,
-    /// Wait until everything saved before the request is in the snapshot.
-    #[serde(default)]
-    pub fresh: bool,
-    /// Whether hits carry their lanes.
-    #[serde(default)]
-    pub explain: bool,
-    /// Characters of a hit with its neighbours.
-    #[serde(default)]
-    pub window_chars: Option<usize>,
-}
-
-/// Parameters of `related`: exactly one of `path`, `chunk` and `text`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct RelatedRequest {
-    /// A note in the vault.
-    pub path: Option<String>,
-    /// A chunk by id.
-    pub chunk: Option<String>,
-    /// Any text.
-    pub text: Option<String>,
-    /// The vault by name; all if absent.
-    pub vault: Option<String>,
-    /// Hits at most, 1..=200.
-    pub limit: Option<usize>,
-    /// Hits of one note at most.
-    pub per_note: Option<usize>,
-    /// Whether hits carry their lanes.
-    pub explain: bool,
-    /// Characters of a hit with its neighbours.
-    pub window_chars: Option<usize>,
-}
-
-/// Answer of `search` and `related`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchAnswer {
-    /// Best first.
-    pub hits: Vec<Hit>,
-    /// Sequence number of the snapshot that answered; the highest of several.
-    pub seq: u64,
-    /// Milliseconds from request to answer, the wait for freshness included.
-    pub took_ms: f64,
-    /// Whether more would have been found than was asked for.
-    pub truncated: bool,
-    /// What was odd about the query.
-    pub warnings: Vec<String>,
-}
-
-/// Parameters of `get`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GetRequest {
-    /// The note's path in its vault.
-    pub path: String,
-    /// The vault by name; the default one if absent.
-    #[serde(default)]
-    pub vault: Option<String>,
-    /// First line, 1-based.
-    #[serde(default)]
-    pub line: Option<u32>,
-    /// Lines at most.
-    #[serde(default)]
-    pub lines: Option<u32>,
-}
-
-/// Something wrong with the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Problem {
-    /// The file, if it is one.
-    pub file: Option<PathBuf>,
-    /// 1-based line, if known.
-    pub line: Option<u32>,
-    /// 1-based column, if known.
-    pub column: Option<u32>,
-    /// The key, dotted, if it is about one.
-    pub key: Option<String>,
-    /// What is wrong and what to do.
-    pub message: String,
-}
-
-/// A flag that tells a running call to stop. Cheap to clone; clones share the flag.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// A flag that nobody has raised.
-    pub fn new() -> Self {
-        Cancel::default()
-    }
-
-    /// Asks whoever holds a clone to stop.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the call should stop.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Access to the engine.
-#[derive(Clone, Debug)]
-pub struct Handle;
-
-#[allow(clippy::todo, unused_variables, missing_docs)]
 impl Handle {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Handle(shared)
+    }
+
+    /// The vaults that are served, the default one first.
     pub fn vaults(&self) -> Vec<VaultInfo> {
-        todo!()
+        let vaults = self.0.vaults.load();
+        let info = |(i, v): (usize, &Arc<VaultShared>)| VaultInfo { name: v.name.clone(), path: v.path.clone(), default: i == 0 };
+        vaults.iter().enumerate().map(info).collect()
     }
+
+    /// Is it healthy, is it current, what is it doing.
     pub fn status(&self, vault: Option<&str>) -> Result<Status, CallError> {
-        todo!()
+        let (state, problems) = self.0.state().clone();
+        let chosen = if vault.is_none() && self.0.vaults.load().is_empty() { Vec::new() } else { self.choose(vault)? };
+        let vaults = chosen.iter().map(|vault| {
+            let mut status = vault.status().clone();
+            if let Some(desk) = vault.desk.load_full() {
+                status.index_bytes = desk.store.bytes_on_disk();
+            }
+            status
+        });
+        let vaults = vaults.collect();
+        let generation = chosen.iter().find_map(|v| v.desk.load_full()).map(|desk| desk.generation.clone());
+        let (contextualizer, embedder) = generation.map(|g| (g.contextualizer, g.embedder)).unwrap_or_default();
+        Ok(Status {
+            state,
+            vaults,
+            problems,
+            leaves_machine: Vec::new(),
+            contextualizer,
+            embedder,
+            uptime_s: self.0.started.elapsed().as_secs(),
+            rss_bytes: resident_bytes(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            supervisor: supervisor().to_owned(),
+            socket: self.0.socket.clone(),
+        })
     }
+
+    /// Answers a query from the published snapshots.
     pub fn search(&self, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
-        todo!()
+        let began = Instant::now();
+        let vaults = self.choose(request.vault.as_deref())?;
+        if request.fresh {
+            self.freshen(request.vault.as_deref(), cancel)?;
+        }
+        let options = self.options(
+            request.mode,
+            request.limit,
+            request.per_note,
+            request.window_chars,
+            request.contextual.unwrap_or(true),
+            request.explain,
+        )?;
+        let now = jiff::Zoned::now();
+        let mut parsed = search::parse(&request.query, now.date());
+        parsed.filter.offset = now.offset();
+        let SearchFilter { path, tag, after, before, note_type } = request.filter.unwrap_or_default();
+        let conditions =
+            [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
+        for (key, value) in conditions {
+            if let Some(value) = value {
+                parsed.filter.add(key, &value, now.date()).map_err(CallError::Invalid)?;
+            }
+        }
+        let mut answers = Vec::new();
+        for vault in &vaults {
+            let (snapshot, desk) = ready(vault)?;
+            let dense = options.mode != Mode::Lexical && parsed.has_text();
+            let vector = dense.then(|| desk.embedder.embed(&parsed.text()));
+            if cancel.is_cancelled() {
+                return Err(CallError::Cancelled);
+            }
+            let found = search::search(&snapshot, &vault.name, &parsed, vector.as_ref(), &options);
+            answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
+        }
+        Ok(search_answer(answers, options.limit, began))
     }
+
+    /// What lies near a note, a chunk or a text.
     pub fn related(&self, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
-        todo!()
+        let began = Instant::now();
+        let given = [&request.path, &request.chunk, &request.text].iter().filter(|p| p.is_some()).count();
+        if given != 1 {
+            return Err(CallError::Invalid("give exactly one of `path`, `chunk` and `text`".to_owned()));
+        }
+        let options =
+            self.options(None, request.limit, request.per_note, request.window_chars, true, request.explain)?;
+        let mut answers = Vec::new();
+        let mut known = false;
+        for vault in self.choose(request.vault.as_deref())? {
+            if cancel.is_cancelled() {
+                return Err(CallError::Cancelled);
+            }
+            let (snapshot, desk) = ready(&vault)?;
+            let Some(seed) = seed(&request, &snapshot, &desk)? else { continue };
+            known = true;
+            let found = search::related(&snapshot, &vault.name, &seed, &options);
+            answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
+        }
+        if !known {
+            let name = request.path.or(request.chunk).unwrap_or_default();
+            return Err(not_found("note", &name, "paths are relative to the vault; `situated search` shows them"));
+        }
+        Ok(search_answer(answers, options.limit, began))
     }
+
+    /// The text of a note as it is on disk now.
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
-        todo!()
+        let (vault, path) = self.find_note(request.vault.as_deref(), &request.path)?;
+        let (snapshot, desk) = ready(&vault)?;
+        let (bytes, seen) = read(&desk.root, &path, desk.max_note_bytes).map_err(|error| {
+            not_found("note", path.as_str(), &format!("it cannot be read: {error}"))
+        })?;
+        let note = crate::note::parse(&path, &bytes, &desk.rules);
+        let first = request.line.unwrap_or(1).max(1);
+        let total = note.text.lines().count() as u32;
+        let wanted = request.lines.unwrap_or(u32::MAX);
+        let mut text = String::new();
+        let mut sent = 0;
+        for line in note.text.split_inclusive('\n').skip(first as usize - 1).take(wanted as usize) {
+            if text.len() + line.len() > MOST_TEXT {
+                break;
+            }
+            text.push_str(line);
+            sent += 1;
+        }
+        let title = snapshot.note_at(&path).map_or_else(|| note.title.clone(), |entry| entry.title.clone());
+        Ok(NoteText {
+            vault: vault.name.clone(),
+            path: path.to_string(),
+            title,
+            text,
+            line: first,
+            lines: total,
+            mtime: seen.mtime_ns.div_euclid(1_000_000_000),
+            truncated: first - 1 + sent < total,
+            warnings: note.warnings.iter().map(|w| format!("line {}: {}", w.line, w.message)).collect(),
+        })
     }
+
+    /// What would be decided about a note now: as it is on disk, or as a draft reads. Changes nothing.
     pub fn plan(&self, vault: Option<&str>, path: &str, text: Option<&str>) -> Result<Decision, CallError> {
-        todo!()
+        let began = Instant::now();
+        let (vault, path) = self.find_note(vault, path)?;
+        let (_, desk) = ready(&vault)?;
+        let (bytes, seen) = match text {
+            Some(text) => (text.as_bytes().to_vec(), FileStat::default()),
+            None => read(&desk.root, &path, desk.max_note_bytes)
+                .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?,
+        };
+        let stored = stored(&desk, &path)?;
+        let task = Task { path: path.clone(), moved_from: None, trigger: Trigger::Save, again: true };
+        let decided = desk.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
+        let record = decided.write.put.map(|(record, _)| record);
+        let record = record.ok_or_else(|| CallError::Storage("a plan without a note".to_owned()))?;
+        Ok(decision(&vault.name, &path, &decided.plan, &record, &decided.before, began))
     }
+
+    /// The last decisions about a note, newest first.
     pub fn explain(&self, vault: Option<&str>, path: &str) -> Result<Vec<Decision>, CallError> {
-        todo!()
+        let found = self.find_note(vault, path);
+        let text = found.as_ref().map_or(path, |(_, path)| path.as_str());
+        let remembered: Vec<Decision> = {
+            let log = self.0.decisions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let of_note = |d: &&Arc<Decision>| d.path == text && vault.is_none_or(|name| d.vault == name);
+            log.iter().filter(of_note).take(20).map(|d| (**d).clone()).collect()
+        };
+        if !remembered.is_empty() {
+            return Ok(remembered);
+        }
+        let (vault, path) = found?;
+        let (_, desk) = ready(&vault)?;
+        match stored(&desk, &path)? {
+            Some((record, _)) => Ok(vec![recorded(&vault.name, &record)]),
+            None => Err(not_found("note", path.as_str(), "nothing was decided about it yet")),
+        }
     }
+
+    /// Begins a look at the disk; returns its job.
     pub fn sync(&self, scope: Scope) -> Result<u64, CallError> {
-        todo!()
+        self.sync_accepting(scope, false)
     }
+
+    /// As [`Handle::sync`]; with `accept_deletes` notes that seem gone are gone.
+    pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool) -> Result<u64, CallError> {
+        let vaults = self.choose(scope.vault.as_deref())?;
+        let mut last = 0;
+        for vault in vaults {
+            let scope = Scope { vault: Some(vault.name.clone()), path: scope.path.clone() };
+            let (job, _) = self.0.jobs.begin("sync", scope);
+            self.send(Event::Sync { vault: vault.id, job, accept_deletes })?;
+            last = job;
+        }
+        Ok(last)
+    }
+
+    /// Begins to make a scope anew; with `dry_run` only says how much that is.
     pub fn rebuild(&self, scope: Scope, dry_run: bool) -> Result<Job, CallError> {
-        todo!()
+        if let Some(running) = self.0.jobs.all().into_iter().find(|j| j.kind == "rebuild" && j.state == "running")
+            && !dry_run
+        {
+            let message = format!("rebuild {} is running; wait for it, or `situated cancel {0}`", running.job);
+            return Err(CallError::Conflict { message, job: running.job });
+        }
+        let vaults = self.choose(scope.vault.as_deref())?;
+        let under = scope.path.as_deref().map(|path| parse_path(path.trim_end_matches('/'))).transpose()?;
+        let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
+            let (snapshot, _) = ready(vault)?;
+            Ok(snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u))).count() as u64)
+        };
+        let mut total = 0;
+        for vault in &vaults {
+            total += count(vault)?;
+        }
+        if total == 0 && let Some(path) = &scope.path {
+            return Err(not_found("note", path, "no note or folder of that name is indexed; paths are relative to the vault"));
+        }
+        if dry_run {
+            return Ok(Job {
+                job: 0,
+                kind: "rebuild".to_owned(),
+                scope,
+                state: "dry_run".to_owned(),
+                done: 0,
+                total: Some(total),
+                failed: Vec::new(),
+                changed: 0,
+                took_ms: 0,
+                phase: "dry_run".to_owned(),
+                seq: 0,
+            });
+        }
+        let (job, _) = self.0.jobs.begin("rebuild", scope);
+        for vault in &vaults {
+            self.send(Event::Rebuild { vault: vault.id, job, under: under.clone() })?;
+        }
+        self.0.jobs.get(job)
     }
+
+    /// All jobs, newest first.
     pub fn jobs(&self) -> Vec<Job> {
-        todo!()
+        self.0.jobs.all()
     }
+
+    /// One job.
     pub fn job(&self, id: u64) -> Result<Job, CallError> {
-        todo!()
+        self.0.jobs.get(id)
     }
+
+    /// A job as soon as it has moved on or ended, at most after `timeout`.
     pub fn wait_job(&self, id: u64, timeout: Duration) -> Result<Job, CallError> {
-        todo!()
+        self.0.jobs.wait(id, timeout)
     }
+
+    /// Cancels a job: what it has done stays, the rest is left as it was.
     pub fn cancel(&self, job: u64) -> Result<(), CallError> {
-        todo!()
+        self.0.jobs.cancel(job)?;
+        self.send(Event::Cancelled)
     }
+
+    /// Stops working, for a time or until [`Handle::resume`]; queries are answered all the same.
     pub fn pause(&self, seconds: Option<u64>) -> Result<(), CallError> {
-        todo!()
+        self.send(Event::Pause(seconds.map(|s| Instant::now() + Duration::from_secs(s.min(1 << 30)))))
     }
+
+    /// Works again.
     pub fn resume(&self) -> Result<(), CallError> {
-        todo!()
+        self.send(Event::Resume)
     }
+
+    /// What is wrong with the configuration as it is on disk now; empty if nothing is.
     pub fn check_config(&self) -> Result<Vec<Problem>, CallError> {
-        todo!()
+        Ok((self.0.reload)().err().unwrap_or_default())
     }
+
+    /// Puts the configuration on disk in force, or says what is wrong with it and keeps the old one.
     pub fn reload(&self) -> Result<Vec<Problem>, CallError> {
-        todo!()
+        match (self.0.reload)() {
+            Ok(config) => self.send(Event::Reload(Box::new(config))).map(|()| Vec::new()),
+            Err(problems) => Ok(problems),
+        }
     }
-    pub fn subscribe(&self) -> tokio::sync::broadcast::Receiver<Arc<Notice>> {
-        todo!()
+
+    /// What happens from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
+        self.0.notices.subscribe()
     }
+
+    /// Resolves when [`Handle::shutdown`] was called.
+    pub async fn stopping(&self) {
+        let mut stopping = self.0.stopping.subscribe();
+        // The sender lives as long as this handle.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    }
+
+    /// Makes the engine put everything on the disk and end.
     pub fn shutdown(&self) {
-        todo!()
+        self.0.stopping.send_replace(true);
+        // It may have ended already.
+        let _ = self.0.events.send(Event::Stop);
+    }
+
+    /// Grows while the engine's loop turns: what a watchdog looks at.
+    pub fn beat(&self) -> u64 {
+        let _ = self.0.events.send(Event::Cancelled);
+        self.0.beat.load(Ordering::Relaxed)
+    }
+
+    fn send(&self, event: Event) -> Result<(), CallError> {
+        self.0.events.send(event).map_err(|_| CallError::Stopping)
+    }
+
+    fn choose(&self, name: Option<&str>) -> Result<Vec<Arc<VaultShared>>, CallError> {
+        let vaults = self.0.vaults.load();
+        let Some(name) = name else {
+            if vaults.is_empty() {
+                return Err(CallError::NotReady);
+            }
+            return Ok(vaults.to_vec());
+        };
+        let found = vaults.iter().find(|v| v.name == name).cloned();
+        found.map(|v| vec![v]).ok_or_else(|| {
+            let names: Vec<&str> = vaults.iter().map(|v| v.name.as_str()).collect();
+            not_found("vault", name, &format!("there are: {}", names.join(", ")))
+        })
+    }
+
+    /// A note by its path in a vault, or by an absolute path within one.
+    fn find_note(&self, vault: Option<&str>, path: &str) -> Result<(Arc<VaultShared>, VaultPath), CallError> {
+        let vaults = self.choose(vault)?;
+        let absolute = std::path::Path::new(path);
+        if absolute.is_absolute() {
+            let inside = vaults.iter().find_map(|v| {
+                let relative = absolute.strip_prefix(&v.path).ok()?;
+                Some((v.clone(), VaultPath::from_relative(relative)?))
+            });
+            return inside.ok_or_else(|| not_found("note", path, "it lies in no vault"));
+        }
+        let path = parse_path(path)?;
+        let holds = |v: &&Arc<VaultShared>| v.snapshot.load().as_ref().is_some_and(|s| s.note_at(&path).is_some());
+        let vault = vaults.iter().find(holds).or_else(|| vaults.first()).cloned();
+        vault.map(|vault| (vault, path)).ok_or(CallError::NotReady)
+    }
+
+    fn options(
+        &self,
+        mode: Option<Mode>,
+        limit: Option<usize>,
+        per_note: Option<usize>,
+        window_chars: Option<usize>,
+        contextual: bool,
+        explain: bool,
+    ) -> Result<Options, CallError> {
+        let search = self.0.config.load().search.clone();
+        let limit = limit.unwrap_or(search.limit);
+        if limit == 0 || limit > MOST_HITS {
+            return Err(CallError::Invalid(format!("`limit` must be 1 to {MOST_HITS}, not {limit}")));
+        }
+        Ok(Options {
+            mode: mode.unwrap_or_default(),
+            limit,
+            per_note: per_note.unwrap_or(search.per_note).max(1),
+            contextual,
+            window_chars: window_chars.unwrap_or(search.window_chars).min(100_000),
+            dense_weight: search.dense_weight,
+            explain,
+        })
+    }
+
+    /// Waits until everything that was saved before now is in the snapshots.
+    fn freshen(&self, vault: Option<&str>, cancel: &Cancel) -> Result<(), CallError> {
+        let until = Instant::now() + FRESH_WITHIN;
+        let mut jobs = Vec::new();
+        for vault in self.choose(vault)? {
+            jobs.push(self.sync(Scope { vault: Some(vault.name.clone()), path: None })?);
+        }
+        for job in jobs {
+            loop {
+                let now = self.wait_job(job, Duration::from_millis(100))?;
+                if now.state != "running" {
+                    break;
+                }
+                if cancel.is_cancelled() {
+                    return Err(CallError::Cancelled);
+                }
+                if Instant::now() > until {
+                    return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<Desk>), CallError> {
+    let snapshot = vault.snapshot.load_full().ok_or(CallError::NotReady)?;
+    let desk = vault.desk.load_full().ok_or(CallError::NotReady)?;
+    Ok((snapshot, desk))
+}
+
+fn stored(desk: &Desk, path: &VaultPath) -> Result<Option<(NoteRecord, Vec<crate::context::ContextRecord>)>, CallError> {
+    let storage = |e: crate::store::StoreError| CallError::Storage(e.to_string());
+    let Some(record) = desk.store.note(path).map_err(storage)? else { return Ok(None) };
+    let contexts = desk.store.contexts(path).map_err(storage)?;
+    Ok(Some((record, contexts)))
+}
+
+fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Option<Seed>, CallError> {
+    if let Some(path) = &request.path {
+        let path = parse_path(path)?;
+        return Ok(snapshot.note_at(&path).map(|note| Seed::Note(note.no)));
+    }
+    if let Some(id) = &request.chunk {
+        let id: ChunkId = id.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
+        return Ok(snapshot.row_of(id).map(Seed::Chunk));
+    }
+    let text = request.text.as_deref().unwrap_or_default();
+    Ok(Some(Seed::Vector(desk.embedder.embed(text))))
+}
+
+/// Marks hits whose note is no longer what was indexed.
+fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
+    let mut last: Option<(String, bool)> = None;
+    for hit in &mut answer.hits {
+        hit.stale = match &last {
+            Some((path, stale)) if *path == hit.path => *stale,
+            _ => {
+                let path = VaultPath::parse(&hit.path);
+                let indexed = path.as_ref().and_then(|path| snapshot.note_at(path)).map(|note| note.stat);
+                path.and_then(|path| stat(&desk.root, &path)) != indexed
+            }
+        };
+        last = Some((hit.path.clone(), hit.stale));
+    }
+    answer
+}
+
+fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {
+    let merged = search::merge(answers, limit);
+    SearchAnswer {
+        hits: merged.hits,
+        seq: merged.seq,
+        took_ms: began.elapsed().as_secs_f64() * 1e3,
+        truncated: merged.truncated,
+        warnings: merged.warnings,
+    }
+}
+
+/// What a record remembers of the last decision that changed a note.
+fn recorded(vault: &str, record: &NoteRecord) -> Decision {
+    let steps = record.chunks.iter().map(|chunk| DecidedStep {
+        action: chunk.decided.0,
+        reason: chunk.decided.1,
+        chunk: chunk.id.to_string(),
+        heading_path: chunk.heading_path.clone(),
+        lines: chunk.lines,
+        later: chunk.later,
+    });
+    let steps: Vec<DecidedStep> = steps.collect();
+    let count = |action| steps.iter().filter(|s| s.action == action).count() as u32;
+    Decision {
+        vault: vault.to_owned(),
+        path: record.path.to_string(),
+        reason: record.decided.0,
+        kept: count(crate::plan::Action::Keep),
+        reembedded: count(crate::plan::Action::Reembed),
+        regenerated: count(crate::plan::Action::Regenerate),
+        removed: 0,
+        seq: record.seq,
+        took_ms: 0.0,
+        at: record.decided.1,
+        steps,
+    }
+}
+
+fn parse_path(path: &str) -> Result<VaultPath, CallError> {
+    VaultPath::parse(path).ok_or_else(|| {
+        CallError::Invalid(format!("`{path}` is no path in a vault: give it relative to the vault, without `..`"))
+    })
+}
+
+fn not_found(what: &'static str, name: &str, hint: &str) -> CallError {
+    CallError::NotFound { what, name: name.to_owned(), hint: hint.to_owned() }
+}
+
+/// Resident memory of this process in bytes, 0 where that cannot be told.
+fn resident_bytes() -> u64 {
+    let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
+    pages * rustix::param::page_size() as u64
+}
+
+fn supervisor() -> &'static str {
+    match std::env::var("SITUATED_SUPERVISOR").as_deref() {
+        Ok("launchd") => "launchd",
+        _ if std::env::var_os("NOTIFY_SOCKET").is_some() || std::env::var_os("INVOCATION_ID").is_some() => "systemd",
+        _ => "none",
     }
 }

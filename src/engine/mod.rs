@@ -1,23 +1,487 @@
-//! STUB in this worktree: the real one is the lead's.
+//! The event loop: the one owner of all mutable state.
+//!
+//! [`Event`] lists everything that can wake the daemon. Hints from the watcher gather in each vault's
+//! `Pending`; when it is quiet the engine looks at the disk ([`scan`]), decides about each note that differs
+//! ([`decide`]) and carries the decisions out ([`keeper`]). A saved note is decided on this thread at once;
+//! work in bulk goes through the workers ([`pool`]) and never stands in front of a save. Queries do not come
+//! here at all: they read published snapshots through the [`handle`].
+
+mod decide;
 pub mod handle;
+mod jobs;
+mod keeper;
+mod pool;
+pub mod report;
+mod scan;
+mod work;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// How the daemon runs.
-#[derive(Default)]
-pub struct RunOptions {
-    /// Whether a person watches standard output.
-    pub foreground_report: bool,
-    /// Called on a thread of its own once the engine runs: shows what it does.
-    pub listen: Option<Box<dyn FnOnce(handle::Handle) + Send>>,
+use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio::sync::{broadcast, watch};
+
+use crate::config::{Config, WatchConfig};
+use crate::index::{LexicalError, Snapshot};
+use crate::store::StoreError;
+use crate::vault::pending::Timing;
+use crate::vault::root::VaultError;
+use crate::vault::{Hint, RescanReason};
+use decide::{Desk, Outcome};
+use handle::Handle;
+use jobs::Jobs;
+use keeper::Keeper;
+pub use keeper::vault_dir;
+use pool::{Errand, Pool};
+use report::{Decision, Notice, Problem, State, VaultStatus};
+use scan::{Extent, Findings};
+
+/// The engine looks at the clock at least this often: a machine that slept sends no event.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// Decisions that `explain` remembers.
+const REMEMBERED: usize = 1000;
+
+/// Re-reads the configuration: as at the start, with the same flags and environment.
+pub type Reload = Box<dyn Fn() -> Result<Config, Vec<Problem>> + Send + Sync>;
+
+/// The engine cannot go on with a vault.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store failed.
+    #[error("{0}")]
+    Store(StoreError),
+    /// The index failed.
+    #[error("{0}")]
+    Index(#[from] LexicalError),
+    /// The vault cannot be used.
+    #[error("{0}")]
+    Vault(#[from] VaultError),
+    /// A folder of ours cannot be written.
+    #[error("{path}: {message}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
 }
 
-/// Runs until stopped.
-pub fn daemon(config: crate::config::Config, options: RunOptions) -> anyhow::Result<()> {
-    anyhow::bail!("stub: {} {}", config.vaults.len(), options.foreground_report)
+impl EngineError {
+    fn io(path: &Path, error: &std::io::Error) -> Self {
+        EngineError::Io { path: path.to_owned(), message: error.to_string() }
+    }
 }
 
-/// The data folder of one vault.
-pub fn vault_dir(data_dir: &Path, vault: &str) -> PathBuf {
-    data_dir.join(vault)
+/// Everything that can wake the engine.
+enum Event {
+    /// Something may have changed on disk.
+    Hint { vault: u64, hint: Hint },
+    /// A look at the disk is finished.
+    Scanned { vault: u64, extent: Extent, jobs: Vec<u64>, result: Result<Findings, VaultError> },
+    /// A worker has decided about a note.
+    Looked { errand: Errand, outcome: Outcome },
+    /// A user asks for a look at everything; with `accept_deletes` a doubt is settled.
+    Sync { vault: u64, job: u64, accept_deletes: bool },
+    /// A user asks for notes to be made anew.
+    Rebuild { vault: u64, job: u64, under: Option<crate::vault::VaultPath> },
+    /// A job was cancelled.
+    Cancelled,
+    /// No work until then, or until `Resume`.
+    Pause(Option<Instant>),
+    /// Work again.
+    Resume,
+    /// Another configuration is in force.
+    Reload(Box<Config>),
+    /// Close everything and end.
+    Stop,
 }
+
+/// What engine, handles and workers share.
+struct Shared {
+    events: Sender<Event>,
+    vaults: ArcSwap<Vec<Arc<VaultShared>>>,
+    config: ArcSwap<Config>,
+    reload: Reload,
+    jobs: Jobs,
+    notices: broadcast::Sender<Arc<Notice>>,
+    decisions: Mutex<VecDeque<Arc<Decision>>>,
+    state: Mutex<(State, Vec<String>)>,
+    socket: PathBuf,
+    started: Instant,
+    beat: AtomicU64,
+    stopping: watch::Sender<bool>,
+}
+
+/// What is shared of one vault.
+struct VaultShared {
+    id: u64,
+    name: String,
+    path: PathBuf,
+    snapshot: ArcSwapOption<Snapshot>,
+    desk: ArcSwapOption<Desk>,
+    status: Mutex<VaultStatus>,
+    batches: AtomicU64,
+}
+
+impl VaultShared {
+    fn status(&self) -> MutexGuard<'_, VaultStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next_batch(&self) -> u64 {
+        self.batches.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, (State, Vec<String>)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, decision: Decision) {
+        let decision = Arc::new(decision);
+        {
+            let mut log = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+            log.push_front(decision.clone());
+            log.truncate(REMEMBERED);
+        }
+        self.notify(Notice::Decision((*decision).clone()));
+    }
+
+    fn notify(&self, notice: Notice) {
+        // An error means that nobody listens.
+        let _ = self.notices.send(Arc::new(notice));
+    }
+}
+
+/// A running engine.
+pub struct Engine {
+    /// Access to it.
+    pub handle: Handle,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Engine {
+    /// Starts the engine's thread. Vaults are opened there: the handle answers `not_ready` until then.
+    pub fn start(config: Config, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
+        let (events, inbox) = mpsc::channel();
+        let shared = Arc::new(Shared {
+            events: events.clone(),
+            vaults: ArcSwap::from_pointee(Vec::new()),
+            config: ArcSwap::from_pointee(config.clone()),
+            reload,
+            jobs: Jobs::default(),
+            notices: broadcast::channel(1024).0,
+            decisions: Mutex::default(),
+            state: Mutex::new((State::Starting, Vec::new())),
+            socket,
+            started: Instant::now(),
+            beat: AtomicU64::new(0),
+            stopping: watch::Sender::new(false),
+        });
+        let pool = Pool::start(move |errand, outcome| {
+            // The engine ends before the workers do; then nobody needs the outcome.
+            let _ = events.send(Event::Looked { errand, outcome });
+        })?;
+        let handle = Handle::new(shared.clone());
+        let run = Loop {
+            shared,
+            inbox,
+            pool,
+            keepers: BTreeMap::new(),
+            landed: Vec::new(),
+            tickets: 0,
+            next_vault: 0,
+            paused: None,
+            asleep: time_asleep(),
+            notes_of_trouble: Vec::new(),
+        };
+        let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || run.run(&config))?;
+        Ok(Engine { handle, thread })
+    }
+
+    /// Waits until the engine has ended; [`Handle::shutdown`] makes it end.
+    pub fn join(self) {
+        if self.thread.join().is_err() {
+            tracing::error!("the engine failed; what was not yet on disk is made again at the next start");
+        }
+    }
+}
+
+struct Loop {
+    shared: Arc<Shared>,
+    inbox: Receiver<Event>,
+    pool: Pool,
+    keepers: BTreeMap<u64, Keeper>,
+    landed: Vec<(Errand, Outcome)>,
+    tickets: u64,
+    next_vault: u64,
+    /// `Some(None)`: until resumed.
+    paused: Option<Option<Instant>>,
+    asleep: Duration,
+    notes_of_trouble: Vec<String>,
+}
+
+impl Loop {
+    fn run(mut self, config: &Config) {
+        self.open(config);
+        let mut stopping = false;
+        while !stopping {
+            stopping = self.take_events();
+            self.check_clock();
+            if self.paused.is_none() {
+                self.land();
+                self.flush_pending();
+                self.feed();
+            }
+            self.settle();
+        }
+        for keeper in self.keepers.values_mut() {
+            if let Err(error) = keeper.close() {
+                tracing::error!(%error, vault = keeper.config.name, "closing");
+            }
+        }
+    }
+
+    /// Waits for an event or a deadline, then takes what is there; tells whether to stop.
+    fn take_events(&mut self) -> bool {
+        let first = match self.wait() {
+            Duration::ZERO => self.inbox.try_recv().ok(),
+            wait => match self.inbox.recv_timeout(wait) {
+                Ok(event) => Some(event),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return true,
+            },
+        };
+        self.shared.beat.fetch_add(1, Ordering::Relaxed);
+        let Some(first) = first else { return false };
+        let mut next = Some(first);
+        let mut taken = 0;
+        while let Some(event) = next {
+            if matches!(event, Event::Stop) {
+                return true;
+            }
+            self.take(event);
+            taken += 1;
+            next = if taken < 256 { self.inbox.try_recv().ok() } else { None };
+        }
+        false
+    }
+
+    fn wait(&self) -> Duration {
+        let now = Instant::now();
+        let mut until = now + HEARTBEAT;
+        if let Some(Some(end)) = self.paused {
+            until = until.min(end);
+        }
+        if self.paused.is_none() {
+            for keeper in self.keepers.values() {
+                until = keeper.next_wake().map_or(until, |wake| until.min(wake));
+            }
+        }
+        until.saturating_duration_since(now)
+    }
+
+    fn take(&mut self, event: Event) {
+        let now = Instant::now();
+        match event {
+            Event::Hint { vault, hint } => {
+                if let Some(keeper) = self.keepers.get_mut(&vault) {
+                    keeper.pending.hint(now, hint);
+                }
+            }
+            Event::Looked { errand, outcome } => self.landed.push((errand, outcome)),
+            Event::Scanned { vault, extent, jobs, result } => self.scanned(vault, &extent, jobs, result),
+            Event::Sync { vault, job, accept_deletes } => {
+                if let Some(keeper) = self.keepers.get_mut(&vault) {
+                    keeper.accept_deletes |= accept_deletes;
+                }
+                self.scan(vault, Extent::Everything, RescanReason::Asked, vec![job]);
+            }
+            Event::Rebuild { vault, job, under } => self.rebuild(vault, job, under.as_ref()),
+            Event::Cancelled => self.drop_cancelled(),
+            Event::Pause(until) => self.paused = Some(until),
+            Event::Resume => self.paused = None,
+            Event::Reload(config) => self.reload(&config),
+            Event::Stop => {}
+        }
+    }
+
+    /// A machine that slept sent no events meanwhile: everything is looked at.
+    fn check_clock(&mut self) {
+        let now = Instant::now();
+        if let Some(Some(end)) = self.paused
+            && end <= now
+        {
+            self.paused = None;
+        }
+        let asleep = time_asleep();
+        if asleep > self.asleep + Duration::from_secs(5) {
+            self.asleep = asleep;
+            for keeper in self.keepers.values_mut() {
+                keeper.pending.hint(now, Hint::Rescan(RescanReason::Resume));
+            }
+        }
+    }
+
+    fn open(&mut self, config: &Config) {
+        for vault in &config.vaults {
+            self.open_vault(config, vault);
+        }
+        self.publish_vaults();
+    }
+
+    fn open_vault(&mut self, config: &Config, vault: &crate::config::VaultConfig) {
+        let id = self.next_vault;
+        self.next_vault += 1;
+        let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
+        let shared = Arc::new(VaultShared {
+            id,
+            name: vault.name.clone(),
+            path: vault.path.clone(),
+            snapshot: ArcSwapOption::empty(),
+            desk: ArcSwapOption::empty(),
+            status: Mutex::new(status),
+            batches: AtomicU64::new(0),
+        });
+        match Keeper::open(config, vault, shared) {
+            Ok((keeper, opened)) => {
+                if let Some((moved_to, why)) = &opened.quarantined {
+                    self.notes_of_trouble.push(format!(
+                        "the store of vault `{}` was damaged ({why}); it was moved to {} and the index is rebuilt; {} contexts came back from the journal",
+                        vault.name, moved_to.display(), opened.contexts_recovered
+                    ));
+                }
+                self.keepers.insert(id, keeper);
+                self.publish_vaults();
+                self.watch(id);
+                let (job, _) = self.shared.jobs.begin(
+                    "index",
+                    report::Scope { vault: Some(vault.name.clone()), path: None },
+                );
+                self.scan(id, Extent::Everything, RescanReason::Start, vec![job]);
+            }
+            Err(error) => {
+                tracing::error!(%error, vault = vault.name, "this vault cannot be served");
+                self.notes_of_trouble.push(format!("vault `{}` cannot be served: {error}", vault.name));
+            }
+        }
+    }
+
+    fn publish_vaults(&self) {
+        self.shared.vaults.store(Arc::new(self.keepers.values().map(|k| k.shared.clone()).collect()));
+    }
+
+    fn reload(&mut self, config: &Config) {
+        let kept = |keeper: &Keeper, config: &Config| {
+            config.vaults.contains(&keeper.config)
+                && config.chunk == keeper.desk.chunk
+                && config.llm_min_chunks == keeper.desk.generation.llm_min_chunks
+        };
+        let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
+        for id in old {
+            if let Some(mut keeper) = self.keepers.remove(&id)
+                && let Err(error) = keeper.close()
+            {
+                tracing::error!(%error, vault = keeper.config.name, "closing");
+            }
+        }
+        self.notes_of_trouble.clear();
+        for keeper in self.keepers.values_mut() {
+            keeper.pending.set_timing(timing(&config.watch));
+        }
+        self.shared.config.store(Arc::new(config.clone()));
+        let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
+        for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
+            self.open_vault(config, vault);
+        }
+        self.publish_vaults();
+    }
+
+    /// Brings the shared state up to date after a turn of the loop.
+    fn settle(&mut self) {
+        let bulk = |keeper: &Keeper| !keeper.queue.is_empty() || !keeper.in_flight.is_empty();
+        for keeper in self.keepers.values_mut() {
+            match keeper.publish_if_due(bulk(keeper)) {
+                Ok(true) => {
+                    let status = keeper.shared.status();
+                    let (vault, seq) = (status.name.clone(), status.seq);
+                    let (notes, chunks) = (status.notes, status.chunks);
+                    drop(status);
+                    self.shared.notify(Notice::Index { vault, seq, notes, chunks });
+                }
+                Ok(false) => {}
+                Err(error) => tracing::error!(%error, vault = keeper.config.name, "publishing"),
+            }
+        }
+        self.finish_batches();
+        for keeper in self.keepers.values() {
+            keeper.refresh_status(|_| {});
+        }
+        let (state, problems) = self.state();
+        let mut shared = self.shared.state();
+        let changed = shared.0 != state;
+        *shared = (state, problems);
+        drop(shared);
+        if changed {
+            self.shared.notify(Notice::State { state });
+        }
+    }
+
+    fn state(&self) -> (State, Vec<String>) {
+        let mut problems = self.notes_of_trouble.clone();
+        for keeper in self.keepers.values() {
+            let status = keeper.shared.status();
+            problems.extend(status.doubt.clone());
+            problems.extend(status.watch_problem.clone());
+        }
+        let busy = self.keepers.values().any(Keeper::is_busy);
+        let state = match () {
+            () if self.paused.is_some() => State::Paused,
+            () if busy => State::Indexing,
+            () if !problems.is_empty() => State::Degraded,
+            () => State::Idle,
+        };
+        (state, problems)
+    }
+}
+
+/// How long the machine has been asleep since it was started.
+fn time_asleep() -> Duration {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        let read = |clock| {
+            let time = clock_gettime(clock);
+            Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32)
+        };
+        read(ClockId::Boottime).saturating_sub(read(ClockId::Monotonic))
+    }
+    #[cfg(not(target_os = "linux"))]
+    Duration::ZERO
+}
+
+/// Seconds since 1970 (UTC).
+fn now_s() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
+/// The watcher's timing in the terms of `Pending`.
+fn timing(watch: &WatchConfig) -> Timing {
+    Timing {
+        lone: watch.lone,
+        burst: watch.burst,
+        storm: watch.storm,
+        burst_longest: watch.burst_longest,
+        storm_longest: watch.storm_longest,
+        storm_paths: watch.storm_paths,
+    }
+}
+
+/// A flag that is never raised.
+static NEVER: AtomicBool = AtomicBool::new(false);

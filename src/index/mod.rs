@@ -5,10 +5,17 @@
 //! goes on undisturbed. The lexical index on disk is a cache of the store: every document carries its note's
 //! number and sequence number, and a document whose numbers are not those of the notes table is invisible.
 
+mod analyze;
 mod blocks;
+mod disk;
+mod documents;
 mod lexical;
 mod links;
 mod snapshot;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use std::sync::Arc;

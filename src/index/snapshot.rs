@@ -1,11 +1,17 @@
-//! (being written)
+//! [`Index`], the one writer, and [`Snapshot`], what it hands out.
+
 use std::path::Path;
 use std::sync::Arc;
 
+use super::analyze;
+use super::blocks::{Blocks, Shards};
+use super::documents::{Documents, View};
+use super::links::{Links, Notes};
+use super::vector::{FreeSlots, Windows};
 use super::{ChunkDoc, ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
 use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
-use crate::vault::VaultPath;
+use crate::vault::{FileStat, VaultPath};
 
 /// How the lexical index on disk stands to a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,63 +22,341 @@ pub enum Verdict {
     Lags,
 }
 
+/// Everything that a snapshot holds in memory. A clone copies pointers only.
+#[derive(Clone)]
+struct Tables {
+    notes: Notes,
+    note_count: usize,
+    chunks: Blocks<ChunkEntry>,
+    chunk_count: usize,
+    /// One more than the highest row ever used.
+    rows: u32,
+    ids: Shards<ChunkId, Row>,
+    paths: Shards<VaultPath, NoteNo>,
+    links: Links,
+    windows: Windows,
+}
+
 /// The one writer of the index.
-pub struct Index;
+pub struct Index {
+    tables: Tables,
+    free_rows: Vec<Row>,
+    free_slots: FreeSlots,
+    documents: Documents,
+    rebuilt: Option<String>,
+    seq: u64,
+}
 
 impl Index {
-    /// Opens or creates the lexical index in `dir`; starts with empty tables.
-    pub fn open(_dir: &Path, _dimensions: usize) -> Result<Self, LexicalError> { todo!() }
+    /// Opens or creates the lexical index in `dir`, in a folder of its own; starts with empty tables. A lexical
+    /// index that is damaged, of another version, or not surely on the disk is thrown away
+    /// ([`Index::rebuilt`] tells). Fails if another process has it open or the folder cannot be written.
+    pub fn open(dir: &Path, dimensions: usize) -> Result<Self, LexicalError> {
+        let (documents, rebuilt) = Documents::open(dir)?;
+        let tables = Tables {
+            notes: Blocks::default(),
+            note_count: 0,
+            chunks: Blocks::default(),
+            chunk_count: 0,
+            rows: 0,
+            ids: Shards::default(),
+            paths: Shards::default(),
+            links: Links::default(),
+            windows: Windows::new(dimensions),
+        };
+        let (free_rows, free_slots) = (Vec::new(), FreeSlots::default());
+        Ok(Index {
+            tables,
+            free_rows,
+            free_slots,
+            documents,
+            rebuilt,
+            seq: 0,
+        })
+    }
+
+    /// Why [`Index::open`] threw the lexical index away and started with an empty one; `None` if it did not.
+    pub fn rebuilt(&self) -> Option<String> {
+        self.rebuilt.clone()
+    }
+
     /// Restart: brings a note of the store into the tables without touching the lexical index, and says
-    /// whether that already holds its documents.
-    pub fn load(&mut self, _note: NoteEntry, _chunks: Vec<(ChunkEntry, Vec<Vector>)>) -> Verdict { todo!() }
-    /// After all `load`s: drops documents that belong to no loaded note.
-    pub fn drop_unknown(&mut self) -> Result<u64, LexicalError> { todo!() }
-    /// Adds or replaces a note (by its number).
-    pub fn put(&mut self, _note: NoteEntry, _chunks: Vec<ChunkDoc>) -> Result<(), LexicalError> { todo!() }
+    /// whether that already holds its documents. Vectors of another length than the index's are left out.
+    pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<Vector>)>) -> Verdict {
+        let current = self.documents.confirm(note.no, note.seq, chunks.len());
+        self.place(note, chunks.len(), chunks.into_iter());
+        if current {
+            Verdict::Current
+        } else {
+            Verdict::Lags
+        }
+    }
+
+    /// After all `load`s: drops documents that belong to no loaded note, or to another time of it. Returns
+    /// how many there were.
+    pub fn drop_unknown(&mut self) -> Result<u64, LexicalError> {
+        self.documents.drop_unconfirmed()
+    }
+
+    /// Adds or replaces a note (by its number). If it fails, the tables have the note all the same, and
+    /// [`Index::take_lost`] names it.
+    pub fn put(&mut self, note: NoteEntry, chunks: Vec<ChunkDoc>) -> Result<(), LexicalError> {
+        let known = self.tables.notes.get(note.no).is_some();
+        let written = self.documents.put(&note, &chunks, known);
+        self.place(
+            note,
+            chunks.len(),
+            chunks.into_iter().map(|chunk| (chunk.entry, chunk.vectors)),
+        );
+        written
+    }
+
+    /// A note's `stat` differs and nothing else does.
+    pub fn touch(&mut self, note: NoteNo, stat: FileStat) {
+        if let Some(entry) = self.tables.notes.get(note) {
+            let entry = NoteEntry { stat, ..(**entry).clone() };
+            self.tables.notes.set(note, Some(Arc::new(entry)));
+        }
+    }
+
     /// Takes a note out.
-    pub fn remove(&mut self, _note: NoteNo) -> Result<(), LexicalError> { todo!() }
+    pub fn remove(&mut self, note: NoteNo) -> Result<(), LexicalError> {
+        let Some(entry) = self.tables.notes.set(note, None) else {
+            return Ok(());
+        };
+        self.unname(&entry);
+        self.tables.note_count -= 1;
+        for &row in &entry.rows {
+            self.free(row);
+        }
+        self.documents.remove(note)
+    }
+
     /// Makes everything since the last call visible as one new snapshot. Never waits for the disk.
-    pub fn publish(&mut self, _seq: u64) -> Result<Arc<Snapshot>, LexicalError> { todo!() }
+    pub fn publish(&mut self, seq: u64) -> Result<Arc<Snapshot>, LexicalError> {
+        self.seq = seq;
+        let words = self.documents.publish(seq)?;
+        Ok(Arc::new(Snapshot {
+            tables: self.tables.clone(),
+            words,
+            seq,
+        }))
+    }
+
     /// Makes the lexical index durable; for a clean stop.
-    pub fn sync(&mut self) -> Result<(), LexicalError> { todo!() }
+    pub fn sync(&mut self) -> Result<(), LexicalError> {
+        self.documents.sync(self.seq)
+    }
+
+    /// Prepares for many puts at once (more threads and memory), or for single saves again.
+    pub fn bulk(&mut self, on: bool) -> Result<(), LexicalError> {
+        self.documents.set_bulk(on)
+    }
+
+    /// Notes whose words were lost since the last call because a write failed (a full disk, say); they are
+    /// found by vector and name only, until they are put again.
+    pub fn take_lost(&mut self) -> Vec<NoteNo> {
+        self.documents.take_lost()
+    }
+
+    /// Number of segments of the lexical index; for `status`.
+    pub fn segments(&self) -> usize {
+        self.documents.segments()
+    }
+
+    /// Brings a note into the tables. Its chunks keep the rows of those that stood at their positions.
+    fn place(
+        &mut self,
+        mut note: NoteEntry,
+        count: usize,
+        chunks: impl Iterator<Item = (ChunkEntry, Vec<Vector>)>,
+    ) {
+        let old = self.tables.notes.get(note.no).cloned();
+        let mut rows = old.as_ref().map_or_else(Vec::new, |old| old.rows.clone());
+        for row in rows.drain(count.min(rows.len())..) {
+            self.free(row);
+        }
+        if let Some(old) = &old {
+            self.unname(old);
+            // All ids of the old chunks go before any new one comes: a chunk may have moved up or down.
+            for &row in &rows {
+                self.forget_id(row);
+            }
+        }
+        while rows.len() < count {
+            rows.push(self.free_rows.pop().unwrap_or_else(|| {
+                self.tables.rows += 1;
+                self.tables.rows - 1
+            }));
+        }
+        for (position, ((entry, vectors), &row)) in chunks.zip(&rows).enumerate() {
+            let entry = ChunkEntry {
+                note: note.no,
+                position: position as u32,
+                ..entry
+            };
+            self.tables.ids.insert(entry.id, row);
+            self.tables.windows.set(row, &vectors, &mut self.free_slots);
+            if self.tables.chunks.set(row, Some(entry)).is_none() {
+                self.tables.chunk_count += 1;
+            }
+        }
+        note.rows = rows;
+        self.tables.links.add(&note);
+        self.tables.paths.insert(note.path.clone(), note.no);
+        if self
+            .tables
+            .notes
+            .set(note.no, Some(Arc::new(note)))
+            .is_none()
+        {
+            self.tables.note_count += 1;
+        }
+    }
+
+    fn free(&mut self, row: Row) {
+        self.forget_id(row);
+        self.tables.windows.clear(row, &mut self.free_slots);
+        if self.tables.chunks.set(row, None).is_some() {
+            self.tables.chunk_count -= 1;
+        }
+        self.free_rows.push(row);
+    }
+
+    /// Forgets a chunk's id, unless the id has gone to another row since.
+    fn forget_id(&mut self, row: Row) {
+        if let Some(id) = self.tables.chunks.get(row).map(|chunk| chunk.id)
+            && self.tables.ids.get(&id) == Some(&row)
+        {
+            self.tables.ids.remove(&id);
+        }
+    }
+
+    /// Takes a note's names out; its path only if no other note has taken it over.
+    fn unname(&mut self, note: &NoteEntry) {
+        self.tables.links.remove(note);
+        if self.tables.paths.get(&note.path) == Some(&note.no) {
+            self.tables.paths.remove(&note.path);
+        }
+    }
 }
 
 /// An immutable view of one vault's index.
-pub struct Snapshot;
+pub struct Snapshot {
+    tables: Tables,
+    words: View,
+    seq: u64,
+}
 
 impl Snapshot {
     /// The store's sequence number it holds.
-    pub fn seq(&self) -> u64 { todo!() }
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
     /// Number of notes.
-    pub fn note_count(&self) -> usize { todo!() }
+    pub fn note_count(&self) -> usize {
+        self.tables.note_count
+    }
+
     /// Number of chunks.
-    pub fn chunk_count(&self) -> usize { todo!() }
+    pub fn chunk_count(&self) -> usize {
+        self.tables.chunk_count
+    }
+
     /// All notes, in order of number.
-    pub fn notes(&self) -> impl Iterator<Item = &Arc<NoteEntry>> { std::iter::empty() }
+    pub fn notes(&self) -> impl Iterator<Item = &Arc<NoteEntry>> {
+        self.tables.notes.iter()
+    }
+
     /// A note.
-    pub fn note(&self, _no: NoteNo) -> Option<&Arc<NoteEntry>> { todo!() }
+    pub fn note(&self, no: NoteNo) -> Option<&Arc<NoteEntry>> {
+        self.tables.notes.get(no)
+    }
+
     /// A note by path.
-    pub fn note_at(&self, _path: &VaultPath) -> Option<&Arc<NoteEntry>> { todo!() }
+    pub fn note_at(&self, path: &VaultPath) -> Option<&Arc<NoteEntry>> {
+        self.note(*self.tables.paths.get(path)?)
+    }
+
     /// A chunk; `None` for a row that is free.
-    pub fn chunk(&self, _row: Row) -> Option<&ChunkEntry> { todo!() }
+    pub fn chunk(&self, row: Row) -> Option<&ChunkEntry> {
+        self.tables.chunks.get(row)
+    }
+
     /// One more than the highest row: the length of a per-row table.
-    pub fn rows(&self) -> usize { todo!() }
+    pub fn rows(&self) -> usize {
+        self.tables.rows as usize
+    }
+
     /// A chunk by id.
-    pub fn row_of(&self, _id: ChunkId) -> Option<Row> { todo!() }
-    /// The `k` best chunks by words, best first; `allowed` is asked before a chunk takes a place.
-    pub fn lexical(&self, _query: &LexicalQuery, _allowed: &dyn Fn(Row) -> bool, _k: usize) -> Result<Vec<(Row, f32)>, LexicalError> { todo!() }
+    pub fn row_of(&self, id: ChunkId) -> Option<Row> {
+        self.tables.ids.get(&id).copied()
+    }
+
+    /// The `k` best chunks by words, best first; `allowed` is asked before a chunk takes a place. A query
+    /// without words and phrases finds nothing.
+    pub fn lexical(
+        &self,
+        query: &LexicalQuery,
+        allowed: &dyn Fn(Row) -> bool,
+        k: usize,
+    ) -> Result<Vec<(Row, f32)>, LexicalError> {
+        let row = |(no, seq, position): (u64, u64, u64)| {
+            let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
+            let row = *note.rows.get(position as usize)?;
+            allowed(row).then_some(row)
+        };
+        self.words.search(query, &row, k)
+    }
+
     /// The `k` best chunks by cosine (best window of each), best first.
-    pub fn dense(&self, _query: &Vector, _allowed: &dyn Fn(Row) -> bool, _k: usize) -> Vec<(Row, f32)> { todo!() }
-    /// The cosine (best window) of given chunks.
-    pub fn dense_of(&self, _query: &Vector, _rows: &[Row]) -> Vec<f32> { todo!() }
+    pub fn dense(
+        &self,
+        query: &Vector,
+        allowed: &dyn Fn(Row) -> bool,
+        k: usize,
+    ) -> Vec<(Row, f32)> {
+        self.tables.windows.nearest(query, allowed, k)
+    }
+
+    /// The cosine (best window) of given chunks; 0 for a chunk without vectors.
+    pub fn dense_of(&self, query: &Vector, rows: &[Row]) -> Vec<f32> {
+        rows.iter()
+            .map(|&row| self.tables.windows.cosine(query, row))
+            .collect()
+    }
+
     /// The vectors of a chunk.
-    pub fn vectors(&self, _row: Row) -> Vec<Vector> { todo!() }
-    /// The texts of a chunk.
-    pub fn text(&self, _row: Row) -> Result<ChunkText, LexicalError> { todo!() }
+    pub fn vectors(&self, row: Row) -> Vec<Vector> {
+        self.tables.windows.vectors(row).collect()
+    }
+
+    /// The texts of a chunk. Fails if the row is free or the lexical index lags.
+    pub fn text(&self, row: Row) -> Result<ChunkText, LexicalError> {
+        let missing = || LexicalError("it does not hold this chunk".to_owned());
+        let chunk = self.chunk(row).ok_or_else(missing)?;
+        let note = self.note(chunk.note).ok_or_else(missing)?;
+        self.words
+            .text(note.no, note.seq, chunk.position)?
+            .ok_or_else(missing)
+    }
+
     /// The words of `text` as the lexical index sees them: byte range and normal form. For highlights.
-    pub fn analyze(&self, _text: &str) -> Vec<(std::ops::Range<usize>, String)> { todo!() }
+    pub fn analyze(&self, text: &str) -> Vec<(std::ops::Range<usize>, String)> {
+        analyze::words(text)
+            .into_iter()
+            .map(|word| (word.range, word.text))
+            .collect()
+    }
+
     /// The note that a link's target names, seen from the note at `from`: by path, by file name, by title, by alias.
-    pub fn resolve(&self, _target: &str, _from: &VaultPath) -> Option<NoteNo> { todo!() }
+    pub fn resolve(&self, target: &str, from: &VaultPath) -> Option<NoteNo> {
+        self.tables.links.resolve(&self.tables.notes, target, from)
+    }
+
     /// Notes that link to this one.
-    pub fn backlinks(&self, _no: NoteNo) -> Vec<NoteNo> { todo!() }
+    pub fn backlinks(&self, no: NoteNo) -> Vec<NoteNo> {
+        self.tables.links.backlinks(&self.tables.notes, no)
+    }
 }

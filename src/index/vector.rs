@@ -1,1 +1,359 @@
-//! (being written)
+//! The matrix of windows: every vector of every chunk, scanned exactly.
+//!
+//! A chunk has one vector per window. The rows lie in blocks of contiguous int8, so that a scan reads memory
+//! in order; a search looks at all of them, because at 256 bytes a row 100,000 rows are read faster than any
+//! clever structure would pay back. Blocks are copied on write, as in [`super::blocks`].
+
+use std::sync::Arc;
+
+use numkong::Dot;
+
+use super::Row;
+use super::blocks::Blocks;
+use crate::embed::Vector;
+
+/// Rows of a block: 64 KiB at 256 dimensions, which is what a save copies.
+const BLOCK: usize = 256;
+/// Owner of a slot that is free, end of a chunk's list of slots.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Default)]
+struct Block {
+    /// `dimensions` values per slot.
+    values: Vec<i8>,
+    /// Factor of each slot's values; 0 for a free slot.
+    scales: Vec<f32>,
+    /// The chunk that each slot belongs to.
+    owners: Vec<Row>,
+    /// The next slot of the same chunk.
+    next: Vec<u32>,
+}
+
+/// All vectors of a vault.
+#[derive(Clone)]
+pub(super) struct Windows {
+    dimensions: usize,
+    blocks: Vec<Arc<Block>>,
+    /// The first slot of each chunk.
+    first: Blocks<u32>,
+}
+
+/// Slots that may be used again; the writer's own, no snapshot needs them.
+#[derive(Default)]
+pub(super) struct FreeSlots(Vec<u32>);
+
+impl Windows {
+    /// An empty matrix for vectors of `dimensions` values.
+    pub(super) fn new(dimensions: usize) -> Self {
+        Windows {
+            dimensions,
+            blocks: Vec::new(),
+            first: Blocks::default(),
+        }
+    }
+
+    /// Sets the vectors of a chunk. Zero vectors and vectors of another length than the matrix's are left
+    /// out: no search could find a chunk by them.
+    pub(super) fn set(&mut self, row: Row, vectors: &[Vector], free: &mut FreeSlots) {
+        if self
+            .vectors(row)
+            .eq(vectors.iter().filter(|v| self.usable(v)).cloned())
+        {
+            return; // A body edit leaves most chunks as they were: copy no block for them.
+        }
+        self.clear(row, free);
+        let mut first = None;
+        for vector in vectors.iter().rev() {
+            if self.usable(vector) {
+                first = Some(self.push(row, vector, first.unwrap_or(NONE), free));
+            }
+        }
+        self.first.set(row, first);
+    }
+
+    /// Takes the vectors of a chunk out.
+    pub(super) fn clear(&mut self, row: Row, free: &mut FreeSlots) {
+        let mut slot = self.first.set(row, None).unwrap_or(NONE);
+        while slot != NONE {
+            free.0.push(slot);
+            let (block, at) = place(slot);
+            let block = Arc::make_mut(&mut self.blocks[block]);
+            block.owners[at] = NONE;
+            block.scales[at] = 0.0;
+            slot = std::mem::replace(&mut block.next[at], NONE);
+        }
+    }
+
+    fn usable(&self, vector: &Vector) -> bool {
+        vector.values.len() == self.dimensions && vector.scale.is_finite() && vector.scale != 0.0
+    }
+
+    fn push(&mut self, row: Row, vector: &Vector, next: u32, free: &mut FreeSlots) -> u32 {
+        let slot = free.0.pop().unwrap_or_else(|| match self.blocks.last() {
+            Some(block) if block.owners.len() < BLOCK => {
+                ((self.blocks.len() - 1) * BLOCK + block.owners.len()) as u32
+            }
+            _ => (self.blocks.len() * BLOCK) as u32,
+        });
+        let (at_block, at) = place(slot);
+        if at_block == self.blocks.len() {
+            self.blocks.push(Arc::default());
+        }
+        let block = Arc::make_mut(&mut self.blocks[at_block]);
+        if at == block.owners.len() {
+            block.values.extend_from_slice(&vector.values);
+            block.scales.push(vector.scale);
+            block.owners.push(row);
+            block.next.push(next);
+        } else {
+            block.values[at * self.dimensions..][..self.dimensions].copy_from_slice(&vector.values);
+            (block.scales[at], block.owners[at], block.next[at]) = (vector.scale, row, next);
+        }
+        slot
+    }
+
+    fn slots(&self, row: Row) -> impl Iterator<Item = (&Block, usize)> {
+        let first = self.first.get(row).copied();
+        std::iter::successors(first, |&slot| {
+            let (block, at) = place(slot);
+            Some(self.blocks[block].next[at]).filter(|&next| next != NONE)
+        })
+        .map(|slot| {
+            let (block, at) = place(slot);
+            (&*self.blocks[block], at)
+        })
+    }
+
+    /// The vectors of a chunk, in the order they were given.
+    pub(super) fn vectors(&self, row: Row) -> impl Iterator<Item = Vector> {
+        self.slots(row).map(|(block, at)| Vector {
+            values: block.row(at, self.dimensions).into(),
+            scale: block.scales[at],
+        })
+    }
+
+    /// The best cosine of `query` with any window of a chunk; 0 if either has no vector.
+    pub(super) fn cosine(&self, query: &Vector, row: Row) -> f32 {
+        if !self.usable(query) {
+            return 0.0;
+        }
+        let best = self
+            .slots(row)
+            .map(|(block, at)| {
+                dot(&query.values, block.row(at, self.dimensions)) * block.scales[at] * query.scale
+            })
+            .reduce(f32::max);
+        best.unwrap_or(0.0)
+    }
+
+    /// The `k` chunks with the highest cosine (best window of each), best first, equals by row.
+    /// `allowed` is asked only for chunks that would take a place.
+    pub(super) fn nearest(
+        &self,
+        query: &Vector,
+        allowed: &dyn Fn(Row) -> bool,
+        k: usize,
+    ) -> Vec<(Row, f32)> {
+        if k == 0 || !self.usable(query) || self.dimensions == 0 {
+            return Vec::new();
+        }
+        let mut best = Best::new(k);
+        for block in &self.blocks {
+            let rows = block.values.chunks_exact(self.dimensions);
+            for ((values, scale), owner) in rows.zip(&block.scales).zip(&block.owners) {
+                let cosine = dot(&query.values, values) * scale * query.scale;
+                if cosine >= best.threshold && *owner != NONE && allowed(*owner) {
+                    best.push(*owner, cosine);
+                }
+            }
+        }
+        best.finish()
+    }
+}
+
+impl Block {
+    fn row(&self, at: usize, dimensions: usize) -> &[i8] {
+        &self.values[at * dimensions..][..dimensions]
+    }
+}
+
+fn place(slot: u32) -> (usize, usize) {
+    (slot as usize / BLOCK, slot as usize % BLOCK)
+}
+
+/// The dot product; at most 127² × 65,536 dimensions, so exact in 32 bits for any real embedder.
+fn dot(a: &[i8], b: &[i8]) -> f32 {
+    let sum = i8::dot(a, b).unwrap_or_else(|| {
+        a.iter()
+            .zip(b)
+            .map(|(&a, &b)| i32::from(a) * i32::from(b))
+            .sum()
+    });
+    sum as f32
+}
+
+/// Collects the `k` best chunks of a stream of windows. Candidates gather in a buffer that is cut down when
+/// it is full, which costs less than a heap and lets windows of the same chunk be merged in passing.
+pub(super) struct Best {
+    k: usize,
+    /// What a score must reach to take a place.
+    pub(super) threshold: f32,
+    found: Vec<(Row, f32)>,
+}
+
+impl Best {
+    pub(super) fn new(k: usize) -> Self {
+        Best {
+            k,
+            threshold: f32::NEG_INFINITY,
+            found: Vec::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, row: Row, cosine: f32) {
+        self.found.push((row, cosine));
+        if self.found.len() >= self.k.saturating_mul(2).saturating_add(64) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        self.found
+            .sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        self.found.dedup_by_key(|found| found.0);
+        self.found
+            .sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        self.found.truncate(self.k);
+        if let (true, Some(last)) = (self.found.len() == self.k, self.found.last()) {
+            self.threshold = last.1;
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<(Row, f32)> {
+        self.cut();
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const DIMENSIONS: usize = 8;
+
+    fn vector() -> impl Strategy<Value = Vector> {
+        let values = proptest::collection::vec(-127i8..=127, DIMENSIONS);
+        (values, prop_oneof![Just(0.0f32), 0.001f32..0.01]).prop_map(|(values, scale)| Vector {
+            values: values.into(),
+            scale,
+        })
+    }
+
+    /// What `nearest` must give, the slow way.
+    fn brute(rows: &BTreeMap<Row, Vec<Vector>>, query: &Vector, k: usize) -> Vec<(Row, f32)> {
+        let cosine = |v: &Vector| {
+            let sum: i32 = v
+                .values
+                .iter()
+                .zip(&query.values)
+                .map(|(&a, &b)| i32::from(a) * i32::from(b))
+                .sum();
+            sum as f32 * v.scale * query.scale
+        };
+        let mut all: Vec<(Row, f32)> = rows
+            .iter()
+            .filter_map(|(row, vectors)| {
+                let best = vectors
+                    .iter()
+                    .filter(|v| v.scale != 0.0)
+                    .map(cosine)
+                    .reduce(f32::max)?;
+                (query.scale != 0.0 && row % 3 != 0).then_some((*row, best))
+            })
+            .collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all.truncate(k);
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn nearest_is_exact_after_any_edits(
+            edits in proptest::collection::vec((0u32..400, proptest::collection::vec(vector(), 0..4)), 0..300),
+            query in vector(),
+            k in 0usize..40,
+        ) {
+            let (mut windows, mut free, mut rows) = (Windows::new(DIMENSIONS), FreeSlots::default(), BTreeMap::new());
+            let half = edits.len() / 2;
+            let mut kept = None;
+            for (i, (row, vectors)) in edits.into_iter().enumerate() {
+                if i == half {
+                    kept = Some((windows.clone(), rows.clone()));
+                }
+                windows.set(row, &vectors, &mut free);
+                rows.insert(row, vectors);
+            }
+            for (windows, rows) in kept.into_iter().chain([(windows, rows)]) {
+                prop_assert_eq!(windows.nearest(&query, &|row| row % 3 != 0, k), brute(&rows, &query, k));
+                for (row, vectors) in &rows {
+                    let usable: Vec<Vector> = vectors.iter().filter(|v| v.scale != 0.0).cloned().collect();
+                    prop_assert_eq!(windows.vectors(*row).collect::<Vec<_>>(), usable);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn zero_vectors_and_vectors_of_another_length_are_never_found() {
+        let (mut windows, mut free) = (Windows::new(2), FreeSlots::default());
+        let vector = |values: &[i8], scale| Vector {
+            values: values.into(),
+            scale,
+        };
+        windows.set(
+            0,
+            &[
+                vector(&[1, 1], 0.0),
+                vector(&[1, 1, 1], 1.0),
+                vector(&[1, 1], f32::NAN),
+            ],
+            &mut free,
+        );
+        windows.set(1, &[vector(&[-100, 0], 0.01)], &mut free);
+        let query = vector(&[100, 0], 0.01);
+        assert_eq!(windows.nearest(&query, &|_| true, 10), vec![(1, -1.0)]);
+        assert_eq!(
+            windows.nearest(&vector(&[0, 0], 0.0), &|_| true, 10),
+            vec![]
+        );
+        assert!(windows.cosine(&query, 0).abs() < f32::EPSILON);
+        assert!((windows.cosine(&query, 1) + 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let (mut windows, mut free) = (Windows::new(2), FreeSlots::default());
+        for i in 0..100i8 {
+            windows.set(
+                7,
+                &[
+                    Vector {
+                        values: [i, 1].into(),
+                        scale: 1.0,
+                    },
+                    Vector {
+                        values: [1, i].into(),
+                        scale: 1.0,
+                    },
+                ],
+                &mut free,
+            );
+        }
+        assert_eq!(windows.blocks[0].owners.len(), 2);
+        assert_eq!(windows.vectors(7).count(), 2);
+    }
+}

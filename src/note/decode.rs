@@ -1,1 +1,157 @@
-//! (being written)
+//! Bytes → text. Vaults hold files of many editors and decades; none of them may be lost to its encoding.
+
+use super::{Encoding, Warning};
+
+/// The text of a note and how it was found in the bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Decoded {
+    /// The text; a UTF-8 byte order mark is kept in it, so that spans stay those of the file.
+    pub(super) text: String,
+    /// What the bytes were.
+    pub(super) encoding: Encoding,
+    /// Where the text starts in `text`: after the byte order mark.
+    pub(super) start: usize,
+    /// Set if something had to be replaced.
+    pub(super) warning: Option<Warning>,
+}
+
+/// Decodes UTF-8 and UTF-16 as told by the byte order mark, anything else lossily.
+pub(super) fn decode(bytes: &[u8]) -> Decoded {
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ => utf8(bytes),
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Decoded {
+    let (bom, start) = if bytes.starts_with("\u{FEFF}".as_bytes()) {
+        (true, 3)
+    } else {
+        (false, 0)
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            let encoding = if bom {
+                Encoding::Utf8Bom
+            } else {
+                Encoding::Utf8
+            };
+            Decoded {
+                text: text.to_owned(),
+                encoding,
+                start,
+                warning: None,
+            }
+        }
+        Err(error) => {
+            let line = super::line_at(&bytes[..error.valid_up_to()]);
+            let message = "bytes that are not UTF-8 are shown as U+FFFD".to_owned();
+            Decoded {
+                text: String::from_utf8_lossy(bytes).into_owned(),
+                encoding: Encoding::Lossy,
+                start,
+                warning: Some(Warning { line, message }),
+            }
+        }
+    }
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
+    let (pairs, odd) = bytes.as_chunks::<2>();
+    let mut text = String::with_capacity(bytes.len() / 2);
+    let mut line = 1;
+    let mut broken = None;
+    for decoded in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
+        if decoded.is_err() {
+            broken = broken.or(Some(line));
+        }
+        let c = decoded.unwrap_or(char::REPLACEMENT_CHARACTER);
+        line += u32::from(c == '\n');
+        text.push(c);
+    }
+    if !odd.is_empty() {
+        broken = broken.or(Some(line));
+        text.push(char::REPLACEMENT_CHARACTER);
+    }
+    let warning = broken.map(|line| Warning {
+        line,
+        message: "units that are not UTF-16 are shown as U+FFFD".to_owned(),
+    });
+    Decoded {
+        text,
+        encoding: Encoding::Utf16,
+        start: 0,
+        warning,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn utf16_bytes(text: &str, bytes_of: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        std::iter::once(0xFEFF)
+            .chain(text.encode_utf16())
+            .flat_map(bytes_of)
+            .collect()
+    }
+
+    #[test]
+    fn utf8_is_taken_as_it_is() {
+        let plain = decode("a\0ü\r\n".as_bytes());
+        assert_eq!(
+            (plain.text.as_str(), plain.encoding, plain.start),
+            ("a\0ü\r\n", Encoding::Utf8, 0)
+        );
+        let marked = decode("\u{FEFF}ü".as_bytes());
+        assert_eq!(
+            (marked.text.as_str(), marked.encoding, marked.start),
+            ("\u{FEFF}ü", Encoding::Utf8Bom, 3)
+        );
+        assert_eq!(decode(b"").text, "");
+    }
+
+    #[test]
+    fn utf16_is_told_by_its_mark() {
+        for bytes_of in [u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes] {
+            let decoded = decode(&utf16_bytes("Grüße 𝄞\n", bytes_of));
+            assert_eq!(
+                (decoded.text.as_str(), decoded.encoding),
+                ("Grüße 𝄞\n", Encoding::Utf16)
+            );
+            assert_eq!(decoded.warning, None);
+        }
+    }
+
+    #[test]
+    fn broken_utf16_keeps_the_rest() {
+        let mut bytes = utf16_bytes("a\nb", u16::to_le_bytes);
+        bytes.push(7);
+        let decoded = decode(&bytes);
+        assert_eq!(
+            (decoded.text.as_str(), decoded.warning.map(|w| w.line)),
+            ("a\nb\u{FFFD}", Some(2))
+        );
+        let lone = decode(&[0xFF, 0xFE, 0x00, 0xD8, b'x', 0]);
+        assert_eq!(
+            (lone.text.as_str(), lone.warning.map(|w| w.line)),
+            ("\u{FFFD}x", Some(1))
+        );
+    }
+
+    #[test]
+    fn other_bytes_are_replaced_and_the_line_is_named() {
+        let decoded = decode(b"a\nb\n\xE4rger");
+        assert_eq!(
+            (decoded.text.as_str(), decoded.encoding),
+            ("a\nb\n\u{FFFD}rger", Encoding::Lossy)
+        );
+        assert_eq!(decoded.warning.map(|w| w.line), Some(3));
+        assert_eq!(
+            decode(b"\xEF\xBB\xBFa\xFF").start,
+            3,
+            "a mark before broken text still counts"
+        );
+    }
+}

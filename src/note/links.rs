@@ -1,1 +1,531 @@
-//! (being written)
+//! What Obsidian and its plugins add to Markdown and no parser covers: tags, block ids, comments and
+//! inline fields in runs of text; and what a link says about its target.
+
+use std::ops::Range;
+
+use super::{Link, LinkKind, Warning};
+
+/// The longest key of an inline field, and the furthest its closing bracket may be, in bytes. They keep
+/// the work on hostile text linear.
+const LONGEST_KEY: usize = 100;
+const LONGEST_FIELD: usize = 500;
+
+/// Where a run of text stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Start of the line's content: after container markers, bullets and check boxes.
+    pub(super) line: usize,
+    /// Number of the innermost block.
+    pub(super) block: u32,
+    /// Whether that is a table's cell, where lines mean nothing.
+    pub(super) cell: bool,
+}
+
+/// What was found in the text, in order. Comments are not taken out yet: see [`Found::hidden`].
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Links of all kinds.
+    pub(super) links: Vec<Link>,
+    /// Spans of tags, without `#`.
+    pub(super) tags: Vec<Range<usize>>,
+    /// Spans of block ids, without `^`.
+    pub(super) block_ids: Vec<Range<usize>>,
+    /// Inline fields: position, key, value.
+    pub(super) fields: Vec<(usize, Range<usize>, Range<usize>)>,
+    /// Spans of HTML comments.
+    pub(super) comments: Vec<Range<usize>>,
+    marks: Vec<Mark>,
+    unclosed: Option<usize>,
+}
+
+/// A `%%` that may open or close a comment.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    at: usize,
+    block: u32,
+    begins_line: bool,
+}
+
+impl Found {
+    /// Reads a run of text: contiguous source without inline markup, all on one line.
+    pub(super) fn run(&mut self, text: &str, run: Range<usize>, place: Place) {
+        let bytes = text.as_bytes();
+        let mut at = run.start;
+        while let Some(step) = bytes[at..run.end]
+            .iter()
+            .position(|b| matches!(b, b'#' | b'%' | b':'))
+        {
+            at += step;
+            at = match bytes[at] {
+                b'#' => self.tag(text, at, run.end),
+                b'%' if bytes.get(at + 1) == Some(&b'%') && at + 1 < run.end => {
+                    let begins_line = !place.cell && at == place.line;
+                    self.marks.push(Mark {
+                        at,
+                        block: place.block,
+                        begins_line,
+                    });
+                    at + 2
+                }
+                b':' if bytes[at..run.end].starts_with(b"://") => self.url(text, at, &run),
+                b':' if bytes[at..run.end].starts_with(b"::") => self.field(text, at, place),
+                _ => at + 1,
+            };
+        }
+        if !place.cell && bytes[run.clone()].contains(&b'^') {
+            self.block_id(text, &run, place);
+        }
+    }
+
+    /// Reads a tag whose `#` is at `at`; returns where to go on.
+    fn tag(&mut self, text: &str, at: usize, end: usize) -> usize {
+        let start = at + 1;
+        if !may_precede_tag(text, at) {
+            return start;
+        }
+        let rest = &text[start..end];
+        let length = rest.find(|c| !is_tag_char(c)).unwrap_or(rest.len());
+        let tag = rest[..length].trim_end_matches('/');
+        // `#123` is an issue or a rank, `#/` a path.
+        if tag
+            .chars()
+            .any(|c| !c.is_ascii_digit() && !matches!(c, '-' | '_' | '/'))
+            && !tag.starts_with('/')
+        {
+            self.tags.push(start..start + tag.len());
+        }
+        start + length
+    }
+
+    /// Steps over the bare address whose `://` is at `at`; one of the web is a link.
+    fn url(&mut self, text: &str, at: usize, run: &Range<usize>) -> usize {
+        let before = &text.as_bytes()[run.start.max(at.saturating_sub(16))..at];
+        let scheme = before
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_alphanumeric())
+            .count();
+        let start = at - scheme;
+        let rest = &text[at..run.end];
+        let length = rest
+            .find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|'))
+            .unwrap_or(rest.len());
+        let web = matches!(&text[start..at], "http" | "https");
+        let end = at + trimmed_address(&rest[..length]);
+        if web && end > at + 3 {
+            self.links.push(Link {
+                kind: LinkKind::Url,
+                embed: false,
+                target: text[start..end].to_owned(),
+                heading: None,
+                block: None,
+                alias: None,
+                span: start..end,
+            });
+        }
+        at + length
+    }
+
+    /// Reads the dataview field whose `::` is at `at`: a whole line, or in brackets.
+    fn field(&mut self, text: &str, at: usize, place: Place) -> usize {
+        let next = at + 2;
+        let (key, value) = if let Some(key) = line_key(text, at, place) {
+            (key, next..line_end(text, next))
+        } else if let Some((key, close)) = bracketed(text, at, place) {
+            (key, next..close)
+        } else {
+            return next;
+        };
+        let value = trimmed(text, value);
+        if !value.is_empty() {
+            self.fields.push((key.start, key, value));
+        }
+        next
+    }
+
+    /// Reads a block id at the end of a line.
+    fn block_id(&mut self, text: &str, run: &Range<usize>, place: Place) {
+        let bytes = text.as_bytes();
+        let id = &text[run.clone()].trim_end();
+        let Some(caret) = id.rfind('^').filter(|caret| is_block_id(&id[caret + 1..])) else {
+            return;
+        };
+        let at = run.start + caret;
+        let parted = at == place.line
+            || bytes[..at]
+                .last()
+                .is_some_and(|b| matches!(b, b' ' | b'\t'));
+        let after = bytes[run.end..].iter().find(|b| !matches!(b, b' ' | b'\t'));
+        if parted && matches!(after, None | Some(b'\n' | b'\r')) {
+            self.block_ids.push(at + 1..run.start + id.len());
+        }
+    }
+
+    /// The spans of all comments, in order, not overlapping. `%%` pairs within a block; one that begins
+    /// a line hides everything up to the next `%%` wherever that is; one without a partner hides nothing.
+    pub(super) fn hidden(&mut self, text: &str, warnings: &mut Vec<Warning>) -> Vec<Range<usize>> {
+        let mut hidden = std::mem::take(&mut self.comments);
+        let mut marks = std::mem::take(&mut self.marks).into_iter().peekable();
+        while let Some(open) = marks.next() {
+            match marks.peek() {
+                Some(close) if close.block == open.block || open.begins_line => {
+                    hidden.push(open.at..close.at + 2);
+                    marks.next();
+                }
+                None if open.begins_line => {
+                    let message = "a comment (%%) is never closed and is read as text".to_owned();
+                    warnings.push(Warning {
+                        line: super::line_at(&text.as_bytes()[..open.at]),
+                        message,
+                    });
+                }
+                _ => {}
+            }
+        }
+        if let Some(open) = self.unclosed {
+            let message = "an HTML comment is never closed and is read as text".to_owned();
+            warnings.push(Warning {
+                line: super::line_at(&text.as_bytes()[..open]),
+                message,
+            });
+        }
+        hidden.sort_unstable_by_key(|span| span.start);
+        hidden.dedup_by(|next, span| {
+            let overlaps = next.start < span.end;
+            if overlaps {
+                span.end = span.end.max(next.end);
+            }
+            overlaps
+        });
+        hidden
+    }
+
+    /// Collects the HTML comments of an HTML block or tag.
+    pub(super) fn html(&mut self, text: &str, span: Range<usize>) {
+        let mut at = span.start;
+        while let Some(open) = text[at..span.end].find("<!--").map(|step| at + step) {
+            // From the second character on, for `<!-->` is a whole comment.
+            let Some(length) = text[open + 2..span.end].find("-->") else {
+                self.unclosed = self.unclosed.or(Some(open));
+                return;
+            };
+            at = open + 2 + length + 3;
+            self.comments.push(open..at);
+        }
+    }
+
+    /// Collects the `[[links]]` of front matter.
+    pub(super) fn properties(&mut self, text: &str, yaml: Range<usize>) {
+        let mut start = yaml.start;
+        for line in text[yaml].split_inclusive('\n') {
+            let mut at = 0;
+            while let Some(close) = line[at..].find("]]").map(|step| at + step) {
+                if let Some(open) = line[at..close].rfind("[[").map(|step| at + step) {
+                    let span = start + open..start + close + 2;
+                    self.links.extend(wiki(text, span, false));
+                }
+                at = close + 2;
+            }
+            start += line.len();
+        }
+    }
+}
+
+fn may_precede_tag(text: &str, at: usize) -> bool {
+    match text[..at].chars().next_back() {
+        None => true,
+        Some('=') => text[..at].ends_with("=="),
+        Some(c) if c.is_ascii() => {
+            c.is_ascii_whitespace()
+                || matches!(
+                    c,
+                    '(' | '[' | '"' | '\'' | '*' | '_' | '~' | '|' | ',' | ';' | '>'
+                )
+        }
+        Some(c) => !c.is_alphanumeric() && !is_tag_char(c),
+    }
+}
+
+/// Letters, digits, marks and emoji of any script, `-`, `_` and `/`.
+fn is_tag_char(c: char) -> bool {
+    use unicode_general_category::{GeneralCategory as Category, get_general_category};
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
+    }
+    c.is_alphanumeric()
+        || c == '\u{200D}'
+        || matches!(
+            get_general_category(c),
+            Category::NonspacingMark
+                | Category::SpacingMark
+                | Category::EnclosingMark
+                | Category::OtherSymbol
+                | Category::ModifierSymbol
+                | Category::LetterNumber
+                | Category::OtherNumber
+        )
+}
+
+/// Whether `id` is what Obsidian makes and accepts after a caret.
+pub(super) fn is_block_id(id: &str) -> bool {
+    !id.is_empty()
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+/// The length of an address without the punctuation of the sentence around it.
+fn trimmed_address(address: &str) -> usize {
+    let bytes = address.as_bytes();
+    let count = |wanted: u8| {
+        bytes
+            .iter()
+            .map(|b| usize::from(*b == wanted))
+            .sum::<usize>()
+    };
+    let mut unopened = count(b')').saturating_sub(count(b'('));
+    let mut length = bytes.len();
+    while let Some(last) = bytes[..length].last() {
+        match last {
+            b'.' | b',' | b';' | b':' | b'!' | b'?' | b'\'' | b'*' | b'_' | b'~' | b']' => {}
+            b')' if unopened > 0 => unopened -= 1,
+            _ => break,
+        }
+        length -= 1;
+    }
+    length
+}
+
+fn line_key(text: &str, at: usize, place: Place) -> Option<Range<usize>> {
+    let close_by = !place.cell && place.line < at && at - place.line <= LONGEST_KEY;
+    let after = text.as_bytes().get(at + 2);
+    let parted = matches!(after, None | Some(b' ' | b'\t' | b'\n' | b'\r'));
+    if !(close_by && parted) {
+        return None;
+    }
+    field_key(text, place.line..at)
+}
+
+fn bracketed(text: &str, at: usize, place: Place) -> Option<(Range<usize>, usize)> {
+    let bytes = text.as_bytes();
+    let from = place.line.max(at.saturating_sub(LONGEST_KEY)).min(at);
+    let open = from
+        + bytes[from..at]
+            .iter()
+            .rposition(|b| matches!(b, b'[' | b'('))?;
+    let key = field_key(text, open + 1..at)?;
+    let (opener, closer) = if bytes[open] == b'[' {
+        (b'[', b']')
+    } else {
+        (b'(', b')')
+    };
+    let mut depth = 1;
+    for (step, byte) in bytes[at..].iter().take(LONGEST_FIELD).enumerate() {
+        match *byte {
+            b'\n' | b'\r' => return None,
+            b if b == opener => depth += 1,
+            b if b == closer => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((key, at + step));
+        }
+    }
+    None
+}
+
+fn field_key(text: &str, span: Range<usize>) -> Option<Range<usize>> {
+    let markup = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '~');
+    let slice = text.get(span.clone())?;
+    let start = span.end - slice.trim_start_matches(markup).len();
+    let key = slice.trim_matches(markup);
+    let fits = key.starts_with(|c: char| c.is_alphanumeric() || !c.is_ascii())
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/') || is_tag_char(c));
+    fits.then_some(start..start + key.len())
+}
+
+fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+    let slice = &text[span.clone()];
+    let start = span.end - slice.trim_start().len();
+    start..start + slice.trim().len()
+}
+
+fn line_end(text: &str, from: usize) -> usize {
+    let rest = &text.as_bytes()[from..];
+    from + rest
+        .iter()
+        .position(|b| matches!(b, b'\n' | b'\r'))
+        .unwrap_or(rest.len())
+}
+
+/// The wikilink or embed written at `span`; `None` if it has no target or runs over a line's end.
+pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> {
+    let source = &text[span.clone()];
+    let inner = source
+        .strip_prefix('!')
+        .unwrap_or(source)
+        .strip_prefix("[[")?
+        .strip_suffix("]]")?;
+    if inner.contains(['\n', '\r']) {
+        return None;
+    }
+    let (target, shown) = match inner.split_once('|') {
+        // In a table the pipe has to be escaped.
+        Some((target, shown)) => (target.strip_suffix('\\').unwrap_or(target), Some(shown)),
+        None => (inner, None),
+    };
+    let target = target.trim();
+    let (shown, _size) = shown.map_or((None, None), |shown| split_size(shown, embed));
+    let mut link = if has_scheme(target) {
+        Link {
+            kind: LinkKind::Url,
+            embed,
+            target: target.to_owned(),
+            heading: None,
+            block: None,
+            alias: None,
+            span,
+        }
+    } else {
+        let (note, heading, block) = parts(target, true);
+        Link {
+            kind: LinkKind::Wiki,
+            embed,
+            target: note,
+            heading,
+            block,
+            alias: None,
+            span,
+        }
+    };
+    link.alias = shown
+        .map(str::trim)
+        .filter(|shown| !shown.is_empty() && *shown != target)
+        .map(str::to_owned);
+    (!target.is_empty()).then_some(link)
+}
+
+/// The Markdown link or image to `dest`, as the parser gives it: unescaped, not percent-decoded.
+pub(super) fn markdown(dest: &str, shown: &str, span: Range<usize>, embed: bool) -> Link {
+    let shown = super::outline::fold(split_size(shown, embed).0.unwrap_or_default());
+    let (kind, (target, heading, block)) = if has_scheme(dest) {
+        (LinkKind::Url, (dest.to_owned(), None, None))
+    } else {
+        (LinkKind::Markdown, parts(dest, false))
+    };
+    let alias = Some(shown).filter(|shown| !shown.is_empty() && *shown != target);
+    Link {
+        kind,
+        embed,
+        target,
+        heading,
+        block,
+        alias,
+        span,
+    }
+}
+
+/// Takes the size (`100`, `100x200`) off what an embed shows.
+fn split_size(shown: &str, embed: bool) -> (Option<&str>, Option<&str>) {
+    if !embed {
+        return (Some(shown), None);
+    }
+    let (before, last) = shown
+        .rsplit_once('|')
+        .map_or((None, shown), |(before, last)| (Some(before), last));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let size = last.trim();
+    let is_size = size.split_once('x').map_or_else(
+        || digits(size),
+        |(width, height)| digits(width) && digits(height),
+    );
+    if is_size {
+        (
+            before.map(|before| before.trim_end_matches('\\')),
+            Some(size),
+        )
+    } else {
+        (Some(shown), None)
+    }
+}
+
+/// Splits `Note#Heading`, `Note#^block` and, in wikilinks, `Note^block`.
+fn parts(dest: &str, wiki: bool) -> (String, Option<String>, Option<String>) {
+    let decode = |part: &str| {
+        if wiki {
+            part.trim().to_owned()
+        } else {
+            percent_decoded(part)
+        }
+    };
+    let told = |part: &str| Some(decode(part)).filter(|part| !part.is_empty());
+    match dest.split_once('#') {
+        Some((note, rest)) => {
+            let decoded = decode(rest);
+            match decoded.split_once('^') {
+                Some((heading, block))
+                    if is_block_id(block) && (heading.is_empty() || heading.ends_with('#')) =>
+                {
+                    let heading = told(heading.trim_end_matches('#'));
+                    (decode(note), heading, Some(block.to_owned()))
+                }
+                _ => (
+                    decode(note),
+                    Some(decoded).filter(|heading| !heading.is_empty()),
+                    None,
+                ),
+            }
+        }
+        None => match dest
+            .split_once('^')
+            .filter(|(_, block)| wiki && is_block_id(block))
+        {
+            Some((note, block)) => (decode(note), None, Some(block.to_owned())),
+            None => (decode(dest), None, None),
+        },
+    }
+}
+
+/// Whether a target names a scheme. One letter is a drive, and a space after the colon makes it a title.
+fn has_scheme(dest: &str) -> bool {
+    let Some((scheme, rest)) = dest.split_once(':') else {
+        return dest.starts_with("//");
+    };
+    let letters = scheme
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    let parted = rest.is_empty()
+        || rest.starts_with(' ')
+        || rest.starts_with("%20")
+        || rest.starts_with(':');
+    scheme.len() > 1 && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && letters && !parted
+}
+
+/// Decodes `%20` and the like; what would not be UTF-8 stays as it is written.
+fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let hex = |b: Option<&u8>| {
+        b.and_then(|b| char::from(*b).to_digit(16))
+            .map(|digit| digit as u8)
+    };
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push(high << 4 | low);
+                at += 3;
+            }
+            (byte, ..) => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+}

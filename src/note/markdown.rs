@@ -1,7 +1,435 @@
-//! (being written)
-use super::{Note, NoteRules};
-use crate::vault::VaultPath;
+//! One pass over the Markdown of a note: headings, top-level blocks, links and the runs of plain text
+//! that [`super::links`] reads on.
 
-pub(super) fn parse(_path: &VaultPath, _bytes: &[u8], _rules: &NoteRules) -> Note {
-    todo!()
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+
+use super::links::{self, Found, Place};
+use super::{Block, BlockKind, Heading, outline};
+
+/// How far into a line, in bytes, a quote or list marker may stand. For each open quote and list the
+/// parser looks at every line, so that without a bound deep nesting takes time by depth × lines.
+const DEEPEST_MARKER: usize = 200;
+
+/// How many links within links get the text they show; more are hostile.
+const DEEPEST_LINK: usize = 8;
+
+/// What one pass finds; positions are those of the whole text.
+#[derive(Debug, Default)]
+pub(super) struct Pass {
+    /// The headings outside of lists and quotes, each with the index of its block.
+    pub(super) headings: Vec<(Heading, usize)>,
+    /// The top-level blocks.
+    pub(super) blocks: Vec<Block>,
+    /// Links and all that is in running text.
+    pub(super) found: Found,
+}
+
+/// Reads `text[body..]`, adding to what was found in the front matter.
+pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
+    let options = Options::ENABLE_WIKILINKS
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_GFM
+        | Options::ENABLE_MATH
+        | Options::ENABLE_TABLES
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_STRIKETHROUGH;
+    let shallow = shallow(&text[body..]);
+    let mut reader = Reader::new(text, body, found);
+    for (event, range) in Parser::new_ext(&shallow, options).into_offset_iter() {
+        reader.event(&event, range.start + body..range.end + body);
+    }
+    reader.flush();
+    reader.pass
+}
+
+/// The text with the container markers that stand too deep made plain letters, byte for byte.
+fn shallow(text: &str) -> Cow<'_, str> {
+    let is_end = |b: &u8| matches!(b, b'\n' | b'\r');
+    let mut masked: Option<Vec<u8>> = None;
+    let mut start = 0;
+    for line in text.as_bytes().split(is_end) {
+        if line.len() > DEEPEST_MARKER {
+            let prefix = marker_prefix(line);
+            for at in (DEEPEST_MARKER..prefix).filter(|&at| !matches!(line[at], b' ' | b'\t')) {
+                masked.get_or_insert_with(|| text.as_bytes().to_vec())[start + at] = b'x';
+            }
+        }
+        start += line.len() + 1;
+    }
+    // Only ASCII was replaced by ASCII, so that this stays UTF-8 and the fallback is never taken.
+    masked
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The length of the blanks, quote and list markers that a line begins with.
+fn marker_prefix(line: &[u8]) -> usize {
+    let mut at = 0;
+    while at < line.len() {
+        let parted = |next: usize| matches!(line.get(next), None | Some(b' ' | b'\t'));
+        at = match line[at] {
+            b' ' | b'\t' | b'>' => at + 1,
+            b'-' | b'+' | b'*' if parted(at + 1) => at + 1,
+            b'0'..=b'9' => {
+                let digits = line[at..]
+                    .iter()
+                    .take(10)
+                    .take_while(|b| b.is_ascii_digit())
+                    .count();
+                let ends =
+                    matches!(line.get(at + digits), Some(b'.' | b')')) && parted(at + digits + 1);
+                if digits > 9 || !ends {
+                    break;
+                }
+                at + digits + 1
+            }
+            _ => break,
+        };
+    }
+    at
+}
+
+/// A link whose text is being read.
+struct OpenLink {
+    /// Its place among the links; `None` for one that is not recorded or complete already.
+    index: Option<usize>,
+    /// Where its text starts in [`Reader::shown`].
+    shown: usize,
+    dest: String,
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    body: usize,
+    pass: Pass,
+    /// Open block containers and leaves.
+    depth: usize,
+    /// The top-level block being read.
+    kind: BlockKind,
+    cuts: Vec<usize>,
+    /// Whether the top-level block holds display math, and anything else.
+    math: bool,
+    plain: bool,
+    /// The text of the top-level heading being read.
+    heading: Option<String>,
+    code: bool,
+    links: Vec<OpenLink>,
+    shown: String,
+    /// Plain text not given to the scanner yet; empty if its ends are equal.
+    run: Range<usize>,
+    line: Option<usize>,
+    block: u32,
+    cell: bool,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str, body: usize, found: Found) -> Self {
+        Reader {
+            text,
+            body,
+            pass: Pass {
+                found,
+                ..Pass::default()
+            },
+            depth: 0,
+            kind: BlockKind::Paragraph,
+            cuts: Vec::new(),
+            math: false,
+            plain: false,
+            heading: None,
+            code: false,
+            links: Vec::new(),
+            shown: String::new(),
+            run: 0..0,
+            line: None,
+            block: 0,
+            cell: false,
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, range: Range<usize>) {
+        if let Event::Text(text) = event {
+            return self.plain_text(text, range);
+        }
+        self.flush();
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(*tag, range),
+            Event::Code(text) | Event::InlineMath(text) => self.inline(text, range.start),
+            Event::DisplayMath(text) => {
+                let plain = self.plain;
+                self.inline(text, range.start);
+                (self.math, self.plain) = (true, plain);
+            }
+            Event::InlineHtml(_) => {
+                self.inline("", range.start);
+                self.pass.found.html(self.text, range);
+            }
+            Event::FootnoteReference(_) => self.inline("", range.start),
+            Event::SoftBreak | Event::HardBreak => {
+                self.show(" ");
+                self.line = None;
+            }
+            Event::TaskListMarker(_) => self.line = None,
+            Event::Rule => {
+                if self.depth == 0 {
+                    self.open_block(BlockKind::Paragraph);
+                    self.close_block(&range);
+                }
+            }
+            Event::Text(_) | Event::Html(_) => {}
+        }
+    }
+
+    fn plain_text(&mut self, shown: &str, range: Range<usize>) {
+        if self.code {
+            return;
+        }
+        self.inline(shown, range.start);
+        if !self.links.is_empty() {
+            return;
+        }
+        if self.run.is_empty() || self.run.end != range.start {
+            self.flush();
+            self.run = range;
+        } else {
+            self.run.end = range.end;
+        }
+    }
+
+    /// Notes that inline content begins here and shows `shown`.
+    fn inline(&mut self, shown: &str, at: usize) {
+        self.line.get_or_insert(at);
+        self.plain = true;
+        self.show(shown);
+    }
+
+    fn show(&mut self, shown: &str) {
+        if let Some(heading) = &mut self.heading {
+            heading.push_str(shown);
+        }
+        if !self.links.is_empty() {
+            self.shown.push_str(shown);
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.run.is_empty() {
+            let run = std::mem::take(&mut self.run);
+            let line = self.line.unwrap_or(run.start);
+            self.pass.found.run(
+                self.text,
+                run,
+                Place {
+                    line,
+                    block: self.block,
+                    cell: self.cell,
+                },
+            );
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        let kind = match tag {
+            Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough
+            | Tag::Superscript
+            | Tag::Subscript => {
+                return self.inline("", range.start);
+            }
+            Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            } => return self.open_link(*link_type, dest_url, range, false),
+            Tag::Image {
+                link_type,
+                dest_url,
+                ..
+            } => return self.open_link(*link_type, dest_url, range, true),
+            Tag::Heading { .. } => BlockKind::Heading,
+            Tag::BlockQuote(_) => BlockKind::Quote,
+            Tag::CodeBlock(_) => BlockKind::Code,
+            Tag::HtmlBlock => BlockKind::Html,
+            Tag::List(_) => BlockKind::List,
+            Tag::Table(_) => BlockKind::Table,
+            _ => BlockKind::Paragraph,
+        };
+        self.block += 1;
+        self.line = None;
+        if self.depth == 0 {
+            self.open_block(kind);
+        }
+        match tag {
+            Tag::Heading { .. } if self.depth == 0 => self.heading = Some(String::new()),
+            Tag::CodeBlock(_) => self.code = true,
+            Tag::HtmlBlock => self.pass.found.html(self.text, range),
+            Tag::TableCell => self.cell = true,
+            Tag::Item if self.kind == BlockKind::List => self.cut(range.start),
+            Tag::TableRow if self.kind == BlockKind::Table => self.cut(range.start),
+            _ => {}
+        }
+        self.depth += 1;
+    }
+
+    fn end(&mut self, tag: TagEnd, range: Range<usize>) {
+        match tag {
+            TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript => return,
+            TagEnd::Link | TagEnd::Image => return self.close_link(tag == TagEnd::Image),
+            TagEnd::CodeBlock => self.code = false,
+            TagEnd::TableCell => self.cell = false,
+            _ => {}
+        }
+        self.block += 1;
+        self.line = None;
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth > 0 {
+            return;
+        }
+        let heading = self.heading.take();
+        let blocks = self.pass.blocks.len();
+        self.close_block(&range);
+        if let (TagEnd::Heading(level), Some(shown)) = (tag, heading)
+            && let Some(block) = self.pass.blocks.get(blocks)
+        {
+            let heading = Heading {
+                level: depth_of(level),
+                text: outline::heading_text(&shown),
+                span: block.span.clone(),
+            };
+            self.pass.headings.push((heading, blocks));
+        }
+    }
+
+    fn open_link(&mut self, kind: LinkType, dest: &str, range: Range<usize>, embed: bool) {
+        self.inline("", range.start);
+        let mut open = OpenLink {
+            index: None,
+            shown: self.shown.len(),
+            dest: String::new(),
+        };
+        let found = &mut self.pass.found.links;
+        match kind {
+            LinkType::WikiLink { .. } => found.extend(links::wiki(self.text, range, embed)),
+            LinkType::Email => {
+                found.push(links::markdown(&format!("mailto:{dest}"), "", range, embed));
+            }
+            _ => {
+                if self.links.len() < DEEPEST_LINK {
+                    open.index = Some(found.len());
+                    open.dest.push_str(dest);
+                }
+                found.push(links::markdown(dest, "", range, embed));
+            }
+        }
+        self.links.push(open);
+    }
+
+    /// Gives the link its text. The text of one within counts for those around it, too.
+    fn close_link(&mut self, embed: bool) {
+        let Some(open) = self.links.pop() else { return };
+        if let Some(link) = open
+            .index
+            .and_then(|index| self.pass.found.links.get_mut(index))
+        {
+            *link = links::markdown(
+                &open.dest,
+                &self.shown[open.shown..],
+                link.span.clone(),
+                embed,
+            );
+        }
+        if self.links.is_empty() {
+            self.shown.clear();
+        }
+    }
+
+    fn open_block(&mut self, kind: BlockKind) {
+        self.kind = kind;
+        self.cuts.clear();
+        (self.math, self.plain) = (false, false);
+    }
+
+    fn close_block(&mut self, range: &Range<usize>) {
+        let bytes = self.text.as_bytes();
+        let floor = self
+            .pass
+            .blocks
+            .last()
+            .map_or(self.body, |block| block.span.end);
+        let start = line_start(bytes, range.start, self.body).max(floor);
+        let Some(source) = bytes.get(start..range.end) else {
+            return;
+        };
+        let Some(last) = source
+            .iter()
+            .rposition(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
+        else {
+            return;
+        };
+        let end = next_line(bytes, start + last + 1);
+        let is_math = self.kind == BlockKind::Paragraph && self.math && !self.plain;
+        let kind = if is_math { BlockKind::Code } else { self.kind };
+        let cuts = match kind {
+            BlockKind::Code | BlockKind::Quote => line_starts(bytes, start..end),
+            _ => self
+                .cuts
+                .iter()
+                .copied()
+                .filter(|cut| (start + 1..end).contains(cut))
+                .collect(),
+        };
+        self.pass.blocks.push(Block {
+            kind,
+            span: start..end,
+            cuts,
+        });
+    }
+
+    fn cut(&mut self, at: usize) {
+        let cut = line_start(self.text.as_bytes(), at, self.body);
+        if self.cuts.last().is_none_or(|last| *last < cut) {
+            self.cuts.push(cut);
+        }
+    }
+}
+
+fn depth_of(level: HeadingLevel) -> u8 {
+    level as u8
+}
+
+/// The start of the line that `at` is on, not before `floor`.
+fn line_start(bytes: &[u8], at: usize, floor: usize) -> usize {
+    let before = bytes[floor..at]
+        .iter()
+        .rposition(|b| matches!(b, b'\n' | b'\r'));
+    before.map_or(floor, |end| floor + end + 1)
+}
+
+/// The start of the line after the one that `at` is on.
+fn next_line(bytes: &[u8], at: usize) -> usize {
+    match bytes[at..].iter().position(|b| matches!(b, b'\n' | b'\r')) {
+        Some(end) if bytes[at + end..].starts_with(b"\r\n") => at + end + 2,
+        Some(end) => at + end + 1,
+        None => bytes.len(),
+    }
+}
+
+/// The line starts inside of `span`.
+fn line_starts(bytes: &[u8], span: Range<usize>) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let mut at = next_line(bytes, span.start);
+    while at < span.end {
+        starts.push(at);
+        at = next_line(bytes, at);
+    }
+    starts
 }

@@ -1,13 +1,21 @@
 //! One note understood. Parsing cannot fail: any byte string gives a [`Note`], oddities become
 //! [`Warning`]s. Pure: bytes in, structure out.
 
+mod dates;
 mod decode;
 mod frontmatter;
+mod kind;
+mod lenient;
 mod links;
 mod markdown;
 mod outline;
+#[cfg(test)]
+mod tests;
 
+use std::collections::HashSet;
 use std::ops::Range;
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::fingerprint::{SectionKey, StructureHash, TextHash};
 use crate::vault::VaultPath;
@@ -174,7 +182,113 @@ pub struct NoteRules {
 
 /// Understands a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
-    markdown::parse(path, bytes, rules)
+    let decode::Decoded {
+        text,
+        encoding,
+        start,
+        warning,
+    } = decode::decode(bytes);
+    let mut warnings: Vec<Warning> = warning.into_iter().collect();
+    let frontmatter::Cut { front, yaml, body } = frontmatter::read(&text, start, &mut warnings);
+
+    let mut found = links::Found::default();
+    found.properties(&text, yaml);
+    let markdown::Pass {
+        headings,
+        mut blocks,
+        mut found,
+    } = markdown::pass(&text, body, found);
+    let hidden = found.hidden(&text, &mut warnings);
+    let shown = |at: usize| {
+        let next = hidden.partition_point(|span| span.end <= at);
+        hidden.get(next).is_none_or(|span| at < span.start)
+    };
+
+    let mut outline = Vec::with_capacity(headings.len());
+    for (heading, block) in headings {
+        // A heading that is commented out gives its note no structure.
+        if shown(heading.span.start) {
+            outline.push(heading);
+        } else {
+            blocks[block].kind = BlockKind::Paragraph;
+        }
+    }
+    found.links.retain(|link| shown(link.span.start));
+    let in_text = found
+        .tags
+        .iter()
+        .filter(|tag| shown(tag.start))
+        .map(|tag| &text[tag.clone()]);
+    let tags = distinct_tags(front.tags.iter().map(String::as_str).chain(in_text));
+    let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
+    let fields = found.fields.iter().filter(|(at, ..)| shown(*at));
+
+    Note {
+        hash: crate::fingerprint::text_hash(bytes),
+        encoding,
+        body,
+        title: title(path, &text, body, &front, &outline),
+        kind: front.kind.clone().or_else(|| kind::by_place(path, rules)),
+        date: day(path, &front),
+        sections: outline::sections(&text, body, &outline),
+        tags,
+        block_ids: block_ids
+            .map(|id| (text[id.clone()].to_owned(), id.start - 1))
+            .collect(),
+        fields: fields
+            .map(|(_, key, value)| (text[key.clone()].to_owned(), text[value.clone()].to_owned()))
+            .collect(),
+        path: path.clone(),
+        links: found.links,
+        front,
+        outline,
+        blocks,
+        hidden,
+        warnings,
+        text,
+    }
+}
+
+fn title(
+    path: &VaultPath,
+    text: &str,
+    body: usize,
+    front: &FrontMatter,
+    outline: &[Heading],
+) -> String {
+    let told = front
+        .title
+        .as_deref()
+        .or_else(|| outline::title(text, body, outline));
+    told.unwrap_or(path.stem()).to_owned()
+}
+
+/// `date` tells better than `created` what a note is about.
+fn day(path: &VaultPath, front: &FrontMatter) -> Option<jiff::civil::Date> {
+    front
+        .property("date")
+        .and_then(dates::from_value)
+        .or(front.created)
+        .or_else(|| dates::in_name(path.stem()))
+}
+
+/// Tags in NFC, each once whatever its case, as first written.
+fn distinct_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    tags.filter(|tag| seen.insert(tag.to_lowercase().nfc().collect::<String>()))
+        .map(|tag| {
+            if is_nfc(tag) {
+                tag.to_owned()
+            } else {
+                tag.nfc().collect()
+            }
+        })
+        .collect()
+}
+
+/// The 1-based line that comes after `before`.
+fn line_at(before: &[u8]) -> u32 {
+    before.split(|b| *b == b'\n').count() as u32
 }
 
 impl Note {
@@ -183,14 +297,53 @@ impl Note {
         crate::fingerprint::structure_hash(self.outline.iter().map(|h| (h.level, h.text.as_str())))
     }
 
-    /// The 1-based line of a byte position.
+    /// The 1-based line of a byte position, found by counting: for many positions take [`Note::line_index`].
     pub fn line_of(&self, position: usize) -> u32 {
         let end = position.min(self.text.len());
-        1 + self.text.as_bytes()[..end].iter().filter(|b| **b == b'\n').count() as u32
+        line_at(&self.text.as_bytes()[..end])
+    }
+
+    /// The lines of the note, to look up many positions.
+    pub fn line_index(&self) -> LineIndex {
+        LineIndex::new(&self.text)
     }
 
     /// The heading texts of a section's path, outermost first.
     pub fn heading_path(&self, section: &Section) -> Vec<&str> {
-        section.path.iter().map(|h| self.outline[*h].text.as_str()).collect()
+        section
+            .path
+            .iter()
+            .map(|h| self.outline[*h].text.as_str())
+            .collect()
+    }
+}
+
+/// Where the lines of a text start; finds the line of a position by binary search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineIndex {
+    /// The position after each line feed.
+    starts: Vec<usize>,
+}
+
+impl LineIndex {
+    /// Reads `text` once.
+    pub fn new(text: &str) -> Self {
+        LineIndex {
+            starts: text.match_indices('\n').map(|(at, _)| at + 1).collect(),
+        }
+    }
+
+    /// The 1-based line of a byte position; positions past the end are on the last line.
+    pub fn line_of(&self, position: usize) -> u32 {
+        1 + self.starts.partition_point(|start| *start <= position) as u32
+    }
+
+    /// Where a 1-based line starts; `None` past the last line.
+    pub fn start_of(&self, line: u32) -> Option<usize> {
+        match line {
+            0 => None,
+            1 => Some(0),
+            _ => self.starts.get(line as usize - 2).copied(),
+        }
     }
 }

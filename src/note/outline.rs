@@ -1,1 +1,193 @@
-//! (being written)
+//! Headings → outline, sections and the title.
+
+use std::collections::HashMap;
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use super::{Heading, Section};
+use crate::fingerprint::section_key;
+
+/// The longest text of a heading in bytes. A longer one is a paragraph that lost its way; as every
+/// section's key holds the texts of its whole path, cutting them keeps the work linear.
+const LONGEST_HEADING: usize = 300;
+
+/// A heading's text as the outline holds it: white space folded, NFC, without a trailing block id and
+/// without trailing `{#id .class}` attributes. `shown` is free of inline markup already.
+pub(super) fn heading_text(shown: &str) -> String {
+    let folded = fold(&without_comments(shown));
+    let mut text = folded.as_str();
+    loop {
+        let shorter = without_attributes(without_block_id(text));
+        if shorter.len() == text.len() {
+            break;
+        }
+        text = shorter;
+    }
+    let mut text = if is_nfc(text) {
+        text.to_owned()
+    } else {
+        text.nfc().collect()
+    };
+    if text.len() > LONGEST_HEADING {
+        let end = (0..=LONGEST_HEADING)
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        text.truncate(text.trim_end().len());
+    }
+    text
+}
+
+/// Folds runs of white space to one space each and trims the ends.
+pub(super) fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+    }
+    folded
+}
+
+fn without_comments(text: &str) -> String {
+    let mut left = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find("%%") {
+        let Some(length) = rest[open + 2..].find("%%") else {
+            break;
+        };
+        left.push_str(&rest[..open]);
+        rest = &rest[open + 2 + length + 2..];
+    }
+    left.push_str(rest);
+    left
+}
+
+fn without_block_id(text: &str) -> &str {
+    match text.rsplit_once('^') {
+        Some((before, id))
+            if super::links::is_block_id(id) && (before.is_empty() || before.ends_with(' ')) =>
+        {
+            before.trim_end()
+        }
+        _ => text,
+    }
+}
+
+/// Only `{…}` of words that begin with `#` or `.` counts: `{{date}}` and `{a, b}` belong to the heading,
+/// which is why the parser's own reading of heading attributes is off.
+fn without_attributes(text: &str) -> &str {
+    let attributes = text
+        .strip_suffix('}')
+        .and_then(|text| text.rsplit_once('{'));
+    match attributes {
+        Some((before, inside))
+            if !inside.trim().is_empty()
+                && inside
+                    .split_whitespace()
+                    .all(|word| word.len() > 1 && word.starts_with(['#', '.'])) =>
+        {
+            before.trim_end()
+        }
+        _ => text,
+    }
+}
+
+/// Cuts `body..text.len()` at the headings.
+pub(super) fn sections(text: &str, body: usize, outline: &[Heading]) -> Vec<Section> {
+    let mut sections = Vec::with_capacity(outline.len() + 1);
+    let first = outline
+        .first()
+        .map_or(text.len(), |heading| heading.span.start);
+    let leads = outline.is_empty() || !text[body..first].trim().is_empty();
+    if leads {
+        let key = section_key([], 0);
+        sections.push(Section {
+            heading: None,
+            path: Vec::new(),
+            key,
+            span: body..first,
+            content: body..first,
+        });
+    }
+    let mut path: Vec<usize> = Vec::new();
+    // Equal paths are told by the equal path above and the heading's own text, without reading the whole
+    // path again: each distinct path has the number of the first heading that had it.
+    let mut first_with: HashMap<(Option<usize>, u8, &str), (usize, u32)> =
+        HashMap::with_capacity(outline.len());
+    let mut numbers: Vec<usize> = Vec::with_capacity(outline.len());
+    for (index, heading) in outline.iter().enumerate() {
+        while path
+            .last()
+            .is_some_and(|&above| outline[above].level >= heading.level)
+        {
+            path.pop();
+        }
+        let above = path.last().map(|&above| numbers[above]);
+        let (number, count) = first_with
+            .entry((above, heading.level, heading.text.as_str()))
+            .or_insert((index, 0));
+        let ordinal = *count;
+        *count += 1;
+        numbers.push(*number);
+        path.push(index);
+        let texts = path
+            .iter()
+            .map(|&at| (outline[at].level, outline[at].text.as_str()));
+        let key = section_key(texts, ordinal);
+        let start = if index == 0 && !leads {
+            body
+        } else {
+            heading.span.start
+        };
+        let end = outline
+            .get(index + 1)
+            .map_or(text.len(), |next| next.span.start);
+        let content = heading.span.end.min(end)..end;
+        sections.push(Section {
+            heading: Some(index),
+            path: path.clone(),
+            key,
+            span: start..end,
+            content,
+        });
+    }
+    sections
+}
+
+/// The note's title by its outline: the first heading, if it is the only one of level 1 and nothing
+/// stands before it.
+pub(super) fn title<'a>(text: &str, body: usize, outline: &'a [Heading]) -> Option<&'a str> {
+    let first = outline
+        .first()
+        .filter(|first| first.level == 1 && !first.text.is_empty())?;
+    let only = outline[1..].iter().all(|heading| heading.level > 1);
+    (only && text[body..first.span.start].trim().is_empty()).then_some(first.text.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heading_texts() {
+        for (shown, text) in [
+            ("  Plan \t for\u{a0}2026 ", "Plan for 2026"),
+            ("Cafe\u{301}", "Café"),
+            ("Goals ^goal-1", "Goals"),
+            ("Goals {#goals .wide}", "Goals"),
+            ("Goals {#goals} ^g", "Goals"),
+            ("x^2", "x^2"),
+            ("Sets {a, b}", "Sets {a, b}"),
+            ("{{date}}", "{{date}}"),
+            ("Log %%draft%% of May", "Log of May"),
+            ("100%% sure", "100%% sure"),
+            ("", ""),
+        ] {
+            assert_eq!(heading_text(shown), text, "{shown}");
+        }
+        let long = heading_text(&"ü".repeat(5000));
+        assert!(long.len() <= LONGEST_HEADING && long.len() > LONGEST_HEADING - 4);
+    }
+}

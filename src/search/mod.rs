@@ -1,9 +1,37 @@
 //! Query × snapshot → hits. Pure: no I/O, no clock; "today" and staleness are the caller's.
+//!
+//! [`parse`] understands what was typed; [`search`] makes the conditions a set of rows ([`filter`]), asks
+//! the lanes, fuses their scores, picks at most so many hits per note, and gives each hit its window and
+//! snippet. [`related`] does the same for a note instead of a query. [`merge`] joins the answers of several
+//! vaults. Whatever is shown on a terminal goes through [`printable`](printable()).
 
+mod answer;
+mod dates;
+pub mod filter;
+mod fold;
+mod fuse;
+mod hit;
+mod lanes;
+mod pattern;
+mod pick;
 pub mod printable;
+pub mod query;
+mod related;
+mod rows;
+mod snippet;
+mod window;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use answer::{Answer, merge, search};
+pub use filter::{Filter, Key};
+pub use printable::{printable, printable_lines};
+pub use query::{Parsed, parse};
+pub use related::{Seed, related, seed_vector};
+
+/// Hits of one answer at most, whatever was asked for.
+pub const MAX_HITS: usize = 200;
 
 /// Which lanes answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +63,20 @@ pub struct Options {
     pub dense_weight: f32,
     /// Whether hits carry [`Lanes`].
     pub explain: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            mode: Mode::Hybrid,
+            limit: 20,
+            per_note: 3,
+            contextual: true,
+            window_chars: 1200,
+            dense_weight: fuse::DENSE_WEIGHT,
+            explain: false,
+        }
+    }
 }
 
 /// A found chunk.
@@ -72,8 +114,11 @@ pub struct Hit {
     pub mtime: i64,
     /// Whether the note has changed on disk since.
     pub stale: bool,
+    /// Of a related note: whether the two notes are linked already, either way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linked: Option<bool>,
     /// Why it was found; with `explain`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Lanes>,
 }
 
@@ -91,8 +136,12 @@ pub struct Lanes {
 /// Rank and score in one lane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LaneScore {
-    /// 1-based.
+    /// 1-based. Beyond a lane's depth (300 or more) only the chunks that the other lane brought are
+    /// counted: then the true rank is this or worse.
     pub rank: u32,
     /// BM25 or cosine.
     pub score: f32,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,21 +1,210 @@
-//! STUB in this worktree: the real one is written beside `search`.
+//! What may reach a terminal.
+//!
+//! Text of notes, file names and models can hold sequences that recolour, retitle or rewrite a terminal,
+//! turn the reading direction around, or hide. Everything the program prints that it did not write itself
+//! goes through [`printable`] or [`printable_lines`].
 
 use std::borrow::Cow;
 
-/// One line that is safe to show.
+/// `text` as one line that cannot do anything to a terminal but be shown: no escape sequences, control
+/// characters, bidirectional controls or invisible characters; tabs and line ends become spaces.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().any(char::is_control) {
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().into()
-    } else {
-        text.into()
+    clean(text, false)
+}
+
+/// As [`printable`], but line ends (all as `\n`) and tabs stay.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    clean(text, true)
+}
+
+fn clean(text: &str, lines: bool) -> Cow<'_, str> {
+    let tame = |c: char| {
+        !is_hidden(c) && !is_joiner(c) && (!is_space(c) || (lines && matches!(c, '\n' | '\t')))
+    };
+    if text.chars().all(tame) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        rest = after;
+        match c {
+            '\u{1B}' => rest = after_escape(after),
+            '\u{90}' | '\u{98}' | '\u{9B}' | '\u{9D}'..='\u{9F}' => {
+                rest = after_sequence(c, after).unwrap_or(after);
+            }
+            '\r' if after.starts_with('\n') => {}
+            '\t' => out.push(if lines { '\t' } else { ' ' }),
+            '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                out.push(if lines { '\n' } else { ' ' });
+            }
+            '\u{B}' | '\u{C}' => out.push(' '),
+            c if is_joiner(c) => {
+                if joins(out.chars().next_back(), after.chars().next()) {
+                    out.push(c);
+                }
+            }
+            c if is_hidden(c) => {}
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// White space that moves the cursor.
+fn is_space(c: char) -> bool {
+    matches!(
+        c,
+        '\t' | '\n' | '\u{B}' | '\u{C}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
+}
+
+/// Never printed: C0 and C1 controls and DEL, bidirectional controls, and characters without a shape
+/// (zero-width space, word joiner and its kin, byte order mark, annotation marks, tag characters, which
+/// can carry a whole hidden message).
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && !is_space(c))
+        || matches!(c,
+            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}'
+            | '\u{200B}' | '\u{2060}'..='\u{2065}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}'
+            | '\u{180E}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// Zero-width joiner and non-joiner: spelling in Persian and the scripts of India, glue in emoji.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200C}' | '\u{200D}')
+}
+
+/// Joiners stay between two visible characters of such scripts; anywhere else they only hide something.
+fn joins(before: Option<char>, after: Option<char>) -> bool {
+    let visible = |c: char| {
+        !c.is_ascii() && !c.is_whitespace() && !is_joiner(c) && !is_hidden(c) && !is_space(c)
+    };
+    before.is_some_and(visible) && after.is_some_and(visible)
+}
+
+/// What follows an escape sequence whose ESC stood just before `rest`. A sequence that is not complete
+/// loses its ESC only: the rest of it is harmless then, and text must not vanish because of a stray byte.
+fn after_escape(rest: &str) -> &str {
+    let c1 = match rest.bytes().next() {
+        Some(b'[') => '\u{9B}',
+        Some(b']') => '\u{9D}',
+        Some(b'P') => '\u{90}',
+        Some(b'X') => '\u{98}',
+        Some(b'^') => '\u{9E}',
+        Some(b'_') => '\u{9F}',
+        // The choice of a character set, as `tput sgr0` writes it.
+        Some(b'(' | b')' | b'*' | b'+') => {
+            let chosen = matches!(rest.as_bytes().get(1), Some(0x30..=0x7E));
+            return if chosen { &rest[2..] } else { rest };
+        }
+        _ => return rest,
+    };
+    after_sequence(c1, &rest[1..]).unwrap_or(rest)
+}
+
+/// What follows the control sequence or control string that `introducer` began; `None` if it does not
+/// end (for a string: on the same line).
+fn after_sequence(introducer: char, rest: &str) -> Option<&str> {
+    if introducer == '\u{9B}' {
+        let end = rest.bytes().position(|b| !(0x20..=0x3F).contains(&b))?;
+        return (0x40..=0x7E)
+            .contains(&rest.as_bytes()[end])
+            .then(|| &rest[end + 1..]);
+    }
+    // Whatever control comes first ends the search, so that a flood of introducers costs no more than its length.
+    let end = rest.find(|c: char| c.is_control() && c != '\t')?;
+    match rest[end..].chars().next()? {
+        '\u{1B}' => rest[end..].strip_prefix("\u{1B}\\"),
+        terminator @ ('\u{7}' | '\u{9C}') => Some(&rest[end + terminator.len_utf8()..]),
+        _ => None,
     }
 }
 
-/// Lines that are safe to show.
-pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    if text.chars().any(|c| c.is_control() && c != '\n') {
-        text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect::<String>().into()
-    } else {
-        text.into()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn table() {
+        let cases = [
+            ("plain", "plain"),
+            ("Grüße, 日本語, хай", "Grüße, 日本語, хай"),
+            ("a\tb\nc\r\nd\re", "a b c d e"),
+            ("\u{1B}[31mred\u{1B}[0m", "red"),
+            ("\u{1B}[2J\u{1B}[Hgone", "gone"),
+            ("\u{1B}]0;title\u{7}text", "text"),
+            (
+                "\u{1B}]8;;http://evil\u{1B}\\link\u{1B}]8;;\u{1B}\\",
+                "link",
+            ),
+            ("\u{1B}]52;c;aGk=\u{9C}x", "x"),
+            ("\u{1B}]0;never ends", "]0;never ends"),
+            ("\u{1B}P1$r0m\u{1B}\\x", "x"),
+            ("\u{9B}31mred", "red"),
+            ("\u{1B}(Bx", "x"),
+            ("\u{1B}cx", "cx"),
+            ("\u{1B}word", "word"),
+            ("a\u{1B}", "a"),
+            ("a\0b\u{7}c\u{7F}d\u{9F}e", "abcde"),
+            ("user\u{202E}fdp.exe", "userfdp.exe"),
+            ("a\u{200B}b\u{FEFF}c\u{2066}d", "abcd"),
+            ("\u{E0041}\u{E0042}x", "x"),
+            ("a\u{200D}b", "ab"),
+            ("👩\u{200D}💻", "👩\u{200D}💻"),
+            ("می\u{200C}خواهم", "می\u{200C}خواهم"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(printable(text), want, "{text:?}");
+        }
+        assert_eq!(printable_lines("a\r\n\tb\u{1B}[1m\rc"), "a\n\tb\nc");
+        assert!(matches!(printable("as it is"), Cow::Borrowed(_)));
+    }
+
+    fn nasty() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            any::<char>().prop_map(String::from),
+            "[\\x00-\\x1F\\x7F-\\x9F]{1,3}",
+            "[\\u{200B}-\\u{200F}\\u{202A}-\\u{202E}\\u{2066}-\\u{2069}]{1,3}",
+            "\\x1B[\\[\\]P(c][0-9;]{0,3}[a-z\\x07\n]?",
+            "[a-zé👩می]{1,3}",
+        ];
+        proptest::collection::vec(piece, 0..20).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_forbidden_comes_out(text in nasty()) {
+            let line = printable(&text);
+            prop_assert!(!line.chars().any(|c| c.is_control() || is_hidden(c) || is_space(c)), "{:?}", line);
+            let lines = printable_lines(&text);
+            let bad = |c: char| is_hidden(c) || (is_space(c) && c != '\n' && c != '\t');
+            prop_assert!(!lines.chars().any(bad), "{:?}", lines);
+        }
+
+        #[test]
+        fn joiners_only_between_letters(text in nasty()) {
+            let chars: Vec<char> = printable(&text).chars().collect();
+            for (i, c) in chars.iter().enumerate() {
+                if is_joiner(*c) {
+                    prop_assert!(i > 0 && !chars[i - 1].is_ascii() && chars.get(i + 1).is_some_and(|c| !c.is_ascii()));
+                }
+            }
+        }
+
+        #[test]
+        fn idempotent(text in nasty()) {
+            let once = printable(&text).into_owned();
+            prop_assert_eq!(printable(&once), once.as_str());
+            let once = printable_lines(&text).into_owned();
+            prop_assert_eq!(printable_lines(&once), once.as_str());
+        }
+
+        #[test]
+        fn visible_text_is_left_alone(text in "[a-zA-Z0-9 .,;:äöüßéñ日本語привет<>\\[\\]{}*_#`~-]{0,60}") {
+            prop_assert_eq!(printable(&text), text.as_str());
+        }
     }
 }

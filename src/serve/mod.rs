@@ -1,62 +1,160 @@
-//! STUB in this worktree.
+//! The socket: newline-delimited JSON-RPC 2.0, as `PROTOCOL.md` specifies it.
+//!
+//! Binding is done outside ([`mod@bind`]), serving inside ([`serve`]): a service manager, `situated run` and tests all hand
+//! in a listener. Pure parts are [`frame`] (lines), [`proto`] (the envelope) and [`params`] (what methods take and
+//! give); the rest is the life of a connection. Nothing here knows how a query is answered.
 
-/// STUB.
-pub mod params {
-    /// The whole protocol as JSON Schema.
-    pub fn schema() -> serde_json::Value {
-        serde_json::json!({})
+pub mod bind;
+pub mod frame;
+pub mod locate;
+pub mod params;
+pub mod proto;
+
+mod connection;
+mod methods;
+mod outbox;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use self::methods::Backend;
+use self::proto::{ErrorKind, RpcError};
+use self::request::Shared;
+use crate::config::ServeConfig;
+use crate::engine::handle::Handle;
+
+/// How long connections may take to end when the daemon stops.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// For how long what clients did just before the daemon stops, connecting or asking, is still looked for.
+const SWEEP: Duration = Duration::from_millis(20);
+
+/// Refused clients that are given time to read why; more are closed at once.
+const REFUSALS: usize = 16;
+
+/// Serves clients until `shutdown` resolves, then lets them end for up to five seconds.
+///
+/// So that no request falls between, the socket's file should be gone ([`bind::Bound::retire`]) before `shutdown`
+/// resolves: what has connected by then is accepted and answered.
+///
+/// # Errors
+/// Only what makes the listener useless; a failing client is that client's affair.
+pub async fn serve(
+    listener: UnixListener,
+    handle: Handle,
+    limits: &ServeConfig,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    run(listener, Backend::of(handle), limits, shutdown).await
+}
+
+async fn run(
+    listener: UnixListener,
+    backend: Backend,
+    limits: &ServeConfig,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let (drain, draining) = watch::channel(false);
+    let mut server = Server {
+        shared: Arc::new(Shared::new(backend, limits.query_timeout)),
+        connections: JoinSet::new(),
+        most: limits.max_connections,
+        refusals: Arc::new(Semaphore::new(REFUSALS)),
+        draining,
+    };
+    tokio::pin!(shutdown);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            Some(_) = server.connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => server.accept(stream),
+                Err(error) => recover(error).await?,
+            },
+        }
+    }
+    while let Ok(Ok((stream, _))) = tokio::time::timeout(SWEEP, listener.accept()).await {
+        server.accept(stream);
+    }
+    drop(listener);
+    // There are receivers as long as there are connections; without any, nobody needs to be told.
+    let _ = drain.send(true);
+    let ended = async { while server.connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(DRAIN, ended).await.is_err() {
+        tracing::warn!(open = server.connections.len(), "connections that did not end in time are closed");
+        server.connections.shutdown().await;
+    }
+    Ok(())
+}
+
+struct Server {
+    shared: Arc<Shared>,
+    connections: JoinSet<()>,
+    most: usize,
+    refusals: Arc<Semaphore>,
+    draining: watch::Receiver<bool>,
+}
+
+impl Server {
+    fn accept(&mut self, stream: UnixStream) {
+        if !is_own(&stream) {
+            return;
+        }
+        // Those that have ended and were not yet looked at do not count.
+        while self.connections.try_join_next().is_some() {}
+        if self.connections.len() < self.most {
+            self.connections.spawn(connection::serve(stream, Arc::clone(&self.shared), self.draining.clone()));
+            return;
+        }
+        tracing::warn!(most = self.most, "a client is refused: too many connections");
+        let busy = RpcError::new(ErrorKind::Busy, format!("{} clients are connected, no more are served", self.most))
+            .hint("close connections that are not used, or raise `serve.max_connections`")
+            .retry_after_ms(1000);
+        if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
+            tokio::spawn(async move {
+                connection::refuse(stream, proto::error_line(None, &busy)).await;
+                drop(permit);
+            });
+        }
     }
 }
 
-/// STUB.
-pub mod locate {
-    use std::path::{Path, PathBuf};
-
-    /// What the choice of a path depends on besides the configuration.
-    #[derive(Clone, Debug)]
-    pub struct Surroundings;
-
-    impl Surroundings {
-        /// Those of this process.
-        pub fn here() -> Self {
-            Surroundings
+/// Whether the other end is us, or root. Nobody else is answered, not even with an error.
+fn is_own(stream: &UnixStream) -> bool {
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == locate::own_uid() || peer.uid() == 0 => true,
+        Ok(peer) => {
+            tracing::warn!(uid = peer.uid(), "a client of another user is refused");
+            false
         }
-        /// The socket at which a client asks.
-        pub fn find(&self, configured: Option<&Path>, data_dir: &Path) -> PathBuf {
-            configured.map_or_else(|| data_dir.join("sock"), Path::to_path_buf)
+        Err(error) => {
+            tracing::warn!(%error, "a client that cannot be told who it is is refused");
+            false
         }
-    }
-
-    /// Whether a daemon holds the lock of `data_dir`, or is about to.
-    pub fn is_locked(_data_dir: &Path) -> bool {
-        false
     }
 }
 
-/// STUB.
-pub mod bind {
-    use std::path::Path;
+/// A client that left while it waited, or a lack of descriptors, passes; anything else is the listener's end.
+async fn recover(error: io::Error) -> io::Result<()> {
+    use rustix::io::Errno;
 
-    /// Why the daemon cannot start.
-    #[derive(Debug, thiserror::Error)]
-    #[error("locked")]
-    pub struct BindError;
-
-    impl BindError {
-        /// The program's exit code.
-        pub fn exit_code(&self) -> u8 {
-            75
-        }
+    let lacking = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    if lacking.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error())) {
+        tracing::warn!(%error, "no client can be accepted now");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        return Ok(());
     }
-
-    /// The exclusive right to a data folder.
-    #[derive(Debug)]
-    pub struct DataLock;
-
-    impl DataLock {
-        /// Takes the lock, making the folder if need be.
-        pub fn acquire(_data_dir: &Path) -> Result<DataLock, BindError> {
-            Ok(DataLock)
-        }
+    match error.kind() {
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted => Ok(()),
+        _ => Err(error),
     }
 }

@@ -1,14 +1,50 @@
 //! What survives a restart. The only place that names sled and bincode.
+//!
+//! A store is a folder: the database in `sled/` (notes, contexts, archive, counters), the journal of paid
+//! contexts in `contexts.journal`, one `vectors-….bin` per embedder, and `store.lock`, held while the store
+//! is open. The vault is the truth and the database can be made again from it; what cannot is in the
+//! journal. So a database that does not open and scan is moved aside, never deleted, and
+//! [`Store::archived`] goes on finding every context that was paid for.
+//!
+//! Invariants: a paid context is in the journal, on the disk, before any transaction names it; a note, its
+//! contexts, what it archives and the sequence number change in one transaction or not at all; nothing
+//! here panics for what lies on the disk.
 
+mod codec;
+mod compact;
+mod exchange;
+mod journal;
+mod mark;
 pub mod record;
+mod salvage;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod v1;
+mod vectors;
 
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::context::ContextRecord;
 use crate::embed::Vector;
-use crate::fingerprint::{ContextKey, InputHash};
-use crate::vault::VaultPath;
+use crate::fingerprint::{ContextKey, InputHash, StructureHash, TextHash, context_key};
+use crate::plan::Reason;
+use crate::vault::{FileStat, VaultPath};
+use codec::Counters;
+use journal::Journal;
 use record::NoteRecord;
+use salvage::Fault;
+use tree::{Scan, Trees, Writes};
+use vectors::VectorFile;
+
+pub use compact::{CompactReport, compact};
+pub use exchange::ImportReport;
+
+const JOURNAL: &str = "contexts.journal";
+const LOCK: &str = "store.lock";
 
 /// The store failed.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +60,15 @@ pub enum StoreError {
         /// What happened.
         message: String,
     },
+}
+
+impl StoreError {
+    fn io(path: &Path, error: &std::io::Error) -> Self {
+        StoreError::Io {
+            path: path.to_path_buf(),
+            message: error.to_string(),
+        }
+    }
 }
 
 /// What opening found.
@@ -51,52 +96,402 @@ pub struct NoteWrite {
 }
 
 /// One vault's store.
-pub struct Store;
+pub struct Store {
+    dir: PathBuf,
+    trees: Trees,
+    counters: Mutex<Counters>,
+    journal: Mutex<Journal>,
+    vectors: Mutex<VectorFile>,
+    /// What the scan at start decoded, until somebody takes it or it is no longer true.
+    scanned: Mutex<Option<Vec<NoteRecord>>>,
+    /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
+    lock: File,
+}
+
+/// Locks a mutex. What these mutexes guard is changed only after what can fail is done, so a panic of
+/// another holder leaves nothing half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes the store's own lock, which guards all of its files and is let go by the system with the process.
+fn lock(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(LOCK);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path);
+    let file = file.map_err(|error| StoreError::io(&path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(dir.to_path_buf())),
+        Err(TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
+    }
+}
+
+/// Bytes that the files in a folder take on disk.
+fn bytes_in(dir: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return 0;
+    };
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => bytes_in(&entry.path()),
+        // `st_blocks` counts in 512 bytes whatever the file system's block size.
+        Ok(meta) => meta.blocks() * 512,
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).sum()
+}
 
 impl Store {
-    /// Opens or creates the store in `dir`, scans all of it, and moves it aside if it does not open or scan.
-    pub fn open(_dir: &Path) -> Result<(Self, Opened), StoreError> { todo!() }
+    /// Opens or creates the store in `dir` for vectors of one embedder, scans all of it, and moves the
+    /// database aside if it does not open or scan; paid contexts are then brought back from the journal.
+    /// A store that is locked, or that cannot be read or written for a reason outside it (rights, space),
+    /// is an error and stays where it is.
+    pub fn open(
+        dir: &Path,
+        embedder_identity: &str,
+        dimensions: usize,
+    ) -> Result<(Self, Opened), StoreError> {
+        let create = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        create.map_err(|error| StoreError::io(dir, &error))?;
+        let lock = lock(dir)?;
+        compact::settle(dir)?;
+        let (mut journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
+        let (trees, scan, quarantined) = open_or_replace(dir, &lock, &journal)?;
+        // Contexts that only the database knows: entries of the journal went bad or the file is gone.
+        journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
+        let mut opened = Opened {
+            quarantined,
+            contexts_recovered: 0,
+            journal_damaged,
+            notes: scan.notes.len() as u64,
+        };
+        let vectors = VectorFile::open(dir, embedder_identity, dimensions)?;
+        let store = Store {
+            dir: dir.to_path_buf(),
+            trees,
+            counters: Mutex::new(scan.counters),
+            journal: Mutex::new(journal),
+            vectors: Mutex::new(vectors),
+            scanned: Mutex::new(Some(scan.notes)),
+            lock,
+        };
+        if opened.quarantined.is_some() {
+            opened.contexts_recovered = store.bring_back()?;
+        }
+        Ok((store, opened))
+    }
+
+    /// Archives every context of the journal under its newest key. (Under its other keys
+    /// [`Store::archived`] finds it in the journal.)
+    fn bring_back(&self) -> Result<u64, StoreError> {
+        /// Contexts per transaction.
+        const BATCH: usize = 500;
+        let journal = locked(&self.journal);
+        let keys: Vec<ContextKey> = journal.newest_keys().collect();
+        for keys in keys.chunks(BATCH) {
+            let mut writes = Writes::default();
+            for &key in keys {
+                // One that went bad since the journal was opened must not keep the others from coming back.
+                if let Ok(Some(context)) = journal.get(key) {
+                    writes
+                        .archive(key, &context)
+                        .map_err(|fault| self.fault(fault))?;
+                }
+            }
+            self.trees
+                .commit(&writes)
+                .map_err(|fault| self.fault(fault))?;
+        }
+        Ok(journal.len() as u64)
+    }
+
+    fn fault(&self, fault: Fault) -> StoreError {
+        fault.at(&self.dir.join(compact::SLED))
+    }
+
     /// All notes, in order of path.
-    pub fn notes(&self) -> Result<Vec<NoteRecord>, StoreError> { todo!() }
+    pub fn notes(&self) -> Result<Vec<NoteRecord>, StoreError> {
+        self.trees.notes().map_err(|fault| self.fault(fault))
+    }
+
+    /// All notes, in order of path, as the scan at start decoded them: free the first time, unless
+    /// something was applied before; later like [`Store::notes`].
+    pub fn take_scanned(&self) -> Result<Vec<NoteRecord>, StoreError> {
+        let scanned = locked(&self.scanned).take();
+        scanned.map_or_else(|| self.notes(), Ok)
+    }
+
     /// One note.
-    pub fn note(&self, _path: &VaultPath) -> Result<Option<NoteRecord>, StoreError> { todo!() }
-    /// The contexts of a note's chunks, in order; empty if the note is not known.
-    pub fn contexts(&self, _path: &VaultPath) -> Result<Vec<ContextRecord>, StoreError> { todo!() }
-    /// Applies a change as one transaction under the next sequence number, and returns that number. The
-    /// record's `seq` (and `no`, if it is 0) are filled in. Does not wait for the disk; a paid context that
-    /// is new is in the journal, fsynced, before the transaction.
-    pub fn apply(&self, _path: &VaultPath, _write: NoteWrite) -> Result<NoteRecord, StoreError> { todo!() }
+    pub fn note(&self, path: &VaultPath) -> Result<Option<NoteRecord>, StoreError> {
+        self.trees.note(path).map_err(|fault| self.fault(fault))
+    }
+
+    /// The contexts of a note's chunks, in order; empty if the note is not known. A template's context comes
+    /// back without text and sketch.
+    pub fn contexts(&self, path: &VaultPath) -> Result<Vec<ContextRecord>, StoreError> {
+        self.trees.contexts(path).map_err(|fault| self.fault(fault))
+    }
+
+    /// Applies a change as one transaction under the next sequence number, and returns the record as stored:
+    /// its `seq` (and `no`, if it is 0) are filled in. For a removal that is the record that went, under the
+    /// removal's number. Does not wait for the disk; a paid context that is new is in the journal, fsynced,
+    /// before the transaction.
+    pub fn apply(&self, path: &VaultPath, write: NoteWrite) -> Result<NoteRecord, StoreError> {
+        let mut records = self.apply_many(vec![(path.clone(), write)])?;
+        // One write gives one record; the other arm is for the compiler.
+        records.pop().map_or_else(|| Ok(nothing_at(path)), Ok)
+    }
+
+    /// Applies several changes, each under a sequence number of its own, as one transaction: all of them or
+    /// none. Much faster than one by one; a few hundred at a time are enough, for all are held in memory.
+    /// Returns a record for each, as [`Store::apply`] does.
+    pub fn apply_many(
+        &self,
+        changes: Vec<(VaultPath, NoteWrite)>,
+    ) -> Result<Vec<NoteRecord>, StoreError> {
+        let mut counters = locked(&self.counters);
+        self.journal_paid(&changes)?;
+        let mut next = *counters;
+        let mut writes = Writes::default();
+        let mut records = Vec::with_capacity(changes.len());
+        for (path, change) in changes {
+            next.seq += 1;
+            let record = self.prepare(path, change, &mut next, &mut writes)?;
+            records.push(record);
+        }
+        if records.is_empty() {
+            return Ok(records);
+        }
+        writes
+            .counters(next)
+            .and_then(|()| self.trees.commit(&writes))
+            .map_err(|fault| self.fault(fault))?;
+        *counters = next;
+        *locked(&self.scanned) = None;
+        Ok(records)
+    }
+
+    /// Journals every paid context of the changes under the key that its chunk has now.
+    fn journal_paid(&self, changes: &[(VaultPath, NoteWrite)]) -> Result<(), StoreError> {
+        let held = changes
+            .iter()
+            .filter_map(|(_, change)| change.put.as_ref())
+            .flat_map(|(note, contexts)| {
+                let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
+                note.chunks.iter().map(key).zip(contexts)
+            });
+        let archived = changes.iter().flat_map(|(_, change)| &change.archive);
+        let all = archived.map(|(key, context)| (*key, context)).chain(held);
+        locked(&self.journal).append(all).map(drop)
+    }
+
+    /// Turns one change into writes.
+    fn prepare(
+        &self,
+        path: VaultPath,
+        change: NoteWrite,
+        next: &mut Counters,
+        writes: &mut Writes,
+    ) -> Result<NoteRecord, StoreError> {
+        let fault = |fault| self.fault(fault);
+        for (key, context) in &change.archive {
+            writes.archive(*key, context).map_err(fault)?;
+        }
+        if let Some(from) = change.moved_from.filter(|from| *from != path) {
+            writes.remove(&from);
+        }
+        let Some((mut record, contexts)) = change.put else {
+            let mut gone = self.note(&path)?.unwrap_or_else(|| nothing_at(&path));
+            gone.seq = next.seq;
+            writes.remove(&path);
+            return Ok(gone);
+        };
+        if record.chunks.len() != contexts.len() {
+            let message = format!(
+                "{} contexts for {} chunks of a note",
+                contexts.len(),
+                record.chunks.len()
+            );
+            return Err(StoreError::Io {
+                path: self.dir.clone(),
+                message,
+            });
+        }
+        record.path = path;
+        record.seq = next.seq;
+        if record.no == 0 {
+            record.no = next.next_no;
+        }
+        next.next_no = next.next_no.max(record.no.saturating_add(1));
+        writes.put(&record, &contexts).map_err(fault)?;
+        Ok(record)
+    }
+
+    /// Writes what `stat` says of a note whose text is as it was; its sequence number stays, for nothing that
+    /// the index holds has changed. A note that is not known is left alone.
+    pub fn touch(&self, path: &VaultPath, stat: FileStat) -> Result<(), StoreError> {
+        // Held so that no transaction comes between reading the record and writing it.
+        let counters = locked(&self.counters);
+        let Some(mut record) = self.note(path)? else { return Ok(()) };
+        record.stat = stat;
+        let mut writes = Writes::default();
+        writes.note(&record).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
+        *locked(&self.scanned) = None;
+        drop(counters);
+        Ok(())
+    }
+
     /// The last sequence number given.
-    pub fn seq(&self) -> u64 { todo!() }
-    /// A context that was archived.
-    pub fn archived(&self, _key: ContextKey) -> Result<Option<ContextRecord>, StoreError> { todo!() }
+    pub fn seq(&self) -> u64 {
+        locked(&self.counters).seq
+    }
+
+    /// A context that was archived, or that was ever paid for under this key.
+    pub fn archived(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
+        match self
+            .trees
+            .archived_under(key)
+            .map_err(|fault| self.fault(fault))?
+        {
+            Some(context) => Ok(Some(context)),
+            None => locked(&self.journal).get(key),
+        }
+    }
+
+    /// Whether the journal knows a paid context under this key.
+    pub fn journal_contains(&self, key: ContextKey) -> bool {
+        locked(&self.journal).contains(key)
+    }
+
     /// The vector of an input, if it is cached.
-    pub fn vector(&self, _input: InputHash) -> Option<Vector> { todo!() }
-    /// Caches vectors: appended to the flat file, not fsynced.
-    pub fn put_vectors(&self, _vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> { todo!() }
+    pub fn vector(&self, input: InputHash) -> Option<Vector> {
+        locked(&self.vectors).get(input)
+    }
+
+    /// The vectors of many inputs, in their order. Fast while the file is in memory: from
+    /// [`Store::open`] or [`Store::load_all`] until [`Store::release_loaded`].
+    pub fn vectors_for(&self, inputs: &[InputHash]) -> Vec<Option<Vector>> {
+        let vectors = locked(&self.vectors);
+        inputs.iter().map(|&input| vectors.get(input)).collect()
+    }
+
+    /// Reads the vector file into memory for many look-ups. It is there after [`Store::open`] already.
+    pub fn load_all(&self) -> Result<(), StoreError> {
+        locked(&self.vectors).load()
+    }
+
+    /// Frees the copy of the vector file in memory.
+    pub fn release_loaded(&self) {
+        locked(&self.vectors).release();
+    }
+
+    /// How many vectors are cached for the embedder in force.
+    pub fn vector_count(&self) -> usize {
+        locked(&self.vectors).len()
+    }
+
+    /// Caches vectors: appended to the flat file, not fsynced. Inputs that have one keep it.
+    pub fn put_vectors(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
+        locked(&self.vectors).put(vectors)
+    }
+
     /// Starts writing what is buffered; `durable` waits until it is on the disk.
-    pub fn flush(&self, _durable: bool) -> Result<(), StoreError> { todo!() }
+    pub fn flush(&self, durable: bool) -> Result<(), StoreError> {
+        let seq = self.seq();
+        if durable {
+            locked(&self.journal).sync()?;
+            locked(&self.vectors).sync()?;
+        }
+        self.trees
+            .flush(durable)
+            .map_err(|fault| self.fault(fault))?;
+        if durable {
+            salvage::sync_dir(&self.dir)?;
+            mark::write(&self.lock, seq);
+        }
+        Ok(())
+    }
+
     /// Bytes on disk of everything in the store's folder.
-    pub fn bytes_on_disk(&self) -> u64 { todo!() }
+    pub fn bytes_on_disk(&self) -> u64 {
+        bytes_in(&self.dir)
+    }
 }
 
-/// STUB in this worktree: what an import did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct ImportReport {
-    /// Contexts that are new here.
-    pub added: u64,
-    /// Contexts that were here already.
-    pub known: u64,
-    /// Lines that were passed over: number, from 1, and why.
-    pub bad: Vec<(u64, String)>,
+/// Where a damaged database went, and what was wrong with it.
+type Quarantine = (PathBuf, String);
+
+/// Opens and scans the database; a damaged one is moved aside and replaced, by the one from before a
+/// compaction if that was cut short, else by an empty one.
+fn open_or_replace(
+    dir: &Path,
+    lock: &File,
+    journal: &Journal,
+) -> Result<(Trees, Scan, Option<Quarantine>), StoreError> {
+    let sled = dir.join(compact::SLED);
+    let mut quarantined = None;
+    // Two tries after the first: the one from before a compaction may be damaged too.
+    for _ in 0..3 {
+        let expected = if sled.exists() { mark::read(lock) } else { 0 };
+        let scanned = Trees::open_scanned(&sled, |key| journal.contains(key));
+        let fault = match scanned {
+            Ok((trees, scan)) if scan.counters.seq < expected => {
+                salvage::drop_damaged(trees);
+                let seq = scan.counters.seq;
+                Fault::Damaged(format!(
+                    "it ends at change {seq}, {expected} had been on the disk"
+                ))
+            }
+            Ok((trees, scan)) => {
+                mark::write(lock, expected);
+                compact::remove_old(dir)?;
+                return Ok((trees, scan, quarantined));
+            }
+            Err(fault) => fault,
+        };
+        match fault {
+            Fault::Damaged(why) => {
+                salvage::probe(dir)?;
+                quarantined = Some((salvage::move_aside(&sled)?, why));
+                compact::settle(dir)?;
+                salvage::sync_dir(dir)?;
+            }
+            fault => return Err(fault.at(&sled)),
+        }
+    }
+    let message = quarantined.map_or_else(String::new, |(_, why)| why);
+    Err(StoreError::Io {
+        path: sled,
+        message: format!("a new database does not open: {message}"),
+    })
 }
 
-/// STUB in this worktree.
-impl Store {
-    /// Contexts as JSON Lines; returns how many.
-    pub fn export(&self, _out: impl std::io::Write, _templates: bool) -> Result<u64, StoreError> { todo!() }
-    /// Reads them back.
-    pub fn import(&self, _input: impl std::io::BufRead) -> Result<ImportReport, StoreError> { todo!() }
-    /// Rewrites the store without what is dead.
-    pub fn compact(_dir: &Path) -> Result<(), StoreError> { todo!() }
+/// The record of a note that is not known.
+fn nothing_at(path: &VaultPath) -> NoteRecord {
+    NoteRecord {
+        path: path.clone(),
+        no: 0,
+        seq: 0,
+        stat: FileStat::default(),
+        hash: TextHash([0; 16]),
+        structure: StructureHash([0; 16]),
+        contextualizer: String::new(),
+        embedder: String::new(),
+        chunker: String::new(),
+        title: String::new(),
+        aliases: Vec::new(),
+        tags: Vec::new(),
+        kind: None,
+        date: None,
+        properties: String::new(),
+        links: Vec::new(),
+        conflict: false,
+        warnings: Vec::new(),
+        decided: (Reason::NoteRemoved, 0),
+        chunks: Vec::new(),
+    }
 }

@@ -1,5 +1,5 @@
-//! The stored shapes. Each frozen version has its own type; a record is a version byte, a checksum and a
-//! bincode payload.
+//! What is stored, as the rest of the program sees it. How it lies on the disk is frozen per version, in
+//! types of its own that only the store knows.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,8 @@ pub struct NoteRecord {
     pub hash: TextHash,
     /// Hash of its outline.
     pub structure: StructureHash,
+    /// See [`crate::plan::Generation::contextualizer`]: the one in force when the note was last decided about.
+    pub contextualizer: String,
     /// See [`crate::plan::Generation::embedder`].
     pub embedder: String,
     /// See [`crate::plan::Generation::chunker`].

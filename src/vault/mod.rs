@@ -1,9 +1,13 @@
 //! The notes on disk. The disk is the truth; events are hints that something may have changed.
 //!
-//! [`walk`] reads the truth, [`watch`] turns operating-system events into [`Hint`]s, and the pure
-//! [`pending`] decides when enough quiet has passed to look again. Nothing here writes to a vault.
+//! [`walk`] and [`read`] get at the truth, [`watch`] turns operating-system events into [`Hint`]s, and
+//! the pure [`pending`] decides when enough quiet has passed to look again. [`policy`] says for all of
+//! them what is a note; [`root`] knows the vault's folder itself. Nothing here writes to a vault.
 
 pub mod pending;
+pub mod policy;
+pub mod read;
+pub mod root;
 pub mod walk;
 pub mod watch;
 
@@ -44,9 +48,27 @@ impl VaultPath {
         (!text.is_empty()).then(|| VaultPath(text.into()))
     }
 
+    /// The entry `name` of the folder `parent`, or of the root for `None`.
+    fn child(parent: Option<&VaultPath>, name: &OsStr) -> Self {
+        let mut text = String::with_capacity(parent.map_or(0, |p| p.0.len() + 1) + name.len());
+        if let Some(parent) = parent {
+            text.push_str(&parent.0);
+            text.push('/');
+        }
+        push_name(&mut text, name);
+        VaultPath(text.into())
+    }
+
+    /// The folders above, outermost first; the root is not among them.
+    fn ancestors(&self) -> impl Iterator<Item = &str> {
+        self.0.match_indices('/').map(|(slash, _)| &self.0[..slash])
+    }
+
     /// From its text form, as users and clients write it; `None` as for [`VaultPath::from_relative`].
     pub fn parse(text: &str) -> Option<Self> {
-        let normal = text.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+        let normal = text
+            .split('/')
+            .all(|part| !part.is_empty() && part != "." && part != "..");
         (normal && !text.contains('\0')).then(|| VaultPath(text.into()))
     }
 
@@ -89,14 +111,20 @@ impl VaultPath {
 
     /// Whether this is `folder` itself or lies below it.
     pub fn is_under(&self, folder: &VaultPath) -> bool {
-        self.0.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        self.0
+            .strip_prefix(folder.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 
 fn push_name(text: &mut String, name: &OsStr) {
     use std::os::unix::ffi::OsStrExt;
-    let mut escape = |text: &mut String, bytes: &[u8]| {
-        text.extend(bytes.iter().filter_map(|&b| char::from_u32(0xF700 + u32::from(b))));
+    let escape = |text: &mut String, bytes: &[u8]| {
+        text.extend(
+            bytes
+                .iter()
+                .filter_map(|&b| char::from_u32(0xF700 + u32::from(b))),
+        );
     };
     for part in name.as_bytes().utf8_chunks() {
         for c in part.valid().chars() {
@@ -216,7 +244,15 @@ mod tests {
 
     #[test]
     fn paths_that_leave_the_vault_are_refused() {
-        for bad in ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a\0b"] {
+        for bad in [
+            "",
+            "/etc/passwd",
+            "../x",
+            "a/../../x",
+            "a//b",
+            "./a",
+            "a\0b",
+        ] {
             assert_eq!(VaultPath::parse(bad), None, "{bad}");
         }
         assert_eq!(VaultPath::from_relative(Path::new("/abs")), None);
@@ -226,7 +262,10 @@ mod tests {
     #[test]
     fn parts() {
         let path = VaultPath::parse("Projects/2026/Plan.v2.md").unwrap();
-        assert_eq!((path.folder(), path.file_name(), path.stem()), ("Projects/2026", "Plan.v2.md", "Plan.v2"));
+        assert_eq!(
+            (path.folder(), path.file_name(), path.stem()),
+            ("Projects/2026", "Plan.v2.md", "Plan.v2")
+        );
         assert!(path.is_under(&VaultPath::parse("Projects").unwrap()));
         assert!(!path.is_under(&VaultPath::parse("Proj").unwrap()));
     }

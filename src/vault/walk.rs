@@ -1,1 +1,286 @@
-//! (being written)
+//! Everything that is in a vault, as the disk has it now.
+//!
+//! Links are not followed, as in [`super::read`]: those that are named like a note, or lead to a
+//! folder, are told among what was skipped.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::DirEntry;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::policy::{IgnoreFiles, Policy, Rules, Verdict, file_system_form};
+use super::read::file_stat;
+use super::root::{RootId, VaultError, root_id};
+use super::{FileStat, VaultPath};
+
+#[cfg(test)]
+mod tests;
+
+/// What a walk found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// Which folder the vault's root was.
+    pub root: RootId,
+    /// The notes, sorted by path.
+    pub files: Vec<(VaultPath, FileStat)>,
+    /// The folders that were walked, sorted; the root is not among them.
+    pub folders: Vec<VaultPath>,
+    /// What would be a note or a folder of notes but for the reason given, sorted.
+    pub skipped: Vec<(VaultPath, Skip)>,
+    /// Whether all could be seen. If not, nothing at or below the skipped paths whose reason is
+    /// [`Skip::Unreadable`] may be taken as gone.
+    pub complete: bool,
+}
+
+/// Why something is not indexed although its name says that it might be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// A file of this many bytes, over `max_note_bytes`.
+    TooLarge(u64),
+    /// A link to something in the vault, which is indexed where it lies.
+    LinkInside,
+    /// A link that leaves the vault.
+    LinkOutside,
+    /// A link to nothing.
+    LinkBroken,
+    /// A FIFO, socket or device.
+    NotAFile,
+    /// A file or folder that the system does not let us look at, and what it said.
+    Unreadable(String),
+}
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Skip::TooLarge(bytes) => write!(f, "it has {bytes} bytes, more than `max_note_bytes`"),
+            Skip::LinkInside => {
+                f.write_str("it is a link into the vault; its target is indexed where it lies")
+            }
+            Skip::LinkOutside => f.write_str("it is a link that leaves the vault"),
+            Skip::LinkBroken => f.write_str("it is a link to nothing"),
+            Skip::NotAFile => f.write_str("it is a FIFO, socket or device"),
+            Skip::Unreadable(error) => write!(f, "it cannot be read: {error}"),
+        }
+    }
+}
+
+/// Walks the vault, or what is at and below `under` in it. A path that is not there, or is ignored, gives an
+/// empty walk. Files are not opened: one without read permission is found out when it is read.
+///
+/// # Errors
+/// The root is no readable folder, or `cancel` became true.
+pub fn walk(
+    root: &Path,
+    policy: &Policy,
+    under: Option<&VaultPath>,
+    cancel: &AtomicBool,
+) -> Result<Walk, VaultError> {
+    let found = Walk {
+        root: root_id(root)?,
+        files: vec![],
+        folders: vec![],
+        skipped: vec![],
+        complete: true,
+    };
+    let mut crawl = Crawl {
+        root,
+        policy,
+        cancel,
+        found,
+        look_at_files: true,
+    };
+    crawl.run(under, &mut |_| {})?;
+    let mut found = crawl.found;
+    found.files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    found.folders.sort_unstable();
+    found.skipped.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+/// Calls `enter` for the folder `under` (`None`: the root) and each kept folder below it, always *before*
+/// the folder is listed: what is made in it later is seen by whatever watch `enter` placed.
+pub(super) fn enter_folders(
+    root: &Path,
+    policy: &Policy,
+    under: Option<&VaultPath>,
+    cancel: &AtomicBool,
+    mut enter: impl FnMut(Option<&VaultPath>),
+) -> Result<(), VaultError> {
+    let found = Walk {
+        root: root_id(root)?,
+        files: vec![],
+        folders: vec![],
+        skipped: vec![],
+        complete: true,
+    };
+    Crawl {
+        root,
+        policy,
+        cancel,
+        found,
+        look_at_files: false,
+    }
+    .run(under, &mut enter)
+}
+
+struct Crawl<'a> {
+    root: &'a Path,
+    policy: &'a Policy,
+    cancel: &'a AtomicBool,
+    found: Walk,
+    look_at_files: bool,
+}
+
+/// A folder to list (`None`: the root), with the ignore rules of the folder above it.
+type Next = (Option<VaultPath>, Rules);
+
+impl Crawl<'_> {
+    fn run(
+        &mut self,
+        under: Option<&VaultPath>,
+        enter: &mut dyn FnMut(Option<&VaultPath>),
+    ) -> Result<(), VaultError> {
+        // A stack instead of recursion: a vault may be nested as deeply as it likes.
+        let mut stack: Vec<Next> = match under {
+            None => vec![(None, None)],
+            Some(path) => self.start_at(path).into_iter().collect(),
+        };
+        while let Some((folder, above)) = stack.pop() {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(VaultError::Cancelled);
+            }
+            enter(folder.as_ref());
+            match (self.list(folder.as_ref()), folder) {
+                (Ok(entries), folder) => {
+                    self.judge(folder.as_ref(), &above, &entries, &mut stack);
+                    self.found.folders.extend(folder);
+                }
+                (Err(error), None) => return Err(VaultError::of_root(self.root, error)),
+                (Err(error), Some(folder)) => self.unreadable(folder, &error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a path that is named rather than found. Events may come late, so it can be anything by now.
+    fn start_at(&mut self, path: &VaultPath) -> Option<Next> {
+        let rules = self.policy.rules_around(path).ok()?;
+        if self.behind_a_link(path) {
+            return None;
+        }
+        let place = self.root.join(path.to_relative());
+        match place.symlink_metadata() {
+            Ok(meta) => self.look_at(path.clone(), meta.file_type(), || Ok(meta), &rules),
+            Err(error) => {
+                self.unreadable(path.clone(), &error);
+                None
+            }
+        }
+    }
+
+    fn behind_a_link(&self, path: &VaultPath) -> bool {
+        path.ancestors().any(|folder| {
+            let place = self.root.join(file_system_form(folder));
+            place.symlink_metadata().is_ok_and(|meta| meta.is_symlink())
+        })
+    }
+
+    fn list(&self, folder: Option<&VaultPath>) -> io::Result<Vec<DirEntry>> {
+        std::fs::read_dir(self.place(folder))?.collect()
+    }
+
+    fn place(&self, path: Option<&VaultPath>) -> PathBuf {
+        path.map_or_else(
+            || self.root.to_owned(),
+            |path| self.root.join(file_system_form(path.as_str())),
+        )
+    }
+
+    fn judge(
+        &mut self,
+        folder: Option<&VaultPath>,
+        above: &Rules,
+        entries: &[DirEntry],
+        stack: &mut Vec<Next>,
+    ) {
+        let names: Vec<OsString> = entries.iter().map(DirEntry::file_name).collect();
+        let mut has = IgnoreFiles::default();
+        names.iter().for_each(|name| has.see(name));
+        let rules = self.policy.refresh(folder, above, has);
+        for (entry, name) in entries.iter().zip(&names) {
+            let path = VaultPath::child(folder, name);
+            match entry.file_type() {
+                Ok(kind) => stack.extend(self.look_at(path, kind, || entry.metadata(), &rules)),
+                Err(error) => self.unreadable(path, &error),
+            }
+        }
+    }
+
+    /// Takes in an entry of a folder with `rules`; a folder that is to be walked is returned.
+    fn look_at(
+        &mut self,
+        path: VaultPath,
+        kind: std::fs::FileType,
+        meta: impl FnOnce() -> io::Result<std::fs::Metadata>,
+        rules: &Rules,
+    ) -> Option<Next> {
+        let verdict = self
+            .policy
+            .entry(rules, &file_system_form(path.as_str()), kind.is_dir());
+        match verdict {
+            Verdict::Folder => return Some((Some(path), rules.clone())),
+            _ if !self.look_at_files => {}
+            _ if kind.is_symlink() => self.link(path, verdict, rules),
+            Verdict::Ignored(_) => {}
+            Verdict::Note if !kind.is_file() => self.found.skipped.push((path, Skip::NotAFile)),
+            Verdict::Note => match meta() {
+                Ok(meta) if meta.len() > self.policy.max_note_bytes() => {
+                    self.found.skipped.push((path, Skip::TooLarge(meta.len())));
+                }
+                Ok(meta) => self.found.files.push((path, file_stat(&meta))),
+                Err(error) => self.unreadable(path, &error),
+            },
+        }
+        None
+    }
+
+    /// Tells of a link if the user could miss something because of it.
+    fn link(&mut self, path: VaultPath, as_file: Verdict, rules: &Rules) {
+        let relative = file_system_form(path.as_str()).into_owned();
+        let place = self.root.join(&relative);
+        let target = place.canonicalize();
+        let missed = as_file == Verdict::Note
+            || (self.policy.entry(rules, &relative, true) == Verdict::Folder
+                && target.as_ref().is_ok_and(|target| target.is_dir()));
+        if missed {
+            let inside = |target: &Path| {
+                self.root
+                    .canonicalize()
+                    .is_ok_and(|root| target.starts_with(root))
+            };
+            let skip = match target {
+                Ok(target) if inside(&target) => Skip::LinkInside,
+                Ok(_) => Skip::LinkOutside,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Skip::LinkBroken,
+                // It leads to where we must not look, which is not in a vault that we may read.
+                Err(_) => Skip::LinkOutside,
+            };
+            self.found.skipped.push((path, skip));
+        }
+    }
+
+    /// What went away since its folder was listed is not unreadable.
+    fn unreadable(&mut self, path: VaultPath, error: &io::Error) {
+        if !matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        ) {
+            self.found.complete = false;
+            self.found
+                .skipped
+                .push((path, Skip::Unreadable(error.to_string())));
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! How well the daemon finds: sets in BEIR's form, asked over the socket.
+//!
+//! ```text
+//! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE]
+//! ```
+//!
+//! Each DIR holds `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and maybe `vault/`. The release binary indexes a
+//! copy of the vault (or else one note per document), every query is asked by each lane with and without contexts,
+//! and the hits are mapped to the set's ids.
+
+mod baselines;
+#[path = "../common/mod.rs"]
+mod common;
+mod set;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use common::daemon::{Client, Daemon};
+use common::metrics::Measures;
+use common::{option, percentile};
+use serde_json::json;
+use set::Set;
+
+const EXE: &str = env!("CARGO_BIN_EXE_situated");
+const MODES: [&str; 3] = ["lexical", "dense", "hybrid"];
+
+fn main() -> Result<()> {
+    common::metrics::check();
+    set::check();
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let csv = option(&args, "--csv");
+    let dirs: Vec<PathBuf> = args
+        .iter()
+        // Cargo adds `--bench` of its own.
+        .filter(|a| !a.starts_with("--") && Some(*a) != csv.as_ref())
+        .map(PathBuf::from)
+        .collect();
+    if dirs.is_empty() {
+        println!("retrieval: give the folders of one or more sets, and maybe --csv FILE");
+        return Ok(());
+    }
+    let mut results = Vec::new();
+    for dir in &dirs {
+        let result = run(dir)?;
+        result.print();
+        results.push(result);
+    }
+    print_means(&results);
+    if let Some(path) = csv {
+        std::fs::write(path, to_csv(&results))?;
+    }
+    Ok(())
+}
+
+/// What the daemon reached on one set.
+struct Outcome {
+    set: String,
+    has_vault: bool,
+    queries: usize,
+    systems: Vec<System>,
+}
+
+struct System {
+    mode: &'static str,
+    contextual: bool,
+    measures: Measures,
+    /// Median milliseconds of a query.
+    p50: f64,
+    failed: usize,
+}
+
+fn run(dir: &Path) -> Result<Outcome> {
+    let home = tempfile::Builder::new()
+        .prefix("situated-bench")
+        .tempdir()?;
+    let vault = home.path().join("vault");
+    let set = Set::load(dir, &vault)?;
+    if set.lost > 0 {
+        eprintln!(
+            "{}: {} documents are nowhere in the vault",
+            set.name, set.lost
+        );
+    }
+    let mut daemon = Daemon::start(EXE, home.path(), &vault)?;
+    let mut client = daemon.client()?;
+    let status = daemon.indexed(&mut client)?;
+    let vault = &status["vaults"][0];
+    eprintln!(
+        "{}: {} notes, {} chunks, {} queries",
+        set.name,
+        vault["notes"],
+        vault["chunks"],
+        set.queries.len()
+    );
+    let mut systems = Vec::new();
+    for mode in MODES {
+        for contextual in [false, true] {
+            systems.push(ask(&set, &mut client, mode, contextual)?);
+        }
+    }
+    drop(client);
+    daemon.stop()?;
+    Ok(Outcome {
+        set: set.name,
+        has_vault: set.has_vault,
+        queries: set.queries.len(),
+        systems,
+    })
+}
+
+fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> Result<System> {
+    let (mut measures, mut times, mut failed) = (Vec::new(), Vec::new(), 0);
+    for (query, judged) in &set.queries {
+        let params = json!({
+            "query": query, "limit": 100, "per_note": set.per_note(), "mode": mode, "contextual": contextual,
+        });
+        // A query that the daemon refuses counts as one that finds nothing.
+        let hits = match client.timed("search", &params) {
+            Ok((time, mut answer)) => {
+                times.push(time);
+                answer["hits"].take()
+            }
+            Err(error) if failed == 0 => {
+                eprintln!("{}: {error}", set.name);
+                failed += 1;
+                json!([])
+            }
+            Err(_) => {
+                failed += 1;
+                json!([])
+            }
+        };
+        let ranked = set.rank(hits.as_array().map_or(&[], Vec::as_slice));
+        measures.push(Measures::of(&ranked, judged));
+    }
+    anyhow::ensure!(
+        !times.is_empty() || set.queries.is_empty(),
+        "{}: no query was answered",
+        set.name
+    );
+    Ok(System {
+        mode,
+        contextual,
+        measures: Measures::mean(&measures),
+        p50: percentile(&times, 50.0),
+        failed,
+    })
+}
+
+const HEADER: &str =
+    "| system | context | R@5 | R@20 | MRR@10 | nDCG@10 | p50 ms |\n|---|---|---|---|---|---|---|";
+
+fn line(system: &str, context: &str, m: Measures, p50: &str) -> String {
+    let cell = |x: f64| {
+        if x.is_nan() {
+            String::new()
+        } else {
+            format!("{x:.3}")
+        }
+    };
+    let Measures {
+        recall_5,
+        recall_20,
+        mrr_10,
+        ndcg_10,
+    } = m;
+    let cells = [recall_5, recall_20, mrr_10, ndcg_10].map(cell).join(" | ");
+    format!("| {system} | {context} | {cells} | {p50} |")
+}
+
+impl Outcome {
+    fn print(&self) {
+        println!("\n### {} ({} queries)\n\n{HEADER}", self.set, self.queries);
+        for (system, measures) in baselines::of(&self.set) {
+            println!("{}", line(system, "", measures, ""));
+        }
+        for s in &self.systems {
+            println!(
+                "{}",
+                line(
+                    s.mode,
+                    on(s.contextual),
+                    s.measures,
+                    &format!("{:.2}", s.p50)
+                )
+            );
+        }
+        let failed: usize = self.systems.iter().map(|s| s.failed).sum();
+        if failed > 0 {
+            println!("\n{failed} queries failed.");
+        }
+    }
+
+    fn of(&self, mode: &str, contextual: bool) -> Measures {
+        let found = self
+            .systems
+            .iter()
+            .find(|s| s.mode == mode && s.contextual == contextual);
+        found.map(|s| s.measures).unwrap_or_default()
+    }
+
+    fn baseline(&self, system: &str) -> Option<Measures> {
+        baselines::of(&self.set)
+            .find(|(name, _)| *name == system)
+            .map(|(_, m)| m)
+    }
+}
+
+fn on(contextual: bool) -> &'static str {
+    if contextual { "on" } else { "off" }
+}
+
+/// The means over the sets with a vault, and whether the hybrid keeps its promises.
+fn print_means(results: &[Outcome]) {
+    let vaults: Vec<&Outcome> = results.iter().filter(|r| r.has_vault).collect();
+    if vaults.is_empty() {
+        return;
+    }
+    println!(
+        "\n### Mean over {} sets with a vault\n\n{HEADER}",
+        vaults.len()
+    );
+    let mut bm25 = None;
+    for system in ["BM25", "MiniLM", "RRF", "cc"] {
+        let known: Option<Vec<Measures>> = vaults.iter().map(|r| r.baseline(system)).collect();
+        // A mean over fewer sets would not be comparable.
+        if let Some(known) = known {
+            let mean = Measures::mean(&known);
+            if system == "BM25" {
+                bm25 = Some(mean.ndcg_10);
+            }
+            println!("{}", line(system, "", mean, ""));
+        }
+    }
+    let mean = |mode: &str, contextual: bool| {
+        Measures::mean(
+            &vaults
+                .iter()
+                .map(|r| r.of(mode, contextual))
+                .collect::<Vec<_>>(),
+        )
+    };
+    for mode in MODES {
+        for contextual in [false, true] {
+            println!("{}", line(mode, on(contextual), mean(mode, contextual), ""));
+        }
+    }
+    let hybrid = mean("hybrid", true).ndcg_10;
+    let lanes = ["lexical", "dense"]
+        .into_iter()
+        .flat_map(|m| [false, true].map(|c| mean(m, c).ndcg_10));
+    let best = lanes.fold(0.0, f64::max);
+    println!(
+        "\nHybrid with contexts, nDCG@10 {hybrid:.3}: {} the best single lane ({best:.3}).",
+        compare(hybrid, best)
+    );
+    if let Some(bm25) = bm25 {
+        println!(
+            "It is {} the BM25 baseline ({bm25:.3}).",
+            compare(hybrid, bm25)
+        );
+    }
+    for result in &vaults {
+        let ours = result.of("hybrid", true).ndcg_10;
+        if let Some(bm25) = result
+            .baseline("BM25")
+            .map(|m| m.ndcg_10)
+            .filter(|b| ours < b * 0.99)
+        {
+            println!(
+                "More than 1 % below BM25 on {}: {ours:.3} against {bm25:.3}.",
+                result.set
+            );
+        }
+    }
+}
+
+fn compare(a: f64, b: f64) -> &'static str {
+    if a > b { "above" } else { "NOT above" }
+}
+
+fn to_csv(results: &[Outcome]) -> String {
+    let mut out = "set,system,contextual,recall_5,recall_20,mrr_10,ndcg_10,p50_ms\n".to_owned();
+    let mut row = |set: &str, system: &str, contextual: &str, m: Measures, p50: &str| {
+        let cell = |x: f64| {
+            if x.is_nan() {
+                String::new()
+            } else {
+                format!("{x:.5}")
+            }
+        };
+        let cells = [m.recall_5, m.recall_20, m.mrr_10, m.ndcg_10]
+            .map(cell)
+            .join(",");
+        let _ = writeln!(out, "{set},{system},{contextual},{cells},{p50}");
+    };
+    for result in results {
+        for (system, measures) in baselines::of(&result.set) {
+            row(&result.set, system, "", measures, "");
+        }
+        for s in &result.systems {
+            row(
+                &result.set,
+                s.mode,
+                on(s.contextual),
+                s.measures,
+                &format!("{:.3}", s.p50),
+            );
+        }
+    }
+    out
+}

@@ -1,0 +1,154 @@
+//! The daemon put together: lock, engine, socket, signals, and what it tells its supervisor.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::broadcast;
+
+use crate::config::{Config, Overrides};
+use crate::engine::Engine;
+use crate::engine::handle::{Handle, Notice, State};
+use crate::serve;
+use crate::serve::bind::{self, DataLock};
+
+/// How the daemon runs.
+#[derive(Default)]
+pub struct RunOptions {
+    /// Where the configuration came from, to read it again.
+    pub overrides: Overrides,
+    /// Called on a thread of its own once the socket listens: shows what the daemon does.
+    pub listen: Option<Box<dyn FnOnce(Handle) + Send>>,
+}
+
+/// Runs until a signal or a client's `shutdown` stops it.
+///
+/// # Errors
+/// [`bind::BindError`] if another daemon has the data or the socket cannot be made; else what the runtime says.
+pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
+    let lock = DataLock::acquire(&config.data_dir)?;
+    let bound = bind::bind(config.serve.socket.as_deref(), lock)?;
+    let serve_config = config.serve.clone();
+    let overrides = options.overrides;
+    let reload = Box::new(move || match Config::load(&overrides) {
+        Ok(loaded) => Ok(loaded.config),
+        Err(errors) => Err(errors.problems),
+    });
+    let engine = Engine::start(config, bound.socket().to_owned(), reload).context("starting the engine")?;
+    let handle = engine.handle.clone();
+    if let Some(listen) = options.listen {
+        let handle = handle.clone();
+        std::thread::Builder::new().name("report".to_owned()).spawn(move || listen(handle))?;
+    }
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads.min(4))
+        .max_blocking_threads(64)
+        .enable_all()
+        .build()?;
+    let served = runtime.block_on(async {
+        let listener = tokio::net::UnixListener::from_std(bound.listener()?)?;
+        let supervised = tokio::spawn(supervise(handle.clone()));
+        let stop = stopped(handle.clone());
+        let shutdown = async {
+            stop.await;
+            bound.retire();
+        };
+        let served = serve::serve(listener, handle.clone(), &serve_config, shutdown).await;
+        supervised.abort();
+        served
+    });
+    notify(&[sd_notify::NotifyState::Stopping]);
+    handle.shutdown();
+    engine.join();
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    drop(bound);
+    served.context("serving the socket")
+}
+
+/// Resolves when the daemon is to stop: SIGTERM, SIGINT, or the engine ended (a client's `shutdown`). SIGHUP
+/// re-reads the configuration on the way.
+async fn stopped(handle: Handle) {
+    let listen = |kind| signal(kind).ok();
+    let mut terminate = listen(SignalKind::terminate());
+    let mut interrupt = listen(SignalKind::interrupt());
+    let mut hangup = listen(SignalKind::hangup());
+    loop {
+        tokio::select! {
+            () = received(&mut terminate) => return,
+            () = received(&mut interrupt) => return,
+            () = handle.stopping() => return,
+            () = received(&mut hangup) => reload(&handle).await,
+        }
+    }
+}
+
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn reload(handle: &Handle) {
+    notify(&[sd_notify::NotifyState::Reloading, sd_notify::NotifyState::monotonic_usec_now().unwrap_or(sd_notify::NotifyState::Reloading)]);
+    let handle = handle.clone();
+    match tokio::task::spawn_blocking(move || handle.reload()).await {
+        Ok(Ok(problems)) if problems.is_empty() => tracing::info!("the configuration was read again"),
+        Ok(Ok(problems)) => {
+            for problem in problems {
+                tracing::error!("the old configuration stays: {problem}");
+            }
+        }
+        Ok(Err(error)) => tracing::error!(%error, "the old configuration stays"),
+        Err(error) => tracing::error!(%error, "the old configuration stays"),
+    }
+    notify(&[sd_notify::NotifyState::Ready]);
+}
+
+/// Tells systemd that the daemon is ready, what it is doing, and that it is alive: the watchdog is fed only
+/// while the engine's loop turns.
+async fn supervise(handle: Handle) {
+    let mut notices = handle.subscribe();
+    let watchdog = sd_notify::watchdog_enabled();
+    let mut tick = tokio::time::interval(watchdog.map_or(Duration::from_secs(3600), |within| within / 3));
+    let mut beat = handle.beat();
+    notify(&[sd_notify::NotifyState::Ready]);
+    loop {
+        tokio::select! {
+            _ = tick.tick() => {
+                let now = handle.beat();
+                if watchdog.is_some() && now != beat {
+                    notify(&[sd_notify::NotifyState::Watchdog]);
+                }
+                beat = now;
+            }
+            notice = notices.recv() => match notice {
+                Ok(notice) => tell_state(&handle, &notice),
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return,
+            },
+        }
+    }
+}
+
+fn tell_state(handle: &Handle, notice: &Notice) {
+    let Notice::State { state } = notice else { return };
+    let Ok(status) = handle.status(None) else { return };
+    let (notes, chunks) = status.vaults.iter().fold((0, 0), |(n, c), v| (n + v.notes, c + v.chunks));
+    let word = match state {
+        State::Starting => "starting",
+        State::Indexing => "indexing",
+        State::Idle => "idle",
+        State::Degraded => "needs attention: see `situated status`",
+        State::Paused => "paused",
+    };
+    notify(&[sd_notify::NotifyState::Status(&format!("{word}; {notes} notes, {chunks} chunks"))]);
+}
+
+fn notify(states: &[sd_notify::NotifyState<'_>]) {
+    // Without a supervisor there is nobody to tell.
+    let _ = sd_notify::notify(states);
+}

@@ -1,0 +1,143 @@
+//! Reads tensors of a safetensors file that lies in memory, without copying them. Pure.
+//!
+//! The format is eight bytes with the header's length (little endian), a JSON header that gives each
+//! tensor's type, shape and byte range, and the tensors' bytes.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+/// The file is not what was expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// Length, header or byte ranges do not fit together.
+    #[error("not a safetensors file: {0}")]
+    Format(String),
+    /// A tensor is not there, or has another type or shape.
+    #[error("tensor `{name}`: {problem}")]
+    Tensor {
+        /// The tensor asked for.
+        name: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: (usize, usize),
+}
+
+/// The tensors of a file.
+pub(super) struct Tensors<'a> {
+    entries: HashMap<String, Entry>,
+    body: &'a [u8],
+}
+
+impl<'a> Tensors<'a> {
+    /// Reads the header.
+    pub(super) fn read(file: &'a [u8]) -> Result<Self, ModelError> {
+        let short = || ModelError::Format("it is too short".to_owned());
+        let (length, rest) = file.split_first_chunk::<8>().ok_or_else(short)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| short())?;
+        let (header, body) = rest.split_at_checked(length).ok_or_else(short)?;
+        let wrong = |e: serde_json::Error| ModelError::Format(e.to_string());
+        let mut header: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(header).map_err(wrong)?;
+        header.remove("__metadata__");
+        let entries = serde_json::from_value(header.into()).map_err(wrong)?;
+        Ok(Tensors { entries, body })
+    }
+
+    /// The bytes and the shape of a tensor with elements of type `dtype`, `size` bytes each.
+    pub(super) fn tensor(
+        &self,
+        name: &'static str,
+        dtype: &str,
+        size: usize,
+    ) -> Result<(&'a [u8], &[usize]), ModelError> {
+        let wrong = |problem: String| ModelError::Tensor { name, problem };
+        let entry = self
+            .entries
+            .get(name)
+            .ok_or_else(|| wrong("is not there".to_owned()))?;
+        if entry.dtype != dtype {
+            return Err(wrong(format!("is {}, not {dtype}", entry.dtype)));
+        }
+        let (start, end) = entry.data_offsets;
+        let bytes = self
+            .body
+            .get(start..end)
+            .ok_or_else(|| wrong("lies outside the file".to_owned()))?;
+        let expected = entry.shape.iter().try_fold(size, |n, d| n.checked_mul(*d));
+        if expected != Some(bytes.len()) {
+            return Err(wrong(format!(
+                "{} bytes for the shape {:?}",
+                bytes.len(),
+                entry.shape
+            )));
+        }
+        Ok((bytes, &entry.shape))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, body: &[u8]) -> Vec<u8> {
+        let mut file = (header.len() as u64).to_le_bytes().to_vec();
+        file.extend_from_slice(header.as_bytes());
+        file.extend_from_slice(body);
+        file
+    }
+
+    const HEADER: &str =
+        r#"{"__metadata__":{"a":"b"},"x":{"dtype":"I8","shape":[2,2],"data_offsets":[1,5]}}"#;
+
+    #[test]
+    fn gives_the_bytes_of_a_tensor() {
+        let file = file(HEADER, &[9, 1, 2, 3, 4]);
+        let tensors = Tensors::read(&file).expect("a good file");
+        assert_eq!(
+            tensors.tensor("x", "I8", 1),
+            Ok((&[1, 2, 3, 4][..], &[2, 2][..]))
+        );
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        let good = file(HEADER, &[9, 1, 2, 3, 4]);
+        let tensors = Tensors::read(&good).expect("a good file");
+        assert!(tensors.tensor("y", "I8", 1).is_err(), "no such tensor");
+        assert!(tensors.tensor("x", "F32", 4).is_err(), "another type");
+        assert!(tensors.tensor("x", "I8", 2).is_err(), "another size");
+        let cut = &good[..good.len() - 1];
+        assert!(
+            Tensors::read(cut)
+                .expect("the header is whole")
+                .tensor("x", "I8", 1)
+                .is_err()
+        );
+        for bad in [
+            &b""[..],
+            b"1234567",
+            &[255; 8],
+            &[255; 40],
+            &file("[]", b""),
+            &file("{", b""),
+        ] {
+            assert!(Tensors::read(bad).is_err(), "{bad:?}");
+        }
+        let huge = r#"{"x":{"dtype":"I8","shape":[18446744073709551615,2],"data_offsets":[5,1]}}"#;
+        let huge = file(huge, b"");
+        assert!(
+            Tensors::read(&huge)
+                .expect("the header is JSON")
+                .tensor("x", "I8", 1)
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,438 @@
+//! One note from its bytes to everything that has to be written: read, parse, cut, plan, situate, embed.
+//! Reads the vault and the store, changes neither: workers run it side by side, and `situated plan` runs it
+//! for its answer alone.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::chunk::{self, Chunk, ChunkConfig, searchable};
+use crate::context::{ContextRecord, Origin, Spent, TEMPLATE, Template};
+use crate::embed::{Embedder, Vector, builtin, input};
+use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
+use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
+use crate::note::{self, Link, LinkKind, Note, NoteRules};
+use crate::plan::{
+    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, StoredChunk, StoredNote, Trigger,
+};
+use crate::store::record::{ChunkRecord, NoteRecord};
+use crate::store::{NoteWrite, Store, StoreError};
+use crate::vault::policy::is_conflict;
+use crate::vault::read::{ReadError, read};
+use crate::vault::{FileStat, VaultPath};
+
+/// What deciding needs to know of a vault.
+pub(super) struct Desk {
+    pub(super) name: String,
+    pub(super) root: PathBuf,
+    pub(super) max_note_bytes: u64,
+    pub(super) rules: NoteRules,
+    pub(super) chunk: ChunkConfig,
+    pub(super) embedder: Embedder,
+    pub(super) generation: Generation,
+    pub(super) store: Arc<Store>,
+}
+
+/// A note to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) path: VaultPath,
+    pub(super) moved_from: Option<VaultPath>,
+    pub(super) trigger: Trigger,
+    /// Decide even if the text is the one that is stored (the index has lost it, or other rules are in force).
+    pub(super) again: bool,
+}
+
+/// What came of it.
+pub(super) enum Outcome {
+    /// The text is as it was; only `stat` differs.
+    Touched(FileStat),
+    /// There is something to write.
+    Decided(Box<Decided>),
+    /// The note is not there.
+    Gone,
+    /// It changed while it was read; the next look will tell.
+    Unsettled,
+    /// It is empty and was not: perhaps the first half of a truncate-and-write.
+    Emptied,
+    /// It cannot be indexed, and why.
+    Skipped(String),
+    /// The store failed.
+    Failed(StoreError),
+}
+
+/// A decision with all that carrying it out needs.
+pub(super) struct Decided {
+    pub(super) plan: Plan,
+    pub(super) write: NoteWrite,
+    pub(super) entry: NoteEntry,
+    pub(super) docs: Vec<ChunkDoc>,
+    pub(super) vectors: Vec<(InputHash, Vector)>,
+    /// Heading path and lines of the stored chunks, for telling what goes.
+    pub(super) before: Vec<(Vec<String>, (u32, u32), String)>,
+}
+
+impl Desk {
+    /// Reads a note and decides.
+    pub(super) fn look(&self, task: &Task, now: i64) -> Outcome {
+        let (bytes, stat) = match read(&self.root, &task.path, self.max_note_bytes) {
+            Ok(read) => read,
+            Err(ReadError::Gone) => return Outcome::Gone,
+            Err(ReadError::ChangedWhileRead) => return Outcome::Unsettled,
+            Err(error) => return Outcome::Skipped(error.to_string()),
+        };
+        let stored = match self.stored(task) {
+            Ok(stored) => stored,
+            Err(error) => return Outcome::Failed(error),
+        };
+        let was_empty = stored.as_ref().is_none_or(|(record, _)| record.stat.size == 0);
+        if bytes.is_empty() && !was_empty && !task.again {
+            return Outcome::Emptied;
+        }
+        let hash = text_hash(&bytes);
+        if let Some((record, _)) = &stored
+            && !task.again
+            && task.trigger == Trigger::Save
+            && record.path == task.path
+            && record.hash == hash
+            && self.is_current(record)
+        {
+            return Outcome::Touched(stat);
+        }
+        match self.decide(task, &bytes, stat, stored, now) {
+            Ok(decided) => Outcome::Decided(Box::new(decided)),
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+
+    /// Whether a record was made by the generation in force.
+    pub(super) fn is_current(&self, record: &NoteRecord) -> bool {
+        let Generation { contextualizer, embedder, chunker, .. } = &self.generation;
+        record.contextualizer == *contextualizer && record.embedder == *embedder && record.chunker == *chunker
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<(NoteRecord, Vec<ContextRecord>)>, StoreError> {
+        for path in [Some(&task.path), task.moved_from.as_ref()].into_iter().flatten() {
+            if let Some(record) = self.store.note(path)? {
+                let contexts = self.store.contexts(path)?;
+                return Ok(Some((record, contexts)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is to be done about a note that reads `bytes`.
+    pub(super) fn decide(
+        &self,
+        task: &Task,
+        bytes: &[u8],
+        stat: FileStat,
+        stored: Option<(NoteRecord, Vec<ContextRecord>)>,
+        now: i64,
+    ) -> Result<Decided, StoreError> {
+        let note = note::parse(&task.path, bytes, &self.rules);
+        let chunks = chunk::chunk(&note, &self.chunk, &builtin::model().token_starts(&note.text));
+        let template = Template::new(&note);
+        let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
+        let current = current(&note, &chunks, &templates);
+        let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts));
+        let archive = Archive::new(&self.store);
+        let plan = plan::plan(facts.as_ref(), Some(&current), &self.generation, task.trigger, &|key| archive.look_up(key));
+        archive.check()?;
+
+        let mut sheet = Sheet { desk: self, note: &note, chunks: &chunks, templates, archive, now, vectors: HashMap::new() };
+        let (record, contexts) = match &stored {
+            Some((record, contexts)) => (Some(record), contexts.as_slice()),
+            None => (None, &[][..]),
+        };
+        let (new_contexts, texts) = sheet.contexts(&plan, record, contexts)?;
+        let (chunk_records, docs) = sheet.chunks(&plan, record, &texts);
+        let vectors = sheet.fresh_vectors();
+        let record = self.record(&note, stat, record, &plan, chunk_records, now);
+        let entry = note_entry(&record);
+        let moved_from = task.moved_from.clone().filter(|old| stored.as_ref().is_some_and(|(r, _)| r.path == *old));
+        let before = stored.iter().flat_map(|(r, _)| &r.chunks);
+        Ok(Decided {
+            before: before.map(|c| (c.heading_path.clone(), c.lines, c.id.to_string())).collect(),
+            write: NoteWrite { archive: left_over(&plan, &chunks, stored.as_ref()), put: Some((record, new_contexts)), moved_from },
+            plan,
+            entry,
+            docs,
+            vectors,
+        })
+    }
+
+    fn record(
+        &self,
+        note: &Note,
+        stat: FileStat,
+        old: Option<&NoteRecord>,
+        plan: &Plan,
+        chunks: Vec<ChunkRecord>,
+        now: i64,
+    ) -> NoteRecord {
+        NoteRecord {
+            path: note.path.clone(),
+            no: old.map_or(0, |old| old.no),
+            seq: 0,
+            stat,
+            hash: note.hash,
+            structure: note.structure(),
+            contextualizer: self.generation.contextualizer.clone(),
+            embedder: self.generation.embedder.clone(),
+            chunker: self.generation.chunker.clone(),
+            title: note.title.clone(),
+            aliases: note.front.aliases.clone(),
+            tags: note.tags.clone(),
+            kind: note.kind.clone(),
+            date: note.date.map(|date| date.to_string()),
+            properties: serde_json::Value::Object(note.front.properties.clone()).to_string(),
+            links: link_targets(&note.links),
+            conflict: is_conflict(note.path.file_name()),
+            warnings: note.warnings.iter().take(20).map(|w| (w.line, w.message.clone())).collect(),
+            decided: (plan.reason, now),
+            chunks,
+        }
+    }
+}
+
+/// Everything about the note at hand while its plan is carried out on paper.
+struct Sheet<'a> {
+    desk: &'a Desk,
+    note: &'a Note,
+    chunks: &'a [Chunk],
+    templates: Vec<String>,
+    archive: Archive<'a>,
+    now: i64,
+    vectors: HashMap<InputHash, (Vector, bool)>,
+}
+
+impl Sheet<'_> {
+    /// Per current chunk: the context's record, and its text.
+    fn contexts(
+        &self,
+        plan: &Plan,
+        record: Option<&NoteRecord>,
+        stored: &[ContextRecord],
+    ) -> Result<(Vec<ContextRecord>, Vec<String>), StoreError> {
+        let mut records = Vec::with_capacity(self.chunks.len());
+        let mut texts = Vec::with_capacity(self.chunks.len());
+        for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
+            let found = match step.context {
+                ContextSource::Stored(i) => record.and_then(|_| stored.get(i)).filter(|c| c.is_paid()).cloned(),
+                ContextSource::Archive(key) => self.desk.store.archived(key)?,
+                ContextSource::Fresh => None,
+            };
+            let context = found.unwrap_or_else(|| self.template_record(&self.chunks[step.chunk]));
+            let text = if context.is_paid() { context.text.clone() } else { self.templates[step.chunk].clone() };
+            records.push(context);
+            texts.push(text);
+        }
+        Ok((records, texts))
+    }
+
+    /// A template is computed from the note whenever it is needed, so its record holds no text.
+    fn template_record(&self, chunk: &Chunk) -> ContextRecord {
+        ContextRecord {
+            text: String::new(),
+            origin: Origin::Template,
+            generation: TEMPLATE.to_owned(),
+            sections: chunk.keys.clone(),
+            written_for: chunk.hash,
+            sketch: Sketch::default(),
+            quality: 1.0,
+            written_at: self.now,
+            spent: Spent::default(),
+        }
+    }
+
+    fn chunks(&mut self, plan: &Plan, old: Option<&NoteRecord>, texts: &[String]) -> (Vec<ChunkRecord>, Vec<ChunkDoc>) {
+        let mut records = Vec::with_capacity(self.chunks.len());
+        let mut docs = Vec::with_capacity(self.chunks.len());
+        for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
+            let (note, chunk, context) = (self.note, &self.chunks[step.chunk], &texts[step.chunk]);
+            let shown = searchable(note, &chunk.span);
+            let inputs = input::inputs(context, &shown, &|text| builtin::model().token_starts(text));
+            let heading_path: Arc<[String]> =
+                note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect();
+            let vectors = inputs.iter().map(|input| self.vector(input)).collect();
+            let unchanged = match (step.action, step.context, old) {
+                (Action::Keep, ContextSource::Stored(i), Some(old)) => old.chunks.get(i).map(|c| c.decided),
+                _ => None,
+            };
+            records.push(ChunkRecord {
+                id: chunk.id,
+                keys: chunk.keys.clone(),
+                ordinal: chunk.ordinal,
+                span: (chunk.span.start as u32, chunk.span.end as u32),
+                lines: chunk.lines,
+                heading_path: heading_path.to_vec(),
+                hash: chunk.hash,
+                context_hash: text_hash(context.as_bytes()),
+                wanted: plan::wants_model(chunk.has_words, self.chunks.len(), &self.desk.generation),
+                inputs: inputs.iter().map(|input| input.hash).collect(),
+                decided: unchanged.unwrap_or((step.action, step.reason)),
+                later: step.later,
+            });
+            docs.push(ChunkDoc {
+                entry: ChunkEntry {
+                    id: chunk.id,
+                    note: 0,
+                    position: step.chunk as u32,
+                    span: (chunk.span.start as u32, chunk.span.end as u32),
+                    lines: chunk.lines,
+                    heading_path,
+                },
+                text: note.text[chunk.span.clone()].to_owned(),
+                searchable: shown,
+                context: context.clone(),
+                vectors,
+            });
+        }
+        (records, docs)
+    }
+
+    fn vector(&mut self, input: &crate::embed::Input) -> Vector {
+        if let Some((vector, _)) = self.vectors.get(&input.hash) {
+            return vector.clone();
+        }
+        let (vector, fresh) = match self.desk.store.vector(input.hash) {
+            Some(vector) => (vector, false),
+            None => (self.desk.embedder.embed(&input.text), true),
+        };
+        self.vectors.insert(input.hash, (vector.clone(), fresh));
+        vector
+    }
+
+    fn fresh_vectors(self) -> Vec<(InputHash, Vector)> {
+        let mut fresh: Vec<_> =
+            self.vectors.into_iter().filter(|(_, (_, fresh))| *fresh).map(|(hash, (v, _))| (hash, v)).collect();
+        fresh.sort_by_key(|(hash, _)| *hash);
+        fresh
+    }
+}
+
+/// The store's archive as the plan asks for it; the first error is kept, for the plan cannot fail.
+struct Archive<'a> {
+    store: &'a Store,
+    error: std::cell::RefCell<Option<StoreError>>,
+}
+
+impl<'a> Archive<'a> {
+    fn new(store: &'a Store) -> Self {
+        Archive { store, error: std::cell::RefCell::new(None) }
+    }
+
+    fn look_up(&self, key: ContextKey) -> Option<Archived> {
+        match self.store.archived(key) {
+            Ok(found) => found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch }),
+            Err(error) => {
+                self.error.borrow_mut().get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        self.error.borrow_mut().take().map_or(Ok(()), Err)
+    }
+}
+
+fn current<'a>(note: &'a Note, chunks: &[Chunk], templates: &[String]) -> CurrentNote<'a> {
+    let chunk = |(c, template): (&Chunk, &String)| CurrentChunk {
+        id: c.id,
+        keys: c.keys.clone(),
+        ordinal: c.ordinal,
+        hash: c.hash,
+        text: &note.text[c.span.clone()],
+        template_hash: text_hash(template.as_bytes()),
+        has_words: c.has_words,
+    };
+    CurrentNote {
+        path: note.path.clone(),
+        hash: note.hash,
+        structure: note.structure(),
+        chunks: chunks.iter().zip(templates).map(chunk).collect(),
+    }
+}
+
+/// What the plan needs to know of a record.
+pub(super) fn facts(record: &NoteRecord, contexts: &[ContextRecord]) -> StoredNote {
+    let chunk = |(i, c): (usize, &ChunkRecord)| {
+        let context = contexts.get(i);
+        StoredChunk {
+            id: c.id,
+            keys: c.keys.clone(),
+            ordinal: c.ordinal,
+            hash: c.hash,
+            context_hash: c.context_hash,
+            paid: context.is_some_and(ContextRecord::is_paid),
+            wanted: c.wanted,
+            contextualizer: context.map_or_else(String::new, |c| c.generation.clone()),
+            sketch: context.map_or_else(Sketch::default, |c| c.sketch.clone()),
+        }
+    };
+    StoredNote {
+        path: record.path.clone(),
+        hash: record.hash,
+        structure: record.structure,
+        embedder: record.embedder.clone(),
+        chunker: record.chunker.clone(),
+        chunks: record.chunks.iter().enumerate().map(chunk).collect(),
+    }
+}
+
+/// Paid contexts that no chunk with the same sections holds any more: they go to the archive, under the text
+/// they stood with last, so that undoing the change finds them.
+pub(super) fn left_over(
+    plan: &Plan,
+    chunks: &[Chunk],
+    stored: Option<&(NoteRecord, Vec<ContextRecord>)>,
+) -> Vec<(ContextKey, ContextRecord)> {
+    let Some((record, contexts)) = stored else { return Vec::new() };
+    let mut taken = vec![false; contexts.len()];
+    for step in plan.steps.iter().filter(|s| s.action != Action::Remove) {
+        if let ContextSource::Stored(i) = step.context
+            && record.chunks.get(i).is_some_and(|old| old.keys == chunks[step.chunk].keys)
+            && let Some(taken) = taken.get_mut(i)
+        {
+            *taken = true;
+        }
+    }
+    let paid = record.chunks.iter().zip(contexts).enumerate().filter(|(i, (_, c))| c.is_paid() && !taken[*i]);
+    paid.map(|(_, (chunk, context))| (context_key(&chunk.keys, chunk.hash), context.clone())).collect()
+}
+
+/// Targets of links between notes, each once.
+fn link_targets(links: &[Link]) -> Vec<String> {
+    let mut targets: Vec<String> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for link in links.iter().filter(|l| l.kind != LinkKind::Url && !l.target.is_empty()) {
+        if seen.insert(link.target.as_str()) {
+            targets.push(link.target.clone());
+        }
+    }
+    targets
+}
+
+/// The snapshot's view of a record.
+pub(super) fn note_entry(record: &NoteRecord) -> NoteEntry {
+    NoteEntry {
+        no: record.no,
+        seq: record.seq,
+        path: record.path.clone(),
+        stat: record.stat,
+        title: record.title.clone(),
+        aliases: record.aliases.clone(),
+        tags: record.tags.clone(),
+        kind: record.kind.clone(),
+        date: record.date.as_deref().and_then(|date| date.parse().ok()),
+        properties: record.properties.as_str().into(),
+        links: record.links.clone(),
+        conflict: record.conflict,
+        rows: Vec::new(),
+    }
+}
+
+/// A hash that no text has: for a note whose bytes are not known.
+pub(super) const NO_HASH: TextHash = TextHash([0; 16]);

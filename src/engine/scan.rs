@@ -1,0 +1,157 @@
+//! Looking at the disk: what differs from what is known, what is gone, what has moved. Runs on a thread of
+//! its own when there is much to look at, on the engine's when a single note was saved.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use crate::fingerprint::{TextHash, text_hash};
+use crate::plan::{Gone, Known, match_moves};
+use crate::vault::policy::{Policy, Verdict};
+use crate::vault::read::{read, stat};
+use crate::vault::root::{RootId, VaultError};
+use crate::vault::walk::{self, Skip};
+use crate::vault::{FileStat, VaultPath};
+
+/// What the engine knows of every note: enough to see that it changed.
+pub(super) type KnownNotes = HashMap<VaultPath, Known>;
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub(super) enum Extent {
+    /// The whole vault.
+    Everything,
+    /// These paths, and all below these folders.
+    Some {
+        /// Single paths.
+        paths: BTreeSet<VaultPath>,
+        /// Folders.
+        folders: BTreeSet<VaultPath>,
+    },
+}
+
+/// A note that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Touched {
+    /// Where it is.
+    pub(super) path: VaultPath,
+    /// Where it was, if it moved.
+    pub(super) moved_from: Option<VaultPath>,
+}
+
+/// What looking found.
+#[derive(Clone, Debug)]
+pub(super) struct Findings {
+    /// Notes that are new or whose `stat` differs.
+    pub(super) touched: Vec<Touched>,
+    /// Notes that are no longer there (and did not move).
+    pub(super) gone: Vec<VaultPath>,
+    /// Files that are not indexed, with the reason.
+    pub(super) skipped: Vec<(VaultPath, Skip)>,
+    /// The folder that was looked at; `None` if only single paths were.
+    pub(super) root: Option<RootId>,
+    /// Notes seen on disk, if everything was looked at.
+    pub(super) seen: Option<usize>,
+}
+
+/// Looks at `extent` of the vault at `root` and compares with `known`.
+pub(super) fn scan(
+    root: &Path,
+    policy: &Policy,
+    known: &KnownNotes,
+    extent: &Extent,
+    max_bytes: u64,
+    cancel: &AtomicBool,
+) -> Result<Findings, VaultError> {
+    let mut on_disk: HashMap<VaultPath, FileStat> = HashMap::new();
+    let mut skipped = Vec::new();
+    let mut root_id = None;
+    match extent {
+        Extent::Everything => {
+            let walk = walk::walk(root, policy, None, cancel)?;
+            root_id = Some(walk.root);
+            on_disk.extend(walk.files);
+            skipped = walk.skipped;
+        }
+        Extent::Some { paths, folders } => {
+            for folder in folders.iter().filter(|f| policy.verdict(f, true) == Verdict::Folder) {
+                // A folder that is gone has no files; the notes known below it are gone with it.
+                if let Ok(walk) = walk::walk(root, policy, Some(folder), cancel) {
+                    on_disk.extend(walk.files);
+                    skipped.extend(walk.skipped);
+                }
+            }
+            for path in paths.iter().filter(|p| policy.verdict(p, false) == Verdict::Note) {
+                if let Some(found) = stat(root, path) {
+                    on_disk.insert(path.clone(), found);
+                }
+            }
+        }
+    }
+    let missing = missing(known, extent, &on_disk, &skipped);
+    let mut new = Vec::new();
+    let mut touched = Vec::new();
+    for (path, stat) in &on_disk {
+        match known.get(path) {
+            Some(note) if note.stat == *stat => {}
+            Some(_) => touched.push(Touched { path: path.clone(), moved_from: None }),
+            None => new.push((path.clone(), *stat)),
+        }
+    }
+    let moves = moves(root, known, &missing, &new, max_bytes);
+    let given: BTreeSet<&VaultPath> = moves.values().collect();
+    let gone = missing.iter().filter(|path| !given.contains(path)).cloned().collect();
+    touched.extend(new.into_iter().map(|(path, _)| {
+        let moved_from = moves.get(&path).cloned();
+        Touched { path, moved_from }
+    }));
+    touched.sort_by(|a, b| a.path.cmp(&b.path));
+    let seen = matches!(extent, Extent::Everything).then_some(on_disk.len());
+    Ok(Findings { touched, gone, skipped, root: root_id, seen })
+}
+
+/// Known notes within `extent` that are not on disk. What lies below something that could not be read is
+/// not missing: nobody looked.
+fn missing(
+    known: &KnownNotes,
+    extent: &Extent,
+    on_disk: &HashMap<VaultPath, FileStat>,
+    skipped: &[(VaultPath, Skip)],
+) -> Vec<VaultPath> {
+    let unread: Vec<&VaultPath> = skipped.iter().filter(|(_, why)| matches!(why, Skip::Unreadable(_))).map(|(path, _)| path).collect();
+    let looked_at = |path: &VaultPath| match extent {
+        Extent::Everything => true,
+        Extent::Some { paths, folders } => paths.contains(path) || folders.iter().any(|f| path.is_under(f)),
+    };
+    let mut missing: Vec<VaultPath> = match extent {
+        // The usual save: a few paths, no folder. Asking each beats going through all that is known.
+        Extent::Some { paths, folders } if folders.is_empty() => {
+            paths.iter().filter(|p| known.contains_key(*p)).cloned().collect()
+        }
+        _ => known.keys().filter(|path| looked_at(path)).cloned().collect(),
+    };
+    missing.retain(|path| !on_disk.contains_key(path) && !unread.iter().any(|folder| path.is_under(folder)));
+    // A path can have become a folder: what was known below it was asked for by its own event.
+    missing.sort();
+    missing
+}
+
+/// Reads the new notes to see which of the missing ones they are.
+fn moves(
+    root: &Path,
+    known: &KnownNotes,
+    missing: &[VaultPath],
+    new: &[(VaultPath, FileStat)],
+    max_bytes: u64,
+) -> std::collections::BTreeMap<VaultPath, VaultPath> {
+    if missing.is_empty() || new.is_empty() {
+        return std::collections::BTreeMap::new();
+    }
+    let gone: Vec<Gone> =
+        missing.iter().filter_map(|path| Some(Gone { path: path.clone(), known: *known.get(path)? })).collect();
+    let identify = |(path, stat): &(VaultPath, FileStat)| {
+        let hash = read(root, path, max_bytes).map_or(TextHash([0; 16]), |(bytes, _)| text_hash(&bytes));
+        (path.clone(), Known { hash, stat: *stat })
+    };
+    match_moves(&gone, &new.iter().map(identify).collect::<Vec<_>>())
+}

@@ -1,0 +1,494 @@
+//! The loop's work: from hints to looks, from findings to tasks, from outcomes to what is published.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::decide::{Decided, Outcome, Task};
+use super::keeper::{Doubt, Keeper};
+use super::pool::{Errand, look};
+use super::report::{Decision, Notice};
+use super::scan::{Extent, Findings, Touched, scan};
+use super::{EngineError, Event, Loop, NEVER};
+use crate::plan::Trigger;
+use crate::vault::root::{RootId, VaultError, git_locked, needs_polling, root_id};
+use crate::vault::walk;
+use crate::vault::watch::Watcher;
+use crate::vault::{Batch as Due, RescanReason, VaultPath};
+
+/// Up to this many paths are looked at and decided about on the engine's own thread, at full priority.
+const AT_ONCE: usize = 16;
+
+/// How often a vault that is gone is asked for again.
+const RETURN_EVERY: Duration = Duration::from_secs(2);
+
+/// How long an emptied note may be the first half of a truncate-and-write.
+const EMPTY_FOR: Duration = Duration::from_secs(2);
+
+impl Loop {
+    /// Begins to watch a vault, or notes that it must be polled.
+    pub(super) fn watch(&mut self, vault: u64) {
+        let Some(keeper) = self.keepers.get_mut(&vault) else { return };
+        let events = self.shared.events.clone();
+        let sink = move |hint| {
+            // The engine may have ended; then the hint is of no use to anyone.
+            let _ = events.send(Event::Hint { vault, hint });
+        };
+        let remote = needs_polling(&keeper.config.path);
+        let poll = keeper.config.poll.unwrap_or(remote.is_some());
+        keeper.polled = poll.then(|| remote.unwrap_or("as configured").to_owned());
+        keeper.watcher = None;
+        if poll {
+            return;
+        }
+        match Watcher::start(&keeper.config.path, keeper.policy.clone(), keeper.config.poll, sink) {
+            Ok(watcher) => keeper.watcher = Some(watcher),
+            Err(error) => {
+                tracing::warn!(%error, vault = keeper.config.name, "this vault is polled instead of watched");
+                keeper.polled = Some(error.to_string());
+            }
+        }
+    }
+
+    /// Takes what has been quiet long enough and looks at it.
+    pub(super) fn flush_pending(&mut self) {
+        let now = Instant::now();
+        for vault in self.keepers.keys().copied().collect::<Vec<_>>() {
+            let Some(keeper) = self.keepers.get_mut(&vault) else { continue };
+            let locked = !keeper.pending.is_empty() && git_locked(&keeper.config.path);
+            let due = keeper.pending.take(now, locked);
+            let due_emptied: Vec<VaultPath> =
+                keeper.emptied.iter().filter(|(_, at)| **at <= now).map(|(path, _)| path.clone()).collect();
+            let look_again = keeper.doubt.as_ref().is_some_and(|doubt| doubt.look_at <= now);
+            let walk_due = keeper.next_walk <= now && !keeper.scanning;
+            let reason = if keeper.polled.is_some() { RescanReason::Poll } else { RescanReason::Interval };
+            for path in &due_emptied {
+                keeper.emptied.remove(path);
+            }
+            if !due_emptied.is_empty() {
+                let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
+                keeper.enqueue(due_emptied.into_iter().map(task).collect(), Vec::new(), false);
+            }
+            match due {
+                Some(Due::Walk(reason)) => self.scan(vault, Extent::Everything, reason, Vec::new()),
+                Some(Due::Paths { paths, folders }) => self.look_at(vault, paths, folders),
+                None => {}
+            }
+            if look_again {
+                self.scan(vault, Extent::Everything, RescanReason::Doubt, Vec::new());
+            } else if walk_due {
+                self.scan(vault, Extent::Everything, reason, Vec::new());
+            }
+        }
+    }
+
+    fn look_at(
+        &mut self,
+        vault: u64,
+        paths: std::collections::BTreeSet<VaultPath>,
+        folders: std::collections::BTreeSet<VaultPath>,
+    ) {
+        let Some(keeper) = self.keepers.get_mut(&vault) else { return };
+        if paths.iter().any(|path| keeper.policy.is_ignore_file(path)) {
+            keeper.renew_policy();
+            return self.scan(vault, Extent::Everything, RescanReason::Asked, Vec::new());
+        }
+        if root_id(&keeper.config.path).ok() != keeper.root_id {
+            return self.scan(vault, Extent::Everything, RescanReason::RootChanged, Vec::new());
+        }
+        let few = folders.is_empty() && paths.len() <= AT_ONCE;
+        let extent = Extent::Some { paths, folders };
+        if !few {
+            return self.scan(vault, extent, RescanReason::Asked, Vec::new());
+        }
+        let found =
+            scan(&keeper.config.path, &keeper.policy, &keeper.known, &extent, keeper.config.max_note_bytes, &NEVER);
+        self.scanned(vault, &extent, Vec::new(), found);
+    }
+
+    /// Looks at the disk on a thread of its own; one look per vault at a time.
+    pub(super) fn scan(&mut self, vault: u64, extent: Extent, reason: RescanReason, jobs: Vec<u64>) {
+        let Some(keeper) = self.keepers.get_mut(&vault) else {
+            return self.end_jobs(&jobs, 0, 0, "failed");
+        };
+        if keeper.scanning {
+            keeper.waiting_jobs.extend(jobs);
+            keeper.scan_again = Some(reason);
+            return;
+        }
+        keeper.scanning = true;
+        tracing::debug!(vault = keeper.config.name, ?reason, "looking at the disk");
+        let (root, policy) = (keeper.config.path.clone(), keeper.policy.clone());
+        let (known, max_bytes) = (keeper.known.clone(), keeper.config.max_note_bytes);
+        let events = self.shared.events.clone();
+        let look = move || {
+            let result = scan(&root, &policy, &known, &extent, max_bytes, &AtomicBool::new(false));
+            // The engine may have ended meanwhile.
+            let _ = events.send(Event::Scanned { vault, extent, jobs, result });
+        };
+        if let Err(error) = std::thread::Builder::new().name("look".to_owned()).spawn(look) {
+            tracing::error!(%error, "no thread to look at the disk with; trying again");
+            keeper.scanning = false;
+            keeper.next_walk = Instant::now() + RETURN_EVERY;
+        }
+    }
+
+    /// Turns what was found into removals and tasks.
+    pub(super) fn scanned(
+        &mut self,
+        vault: u64,
+        extent: &Extent,
+        jobs: Vec<u64>,
+        result: Result<Findings, VaultError>,
+    ) {
+        let config = self.shared.config.load().watch.clone();
+        let Some(keeper) = self.keepers.get_mut(&vault) else { return self.end_jobs(&jobs, 0, 0, "failed") };
+        if matches!(extent, Extent::Everything) {
+            let pause = if keeper.polled.is_some() { config.poll_interval } else { config.walk_interval };
+            keeper.next_walk = Instant::now() + pause;
+        }
+        let was_scanning = std::mem::take(&mut keeper.scanning);
+        let findings = match result {
+            Ok(findings) => findings,
+            Err(error) => {
+                keeper.doubt_gone(&error);
+                return self.end_jobs(&jobs, 0, 0, "failed");
+            }
+        };
+        let returned = keeper.doubt.as_ref().is_some_and(|d| !d.second_look) && findings.root.is_some();
+        let gone = keeper.believe(&findings, config.doubt);
+        let root_changed = findings.root.is_some() && findings.root != keeper.root_id;
+        if keeper.doubt.is_none()
+            && let Some(root) = findings.root
+        {
+            keeper.remember_root(root);
+        }
+        if matches!(extent, Extent::Everything) {
+            keeper.note_skipped(&findings);
+        }
+        let began = Instant::now();
+        let removed = keeper.remove(&gone, began);
+        let tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
+        if tasks.len() <= AT_ONCE && jobs.is_empty() && keeper.queue.is_empty() {
+            let outcomes = tasks.into_iter().map(|task| {
+                keeper.in_flight.remove(&task.path);
+                let outcome = look(&keeper.desk, &task);
+                (task, outcome)
+            });
+            let outcomes = outcomes.collect();
+            self.carry_out(vault, outcomes, began, false);
+        } else {
+            let quiet = tasks.len() > 100;
+            keeper.bulk(tasks.len() > 100);
+            for job in &jobs {
+                self.shared.jobs.change(*job, |job| {
+                    job.total = Some(tasks.len() as u64);
+                    job.phase = "indexing".to_owned();
+                });
+            }
+            keeper.enqueue(tasks, jobs, quiet);
+        }
+        self.tell_removed(removed);
+        if root_changed && !returned || returned {
+            self.watch(vault);
+        }
+        if was_scanning && let Some(keeper) = self.keepers.get_mut(&vault) && let Some(reason) = keeper.scan_again.take() {
+            let jobs = std::mem::take(&mut keeper.waiting_jobs);
+            self.scan(vault, Extent::Everything, reason, jobs);
+        }
+    }
+
+    fn tell_removed(&self, removed: Result<Vec<Decision>, EngineError>) {
+        match removed {
+            Ok(decisions) if decisions.len() <= 100 => decisions.into_iter().for_each(|d| self.shared.remember(d)),
+            Ok(_) => {}
+            Err(error) => tracing::error!(%error, "removing notes that are gone"),
+        }
+    }
+
+    /// Everything in a scope is decided anew.
+    pub(super) fn rebuild(&mut self, vault: u64, job: u64, under: Option<&VaultPath>) {
+        let Some(keeper) = self.keepers.get_mut(&vault) else { return self.end_jobs(&[job], 0, 0, "failed") };
+        let mut paths: Vec<VaultPath> = keeper.known.keys().filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
+        paths.sort();
+        keeper.bulk(paths.len() > 100);
+        self.shared.jobs.change(job, |job| {
+            job.total = Some(job.total.unwrap_or(0) + paths.len() as u64);
+            job.phase = "rebuilding".to_owned();
+        });
+        let quiet = paths.len() > 100;
+        let task = |path| Task { path, moved_from: None, trigger: Trigger::Rebuild, again: true };
+        keeper.enqueue(paths.into_iter().map(task).collect(), vec![job], quiet);
+    }
+
+    /// Sends queued tasks to the workers, as many as keep them busy.
+    pub(super) fn feed(&mut self) {
+        let mut room = self.pool.room();
+        let flying: usize = self.keepers.values().map(|k| k.in_flight.len()).sum();
+        room = room.saturating_sub(flying);
+        for (vault, keeper) in &mut self.keepers {
+            while room > 0 && let Some((batch, task)) = keeper.queue.pop_front() {
+                self.tickets += 1;
+                keeper.in_flight.insert(task.path.clone(), self.tickets);
+                let desk = keeper.desk.clone();
+                self.pool.send(Errand { vault: *vault, batch, ticket: self.tickets, desk, task });
+                room -= 1;
+            }
+        }
+    }
+
+    /// Carries out what the workers have decided.
+    pub(super) fn land(&mut self) {
+        let began = Instant::now();
+        let mut by_vault: std::collections::BTreeMap<u64, Vec<(u64, u64, Task, Outcome)>> = std::collections::BTreeMap::new();
+        for (errand, outcome) in std::mem::take(&mut self.landed) {
+            by_vault.entry(errand.vault).or_default().push((errand.batch, errand.ticket, errand.task, outcome));
+        }
+        for (vault, landed) in by_vault {
+            let Some(keeper) = self.keepers.get_mut(&vault) else { continue };
+            let mut outcomes = Vec::with_capacity(landed.len());
+            let mut quiet = true;
+            for (number, ticket, task, outcome) in landed {
+                if let Some(batch) = keeper.batches.get_mut(&number) {
+                    batch.left = batch.left.saturating_sub(1);
+                    batch.done += 1;
+                    batch.changed += u64::from(matches!(outcome, Outcome::Decided(_)));
+                    quiet &= batch.quiet;
+                    if let Outcome::Skipped(why) = &outcome {
+                        for job in &batch.jobs {
+                            self.shared.jobs.fail_note(*job, task.path.as_str(), why);
+                        }
+                    }
+                }
+                // A newer look at the same note has overtaken this one.
+                if keeper.in_flight.get(&task.path) == Some(&ticket) {
+                    keeper.in_flight.remove(&task.path);
+                    outcomes.push((task, outcome));
+                }
+            }
+            self.carry_out(vault, outcomes, began, quiet);
+        }
+    }
+
+    /// Writes decisions to store and index, and tells of them.
+    fn carry_out(&mut self, vault: u64, outcomes: Vec<(Task, Outcome)>, began: Instant, quiet: bool) {
+        let Some(keeper) = self.keepers.get_mut(&vault) else { return };
+        let now = Instant::now();
+        let mut decided: Vec<(Task, Decided)> = Vec::new();
+        let mut gone = Vec::new();
+        let mut trouble = None;
+        for (task, outcome) in outcomes {
+            let handled = match outcome {
+                Outcome::Decided(found) => {
+                    keeper.emptied.remove(&task.path);
+                    decided.push((task, *found));
+                    Ok(())
+                }
+                Outcome::Touched(stat) => keeper.touch(&task.path, stat),
+                Outcome::Gone => {
+                    gone.extend(keeper.known.contains_key(&task.path).then_some(task.path));
+                    Ok(())
+                }
+                Outcome::Unsettled => {
+                    keeper.pending.mark(now, task.path);
+                    Ok(())
+                }
+                Outcome::Emptied => {
+                    keeper.emptied.insert(task.path, now + EMPTY_FOR);
+                    Ok(())
+                }
+                Outcome::Skipped(why) => {
+                    keeper.skip(&task.path, why);
+                    Ok(())
+                }
+                Outcome::Failed(error) => Err(EngineError::Store(error)),
+            };
+            trouble = trouble.or(handled.err());
+        }
+        let decisions = keeper.apply(decided, began).unwrap_or_else(|error| {
+            trouble.get_or_insert(error);
+            Vec::new()
+        });
+        let removed = keeper.remove(&gone, began);
+        if let Some(error) = trouble {
+            tracing::error!(%error, vault = keeper.config.name, "carrying decisions out; they are tried again");
+            keeper.next_walk = keeper.next_walk.min(now + Duration::from_secs(30));
+        }
+        if !quiet {
+            // What is told of can be found: the snapshot comes first.
+            if let Err(error) = keeper.publish_if_due(false) {
+                tracing::error!(%error, vault = keeper.config.name, "publishing");
+            }
+            decisions.into_iter().for_each(|d| self.shared.remember(d));
+            self.tell_removed(removed);
+        }
+    }
+
+    /// Ends batches that are done, and the jobs that waited for them.
+    pub(super) fn finish_batches(&mut self) {
+        let mut ended = Vec::new();
+        for keeper in self.keepers.values_mut() {
+            for batch in keeper.batches.values() {
+                for job in &batch.jobs {
+                    let moved_on = self.shared.jobs.get(*job).is_ok_and(|job| job.done != batch.done);
+                    if moved_on && let Some(job) = self.shared.jobs.change(*job, |job| job.done = batch.done) {
+                        self.shared.notify(Notice::Job(job));
+                    }
+                }
+            }
+            let done: Vec<u64> = keeper.batches.iter().filter(|(_, b)| b.left == 0).map(|(n, _)| *n).collect();
+            if done.is_empty() {
+                continue;
+            }
+            if let Err(error) = keeper.publish_if_due(false) {
+                tracing::error!(%error, vault = keeper.config.name, "publishing");
+            }
+            let seq = keeper.shared.status().seq;
+            for number in done {
+                if let Some(batch) = keeper.batches.remove(&number) {
+                    ended.push((batch.jobs, seq, batch.changed));
+                }
+            }
+            if keeper.batches.is_empty() {
+                keeper.bulk(false);
+            }
+        }
+        for (jobs, seq, changed) in ended {
+            self.end_jobs(&jobs, seq, changed, "done");
+        }
+    }
+
+    fn end_jobs(&self, jobs: &[u64], seq: u64, changed: u64, state: &str) {
+        for number in jobs {
+            let ended = self.shared.jobs.change(*number, |job| {
+                job.changed += changed;
+                job.seq = job.seq.max(seq);
+                state.clone_into(&mut job.state);
+                state.clone_into(&mut job.phase);
+                job.total = job.total.or(Some(job.done));
+            });
+            if let Some(job) = ended {
+                self.shared.notify(Notice::Job(job));
+            }
+        }
+    }
+
+    /// Takes the tasks of cancelled jobs out of the queues.
+    pub(super) fn drop_cancelled(&mut self) {
+        let mut ended = Vec::new();
+        for keeper in self.keepers.values_mut() {
+            let jobs = &self.shared.jobs;
+            let is_cancelled = |batch: &super::keeper::Batch| {
+                !batch.jobs.is_empty() && batch.jobs.iter().all(|job| jobs.is_cancelled(*job))
+            };
+            let cancelled: Vec<u64> = keeper.batches.iter().filter(|(_, b)| is_cancelled(b)).map(|(n, _)| *n).collect();
+            for number in cancelled {
+                keeper.queue.retain(|(batch, _)| *batch != number);
+                if let Some(batch) = keeper.batches.remove(&number) {
+                    ended.push((batch.jobs, batch.changed));
+                }
+            }
+        }
+        for (jobs, changed) in ended {
+            self.end_jobs(&jobs, 0, changed, "cancelled");
+        }
+    }
+}
+
+impl Keeper {
+    /// When the loop has to look at this vault again, without any event.
+    pub(super) fn next_wake(&self) -> Option<Instant> {
+        let locked = !self.pending.is_empty() && git_locked(&self.config.path);
+        let deadlines = [
+            self.pending.deadline(locked),
+            (!self.scanning).then_some(self.next_walk),
+            self.doubt.as_ref().filter(|_| !self.scanning).map(|doubt| doubt.look_at),
+            self.emptied.values().min().copied(),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// Whether anything is being worked on.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.batches.is_empty() || !self.in_flight.is_empty() || self.root_id.is_none() && self.scanning
+    }
+
+    /// The ignore files changed.
+    pub(super) fn renew_policy(&mut self) {
+        match crate::vault::policy::Policy::new(&self.config.path, &self.config) {
+            Ok(policy) => {
+                self.policy = Arc::new(policy);
+                if let Some(watcher) = &self.watcher {
+                    watcher.set_policy(self.policy.clone());
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the ignore files cannot be read; the old rules stay"),
+        }
+    }
+
+    /// The root cannot be read: a doubt, not an empty vault.
+    fn doubt_gone(&mut self, error: &VaultError) {
+        let why = format!(
+            "vault `{}` cannot be read ({error}); its index is kept as it was and goes on when the vault is back",
+            self.config.name
+        );
+        if self.doubt.is_none() {
+            tracing::warn!(vault = self.config.name, "{why}");
+        }
+        self.doubt = Some(Doubt { why, look_at: Instant::now() + RETURN_EVERY, second_look: false });
+    }
+
+    /// Which of the notes that seem gone may be dropped now.
+    ///
+    /// More than 30 % gone in one look at everything, or all of them, is a doubt (a mount that is missing,
+    /// permissions): a second look has to agree, in the same folder; in another one only the user can.
+    fn believe(&mut self, findings: &Findings, second_look_after: Duration) -> Vec<VaultPath> {
+        let Some(seen) = findings.seen else { return findings.gone.clone() };
+        let (gone, known) = (findings.gone.len(), self.known.len());
+        let doubtful = gone > 0 && (seen == 0 || (gone * 10 > known * 3 && gone >= 10));
+        let other_root = other_root(self.root_id, findings.root);
+        let now = Instant::now();
+        let agreed = self.doubt.as_ref().is_some_and(|d| d.second_look && d.look_at <= now) && !other_root;
+        if !doubtful || agreed || std::mem::take(&mut self.accept_deletes) {
+            if let Some(doubt) = self.doubt.take() {
+                tracing::info!(vault = self.config.name, "no longer in doubt: {}", doubt.why);
+            }
+            return findings.gone.clone();
+        }
+        let what_then = if other_root {
+            "another folder is in its place, so they are kept until `situated sync --accept-deletes`".to_owned()
+        } else {
+            let seconds = second_look_after.as_secs();
+            format!("they are kept until a second look in {seconds} s agrees, or `situated sync --accept-deletes`")
+        };
+        let why = format!("{gone} of {known} notes of vault `{}` seem gone; {what_then}", self.config.name);
+        if self.doubt.is_none() {
+            tracing::warn!(vault = self.config.name, "{why}");
+        }
+        let look_at = match &self.doubt {
+            Some(doubt) if doubt.second_look && doubt.look_at > now => doubt.look_at,
+            _ => now + second_look_after,
+        };
+        self.doubt = Some(Doubt { why, look_at, second_look: !other_root });
+        Vec::new()
+    }
+
+    fn note_skipped(&self, findings: &Findings) {
+        let mut status = self.shared.status();
+        status.skipped_total = findings.skipped.len() as u64;
+        let file = |(path, why): &(VaultPath, walk::Skip)| super::report::SkippedFile {
+            path: path.to_string(),
+            why: why.to_string(),
+        };
+        status.skipped = findings.skipped.iter().take(100).map(file).collect();
+    }
+}
+
+/// Whether a folder was known and another one is in its place.
+fn other_root(known: Option<RootId>, now: Option<RootId>) -> bool {
+    matches!((known, now), (Some(known), Some(now)) if known != now)
+}
+
+fn task(touched: Touched) -> Task {
+    Task { path: touched.path, moved_from: touched.moved_from, trigger: Trigger::Save, again: false }
+}

@@ -1,0 +1,542 @@
+//! Text → words, the same for notes and queries.
+//!
+//! * **Words** of alphabetic scripts: runs of letters, digits and marks, lower case, accents folded
+//!   (compatibility decomposition; the combining marks of Latin, Greek, Cyrillic, Arabic and Hebrew dropped, the
+//!   vowel signs of Indic scripts kept). Words of ASCII letters are stemmed as English.
+//! * **Compounds** (`snake_case`, `kebab-case`, `a.b`, `camelCase`): each part is a word at its own position,
+//!   and the parts written together are one more word at the position of the first, so `e-mail` finds `email`.
+//! * **Scripts without spaces** (Chinese, Japanese, Thai, Lao, Khmer, Burmese) and **Korean**: overlapping pairs of
+//!   characters, and the last character of a run alone: every character begins exactly one word, so that a
+//!   single character can be looked up as a prefix. Korean has spaces but glues particles to its nouns, and
+//!   pairs find the noun without a dictionary.
+//!
+//! The standard word boundaries (UAX 29) are not used: they leave Thai whole, cut Han into single characters
+//! and join `foo.bar` but not `foo-bar`.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use unicode_general_category::{GeneralCategory, get_general_category};
+use unicode_normalization::UnicodeNormalization;
+
+/// Longest word that is kept, in bytes; what is longer is cut, for it is data and not language.
+const LONGEST: usize = 64;
+/// A compound of more parts than this has no word for the whole: it is a path or a chain, not a name.
+const MOST_PARTS: usize = 8;
+/// Words cut at a time: bounds the memory for a megabyte without a space.
+const MOST_PENDING: usize = 512;
+/// Stems kept by an analyzer; a text repeats its words, and looking one up is four times faster than stemming.
+const STEMS: usize = 4096;
+
+/// What a word is in its compound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A word of its own.
+    Word,
+    /// A part of a compound.
+    Part,
+    /// A compound as a whole.
+    Whole,
+    /// Two characters of a script without spaces.
+    Pair,
+    /// One character of a script without spaces: the last of its run, or alone.
+    Single,
+}
+
+/// A word found in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Bytes of the text.
+    pub(super) range: Range<usize>,
+    /// Normal form.
+    pub(super) text: String,
+    /// Ordinal in the text; a whole stands at the position of its first part.
+    pub(super) position: usize,
+    /// What it is.
+    pub(super) kind: Kind,
+}
+
+/// All words of `text`.
+pub(super) fn words(text: &str) -> Vec<Word> {
+    let mut analyzer = Analyzer::default();
+    let mut stream = analyzer.token_stream(text);
+    let mut words = Vec::new();
+    while stream.advance() {
+        let token = &stream.token;
+        let range = token.offset_from..token.offset_to;
+        words.push(Word {
+            range,
+            text: token.text.clone(),
+            position: token.position,
+            kind: stream.kind,
+        });
+    }
+    words
+}
+
+/// The analyzer as the lexical index calls it; keeps its buffers and stems between texts.
+#[derive(Default)]
+pub(super) struct Analyzer {
+    pending: Vec<Pending>,
+    token: Token,
+    stems: HashMap<String, String>,
+}
+
+/// A copy starts with empty buffers: the index copies its analyzers once per field and writer.
+impl Clone for Analyzer {
+    fn clone(&self) -> Self {
+        Analyzer::default()
+    }
+}
+
+/// A word that was cut out but not yet normalised.
+#[derive(Clone, Debug)]
+struct Pending {
+    range: Range<usize>,
+    position: usize,
+    kind: Kind,
+}
+
+impl Tokenizer for Analyzer {
+    type TokenStream<'a> = Words<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Words<'a> {
+        self.pending.clear();
+        Words {
+            text,
+            at: 0,
+            position: 0,
+            pending: &mut self.pending,
+            next: 0,
+            token: &mut self.token,
+            kind: Kind::Word,
+            stems: &mut self.stems,
+        }
+    }
+}
+
+/// The stream of a text's words.
+pub(super) struct Words<'a> {
+    text: &'a str,
+    at: usize,
+    position: usize,
+    pending: &'a mut Vec<Pending>,
+    next: usize,
+    token: &'a mut Token,
+    kind: Kind,
+    stems: &'a mut HashMap<String, String>,
+}
+
+impl TokenStream for Words<'_> {
+    fn advance(&mut self) -> bool {
+        loop {
+            while let Some(pending) = self.pending.get(self.next) {
+                self.next += 1;
+                let (range, position) = (pending.range.clone(), pending.position);
+                self.kind = pending.kind;
+                self.token.text.clear();
+                normalize(&self.text[range.clone()], self.kind, &mut self.token.text);
+                if self.token.text.is_empty() {
+                    continue;
+                }
+                self.stem();
+                (self.token.offset_from, self.token.offset_to) = (range.start, range.end);
+                (self.token.position, self.token.position_length) = (position, 1);
+                return true;
+            }
+            self.pending.clear();
+            self.next = 0;
+            if !self.cut() {
+                return false;
+            }
+        }
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+/// What a character is to the cutter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Lower,
+    Upper,
+    Letter,
+    Digit,
+    /// Belongs to the word before it: a mark, a joiner without width.
+    Extend,
+    Apostrophe,
+    Joiner,
+    /// A character of a script that is indexed by pairs.
+    Paired,
+    Other,
+}
+
+const ASCII: [Class; 128] = {
+    let mut table = [Class::Other; 128];
+    let mut b = 0u8;
+    while b < 128 {
+        table[b as usize] = match b {
+            b'a'..=b'z' => Class::Lower,
+            b'A'..=b'Z' => Class::Upper,
+            b'0'..=b'9' => Class::Digit,
+            b'\'' => Class::Apostrophe,
+            b'_' | b'-' | b'.' => Class::Joiner,
+            _ => Class::Other,
+        };
+        b += 1;
+    }
+    table
+};
+
+fn class(c: char) -> Class {
+    if c.is_ascii() {
+        return ASCII[c as usize];
+    }
+    match u32::from(c) {
+        0x2019 => Class::Apostrophe,
+        0x2010 | 0x2011 => Class::Joiner,
+        0xAD | 0x200C | 0x200D => Class::Extend,
+        // Thai, Lao, Burmese, Hangul, Khmer, kana and other letters of East Asia, ideographs; not their digits.
+        0x0E01..=0x0E3A
+        | 0x0E40..=0x0E4E
+        | 0x0E80..=0x0ECF
+        | 0x0EDC..=0x0EDF
+        | 0x1000..=0x103F
+        | 0x104C..=0x108F
+        | 0x109A..=0x109F
+        | 0xAA60..=0xAA7F
+        | 0xA9E0..=0xA9EF
+        | 0x1100..=0x11FF
+        | 0xA960..=0xA97C
+        | 0xAC00..=0xD7FB
+        | 0x1780..=0x17D3
+        | 0x17D7
+        | 0x17DC
+        | 0x17DD
+        | 0x3005..=0x3007
+        | 0x3021..=0x302F
+        | 0x3031..=0x3035
+        | 0x3038..=0x303C
+        | 0x3041..=0x309A
+        | 0x309D..=0x309F
+        | 0x30A1..=0x30FA
+        | 0x30FC..=0x31FF
+        | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF
+        | 0xF900..=0xFAFF
+        | 0xFF66..=0xFFDC
+        | 0x1B000..=0x1B16F
+        | 0x20000..=0x3FFFF => Class::Paired,
+        _ if c.is_lowercase() => Class::Lower,
+        _ if c.is_uppercase() => Class::Upper,
+        _ if c.is_numeric() => Class::Digit,
+        _ if is_mark(c) => Class::Extend,
+        _ if c.is_alphabetic() => Class::Letter,
+        _ => Class::Other,
+    }
+}
+
+fn is_mark(c: char) -> bool {
+    use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
+    matches!(
+        get_general_category(c),
+        NonspacingMark | SpacingMark | EnclosingMark
+    )
+}
+
+/// Vowel and tone signs, and the vowels and finals of decomposed Hangul: part of the character before.
+fn extends_pair(c: char) -> bool {
+    matches!(u32::from(c), 0x1160..=0x11FF | 0xD7B0..=0xD7FB | 0xFF9E | 0xFF9F) || is_mark(c)
+}
+
+impl Words<'_> {
+    /// Cuts the next run of the text into pending words; false at the end of the text.
+    fn cut(&mut self) -> bool {
+        while let Some((c, class)) = self.peek(self.at) {
+            match class {
+                Class::Lower | Class::Upper | Class::Letter | Class::Digit => {
+                    self.cut_compound();
+                    return true;
+                }
+                Class::Paired => {
+                    self.cut_pairs();
+                    return true;
+                }
+                Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => {
+                    self.at += c.len_utf8()
+                }
+            }
+        }
+        false
+    }
+
+    fn peek(&self, at: usize) -> Option<(char, Class)> {
+        match self.text.as_bytes().get(at) {
+            Some(&b) if b < 128 => Some((char::from(b), ASCII[usize::from(b)])),
+            Some(_) => self.text[at..].chars().next().map(|c| (c, class(c))),
+            None => None,
+        }
+    }
+
+    /// Cuts pieces joined by single joiners, and each piece where its case says so.
+    fn cut_compound(&mut self) {
+        let start = self.at;
+        loop {
+            self.cut_piece();
+            let end = self.at;
+            let Some((joiner, kind @ (Class::Joiner | Class::Apostrophe))) = self.peek(end) else {
+                break;
+            };
+            let after = end + joiner.len_utf8();
+            if !matches!(
+                self.peek(after),
+                Some((
+                    _,
+                    Class::Lower | Class::Upper | Class::Letter | Class::Digit
+                ))
+            ) {
+                break;
+            }
+            if self.pending.len() >= MOST_PENDING {
+                break;
+            }
+            self.at = after;
+            if kind == Class::Apostrophe {
+                // Both sides of an elision are words (l'homme), an English ending is none (Anna's, don't).
+                if let Some(ending) = self.english_ending() {
+                    self.at += ending;
+                    break;
+                }
+            }
+        }
+        let parts = self.pending.len();
+        if parts == 1 {
+            self.pending[0].kind = Kind::Word;
+        } else if parts <= MOST_PARTS {
+            let end = self.pending[parts - 1].range.end;
+            let whole = Pending {
+                range: start..end,
+                position: self.pending[0].position,
+                kind: Kind::Whole,
+            };
+            // Positions must not go back, so the whole comes before the second part.
+            self.pending.insert(1, whole);
+        }
+    }
+
+    /// The length of an ending like `s` in `Anna's`, if one stands here.
+    fn english_ending(&self) -> Option<usize> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let length = rest
+            .iter()
+            .take_while(|b| b.is_ascii_alphanumeric())
+            .count();
+        let ending = rest
+            .get(..length)
+            .filter(|e| e.len() <= 2)?
+            .to_ascii_lowercase();
+        let followed = self.peek(self.at + length).is_some_and(|(_, class)| {
+            matches!(
+                class,
+                Class::Lower | Class::Upper | Class::Letter | Class::Digit | Class::Extend
+            )
+        });
+        let known: [&[u8]; 7] = [b"s", b"t", b"d", b"m", b"re", b"ll", b"ve"];
+        (!followed && known.contains(&&ending[..])).then_some(length)
+    }
+
+    /// Cuts one piece: a run of letters, digits and marks.
+    fn cut_piece(&mut self) {
+        let start = self.at;
+        let first = self.pending.len();
+        let (mut part, mut before, mut last) = (start, Class::Other, Class::Other);
+        let mut last_at = start;
+        while let Some((c, class)) = self.peek(self.at) {
+            match class {
+                Class::Lower | Class::Upper | Class::Letter | Class::Digit => {
+                    // fooBar is cut before B, HTMLParser before P; IDs and PDFs are not cut.
+                    let full = self.pending.len() >= MOST_PENDING;
+                    if !full && last == Class::Lower && class == Class::Upper {
+                        self.push_part(part, self.at);
+                        part = self.at;
+                    } else if !full
+                        && before == Class::Upper
+                        && last == Class::Upper
+                        && class == Class::Lower
+                        && last_at > part
+                    {
+                        let next = self.peek(self.at + c.len_utf8());
+                        if matches!(next, Some((_, Class::Lower))) {
+                            self.push_part(part, last_at);
+                            part = last_at;
+                        }
+                    }
+                    (before, last, last_at) = (last, class, self.at);
+                }
+                Class::Extend => {}
+                _ => break,
+            }
+            self.at += c.len_utf8();
+        }
+        let parts = self.pending.len() - first + 1;
+        if parts > 1 && (self.at - start > LONGEST || (self.at - start) < 3 * parts) {
+            // Case changes at every other letter: encoded data, not a name.
+            self.position -= parts - 1;
+            self.pending.truncate(first);
+            part = start;
+        }
+        self.push_part(part, self.at);
+    }
+
+    fn push_part(&mut self, from: usize, to: usize) {
+        self.pending.push(Pending {
+            range: from..to,
+            position: self.position,
+            kind: Kind::Part,
+        });
+        self.position += 1;
+    }
+
+    /// Cuts a run of a script without spaces into overlapping pairs and its last character.
+    fn cut_pairs(&mut self) {
+        let mut before: Option<usize> = None;
+        let mut begin = self.at;
+        while let Some((c, class)) = self.peek(self.at) {
+            let extends = extends_pair(c);
+            if class != Class::Paired && !(extends && self.at > begin) {
+                break;
+            }
+            if !extends && self.at > begin {
+                if let Some(from) = before {
+                    self.push_pair(from, self.at, Kind::Pair);
+                    if self.pending.len() >= MOST_PENDING {
+                        self.at = begin; // The next run goes on with the pair that begins here.
+                        return;
+                    }
+                }
+                before = Some(begin);
+                begin = self.at;
+            }
+            self.at += c.len_utf8();
+        }
+        if let Some(from) = before {
+            self.push_pair(from, self.at, Kind::Pair);
+        }
+        self.push_pair(begin, self.at, Kind::Single);
+    }
+
+    fn push_pair(&mut self, from: usize, to: usize, kind: Kind) {
+        self.pending.push(Pending {
+            range: from..to,
+            position: self.position,
+            kind,
+        });
+        self.position += 1;
+    }
+
+    /// Stems the token if it is a word of ASCII letters.
+    fn stem(&mut self) {
+        let text = &mut self.token.text;
+        if text.len() < 3 || !text.bytes().all(|b| b.is_ascii_lowercase()) {
+            return;
+        }
+        if let Some(stem) = self.stems.get(text.as_str()) {
+            text.clear();
+            text.push_str(stem);
+            return;
+        }
+        let stemmer = frostem::Stemmer::new(frostem::Algorithm::English);
+        let stem = match stemmer.stem(text) {
+            Cow::Borrowed(stem) => stem.to_owned(),
+            Cow::Owned(stem) => stem,
+        };
+        if self.stems.len() >= STEMS {
+            self.stems.clear();
+        }
+        self.stems.insert(text.clone(), stem.clone());
+        *text = stem;
+    }
+}
+
+/// Appends the normal form of a word.
+fn normalize(word: &str, kind: Kind, out: &mut String) {
+    if word.is_ascii() {
+        normalize_ascii(word, kind, out);
+    } else if matches!(kind, Kind::Pair | Kind::Single) {
+        let selector = |c: &char| matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
+        out.extend(
+            word.nfkc()
+                .filter(|c| !selector(c))
+                .flat_map(char::to_lowercase),
+        );
+    } else {
+        for c in word
+            .chars()
+            .take(LONGEST * 2)
+            .nfkd()
+            .flat_map(char::to_lowercase)
+            .nfkd()
+        {
+            push_folded(c, kind, out);
+        }
+    }
+    if out.len() > LONGEST {
+        let end = (0..=LONGEST)
+            .rev()
+            .find(|&end| out.is_char_boundary(end))
+            .unwrap_or(0);
+        out.truncate(end);
+    }
+}
+
+fn normalize_ascii(word: &str, kind: Kind, out: &mut String) {
+    let word = &word[..word.len().min(LONGEST * 2)];
+    // A date or a version is written together with its joiners: 3.14 is not 314.
+    let numeric = kind == Kind::Whole && !word.bytes().any(|b| b.is_ascii_alphabetic());
+    for b in word.bytes() {
+        if numeric || b.is_ascii_alphanumeric() {
+            out.push(char::from(b.to_ascii_lowercase()));
+        }
+    }
+}
+
+fn push_folded(c: char, kind: Kind, out: &mut String) {
+    let folded = match c {
+        'ß' => "ss",
+        'æ' => "ae",
+        'œ' => "oe",
+        'ø' => "o",
+        'đ' | 'ð' => "d",
+        'ł' => "l",
+        'ħ' => "h",
+        'ı' => "i",
+        'þ' => "th",
+        'ς' => "σ",
+        // Apostrophes, joiners, and characters without width are no part of a word's form.
+        '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2019}' | '\u{2010}' | '\u{2011}' | '\'' | '_'
+        | '-' | 'ـ' => "",
+        '.' if kind == Kind::Whole => "",
+        // The accents of Latin, Greek and Cyrillic; the points of Hebrew and Arabic.
+        '\u{300}'..='\u{36F}'
+        | '\u{483}'..='\u{487}'
+        | '\u{591}'..='\u{5C7}'
+        | '\u{610}'..='\u{61A}'
+        | '\u{64B}'..='\u{65F}'
+        | '\u{670}'
+        | '\u{6D6}'..='\u{6ED}'
+        | '\u{1AB0}'..='\u{1AFF}'
+        | '\u{1DC0}'..='\u{1DFF}'
+        | '\u{20D0}'..='\u{20F0}'
+        | '\u{FE20}'..='\u{FE2F}' => "",
+        _ => return out.push(c),
+    };
+    out.push_str(folded);
+}

@@ -1,0 +1,192 @@
+//! The lexical index's folder: written without waiting for the disk, and thrown away when that was too bold.
+//!
+//! The index is a cache of the store, so nothing here needs to survive a power cut; but what a power cut
+//! leaves behind must be recognised. Data that was written but not synced survives the death of the process
+//! and not that of the machine. So the folder remembers in which boot it was opened last, and [`Folder::sync`]
+//! leaves a mark that names the exact state that is safe. A folder of another boot whose state is not the
+//! marked one is emptied, and so is one of another format, one that does not open, and one with a bad checksum.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
+    WatchCallback, WatchHandle, WritePtr,
+};
+
+/// Version of schema and analyzer: an index of another version is built anew.
+const FORMAT: &str = "situated words 1\n";
+
+/// The folder of one lexical index.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens or makes the folder. If what is in it cannot be trusted, empties it and says why.
+    pub(super) fn open(path: &Path) -> io::Result<(Self, Option<String>)> {
+        fs::create_dir_all(path)?;
+        let folder = Folder {
+            path: path.to_owned(),
+        };
+        let reason = folder.doubt();
+        if reason.is_some() {
+            folder.empty()?;
+        }
+        fs::write(folder.path.join("format"), FORMAT)?;
+        fs::write(folder.path.join("boot"), boot().unwrap_or_default())?;
+        Ok((folder, reason))
+    }
+
+    fn doubt(&self) -> Option<String> {
+        let state = match fs::read(self.state_file()) {
+            Ok(state) => state,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                // Without a state there should be no files; leftovers would be in the way.
+                let left = fs::read_dir(&self.path).is_ok_and(|mut files| files.next().is_some());
+                return left.then(|| "it was left unfinished".to_owned());
+            }
+            Err(e) => return Some(format!("it cannot be read: {e}")),
+        };
+        if fs::read(self.path.join("format")).ok().as_deref() != Some(FORMAT.as_bytes()) {
+            return Some("it is of another version".to_owned());
+        }
+        let clean = fs::read(self.path.join("clean")).is_ok_and(|mark| mark == fingerprint(&state));
+        let same_boot = boot()
+            .is_some_and(|now| fs::read_to_string(self.path.join("boot")).is_ok_and(|b| b == now));
+        (!clean && !same_boot)
+            .then(|| "the machine stopped before it was safe on the disk".to_owned())
+    }
+
+    /// Throws everything away.
+    pub(super) fn empty(&self) -> io::Result<()> {
+        fs::remove_dir_all(&self.path)?;
+        fs::create_dir_all(&self.path)?;
+        fs::write(self.path.join("format"), FORMAT)?;
+        fs::write(self.path.join("boot"), boot().unwrap_or_default())
+    }
+
+    /// The view that tantivy writes through.
+    pub(super) fn directory(&self) -> Result<Unsynced, tantivy::TantivyError> {
+        Ok(Unsynced {
+            inner: MmapDirectory::open(&self.path)?,
+            path: Arc::from(&*self.path),
+        })
+    }
+
+    /// Waits until everything is on the disk, and marks this state as safe.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let state = fs::read(self.state_file())?;
+        for entry in fs::read_dir(&self.path)? {
+            // A merge in the background may take files away while this goes on.
+            if let Ok(file) = File::open(entry?.path()) {
+                file.sync_data()?;
+            }
+        }
+        let mark = self.path.join("clean");
+        fs::write(&mark, fingerprint(&state))?;
+        File::open(&mark)?.sync_all()?;
+        File::open(&self.path)?.sync_all()
+    }
+
+    fn state_file(&self) -> PathBuf {
+        self.path.join("meta.json")
+    }
+}
+
+/// What the mark holds: changes with every commit and every merge.
+fn fingerprint(state: &[u8]) -> Vec<u8> {
+    blake3::hash(state).to_hex().as_bytes().to_vec()
+}
+
+/// Names this boot of the machine; `None` where the system does not tell, which counts as another boot.
+fn boot() -> Option<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .ok()
+        .filter(|id| !id.trim().is_empty())
+}
+
+/// tantivy's memory-mapped folder, without its syncs: those cost a hundred milliseconds per save on a busy
+/// disk, and protect what can be rebuilt.
+#[derive(Clone, Debug)]
+pub(super) struct Unsynced {
+    inner: MmapDirectory,
+    path: Arc<Path>,
+}
+
+struct Plain(File);
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl TerminatingWrite for Plain {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Directory for Unsynced {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.inner.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.inner.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.inner.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(self.path.join(path))
+        {
+            Ok(file) => Ok(BufWriter::new(Box::new(Plain(file)))),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                Err(OpenWriteError::FileAlreadyExists(path.into()))
+            }
+            Err(e) => Err(OpenWriteError::wrap_io_error(e, path.into())),
+        }
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.inner.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        // Several threads write; each needs a name of its own.
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let temporary = self
+            .path
+            .join(format!(".new-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        fs::write(&temporary, data)?;
+        fs::rename(&temporary, self.path.join(path))
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.inner.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.inner.watch(callback)
+    }
+}

@@ -1,0 +1,536 @@
+//! The lexical index's documents: their schema, the one writer, and the view that a snapshot searches.
+//!
+//! Every document carries its note's number and sequence number and its position in the note. Nothing here
+//! decides whether a document counts: the snapshot asks its notes table, so that what a crash left behind,
+//! or what is not deleted yet, is never seen.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use tantivy::columnar::ColumnValues;
+use tantivy::index::IndexSettings;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions, Value,
+};
+use tantivy::{
+    DocAddress, DocSet, IndexReader, IndexWriter, ReloadPolicy, Searcher, TERMINATED,
+    TantivyDocument, TantivyError, Term,
+};
+
+use super::analyze::Analyzer;
+use super::disk::Folder;
+use super::{ChunkDoc, ChunkText, LexicalError, NoteEntry, NoteNo};
+
+const ANALYZER: &str = "words";
+/// Memory of a writer that follows saves: the least that tantivy allows.
+const SMALL_HEAP: usize = 15_000_000;
+/// Memory per thread of a writer that builds a vault's first index.
+const BULK_HEAP: usize = 32_000_000;
+const BULK_THREADS: usize = 2;
+/// Text handed to the writer before it is made to finish: bounds the queue in front of its threads.
+const MOST_QUEUED: usize = 16 << 20;
+/// Blocks of 16 KiB of stored text that a snapshot keeps unpacked, per segment.
+const CACHED_BLOCKS: usize = 16;
+
+impl From<TantivyError> for LexicalError {
+    fn from(error: TantivyError) -> Self {
+        LexicalError(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for LexicalError {
+    fn from(error: std::io::Error) -> Self {
+        LexicalError(error.to_string())
+    }
+}
+
+/// Runs what reads files that may be damaged: tantivy checks them when they are opened, but a file that is
+/// damaged later can make it panic.
+pub(super) fn guarded<T>(
+    work: impl FnOnce() -> Result<T, LexicalError>,
+) -> Result<T, LexicalError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(LexicalError("its files are damaged".to_owned())))
+}
+
+/// The fields of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields {
+    pub(super) no: Field,
+    pub(super) seq: Field,
+    pub(super) position: Field,
+    pub(super) title: Field,
+    pub(super) aliases: Field,
+    pub(super) headings: Field,
+    pub(super) tags: Field,
+    pub(super) context: Field,
+    pub(super) body: Field,
+    /// The raw text, stored and not searched.
+    pub(super) text: Field,
+}
+
+fn schema() -> (Schema, Fields) {
+    let words = |record| {
+        TextFieldIndexing::default()
+            .set_tokenizer(ANALYZER)
+            .set_index_option(record)
+    };
+    let phrases = || {
+        TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqsAndPositions))
+    };
+    let plain = || TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqs));
+    let mut schema = Schema::builder();
+    let fields = Fields {
+        no: schema.add_u64_field("no", INDEXED | FAST),
+        seq: schema.add_u64_field("seq", FAST),
+        position: schema.add_u64_field("position", FAST),
+        title: schema.add_text_field("title", phrases()),
+        aliases: schema.add_text_field("aliases", plain()),
+        headings: schema.add_text_field("headings", phrases()),
+        tags: schema.add_text_field("tags", plain()),
+        context: schema.add_text_field("context", phrases() | STORED),
+        body: schema.add_text_field("body", phrases()),
+        text: schema.add_text_field("text", STORED),
+    };
+    (schema.build(), fields)
+}
+
+/// What the folder holds of a note, as found at start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stored {
+    seq: u64,
+    count: u64,
+    /// Sum and maximum of the positions: with the count they tell whether exactly 0..count are there.
+    sum: u64,
+    last: u64,
+    /// Documents of several times: to be written anew.
+    mixed: bool,
+}
+
+impl Stored {
+    fn add(&mut self, seq: u64, position: u64) {
+        self.mixed |= self.count > 0 && self.seq != seq;
+        self.seq = seq;
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(position);
+        self.last = self.last.max(position);
+    }
+
+    fn holds(&self, seq: u64, count: usize) -> bool {
+        let count = count as u64;
+        let all =
+            self.count == count && self.last + 1 == count && self.sum == count * (count - 1) / 2;
+        !self.mixed && self.seq == seq && all
+    }
+}
+
+/// The writer of the lexical index.
+pub(super) struct Documents {
+    folder: Folder,
+    index: tantivy::Index,
+    /// `None` after a failure, until the next write makes a new one.
+    writer: Option<IndexWriter>,
+    reader: IndexReader,
+    fields: Fields,
+    bulk: bool,
+    /// What was found at start and neither confirmed nor replaced since.
+    found: HashMap<NoteNo, Stored>,
+    /// Whether there is something to commit.
+    changed: bool,
+    /// Bytes of text since the last commit.
+    queued: usize,
+    /// Notes written since the last commit.
+    uncommitted: Vec<NoteNo>,
+    /// Notes whose documents went down with a failed writer.
+    lost: Vec<NoteNo>,
+}
+
+impl Documents {
+    /// Opens or makes the index. The second value says why it starts empty, if it should not have.
+    pub(super) fn open(dir: &Path) -> Result<(Self, Option<String>), LexicalError> {
+        let (folder, reason) = Folder::open(&dir.join("words"))?;
+        match Self::open_folder(&folder) {
+            Ok(parts) => Ok((Self::new(folder, parts), reason)),
+            Err(Failure::Busy(message)) => Err(LexicalError(message)),
+            Err(Failure::Damaged(message)) => {
+                folder.empty()?;
+                let parts = Self::open_folder(&folder).map_err(|e| LexicalError(e.message()))?;
+                Ok((Self::new(folder, parts), Some(message)))
+            }
+        }
+    }
+
+    fn new(folder: Folder, (index, writer, reader, fields, found): Parts) -> Self {
+        Documents {
+            folder,
+            index,
+            writer: Some(writer),
+            reader,
+            fields,
+            bulk: false,
+            found,
+            changed: false,
+            queued: 0,
+            uncommitted: Vec::new(),
+            lost: Vec::new(),
+        }
+    }
+
+    fn open_folder(folder: &Folder) -> Result<Parts, Failure> {
+        let open = || -> Result<Parts, Failure> {
+            let (schema, fields) = schema();
+            let settings = IndexSettings::default();
+            let directory = folder.directory()?;
+            let index = tantivy::Index::builder()
+                .schema(schema)
+                .settings(settings)
+                .open_or_create(directory)?;
+            index.tokenizers().register(ANALYZER, Analyzer::default());
+            let damaged = index.validate_checksum()?;
+            if !damaged.is_empty() {
+                return Err(Failure::Damaged(format!(
+                    "{} of its files are damaged",
+                    damaged.len()
+                )));
+            }
+            let writer = writer(&index, false)?;
+            let reader = index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::Manual)
+                .doc_store_cache_num_blocks(CACHED_BLOCKS)
+                .try_into()?;
+            let found = scan(&View::new(&reader, fields)?);
+            Ok((index, writer, reader, fields, found))
+        };
+        catch_unwind(AssertUnwindSafe(open))
+            .unwrap_or_else(|_| Err(Failure::Damaged("its files are damaged".to_owned())))
+    }
+
+    /// Whether the folder already holds exactly the documents of a note with `count` chunks.
+    pub(super) fn confirm(&mut self, no: NoteNo, seq: u64, count: usize) -> bool {
+        let current = match self.found.get(&no) {
+            Some(stored) if count > 0 => stored.holds(seq, count),
+            Some(_) => return true,
+            None => count == 0,
+        };
+        if current {
+            self.found.remove(&no);
+        }
+        current
+    }
+
+    /// Deletes what was found at start and belongs to no note, or to another time of a note. Returns how many.
+    pub(super) fn drop_unconfirmed(&mut self) -> Result<u64, LexicalError> {
+        let found = std::mem::take(&mut self.found);
+        for no in found.keys() {
+            self.delete(*no)?;
+        }
+        Ok(found.values().map(|stored| stored.count).sum())
+    }
+
+    /// Writes the documents of a note. `known` says that it may have some already.
+    pub(super) fn put(
+        &mut self,
+        note: &NoteEntry,
+        chunks: &[ChunkDoc],
+        known: bool,
+    ) -> Result<(), LexicalError> {
+        if self.found.remove(&note.no).is_some() || known {
+            self.delete(note.no)?;
+        }
+        self.uncommitted.push(note.no);
+        for (position, chunk) in chunks.iter().enumerate() {
+            let document = self.document(note, chunk, position);
+            self.queued += chunk.text.len() + chunk.searchable.len() + chunk.context.len();
+            self.write(|writer| writer.add_document(document).map(drop))?;
+        }
+        if self.queued >= MOST_QUEUED {
+            self.commit(note.seq)?;
+        }
+        Ok(())
+    }
+
+    fn document(&self, note: &NoteEntry, chunk: &ChunkDoc, position: usize) -> TantivyDocument {
+        let f = &self.fields;
+        let mut document = TantivyDocument::default();
+        document.add_u64(f.no, note.no.into());
+        document.add_u64(f.seq, note.seq);
+        document.add_u64(f.position, position as u64);
+        let texts = |field, texts: &[String], document: &mut TantivyDocument| {
+            texts.iter().for_each(|text| document.add_text(field, text));
+        };
+        document.add_text(f.title, &note.title);
+        texts(f.aliases, &note.aliases, &mut document);
+        texts(f.headings, &chunk.entry.heading_path, &mut document);
+        texts(f.tags, &note.tags, &mut document);
+        document.add_text(f.context, &chunk.context);
+        document.add_text(f.body, &chunk.searchable);
+        document.add_text(f.text, &chunk.text);
+        document
+    }
+
+    /// Deletes the documents of a note.
+    pub(super) fn remove(&mut self, no: NoteNo) -> Result<(), LexicalError> {
+        self.found.remove(&no);
+        self.delete(no)
+    }
+
+    fn delete(&mut self, no: NoteNo) -> Result<(), LexicalError> {
+        let term = Term::from_field_u64(self.fields.no, no.into());
+        self.write(|writer| {
+            writer.delete_term(term);
+            Ok(())
+        })
+    }
+
+    /// Everything up to now becomes part of the index, and the view shows it.
+    pub(super) fn publish(&mut self, seq: u64) -> Result<View, LexicalError> {
+        if self.changed {
+            self.commit(seq)?;
+        }
+        guarded(|| {
+            self.reader.reload()?;
+            Ok(View::new(&self.reader, self.fields)?)
+        })
+    }
+
+    fn commit(&mut self, seq: u64) -> Result<(), LexicalError> {
+        self.write(|writer| {
+            let mut commit = writer.prepare_commit()?;
+            commit.set_payload(&seq.to_string());
+            commit.commit().map(drop)
+        })?;
+        self.changed = false;
+        self.queued = 0;
+        self.uncommitted.clear();
+        Ok(())
+    }
+
+    /// Chooses between a writer for saves (little memory) and one for a first index (more threads).
+    pub(super) fn set_bulk(&mut self, bulk: bool) -> Result<(), LexicalError> {
+        if bulk != self.bulk {
+            if self.changed {
+                self.commit(0)?;
+            }
+            // The old writer has the lock; merges that it had begun are begun again by the new one.
+            self.writer = None;
+            self.bulk = bulk;
+            self.writer = Some(writer(&self.index, bulk)?);
+        }
+        Ok(())
+    }
+
+    /// Waits until the index is on the disk.
+    pub(super) fn sync(&mut self, seq: u64) -> Result<(), LexicalError> {
+        if self.changed {
+            self.commit(seq)?;
+        }
+        Ok(self.folder.sync()?)
+    }
+
+    /// Notes whose documents were lost to a failure since the last call; they must be put again.
+    pub(super) fn take_lost(&mut self) -> Vec<NoteNo> {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// Number of segments that the next view would have.
+    pub(super) fn segments(&self) -> usize {
+        self.index
+            .searchable_segment_ids()
+            .map_or(0, |ids| ids.len())
+    }
+
+    fn write(
+        &mut self,
+        work: impl FnOnce(&mut IndexWriter) -> tantivy::Result<()>,
+    ) -> Result<(), LexicalError> {
+        let done = guarded(|| {
+            let writer = match &mut self.writer {
+                Some(writer) => writer,
+                empty => empty.insert(writer(&self.index, self.bulk)?),
+            };
+            Ok(work(writer)?)
+        });
+        self.changed = true;
+        if done.is_err() {
+            // A writer that failed (a full disk, say) refuses everything after: start a new one next time.
+            self.writer = None;
+            self.queued = 0;
+            self.lost.append(&mut self.uncommitted);
+        }
+        done
+    }
+}
+
+type Parts = (
+    tantivy::Index,
+    IndexWriter,
+    IndexReader,
+    Fields,
+    HashMap<NoteNo, Stored>,
+);
+
+enum Failure {
+    /// Another process writes here; nothing is wrong with the files.
+    Busy(String),
+    Damaged(String),
+}
+
+impl Failure {
+    fn message(self) -> String {
+        match self {
+            Failure::Busy(message) | Failure::Damaged(message) => message,
+        }
+    }
+}
+
+impl From<TantivyError> for Failure {
+    fn from(error: TantivyError) -> Self {
+        match error {
+            TantivyError::LockFailure(..) => {
+                Failure::Busy("another process is using it".to_owned())
+            }
+            error => Failure::Damaged(format!("it does not open: {error}")),
+        }
+    }
+}
+
+fn writer(index: &tantivy::Index, bulk: bool) -> tantivy::Result<IndexWriter> {
+    let (threads, heap) = if bulk {
+        (BULK_THREADS, BULK_HEAP)
+    } else {
+        (1, SMALL_HEAP)
+    };
+    let options = IndexWriterOptions::builder()
+        .num_worker_threads(threads)
+        .memory_budget_per_thread(heap)
+        .num_merge_threads(1)
+        .build();
+    let writer = index.writer_with_options(options)?;
+    // Segments of a size within 8 times each other are merged by four: a save of one note starts merges of a
+    // few documents only, and 100,000 chunks lie in about four to ten segments.
+    let mut policy = LogMergePolicy::default();
+    policy.set_min_num_segments(4);
+    policy.set_min_layer_size(256);
+    policy.set_level_log_size(3.0);
+    policy.set_del_docs_ratio_before_merge(0.3);
+    writer.set_merge_policy(Box::new(policy));
+    Ok(writer)
+}
+
+fn scan(view: &View) -> HashMap<NoteNo, Stored> {
+    let mut found: HashMap<NoteNo, Stored> = HashMap::new();
+    for (reader, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
+        for doc in reader.doc_ids_alive() {
+            let (no, seq, position) = numbers.of(doc);
+            found.entry(no as NoteNo).or_default().add(seq, position);
+        }
+    }
+    found
+}
+
+/// What a snapshot searches: segments that never change.
+#[derive(Clone)]
+pub(super) struct View {
+    pub(super) searcher: Searcher,
+    pub(super) fields: Fields,
+    /// Per segment.
+    pub(super) numbers: Arc<[Numbers]>,
+}
+
+/// The columns of one segment.
+pub(super) struct Numbers {
+    no: Arc<dyn ColumnValues<u64>>,
+    seq: Arc<dyn ColumnValues<u64>>,
+    position: Arc<dyn ColumnValues<u64>>,
+}
+
+impl Numbers {
+    /// Note number, sequence number and position of a document.
+    pub(super) fn of(&self, doc: u32) -> (u64, u64, u64) {
+        (
+            self.no.get_val(doc),
+            self.seq.get_val(doc),
+            self.position.get_val(doc),
+        )
+    }
+}
+
+impl View {
+    fn new(reader: &IndexReader, fields: Fields) -> tantivy::Result<Self> {
+        let searcher = reader.searcher();
+        let numbers = searcher.segment_readers().iter().map(|segment| {
+            let columns = segment.fast_fields();
+            Ok(Numbers {
+                no: columns.u64("no")?.first_or_default_col(0),
+                seq: columns.u64("seq")?.first_or_default_col(0),
+                position: columns.u64("position")?.first_or_default_col(u64::MAX),
+            })
+        });
+        let numbers = numbers.collect::<tantivy::Result<Vec<_>>>()?.into();
+        Ok(View {
+            searcher,
+            fields,
+            numbers,
+        })
+    }
+
+    /// The texts of the chunk at `position` of a note; `None` if the index does not hold it.
+    pub(super) fn text(
+        &self,
+        no: NoteNo,
+        seq: u64,
+        position: u32,
+    ) -> Result<Option<ChunkText>, LexicalError> {
+        guarded(|| {
+            let Some(address) = self.find(no, seq, position)? else {
+                return Ok(None);
+            };
+            let document: TantivyDocument = self.searcher.doc(address)?;
+            let text = |field| {
+                document
+                    .get_first(field)
+                    .and_then(|v| v.as_str())
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            Ok(Some(ChunkText {
+                text: text(self.fields.text),
+                context: text(self.fields.context),
+            }))
+        })
+    }
+
+    fn find(
+        &self,
+        no: NoteNo,
+        seq: u64,
+        position: u32,
+    ) -> Result<Option<DocAddress>, LexicalError> {
+        let term = Term::from_field_u64(self.fields.no, no.into());
+        let wanted = (u64::from(no), seq, u64::from(position));
+        for (segment, (reader, numbers)) in self
+            .searcher
+            .segment_readers()
+            .iter()
+            .zip(&*self.numbers)
+            .enumerate()
+        {
+            let index = reader.inverted_index(self.fields.no)?;
+            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else {
+                continue;
+            };
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                if numbers.of(doc) == wanted && !reader.is_deleted(doc) {
+                    return Ok(Some(DocAddress::new(segment as u32, doc)));
+                }
+                doc = postings.advance();
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,70 @@
+//! Notes and chunks for the tests of this module.
+
+use std::sync::Arc;
+
+use super::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
+use crate::embed::Vector;
+use crate::fingerprint::{ChunkId, section_key};
+use crate::vault::{FileStat, VaultPath};
+
+/// A note without chunks, titled as its file.
+pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {
+    let path = VaultPath::parse(path).unwrap();
+    NoteEntry {
+        no,
+        seq,
+        title: path.stem().to_owned(),
+        path,
+        stat: FileStat::default(),
+        aliases: Vec::new(),
+        tags: Vec::new(),
+        kind: None,
+        date: None,
+        properties: "{}".into(),
+        links: Vec::new(),
+        conflict: false,
+        rows: Vec::new(),
+    }
+}
+
+/// The id of a note's chunk.
+pub(super) fn id(no: NoteNo, position: u32) -> ChunkId {
+    crate::fingerprint::chunk_id(&format!("note {no}"), section_key([], 0), position)
+}
+
+/// A vector of two dimensions.
+pub(super) fn vector(x: i8, y: i8) -> Vector {
+    let length = f32::hypot(x.into(), y.into());
+    Vector {
+        values: [x, y].into(),
+        scale: if length > 0.0 { length.recip() } else { 0.0 },
+    }
+}
+
+/// A chunk that is found by its text, by `ctx` and by the vector (position, 1).
+pub(super) fn chunk(no: NoteNo, position: u32, text: &str, context: &str) -> ChunkDoc {
+    let heading_path: Arc<[String]> = ["Heading".to_owned()].into();
+    let entry = ChunkEntry {
+        id: id(no, position),
+        note: 0,
+        position: 0,
+        span: (0, 1),
+        lines: (1, 1),
+        heading_path,
+    };
+    ChunkDoc {
+        entry,
+        text: text.to_owned(),
+        searchable: text.to_owned(),
+        context: context.to_owned(),
+        vectors: vec![vector(position as i8, 1)],
+    }
+}
+
+/// Chunks of the texts, in order, without context.
+pub(super) fn chunks(no: NoteNo, texts: &[&str]) -> Vec<ChunkDoc> {
+    (0u32..)
+        .zip(texts)
+        .map(|(position, text)| chunk(no, position, text, ""))
+        .collect()
+}

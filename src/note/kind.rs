@@ -1,0 +1,135 @@
+//! What kind of note a place in the vault makes: folder rules and daily notes.
+
+use super::{NoteRules, dates};
+use crate::vault::VaultPath;
+
+/// The kind of the note at `path` by its place: the first rule that fits, else `"daily"` if the name is a date.
+pub(super) fn by_place(path: &VaultPath, rules: &NoteRules) -> Option<String> {
+    let ruled = rules
+        .folders
+        .iter()
+        .find(|(pattern, _)| fits(pattern, path))
+        .map(|(_, kind)| kind.clone());
+    ruled.or_else(|| dates::is_name(path.stem()).then(|| "daily".to_owned()))
+}
+
+/// Whether a rule's left side fits: a folder that the note lies in, or a glob of the note's path, of a
+/// folder it lies in, or (without `/`) of its file name. `*` and `?` stay within a name, `**` does not.
+fn fits(pattern: &str, path: &VaultPath) -> bool {
+    let pattern = pattern.trim_matches('/');
+    let path = path.as_str();
+    if !pattern.contains(['*', '?']) {
+        return path
+            .strip_prefix(pattern)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || pattern.is_empty());
+    }
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let names: Vec<&str> = path.split('/').collect();
+    let by_name = |name: &&str| {
+        parts.len() == 1
+            && wildcard(
+                pattern.as_bytes(),
+                name.as_bytes(),
+                |p, c| p == c || p == b'?',
+                b'*',
+            )
+    };
+    names.last().is_some_and(by_name)
+        || (1..=names.len()).any(|length| glob(&parts, &names[..length]))
+}
+
+fn glob(parts: &[&str], names: &[&str]) -> bool {
+    let name_fits = |part: &str, name: &str| {
+        wildcard(
+            part.as_bytes(),
+            name.as_bytes(),
+            |p, c| p == c || p == b'?',
+            b'*',
+        )
+    };
+    wildcard(parts, names, name_fits, "**")
+}
+
+/// Matches with one wildcard, `star`, that stands for any run of items. Going back to the last star is
+/// enough, which keeps the work at pattern × items.
+fn wildcard<T: Copy + PartialEq>(
+    pattern: &[T],
+    items: &[T],
+    fits: impl Fn(T, T) -> bool,
+    star: T,
+) -> bool {
+    let (mut p, mut i, mut back) = (0, 0, None);
+    while i < items.len() {
+        match pattern.get(p) {
+            Some(&part) if part == star => {
+                back = Some((p + 1, i));
+                p += 1;
+            }
+            Some(&part) if fits(part, items[i]) => {
+                p += 1;
+                i += 1;
+            }
+            _ => match &mut back {
+                Some((after, taken)) => {
+                    *taken += 1;
+                    (p, i) = (*after, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|part| *part == star)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(rules: &[(&str, &str)], path: &str) -> Option<String> {
+        let folders = rules
+            .iter()
+            .map(|(pattern, kind)| ((*pattern).to_owned(), (*kind).to_owned()))
+            .collect();
+        by_place(&VaultPath::parse(path).unwrap(), &NoteRules { folders })
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, path, fitting) in [
+            ("Projects", "Projects/a.md", true),
+            ("Projects/", "Projects/x/a.md", true),
+            ("Projects", "Projects2/a.md", false),
+            ("Projects", "x/Projects/a.md", false),
+            ("Areas/*/Meetings", "Areas/Work/Meetings/a.md", true),
+            ("Areas/*/Meetings", "Areas/Work/Old/Meetings/a.md", false),
+            ("Areas/**/Meetings", "Areas/Work/Old/Meetings/a.md", true),
+            ("**/Meetings", "Meetings/a.md", true),
+            ("Projects/*", "Projects/a.md", true),
+            ("Projects/*.md", "Projects/x/a.md", false),
+            ("Meeting *", "x/y/Meeting with A.md", true),
+            ("Meeting ?.md", "x/Meeting 1.md", true),
+            ("*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaa", false),
+        ] {
+            assert_eq!(
+                kind(&[(pattern, "k")], path).as_deref() == Some("k"),
+                fitting,
+                "{pattern} {path}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_rule_wins_and_dates_are_daily() {
+        let rules = [("Work/Daily", "log"), ("Work", "work")];
+        assert_eq!(
+            kind(&rules, "Work/Daily/2026-11-20.md").as_deref(),
+            Some("log")
+        );
+        assert_eq!(kind(&rules, "Work/2026-11-20.md").as_deref(), Some("work"));
+        assert_eq!(
+            kind(&rules, "journals/2026_11_20.md").as_deref(),
+            Some("daily")
+        );
+        assert_eq!(kind(&rules, "2026-11-20 x.md"), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Dates as people type them in a query.
+
+use jiff::Span;
+use jiff::civil::{Date, date};
+
+/// Whole days: from `start` up to, not including, `end` (`None`: without end).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Period {
+    /// First day.
+    pub(super) start: Date,
+    /// The day after the last one.
+    pub(super) end: Option<Date>,
+}
+
+/// What a user could have meant; for messages.
+pub(super) const FORMS: &str = "2026, 2026-11, 2026-11-20, today, yesterday, 7d, 2w, 3m or 1y";
+
+/// Reads a year, a month, a day, `today`, `yesterday`, or a time back from today (`7d`, `2w`, `3m`, `1y`).
+///
+/// What reaches up to today has no end: a clock that is a little ahead, or a time zone, must not hide the
+/// note that was saved a moment ago.
+pub(super) fn period(text: &str, today: Date) -> Option<Period> {
+    let text = text.trim().to_lowercase();
+    let (start, end) = match text.as_str() {
+        "today" => (today, None),
+        "yesterday" => (today.yesterday().ok()?, Some(today)),
+        _ => match back(&text) {
+            Some(span) => (today.checked_sub(span).ok()?, None),
+            None => calendar(&text)?,
+        },
+    };
+    Some(Period {
+        start,
+        end: end.filter(|end| *end <= today),
+    })
+}
+
+fn back(text: &str) -> Option<Span> {
+    let unit = text.chars().next_back().filter(char::is_ascii_alphabetic)?;
+    let digits = &text[..text.len() - 1];
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let n: i32 = digits.parse().ok()?;
+    let span = match unit {
+        'd' => Span::new().try_days(n),
+        'w' => Span::new().try_weeks(n),
+        'm' => Span::new().try_months(n),
+        'y' => Span::new().try_years(n),
+        _ => return None,
+    };
+    span.ok()
+}
+
+fn calendar(text: &str) -> Option<(Date, Option<Date>)> {
+    let mut parts = text.split('-');
+    let year: i16 = number(parts.next()?, 4..=4)?;
+    let month: Option<i8> = parts
+        .next()
+        .map(|m| number(m, 1..=2))
+        .map_or(Some(None), |m| m.map(Some))?;
+    let day: Option<i8> = parts
+        .next()
+        .map(|d| number(d, 1..=2))
+        .map_or(Some(None), |d| d.map(Some))?;
+    if parts.next().is_some() {
+        return None;
+    }
+    let start = Date::new(year, month.unwrap_or(1), day.unwrap_or(1)).ok()?;
+    let last = match (month, day) {
+        (_, Some(_)) => start,
+        (Some(_), None) => start.last_of_month(),
+        (None, _) => date(year, 12, 31),
+    };
+    Some((start, last.tomorrow().ok()))
+}
+
+/// Digits only: a sign or a blank is no date.
+fn number<T: std::str::FromStr>(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<T> {
+    let plain = digits.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TODAY: Date = date(2026, 11, 20);
+
+    #[test]
+    fn table() {
+        let cases = [
+            ("2025", date(2025, 1, 1), Some(date(2026, 1, 1))),
+            ("2025-02", date(2025, 2, 1), Some(date(2025, 3, 1))),
+            ("2025-2", date(2025, 2, 1), Some(date(2025, 3, 1))),
+            ("2024-02-29", date(2024, 2, 29), Some(date(2024, 3, 1))),
+            ("2026", date(2026, 1, 1), None),
+            ("2026-11", date(2026, 11, 1), None),
+            ("2026-11-19", date(2026, 11, 19), Some(date(2026, 11, 20))),
+            ("today", TODAY, None),
+            ("Yesterday", date(2026, 11, 19), Some(TODAY)),
+            ("7d", date(2026, 11, 13), None),
+            ("2W", date(2026, 11, 6), None),
+            ("3m", date(2026, 8, 20), None),
+            ("1y", date(2025, 11, 20), None),
+            ("9999", date(9999, 1, 1), None),
+        ];
+        for (text, start, end) in cases {
+            assert_eq!(period(text, TODAY), Some(Period { start, end }), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_date() {
+        let bad = [
+            "",
+            "d",
+            "7",
+            "7x",
+            "tomorrow",
+            "26",
+            "2026-13",
+            "2025-02-29",
+            "2026-11-20-1",
+            "2026-",
+            "-7d",
+            "+7d",
+            "99999999999999d",
+            "99999y",
+            "2026/11",
+            "1.5w",
+            "７d",
+        ];
+        for text in bad {
+            assert_eq!(period(text, TODAY), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text(text in any::<String>()) {
+            period(&text, TODAY);
+        }
+
+        #[test]
+        fn a_period_is_not_empty(text in "[0-9]{4}(-[0-9]{1,2}){0,2}|[0-9]{1,5}[dwmy]") {
+            if let Some(Period { start, end: Some(end) }) = period(&text, TODAY) {
+                prop_assert!(start < end);
+            }
+        }
+    }
+}

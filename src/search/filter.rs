@@ -1,0 +1,447 @@
+//! Which notes may answer: conditions on the notes table, made into a set of rows before any lane looks
+//! for its best, so that a narrow filter never starves an answer.
+
+use std::collections::HashSet;
+use std::str::FromStr;
+
+use jiff::civil::Date;
+use jiff::tz::Offset;
+
+use super::dates::{FORMS, Period, period};
+use super::fold::fold;
+use super::pattern::PathPattern;
+use super::rows::RowSet;
+use crate::index::{NoteEntry, NoteNo, Snapshot};
+use crate::vault::VaultPath;
+
+/// What a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Tag of the note; `a` also means `a/b`.
+    Tag,
+    /// Folder, note, or glob.
+    Path,
+    /// Kind of note.
+    Type,
+    /// A note that is linked to.
+    Link,
+    /// The note's day, from this day on.
+    After,
+    /// The note's day, before this day.
+    Before,
+    /// Day of the last modification: within a period, or with `>` and `<` after and before.
+    Modified,
+}
+
+impl FromStr for Key {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.to_ascii_lowercase().as_str() {
+            "tag" => Ok(Key::Tag),
+            "path" => Ok(Key::Path),
+            "type" => Ok(Key::Type),
+            "link" => Ok(Key::Link),
+            "after" => Ok(Key::After),
+            "before" => Ok(Key::Before),
+            "modified" => Ok(Key::Modified),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Days from `from` on, before `to`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Days {
+    from: Option<Date>,
+    to: Option<Date>,
+}
+
+impl Days {
+    fn narrow(&mut self, from: Option<Date>, to: Option<Date>) {
+        self.from = self.from.max(from);
+        self.to = match (self.to, to) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    fn contain(self, day: Date) -> bool {
+        self.from.is_none_or(|from| day >= from) && self.to.is_none_or(|to| day < to)
+    }
+}
+
+/// Conditions that a note must meet. All of them count; of several `path:` (and of several `type:`) one
+/// is enough, for a note has only one of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    with: Vec<(Key, String)>,
+    without: Vec<(Key, String)>,
+    day: Days,
+    modified: Days,
+    /// In which the day of a modification time is reckoned; UTC unless set.
+    pub offset: Offset,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Filter {
+            with: Vec::new(),
+            without: Vec::new(),
+            day: Days::default(),
+            modified: Days::default(),
+            offset: Offset::UTC,
+        }
+    }
+}
+
+impl Filter {
+    /// Adds a condition, as typed in a query or given as a parameter; `today` is what relative dates are
+    /// reckoned from. On an error, which says what was expected, the filter is as it was.
+    pub fn add(&mut self, key: Key, value: &str, today: Date) -> Result<(), String> {
+        let value = value.trim();
+        match key {
+            Key::Tag | Key::Path | Key::Type | Key::Link => {
+                self.with.push((key, checked(key, value)?));
+            }
+            Key::After => self.day.narrow(Some(read(value, today)?.start), None),
+            Key::Before => self.day.narrow(None, Some(read(value, today)?.start)),
+            Key::Modified => self.add_modified(value, today)?,
+        }
+        Ok(())
+    }
+
+    /// Adds a condition that a note must *not* meet. Dates are refused: `before` is the opposite of `after`.
+    pub fn add_not(&mut self, key: Key, value: &str) -> Result<(), String> {
+        match key {
+            Key::Tag | Key::Path | Key::Type | Key::Link => {
+                self.without.push((key, checked(key, value.trim())?));
+                Ok(())
+            }
+            Key::After | Key::Before | Key::Modified => {
+                Err("a date cannot be excluded with `-`".to_owned())
+            }
+        }
+    }
+
+    fn add_modified(&mut self, value: &str, today: Date) -> Result<(), String> {
+        let (from, to) =
+            if let Some(rest) = value.strip_prefix(">=").or_else(|| value.strip_prefix('>')) {
+                (Some(read(rest, today)?.start), None)
+            } else if let Some(rest) = value.strip_prefix("<=") {
+                (None, read(rest, today)?.end)
+            } else if let Some(rest) = value.strip_prefix('<') {
+                (None, Some(read(rest, today)?.start))
+            } else {
+                let Period { start, end } = read(value, today)?;
+                (Some(start), end)
+            };
+        self.modified.narrow(from, to);
+        Ok(())
+    }
+
+    /// Whether every note passes.
+    pub fn is_empty(&self) -> bool {
+        let Filter {
+            with,
+            without,
+            day,
+            modified,
+            offset: _,
+        } = self;
+        with.is_empty()
+            && without.is_empty()
+            && *day == Days::default()
+            && *modified == Days::default()
+    }
+
+    /// The rows of the notes that pass; `None` if there is no condition.
+    pub(super) fn rows(&self, snapshot: &Snapshot) -> Option<RowSet> {
+        if self.is_empty() {
+            return None;
+        }
+        let compiled = Compiled::new(self, |target| linking(snapshot, target));
+        let mut rows = RowSet::new(snapshot.rows());
+        for note in snapshot.notes().filter(|note| compiled.admits(note)) {
+            note.rows.iter().for_each(|row| rows.insert(*row));
+        }
+        Some(rows)
+    }
+}
+
+/// A folded value; tags may be typed with their `#`, links with their brackets.
+fn checked(key: Key, value: &str) -> Result<String, String> {
+    let bare = match key {
+        Key::Tag => value.trim_start_matches('#').trim_matches('/'),
+        Key::Link => value.trim_start_matches('[').trim_end_matches(']'),
+        _ => value,
+    };
+    if bare.is_empty() || (key == Key::Path && PathPattern::new(bare).is_none()) {
+        return Err("a value is missing".to_owned());
+    }
+    Ok(bare.to_owned())
+}
+
+fn read(value: &str, today: Date) -> Result<Period, String> {
+    period(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
+}
+
+/// The notes that link to the note a target names.
+fn linking(snapshot: &Snapshot, target: &str) -> Option<HashSet<NoteNo>> {
+    // A query stands nowhere in the vault: targets are seen from its root.
+    let root = VaultPath::parse("query")?;
+    let note = snapshot.resolve(target, &root)?;
+    Some(snapshot.backlinks(note).into_iter().collect())
+}
+
+/// One condition, ready to be asked about many notes.
+enum Check {
+    Tag(String),
+    Path(PathPattern),
+    Type(String),
+    Linking(HashSet<NoteNo>),
+    /// A target that names no note (yet): it is compared with the links as they are written.
+    Written(String),
+}
+
+impl Check {
+    fn new(
+        key: Key,
+        value: &str,
+        linking: &impl Fn(&str) -> Option<HashSet<NoteNo>>,
+    ) -> Option<Self> {
+        match key {
+            Key::Tag => Some(Check::Tag(fold(value).into_owned())),
+            Key::Path => PathPattern::new(value).map(Check::Path),
+            Key::Type => Some(Check::Type(fold(value).into_owned())),
+            Key::Link => Some(match linking(value) {
+                Some(notes) => Check::Linking(notes),
+                None => Check::Written(fold(value).into_owned()),
+            }),
+            Key::After | Key::Before | Key::Modified => None,
+        }
+    }
+
+    fn holds(&self, note: &NoteEntry) -> bool {
+        match self {
+            Check::Tag(tag) => note.tags.iter().any(|have| {
+                fold(have)
+                    .strip_prefix(tag.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }),
+            Check::Path(pattern) => pattern.matches(note.path.as_str()),
+            Check::Type(kind) => note
+                .kind
+                .as_deref()
+                .is_some_and(|have| fold(have) == kind.as_str()),
+            Check::Linking(notes) => notes.contains(&note.no),
+            Check::Written(target) => note.links.iter().any(|link| fold(link) == target.as_str()),
+        }
+    }
+}
+
+/// A filter with its patterns compiled and its links resolved.
+struct Compiled {
+    /// Of each group one check must hold.
+    groups: Vec<Vec<Check>>,
+    /// None of these may hold.
+    without: Vec<Check>,
+    day: Days,
+    modified: Days,
+    offset: Offset,
+}
+
+impl Compiled {
+    fn new(filter: &Filter, linking: impl Fn(&str) -> Option<HashSet<NoteNo>>) -> Self {
+        let check = |(key, value): &(Key, String)| Check::new(*key, value, &linking);
+        let either = |wanted: Key| {
+            filter
+                .with
+                .iter()
+                .filter(|(key, _)| *key == wanted)
+                .filter_map(check)
+                .collect()
+        };
+        let mut groups: Vec<Vec<Check>> = vec![either(Key::Path), either(Key::Type)];
+        let each = filter
+            .with
+            .iter()
+            .filter(|(key, _)| !matches!(key, Key::Path | Key::Type));
+        groups.extend(each.filter_map(check).map(|check| vec![check]));
+        groups.retain(|group| !group.is_empty());
+        let without = filter.without.iter().filter_map(check).collect();
+        Compiled {
+            groups,
+            without,
+            day: filter.day,
+            modified: filter.modified,
+            offset: filter.offset,
+        }
+    }
+
+    fn admits(&self, note: &NoteEntry) -> bool {
+        let modified = || modified_on(note, self.offset);
+        (self.day == Days::default() || self.day.contain(note.date.unwrap_or_else(modified)))
+            && (self.modified == Days::default() || self.modified.contain(modified()))
+            && self
+                .groups
+                .iter()
+                .all(|group| group.iter().any(|check| check.holds(note)))
+            && !self.without.iter().any(|check| check.holds(note))
+    }
+}
+
+/// The note's own day, else the day it was modified.
+pub(super) fn day_of(note: &NoteEntry, offset: Offset) -> Date {
+    note.date.unwrap_or_else(|| modified_on(note, offset))
+}
+
+fn modified_on(note: &NoteEntry, offset: Offset) -> Date {
+    // Seconds of nanoseconds in an i64 span the years 1677 to 2262: always a valid time.
+    let time = jiff::Timestamp::from_second(mtime_seconds(note)).unwrap_or_default();
+    offset.to_datetime(time).date()
+}
+
+/// Modification time of a note in whole seconds since 1970 (UTC).
+pub(super) fn mtime_seconds(note: &NoteEntry) -> i64 {
+    note.stat.mtime_ns.div_euclid(1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::FileStat;
+    use jiff::civil::date;
+
+    const TODAY: Date = date(2026, 11, 20);
+    const DAY: i64 = 86_400;
+
+    fn note(
+        path: &str,
+        tags: &[&str],
+        kind: Option<&str>,
+        date: Option<Date>,
+        mtime: i64,
+    ) -> NoteEntry {
+        NoteEntry {
+            no: 1,
+            seq: 1,
+            path: VaultPath::parse(path).unwrap(),
+            stat: FileStat {
+                mtime_ns: mtime * 1_000_000_000,
+                ..FileStat::default()
+            },
+            title: "T".into(),
+            aliases: Vec::new(),
+            tags: tags.iter().map(|t| (*t).to_owned()).collect(),
+            kind: kind.map(str::to_owned),
+            date,
+            properties: "{}".into(),
+            links: vec!["Future note".into()],
+            conflict: false,
+            rows: vec![0],
+        }
+    }
+
+    /// 2026-11-20 01:00 UTC.
+    const MTIME: i64 = 1_795_136_400;
+
+    fn admits(conditions: &[(Key, &str)], without: &[(Key, &str)], note: &NoteEntry) -> bool {
+        let mut filter = Filter::default();
+        conditions
+            .iter()
+            .for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
+        without
+            .iter()
+            .for_each(|(key, value)| filter.add_not(*key, value).unwrap());
+        let linking = |target: &str| (target == "Hub").then(|| HashSet::from([1]));
+        Compiled::new(&filter, linking).admits(note)
+    }
+
+    #[test]
+    fn conditions() {
+        use Key::{After, Before, Link, Modified, Path, Tag, Type};
+        let note = note(
+            "Work/Plan.md",
+            &["Project/alpha", "todo"],
+            Some("meeting"),
+            Some(date(2026, 3, 5)),
+            MTIME,
+        );
+        let cases: [(&[(Key, &str)], bool); 24] = [
+            (&[], true),
+            (&[(Tag, "project")], true),
+            (&[(Tag, "#Project/Alpha")], true),
+            (&[(Tag, "proj")], false),
+            (&[(Tag, "project"), (Tag, "todo")], true),
+            (&[(Tag, "project"), (Tag, "done")], false),
+            (&[(Path, "home"), (Path, "work")], true),
+            (&[(Path, "home")], false),
+            (&[(Path, "work"), (Tag, "done")], false),
+            (&[(Type, "Meeting")], true),
+            (&[(Type, "daily"), (Type, "meeting")], true),
+            (&[(Link, "Hub")], true),
+            (&[(Link, "[[future note]]")], true),
+            (&[(Link, "Other")], false),
+            (&[(After, "2026-03-05")], true),
+            (&[(Before, "2026-03-05")], false),
+            (&[(After, "2026"), (Before, "2026-04")], true),
+            (&[(After, "7d")], false),
+            (&[(Modified, "today")], true),
+            (&[(Modified, "yesterday")], false),
+            (&[(Modified, ">2026-11")], true),
+            (&[(Modified, "<2026-11")], false),
+            (&[(Modified, "<=2026-11")], true),
+            (&[(Modified, "2025")], false),
+        ];
+        for (conditions, want) in cases {
+            assert_eq!(admits(conditions, &[], &note), want, "{conditions:?}");
+        }
+        for (without, want) in [
+            ((Tag, "project"), false),
+            ((Tag, "x"), true),
+            ((Path, "work"), false),
+            ((Link, "Hub"), false),
+        ] {
+            assert_eq!(admits(&[], &[without], &note), want, "-{without:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_date_the_modification_counts() {
+        let old = note("a.md", &[], None, None, MTIME - 400 * DAY);
+        assert!(admits(&[(Key::Before, "2026")], &[], &old));
+        assert!(!admits(&[(Key::After, "2026")], &[], &old));
+    }
+
+    #[test]
+    fn the_day_of_a_modification_is_that_of_the_users_zone() {
+        let note = note("a.md", &[], None, None, MTIME);
+        assert_eq!(modified_on(&note, Offset::UTC), TODAY);
+        assert_eq!(
+            modified_on(&note, Offset::from_seconds(-5 * 3600).unwrap()),
+            date(2026, 11, 19)
+        );
+        for mtime in [i64::MIN, i64::MAX] {
+            let mut extreme = note.clone();
+            extreme.stat.mtime_ns = mtime;
+            modified_on(&extreme, Offset::UTC);
+        }
+    }
+
+    #[test]
+    fn bad_values_leave_the_filter_as_it_was() {
+        let mut filter = Filter::default();
+        for (key, value) in [
+            (Key::After, "soon"),
+            (Key::Modified, ">"),
+            (Key::Tag, "#"),
+            (Key::Path, "/"),
+            (Key::Link, "[[]]"),
+        ] {
+            assert!(filter.add(key, value, TODAY).is_err(), "{key:?} {value}");
+        }
+        assert!(filter.add_not(Key::After, "2026").is_err());
+        assert!(filter.is_empty());
+    }
+}

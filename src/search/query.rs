@@ -1,0 +1,424 @@
+//! The query language. Everything parses: what is malformed becomes words and a warning.
+//!
+//! ```text
+//! free words          found by meaning and by words; no word has to occur
+//! "a phrase"          must occur, word for word
+//! -word  -"a phrase"  must not occur
+//! tag:a               tag `a` or below it (`a/b`)
+//! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
+//! type:daily          kind of note
+//! link:Note           notes that link to `Note`
+//! after:2026-11  before:7d  modified:today  modified:>2026  modified:<1y
+//! ```
+//!
+//! Values with blanks are quoted (`tag:"two words"`); `-` before `tag: path: type: link:` turns them around.
+
+use jiff::civil::Date;
+
+use super::filter::{Filter, Key};
+use crate::index::LexicalQuery;
+
+/// A query understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// The free words, separated by blanks.
+    pub words: String,
+    /// What must occur, word for word.
+    pub phrases: Vec<String>,
+    /// Words and phrases that must not occur.
+    pub without: Vec<String>,
+    /// Conditions on the note.
+    pub filter: Filter,
+    /// What was not understood, for the user; may quote the query.
+    pub warnings: Vec<String>,
+}
+
+/// Phrases, exclusions and conditions beyond this are read as words: each costs a pass over the notes or
+/// the index, and no one types as many.
+const MAX_TERMS: usize = 64;
+
+/// Further warnings say nothing new.
+const MAX_WARNINGS: usize = 8;
+
+/// Understands a query; `today` is what relative dates are reckoned from.
+pub fn parse(query: &str, today: Date) -> Parsed {
+    let mut parser = Parser {
+        parsed: Parsed::default(),
+        terms: 0,
+        unclosed: false,
+        today,
+    };
+    let mut rest = query.trim_start();
+    while !rest.is_empty() {
+        rest = parser.token(rest).trim_start();
+    }
+    parser.parsed
+}
+
+impl Parsed {
+    /// What the lexical lane is asked.
+    pub fn lexical(&self, contextual: bool) -> LexicalQuery {
+        LexicalQuery {
+            words: self.words.clone(),
+            phrases: self.phrases.clone(),
+            without: self.without.clone(),
+            contextual,
+        }
+    }
+
+    /// What is to be found, as plain text: to be embedded, and for highlights. Empty if the query has
+    /// conditions only.
+    pub fn text(&self) -> String {
+        let mut text = self.words.clone();
+        for phrase in &self.phrases {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(phrase);
+        }
+        text
+    }
+
+    /// Whether there is anything to be found, and not conditions only.
+    pub fn has_text(&self) -> bool {
+        !self.words.is_empty() || !self.phrases.is_empty()
+    }
+}
+
+struct Parser {
+    parsed: Parsed,
+    terms: usize,
+    unclosed: bool,
+    today: Date,
+}
+
+impl Parser {
+    /// Takes one token off the start of `rest`, which is neither empty nor begins with a blank.
+    fn token<'a>(&mut self, rest: &'a str) -> &'a str {
+        // `--option` is searched for, not excluded.
+        let body = rest
+            .strip_prefix('-')
+            .filter(|body| !body.starts_with('-') && !starts_blank(body));
+        let (negated, body) = (body.is_some(), body.unwrap_or(rest));
+        if let Some(after) = strip_quote(body) {
+            let Some((phrase, after)) = self.quoted(after) else {
+                return self.word(negated, after);
+            };
+            self.phrase(negated, phrase);
+            return after;
+        }
+        if let Some((name, _)) = body[..word_end(body)].split_once(':')
+            && let Ok(key) = name.parse()
+        {
+            return self.field(negated, key, body, name.len() + 1);
+        }
+        self.word(negated, body)
+    }
+
+    /// Takes a condition off the start of `body`; its value begins at `at`.
+    fn field<'a>(&mut self, negated: bool, key: Key, body: &'a str, at: usize) -> &'a str {
+        let typed = &body[at..];
+        let bare = strip_quote(typed);
+        if let Some((value, after)) = bare.and_then(|inner| self.quoted(inner)) {
+            self.condition(negated, key, value, &body[..body.len() - after.len()]);
+            return after;
+        }
+        let typed = bare.unwrap_or(typed);
+        let (value, after) = typed.split_at(word_end(typed));
+        self.condition(negated, key, value, &body[..body.len() - after.len()]);
+        after
+    }
+
+    /// Splits what follows an opening quote at the closing one. Once there is none, there is none further on
+    /// either: not looking again keeps a flood of opening quotes linear.
+    fn quoted<'a>(&mut self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        let split = if self.unclosed {
+            None
+        } else {
+            text.split_once(CLOSING)
+        };
+        if split.is_none() {
+            self.unclosed = true;
+            self.warn("a quote is not closed; it is ignored".to_owned());
+        }
+        split
+    }
+
+    /// Takes a word off the start of `body`.
+    fn word<'a>(&mut self, negated: bool, body: &'a str) -> &'a str {
+        let (word, after) = body.split_at(word_end(body));
+        if is_noise(word) {
+            return after;
+        }
+        if negated && self.room() {
+            self.parsed.without.push(word.to_owned());
+        } else {
+            self.push_words(word);
+        }
+        after
+    }
+
+    fn phrase(&mut self, negated: bool, phrase: &str) {
+        let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
+        if is_noise(&phrase) {
+            return;
+        }
+        if !self.room() {
+            self.push_words(&phrase);
+        } else if negated {
+            self.parsed.without.push(phrase);
+        } else {
+            self.parsed.phrases.push(phrase);
+        }
+    }
+
+    /// `raw` is the condition as typed.
+    fn condition(&mut self, negated: bool, key: Key, value: &str, raw: &str) {
+        if !self.room() {
+            return self.push_words(raw);
+        }
+        let filter = &mut self.parsed.filter;
+        let added = if negated {
+            filter.add_not(key, value)
+        } else {
+            filter.add(key, value, self.today)
+        };
+        if let Err(why) = added {
+            let shown: String = raw.chars().take(60).collect();
+            self.warn(format!("`{shown}` is searched for as words: {why}"));
+            self.push_words(raw);
+        }
+    }
+
+    fn push_words(&mut self, words: &str) {
+        if !self.parsed.words.is_empty() {
+            self.parsed.words.push(' ');
+        }
+        self.parsed.words.push_str(words);
+    }
+
+    /// Whether one more phrase, exclusion or condition is taken.
+    fn room(&mut self) -> bool {
+        if self.terms == MAX_TERMS {
+            self.warn(format!(
+                "only {MAX_TERMS} phrases, exclusions and conditions are heeded; the rest is words"
+            ));
+            return false;
+        }
+        self.terms += 1;
+        true
+    }
+
+    fn warn(&mut self, warning: String) {
+        let warnings = &mut self.parsed.warnings;
+        if warnings.len() < MAX_WARNINGS && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+}
+
+/// Keyboards that mean well write curly quotes.
+const OPENING: [char; 4] = ['"', '“', '„', '”'];
+const CLOSING: [char; 3] = ['"', '”', '“'];
+
+fn strip_quote(text: &str) -> Option<&str> {
+    text.strip_prefix(OPENING)
+}
+
+fn word_end(text: &str) -> usize {
+    text.find(char::is_whitespace).unwrap_or(text.len())
+}
+
+fn starts_blank(text: &str) -> bool {
+    text.chars().next().is_none_or(char::is_whitespace)
+}
+
+/// Punctuation alone finds nothing, but would keep a query from being one of conditions only.
+fn is_noise(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_ascii_punctuation() || c.is_whitespace() || OPENING.contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    const TODAY: Date = date(2026, 11, 20);
+
+    fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
+        let mut filter = Filter::default();
+        with.iter()
+            .for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
+        without
+            .iter()
+            .for_each(|(key, value)| filter.add_not(*key, value).unwrap());
+        filter
+    }
+
+    #[test]
+    fn words_phrases_and_exclusions() {
+        let cases: [(&str, &str, &[&str], &[&str]); 21] = [
+            ("", "", &[], &[]),
+            ("  two   words ", "two words", &[], &[]),
+            ("\"a phrase\"", "", &["a phrase"], &[]),
+            ("\" a \n  phrase \"x", "x", &["a phrase"], &[]),
+            (
+                "“a phrase” „noch eine“",
+                "",
+                &["a phrase", "noch eine"],
+                &[],
+            ),
+            ("-gone stays", "stays", &[], &["gone"]),
+            ("-\"not this\" but this", "but this", &[], &["not this"]),
+            ("--no-verify", "--no-verify", &[], &[]),
+            ("a - b", "a b", &[], &[]),
+            ("e-mail", "e-mail", &[], &[]),
+            ("\"\" -\"\" ... ?!", "", &[], &[]),
+            (
+                "foo:bar https://x.org/y",
+                "foo:bar https://x.org/y",
+                &[],
+                &[],
+            ),
+            ("-foo:bar", "", &[], &["foo:bar"]),
+            ("foo:\"bar baz\"", "foo:\"bar baz\"", &[], &[]),
+            ("6\" nails", "6\" nails", &[], &[]),
+            ("日本語 -中文", "日本語", &[], &["中文"]),
+            ("🎉", "🎉", &[], &[]),
+            ("a\u{3000}b", "a b", &[], &[]),
+            (":x x:", ":x x:", &[], &[]),
+            ("12:30 C:\\x", "12:30 C:\\x", &[], &[]),
+            ("\"one\"\"two\"-three", "", &["one", "two"], &["three"]),
+        ];
+        for (query, words, phrases, without) in cases {
+            let parsed = parse(query, TODAY);
+            let got = (
+                parsed.words.as_str(),
+                parsed.phrases.as_slice(),
+                parsed.without.as_slice(),
+            );
+            let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+            assert_eq!(
+                got,
+                (words, owned(phrases).as_slice(), owned(without).as_slice()),
+                "{query}"
+            );
+            assert_eq!(
+                (parsed.warnings.len(), parsed.filter.is_empty()),
+                (0, true),
+                "{query}"
+            );
+        }
+    }
+
+    #[test]
+    fn conditions() {
+        use Key::{After, Before, Link, Modified, Path, Tag, Type};
+        let cases: [(&str, &[(Key, &str)], &[(Key, &str)]); 10] = [
+            ("tag:work", &[(Tag, "work")], &[]),
+            ("TAG:work/x", &[(Tag, "work/x")], &[]),
+            ("tag:\"two words\"", &[(Tag, "two words")], &[]),
+            ("tag:“two words”", &[(Tag, "two words")], &[]),
+            (
+                "-tag:done -path:\"Old stuff\"",
+                &[],
+                &[(Tag, "done"), (Path, "Old stuff")],
+            ),
+            ("path:**/a/*.md", &[(Path, "**/a/*.md")], &[]),
+            (
+                "type:daily after:2026-11",
+                &[(Type, "daily"), (After, "2026-11")],
+                &[],
+            ),
+            (
+                "link:[[Note]] before:7d",
+                &[(Link, "Note"), (Before, "7d")],
+                &[],
+            ),
+            (
+                "link:\"A note: about it\"",
+                &[(Link, "A note: about it")],
+                &[],
+            ),
+            (
+                "modified:>2026-01 modified:<today",
+                &[(Modified, ">2026-01"), (Modified, "<today")],
+                &[],
+            ),
+        ];
+        for (query, with, without) in cases {
+            let parsed = parse(query, TODAY);
+            assert_eq!(parsed.filter, filter(with, without), "{query}");
+            assert!(
+                !parsed.has_text() && parsed.warnings.is_empty(),
+                "{query}: {parsed:?}"
+            );
+        }
+        let mixed = parse("plan tag:\"a b\"next \"x y\" type:daily", TODAY);
+        assert_eq!(
+            (mixed.words.as_str(), mixed.text().as_str()),
+            ("plan next", "plan next x y")
+        );
+        assert_eq!(mixed.filter, filter(&[(Tag, "a b"), (Type, "daily")], &[]));
+    }
+
+    #[test]
+    fn what_is_malformed_becomes_words_and_a_warning() {
+        let cases = [
+            ("\"open end", "open end"),
+            ("tag: x", "tag: x"),
+            ("tag:\"\"", "tag:\"\""),
+            ("after:tomorow", "after:tomorow"),
+            ("modified:>", "modified:>"),
+            ("-before:2026", "before:2026"),
+        ];
+        for (query, words) in cases {
+            let parsed = parse(query, TODAY);
+            assert_eq!(
+                (parsed.words.as_str(), parsed.warnings.len()),
+                (words, 1),
+                "{query}: {:?}",
+                parsed.warnings
+            );
+            assert!(parsed.filter.is_empty(), "{query}");
+        }
+        let open = parse("tag:\"open end", TODAY);
+        assert_eq!((open.words.as_str(), open.warnings.len()), ("end", 1));
+        assert_eq!(open.filter, filter(&[(Key::Tag, "open")], &[]));
+    }
+
+    #[test]
+    fn a_flood_is_bounded() {
+        let parsed = parse(&"-x tag:y \"z\" after:never ".repeat(1000), TODAY);
+        assert!(parsed.without.len() + parsed.phrases.len() <= MAX_TERMS);
+        assert!(parsed.warnings.len() <= MAX_WARNINGS);
+        let quotes = parse(&"„x ".repeat(300_000), TODAY);
+        assert_eq!((quotes.words.len(), quotes.warnings.len()), (599_999, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_string_parses(query in any::<String>()) {
+            parse(&query, TODAY);
+        }
+
+        #[test]
+        fn any_mix_of_the_languages_parts_parses(parts in proptest::collection::vec(
+            prop_oneof![Just("\""), Just("-"), Just(":"), Just(" "), Just("tag:"), Just("after:"), Just("modified:>"),
+                Just("path:"), Just("*"), Just("“"), Just("”"), Just("é"), Just("7d"), Just("2026-11"), Just("x")], 0..24)) {
+            let query = parts.concat();
+            let parsed = parse(&query, TODAY);
+            prop_assert!(parsed.phrases.iter().chain(&parsed.without).all(|text| !is_noise(text)));
+            prop_assert_eq!(parsed.has_text(), !parsed.text().is_empty());
+        }
+
+        #[test]
+        fn plain_words_stay_as_typed(words in proptest::collection::vec("[a-zäß日0-9]{1,8}", 0..6)) {
+            let parsed = parse(&words.join("  "), TODAY);
+            prop_assert_eq!(parsed.words, words.join(" "));
+            prop_assert!(parsed.warnings.is_empty());
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What each method does with the engine's handle: parameters in, a result's JSON out. All of it blocks.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::broadcast;
+
+use super::params::{
+    CancelParams, Decisions, ExplainParams, Hello, Jobs, Limits, Nothing, OfVault, PauseParams, PlanParams, Problems,
+    RebuildParams, Server, SyncParams, Welcome,
+};
+use super::proto::{self, ErrorKind, Method, PROTOCOL, PROTOCOLS, Params, RpcError};
+use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, Scope, SearchRequest};
+
+/// A request that is to be carried out.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) params: Params,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reply {
+    /// A result, as JSON.
+    Body(Vec<u8>),
+    /// A job was begun whose end is the result.
+    Wait(u64),
+}
+
+/// Carries out calls; blocks until it is done. Tests of the socket hand in their own.
+pub(super) type Dispatch = Arc<dyn Fn(Call, &Cancel) -> Result<Reply, RpcError> + Send + Sync>;
+
+/// What connections ask of what lies behind them.
+#[derive(Clone)]
+pub(super) struct Backend {
+    /// Carries out calls.
+    pub(super) dispatch: Dispatch,
+    /// Waits for a job to end, for so long at most; gives its state either way.
+    pub(super) wait: Arc<dyn Fn(u64, Duration) -> Result<Job, RpcError> + Send + Sync>,
+    /// Gives notices from now on.
+    pub(super) subscribe: Arc<dyn Fn() -> broadcast::Receiver<Arc<Notice>> + Send + Sync>,
+}
+
+impl Backend {
+    /// The real one.
+    pub(super) fn of(handle: Handle) -> Backend {
+        let (calls, waits, notices) = (handle.clone(), handle.clone(), handle);
+        Backend {
+            dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
+            wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
+            subscribe: Arc::new(move || notices.subscribe()),
+        }
+    }
+}
+
+/// Whose turn a call has to wait for, so that no kind of call keeps another from being answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pool {
+    /// Reads the published snapshot: as many at once as there are cores.
+    Query,
+    /// Asks the engine's loop.
+    Engine,
+    /// Waits for something to happen.
+    Wait,
+}
+
+/// The pool of a call.
+pub(super) fn pool(call: &Call) -> Pool {
+    match call.method {
+        Method::Search if call.params.get("fresh") == Some(&Value::Bool(true)) => Pool::Wait,
+        Method::Search | Method::Related | Method::Get | Method::Ping | Method::Hello | Method::Explain => Pool::Query,
+        Method::Status
+        | Method::Plan
+        | Method::Sync
+        | Method::Rebuild
+        | Method::Jobs
+        | Method::Cancel
+        | Method::Pause
+        | Method::Resume
+        | Method::ConfigCheck
+        | Method::Reload
+        | Method::Subscribe
+        | Method::Shutdown => Pool::Engine,
+    }
+}
+
+fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcError> {
+    let params = call.params;
+    match call.method {
+        Method::Ping | Method::Subscribe => done(&Nothing {}),
+        Method::Hello => done(&welcome(handle, &parse(params)?)?),
+        Method::Status => done(&handle.status(parse::<OfVault>(params)?.vault.as_deref())?),
+        Method::Search => {
+            let request: SearchRequest = parse(params)?;
+            done(&handle.search(request, cancel)?)
+        }
+        Method::Related => done(&handle.related(parse(params)?, cancel)?),
+        Method::Get => done(&handle.get(parse(params)?)?),
+        Method::Plan => {
+            let PlanParams { path, vault, text } = parse(params)?;
+            done(&handle.plan(vault.as_deref(), &path, text.as_deref())?)
+        }
+        Method::Explain => {
+            let ExplainParams { path, vault } = parse(params)?;
+            done(&Decisions { decisions: handle.explain(vault.as_deref(), &path)? })
+        }
+        Method::Sync => {
+            let SyncParams { vault, path, wait, .. } = parse(params)?;
+            let job = handle.sync(Scope { vault, path })?;
+            if wait { Ok(Reply::Wait(job)) } else { done(&handle.job(job)?) }
+        }
+        Method::Rebuild => {
+            let RebuildParams { vault, path, dry_run, wait, .. } = parse(params)?;
+            let job = handle.rebuild(Scope { vault, path }, dry_run)?;
+            if wait && !dry_run { Ok(Reply::Wait(job.job)) } else { done(&job) }
+        }
+        Method::Jobs => done(&Jobs { jobs: handle.jobs() }),
+        Method::Cancel => match parse::<CancelParams>(params)?.job {
+            Some(job) => nothing(handle.cancel(job)),
+            None => Err(RpcError::new(ErrorKind::InvalidParams, "`cancel` takes `id` or `job`")),
+        },
+        Method::Pause => nothing(handle.pause(parse::<PauseParams>(params)?.seconds)),
+        Method::Resume => nothing(handle.resume()),
+        Method::ConfigCheck => done(&Problems { problems: handle.check_config()? }),
+        Method::Reload => done(&Problems { problems: handle.reload()? }),
+        Method::Shutdown => {
+            handle.shutdown();
+            done(&Nothing {})
+        }
+    }
+}
+
+/// Whether a job has come to its end.
+pub(super) fn has_ended(job: &Job) -> bool {
+    matches!(job.state.as_str(), "done" | "cancelled" | "failed")
+}
+
+fn wait(handle: &Handle, job: u64, patience: Duration) -> Result<Job, RpcError> {
+    let start = Instant::now();
+    loop {
+        // It also returns when the job has only moved on, which may be thousands of times in a second.
+        let state = handle.wait_job(job, patience.saturating_sub(start.elapsed()))?;
+        if has_ended(&state) || start.elapsed() >= patience {
+            return Ok(state);
+        }
+    }
+}
+
+fn welcome(handle: &Handle, hello: &Hello) -> Result<Welcome, RpcError> {
+    let wanted = hello.protocol.unwrap_or(PROTOCOL);
+    if !PROTOCOLS.contains(&wanted) {
+        let why = format!("protocol {wanted} is not spoken here");
+        return Err(RpcError::new(ErrorKind::UnsupportedProtocol, why)
+            .hint("bring client and daemon to the same version, then restart the daemon")
+            .with("protocols", PROTOCOLS));
+    }
+    Ok(Welcome {
+        protocol: wanted,
+        protocols: PROTOCOLS.to_vec(),
+        server: Server {
+            name: env!("CARGO_PKG_NAME").to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+        },
+        vaults: handle.vaults(),
+        limits: Limits::here(),
+        features: ["search", "related", "plan", "progress", "subscribe"].map(str::to_owned).to_vec(),
+    })
+}
+
+fn parse<T: DeserializeOwned>(params: Params) -> Result<T, RpcError> {
+    serde_json::from_value(Value::Object(params)).map_err(|error| {
+        // The message quotes what was sent, which may be a whole note.
+        let why: String = error.to_string().chars().take(300).collect();
+        RpcError::new(ErrorKind::InvalidParams, why).hint("`situated schema` prints what each method takes")
+    })
+}
+
+fn done(value: &impl Serialize) -> Result<Reply, RpcError> {
+    proto::body(value).map(Reply::Body)
+}
+
+fn nothing(outcome: Result<(), CallError>) -> Result<Reply, RpcError> {
+    outcome?;
+    done(&Nothing {})
+}
+
+/// The daemon is about to end.
+pub(super) fn stopping() -> RpcError {
+    CallError::Stopping.into()
+}
+
+impl From<CallError> for RpcError {
+    fn from(error: CallError) -> Self {
+        let message = error.to_string();
+        match error {
+            CallError::NotFound { what, name, hint } => {
+                RpcError::new(ErrorKind::NotFound, message).hint(hint).with("what", what).with("name", name)
+            }
+            CallError::Invalid(_) => RpcError::new(ErrorKind::InvalidParams, message),
+            CallError::NotReady => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(200),
+            CallError::Conflict { job, .. } => RpcError::new(ErrorKind::Conflict, message)
+                .hint("wait for that job, or cancel it with `cancel`")
+                .with("job", job),
+            CallError::Cancelled => RpcError::new(ErrorKind::Cancelled, message),
+            CallError::Timeout(_) => RpcError::new(ErrorKind::Timeout, message),
+            CallError::Paused => RpcError::new(ErrorKind::Paused, message),
+            CallError::Storage(_) => {
+                RpcError::new(ErrorKind::Storage, message).hint("`situated status` says more; `situated rebuild` mends")
+            }
+            CallError::Stopping => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(1000),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_engine_error_has_its_kind() {
+        let table = [
+            (CallError::NotFound { what: "vault", name: "x".into(), hint: "h".into() }, 1005),
+            (CallError::Invalid("no".into()), -32602),
+            (CallError::NotReady, 1001),
+            (CallError::Conflict { message: "no".into(), job: 4 }, 1011),
+            (CallError::Cancelled, 1003),
+            (CallError::Timeout(5), 1004),
+            (CallError::Paused, 1012),
+            (CallError::Storage("no".into()), 1010),
+            (CallError::Stopping, 1001),
+        ];
+        for (error, code) in table {
+            let message = error.to_string();
+            let wire = RpcError::from(error);
+            assert_eq!((wire.kind.code(), wire.message), (code, message));
+        }
+    }
+
+    #[test]
+    fn wrong_parameters_are_cut_short() {
+        let params = json!({ "query": { "x": "y".repeat(10_000) } });
+        let Value::Object(params) = params else { unreachable!() };
+        let error = parse::<SearchRequest>(params).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidParams);
+        assert!(error.message.len() < 400);
+    }
+
+    #[test]
+    fn a_wait_does_not_take_the_place_of_a_query() {
+        let call = |method, params: Value| Call { method, params: params.as_object().cloned().unwrap_or_default() };
+        assert_eq!(pool(&call(Method::Search, json!({ "query": "x" }))), Pool::Query);
+        assert_eq!(pool(&call(Method::Search, json!({ "query": "x", "fresh": true }))), Pool::Wait);
+        assert_eq!(pool(&call(Method::Cancel, json!({ "job": 1 }))), Pool::Engine);
+    }
+}

@@ -1,0 +1,181 @@
+//! Records as bytes: a version byte, eight bytes of checksum, a bincode payload.
+//!
+//! bincode carries no schema: bytes of one shape read as another give nonsense or an error. So every
+//! shape is frozen in a module of its own ([`super::v1`]), the version byte says which one it is, and the
+//! checksum is over both. A version that is not known is damage like any other.
+
+use bincode::Options;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::record::NoteRecord;
+use super::v1;
+use crate::context::ContextRecord;
+use crate::vault::VaultPath;
+
+/// The version that is written.
+const VERSION: u8 = 1;
+
+/// Bytes before the payload.
+const HEAD: usize = 1 + 8;
+
+/// The largest payload: a note of 8 MiB that consists of headings stays below it.
+const MOST: u64 = 64 << 20;
+
+/// Why bytes are not a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Damage {
+    /// There are too few of them.
+    #[error("a record is cut short")]
+    Short,
+    /// They are not what was written.
+    #[error("a record's checksum is wrong")]
+    Checksum,
+    /// Another program version wrote them.
+    #[error("a record has the unknown version {0}")]
+    Version(u8),
+    /// They do not fit the shape.
+    #[error("a record does not have its shape: {0}")]
+    Shape(String),
+}
+
+/// Counters of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counters {
+    /// The last sequence number given.
+    pub seq: u64,
+    /// The next note number to give; never 0.
+    pub next_no: u32,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Counters { seq: 0, next_no: 1 }
+    }
+}
+
+fn options() -> impl Options {
+    bincode::DefaultOptions::new().with_limit(MOST)
+}
+
+/// The first eight bytes of BLAKE3 over `parts`.
+pub(super) fn checksum(parts: &[&[u8]]) -> [u8; 8] {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    let mut out = [0; 8];
+    out.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    out
+}
+
+/// Seals a payload of the current version.
+fn seal(value: &impl Serialize) -> Result<Vec<u8>, Damage> {
+    let shape = |error: bincode::Error| Damage::Shape(error.to_string());
+    let size = options().serialized_size(value).map_err(shape)? as usize;
+    let mut out = Vec::with_capacity(HEAD + size);
+    out.extend_from_slice(&[0; HEAD]);
+    options().serialize_into(&mut out, value).map_err(shape)?;
+    out[0] = VERSION;
+    let sum = checksum(&[&[VERSION], &out[HEAD..]]);
+    out[1..HEAD].copy_from_slice(&sum);
+    Ok(out)
+}
+
+/// The version and payload of a record whose checksum is right.
+fn unseal(bytes: &[u8]) -> Result<(u8, &[u8]), Damage> {
+    let (head, payload) = bytes.split_at_checked(HEAD).ok_or(Damage::Short)?;
+    if checksum(&[&head[..1], payload]) != head[1..] {
+        return Err(Damage::Checksum);
+    }
+    Ok((head[0], payload))
+}
+
+/// Whether bytes are a record of some version, whole.
+pub(super) fn is_sealed(bytes: &[u8]) -> bool {
+    unseal(bytes).is_ok()
+}
+
+fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Damage> {
+    options()
+        .deserialize(payload)
+        .map_err(|error| Damage::Shape(error.to_string()))
+}
+
+/// A note, without its path, which is its key.
+pub(super) fn encode_note(note: &NoteRecord) -> Result<Vec<u8>, Damage> {
+    seal(&v1::Note::from(note))
+}
+
+/// The note that was stored under `path`.
+pub(super) fn decode_note(path: &[u8], bytes: &[u8]) -> Result<NoteRecord, Damage> {
+    let path = std::str::from_utf8(path).ok().and_then(VaultPath::parse);
+    let path = path.ok_or_else(|| Damage::Shape("its key is not a path".into()))?;
+    match unseal(bytes)? {
+        (1, payload) => read::<v1::Note<'_>>(payload)?.into_record(path),
+        (other, _) => Err(Damage::Version(other)),
+    }
+}
+
+/// Contexts in order: those of a note's chunks, or a single one of the archive or the journal. Of a
+/// template's context neither text nor sketch is kept.
+pub(super) fn encode_contexts<'a>(
+    contexts: impl IntoIterator<Item = &'a ContextRecord>,
+) -> Result<Vec<u8>, Damage> {
+    seal(&v1::Contexts::from_records(contexts))
+}
+
+/// The contexts in the bytes.
+pub(super) fn decode_contexts(bytes: &[u8]) -> Result<Vec<ContextRecord>, Damage> {
+    match unseal(bytes)? {
+        (1, payload) => read::<v1::Contexts<'_>>(payload)?.into_records(),
+        (other, _) => Err(Damage::Version(other)),
+    }
+}
+
+/// The only context in the bytes.
+pub(super) fn decode_context(bytes: &[u8]) -> Result<ContextRecord, Damage> {
+    let mut contexts = decode_contexts(bytes)?;
+    match (contexts.pop(), contexts.is_empty()) {
+        (Some(context), true) => Ok(context),
+        _ => Err(Damage::Shape("one context was expected".into())),
+    }
+}
+
+/// The counters.
+pub(super) fn encode_counters(counters: Counters) -> Result<Vec<u8>, Damage> {
+    seal(&v1::Counters {
+        seq: counters.seq,
+        next_no: counters.next_no,
+    })
+}
+
+/// The counters in the bytes.
+pub(super) fn decode_counters(bytes: &[u8]) -> Result<Counters, Damage> {
+    match unseal(bytes)? {
+        (1, payload) => {
+            let v1::Counters { seq, next_no } = read(payload)?;
+            Ok(Counters {
+                seq,
+                next_no: next_no.max(1),
+            })
+        }
+        (other, _) => Err(Damage::Version(other)),
+    }
+}
+
+/// An entry of the journal.
+pub(super) fn encode_entry(entry: &v1::Entry) -> Result<Vec<u8>, Damage> {
+    seal(entry)
+}
+
+/// The entry in the bytes.
+pub(super) fn decode_entry(bytes: &[u8]) -> Result<v1::Entry, Damage> {
+    match unseal(bytes)? {
+        (1, payload) => read(payload),
+        (other, _) => Err(Damage::Version(other)),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,134 @@
+//! Giving space back, offline. sled's file never shrinks: freed segments are only used again.
+//!
+//! The database is copied into `sled.new` and read back, then the names are swapped: `sled` becomes
+//! `sled.old`, `sled.new` becomes `sled`, and `sled.old` goes once the new one opened and scanned under its
+//! name. A crash leaves one of three states, and [`settle`] knows them all: no `sled` but a `sled.old` (the
+//! swap was cut in half: the old one is put back), both (the old one goes after a good scan, or stands in
+//! for a damaged one), and a `sled.new` that nobody waits for.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use super::salvage::{self, Fault};
+use super::tree::{Scan, Trees};
+use super::{StoreError, bytes_in, journal, lock, mark, vectors};
+use crate::fingerprint::InputHash;
+
+pub(super) const SLED: &str = "sled";
+pub(super) const OLD: &str = "sled.old";
+const NEW: &str = "sled.new";
+
+/// What compacting gained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompactReport {
+    /// Bytes on disk before.
+    pub before: u64,
+    /// Bytes on disk after.
+    pub after: u64,
+}
+
+/// Rewrites the store in `dir` without what is no longer needed. No other process may have it open
+/// ([`StoreError::Locked`]). Contexts are never dropped; of vectors that no note names any more, the oldest
+/// go beyond twice the number of those in use. A damaged store is left as it is, for a start to mend.
+pub fn compact(dir: &Path) -> Result<CompactReport, StoreError> {
+    if !dir.is_dir() {
+        return Err(StoreError::Io {
+            path: dir.into(),
+            message: "there is no store here".into(),
+        });
+    }
+    let lock = lock(dir)?;
+    let before = bytes_in(dir);
+    settle(dir)?;
+    let live = compact_sled(dir, mark::read(&lock))?;
+    journal::compact(&dir.join(super::JOURNAL))?;
+    vectors::compact(dir, &live)?;
+    Ok(CompactReport {
+        before,
+        after: bytes_in(dir),
+    })
+}
+
+fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreError> {
+    let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
+    if !sled.exists() {
+        return Ok(HashSet::new());
+    }
+    let at = |fault: Fault| fault.at(&sled);
+    let (trees, scan) = open(&sled).map_err(at)?;
+    if scan.counters.seq < on_disk {
+        return Err(at(Fault::Damaged(
+            "changes that had been on the disk are missing".into(),
+        )));
+    }
+    let copied = trees.copy_to(&new).and_then(|()| trees.lengths());
+    drop(trees);
+    let checked = copied.and_then(|expected| {
+        let (copy, copied) = open(&new)?;
+        if copy.lengths()? == expected
+            && copied.notes == scan.notes
+            && copied.counters == scan.counters
+        {
+            Ok(())
+        } else {
+            Err(Fault::Environment(
+                "the copy is not like the original".into(),
+            ))
+        }
+    });
+    if let Err(fault) = checked {
+        // The original was only read. A half copy must not take the space that was to be gained.
+        let _ = fs::remove_dir_all(&new);
+        return Err(fault.at(&new));
+    }
+    let rename =
+        |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| StoreError::io(from, &e));
+    rename(&sled, &old)?;
+    if let Err(error) = rename(&new, &sled) {
+        rename(&old, &sled)?;
+        return Err(error);
+    }
+    salvage::sync_dir(dir)?;
+    match open(&sled) {
+        Ok(_) => remove_old(dir)?,
+        Err(fault) => {
+            rename(&sled, &new)?;
+            rename(&old, &sled)?;
+            return Err(fault.at(&new));
+        }
+    }
+    Ok(scan
+        .notes
+        .into_iter()
+        .flat_map(|note| note.chunks)
+        .flat_map(|chunk| chunk.inputs)
+        .collect())
+}
+
+/// Opens and scans; every paid context counts as known, for nobody asks for them here.
+fn open(path: &Path) -> Result<(Trees, Scan), Fault> {
+    Trees::open_scanned(path, |_| true)
+}
+
+/// Brings a compaction that was cut short to an end, as far as that needs no look at the data.
+pub(super) fn settle(dir: &Path) -> Result<(), StoreError> {
+    let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
+    if !sled.exists() && old.exists() {
+        fs::rename(&old, &sled).map_err(|error| StoreError::io(&old, &error))?;
+        salvage::sync_dir(dir)?;
+    }
+    if new.exists() {
+        fs::remove_dir_all(&new).map_err(|error| StoreError::io(&new, &error))?;
+    }
+    Ok(())
+}
+
+/// Removes the database from before a compaction, now that the one after it is known to be good.
+pub(super) fn remove_old(dir: &Path) -> Result<(), StoreError> {
+    let old = dir.join(OLD);
+    if old.exists() {
+        fs::remove_dir_all(&old).map_err(|error| StoreError::io(&old, &error))?;
+    }
+    Ok(())
+}

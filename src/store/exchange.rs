@@ -1,0 +1,300 @@
+//! Contexts as JSON Lines, to keep them elsewhere and bring them to another machine.
+//!
+//! One line per context and key: `{"schema":1,"key":…,"path":…,"text":…,…}`. Fingerprints are hexadecimal,
+//! `path` is there if a chunk of that note holds the context, unknown fields are passed over.
+
+use std::collections::HashSet;
+use std::io::{BufRead, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::salvage::guarded;
+use super::tree::Writes;
+use super::{Store, StoreError, locked};
+use crate::context::{ContextRecord, Origin, Spent};
+use crate::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
+
+/// The version of the line format.
+const SCHEMA: u32 = 1;
+
+/// Longest line that is read, in bytes; a context is some hundred words.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// Contexts that are journaled with one fsync and archived with one transaction.
+const BATCH: usize = 500;
+
+/// What an import did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ImportReport {
+    /// Contexts that are new here.
+    pub added: u64,
+    /// Contexts that were here already, and those of templates, which are free.
+    pub known: u64,
+    /// Lines that were passed over: number, from 1, and why.
+    pub bad: Vec<(u64, String)>,
+}
+
+/// One line.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    schema: u32,
+    key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    text: String,
+    origin: Origin,
+    generation: String,
+    sections: Vec<String>,
+    written_for: String,
+    #[serde(default)]
+    sketch: Sketch,
+    quality: f32,
+    written_at: i64,
+    #[serde(default)]
+    tokens_in: u64,
+    #[serde(default)]
+    tokens_out: u64,
+    #[serde(default)]
+    tokens_cached: u64,
+    #[serde(default)]
+    micro_dollars: Option<u64>,
+}
+
+/// The part of a line that is looked at first, so that a line of a later format says so.
+#[derive(Deserialize)]
+struct Schema {
+    schema: u32,
+}
+
+impl Line {
+    fn new(key: ContextKey, path: Option<&str>, record: ContextRecord) -> Self {
+        let Spent {
+            tokens_in,
+            tokens_out,
+            tokens_cached,
+            micro_dollars,
+        } = record.spent;
+        Line {
+            schema: SCHEMA,
+            key: key.to_string(),
+            path: path.map(str::to_owned),
+            text: record.text,
+            origin: record.origin,
+            generation: record.generation,
+            sections: record.sections.iter().map(ToString::to_string).collect(),
+            written_for: record.written_for.to_string(),
+            sketch: record.sketch,
+            quality: record.quality,
+            written_at: record.written_at,
+            tokens_in,
+            tokens_out,
+            tokens_cached,
+            micro_dollars,
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Result<(ContextKey, ContextRecord), String> {
+        // The message of a JSON error may quote the text; its place says enough.
+        let json = |error: serde_json::Error| match error.classify() {
+            serde_json::error::Category::Data => {
+                format!("a field is missing or wrong at column {}", error.column())
+            }
+            _ => format!("not JSON at column {}", error.column()),
+        };
+        let Schema { schema } = serde_json::from_slice(bytes).map_err(json)?;
+        if schema != SCHEMA {
+            return Err(format!(
+                "schema {schema} is not known; this program reads schema {SCHEMA}"
+            ));
+        }
+        let line: Line = serde_json::from_slice(bytes).map_err(json)?;
+        let key = line
+            .key
+            .parse()
+            .map_err(|_| "`key` is not 32 hexadecimal digits")?;
+        let sections = line
+            .sections
+            .iter()
+            .map(|s| s.parse::<SectionKey>())
+            .collect::<Result<_, _>>();
+        let written_for = line.written_for.parse::<TextHash>();
+        if !(0.0..=1.0).contains(&line.quality) {
+            return Err("`quality` is not between 0 and 1".into());
+        }
+        if line.origin == Origin::Model && line.text.trim().is_empty() {
+            return Err("`text` is empty".into());
+        }
+        let record = ContextRecord {
+            text: line.text,
+            origin: line.origin,
+            generation: line.generation,
+            sections: sections.map_err(|_| "`sections` are not 32 hexadecimal digits each")?,
+            written_for: written_for.map_err(|_| "`written_for` is not 32 hexadecimal digits")?,
+            sketch: line.sketch,
+            quality: line.quality,
+            written_at: line.written_at,
+            spent: Spent {
+                tokens_in: line.tokens_in,
+                tokens_out: line.tokens_out,
+                tokens_cached: line.tokens_cached,
+                micro_dollars: line.micro_dollars,
+            },
+        };
+        Ok((key, record))
+    }
+}
+
+impl Store {
+    /// Writes every context that was paid for or lies in the archive as JSON Lines, those that chunks hold
+    /// first, in order of path; with `templates` also the records of template contexts, without text.
+    /// Returns how many lines.
+    pub fn export(&self, out: impl Write, templates: bool) -> Result<u64, StoreError> {
+        let mut out = Sink {
+            out: std::io::BufWriter::new(out),
+            lines: 0,
+            seen: HashSet::new(),
+        };
+        for note in self.notes()? {
+            let contexts = self.contexts(&note.path)?;
+            for (chunk, context) in note.chunks.iter().zip(contexts) {
+                if templates || context.is_paid() {
+                    let key = context_key(&chunk.keys, chunk.hash);
+                    out.line(Line::new(key, Some(note.path.as_str()), context))?;
+                }
+            }
+        }
+        let archived: Vec<_> =
+            guarded(|| self.trees.archived().collect()).map_err(|f| self.fault(f))?;
+        for (key, context) in archived {
+            if templates || context.is_paid() {
+                out.line(Line::new(key, None, context))?;
+            }
+        }
+        let mut keys: Vec<ContextKey> = locked(&self.journal).keys().collect();
+        keys.sort_unstable();
+        for key in keys {
+            if out.seen.contains(&key.to_string()) {
+                continue;
+            }
+            let context = locked(&self.journal).get(key)?;
+            if let Some(context) = context {
+                out.line(Line::new(key, None, context))?;
+            }
+        }
+        out.out
+            .flush()
+            .map_err(|error| Sink::<Vec<u8>>::fail(&error))?;
+        Ok(out.lines)
+    }
+
+    /// Reads what [`Store::export`] wrote: contexts that are new go through the journal into the archive,
+    /// where the next plan finds them. A bad line is reported and stops nothing.
+    pub fn import(&self, mut input: impl BufRead) -> Result<ImportReport, StoreError> {
+        let mut report = ImportReport::default();
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut number = 0;
+        loop {
+            number += 1;
+            match read_line(&mut input).map_err(|error| StoreError::Io {
+                path: "import".into(),
+                message: format!("line {number}: {error}"),
+            })? {
+                None => break,
+                Some(Err(why)) => report.bad.push((number, why)),
+                Some(Ok(line)) if line.trim_ascii().is_empty() => {}
+                Some(Ok(line)) => match Line::parse(&line) {
+                    Ok((_, record)) if !record.is_paid() => report.known += 1,
+                    Ok(context) => batch.push(context),
+                    Err(why) => report.bad.push((number, why)),
+                },
+            }
+            if batch.len() == BATCH {
+                self.take_in(&mut batch, &mut report)?;
+            }
+        }
+        self.take_in(&mut batch, &mut report)?;
+        Ok(report)
+    }
+
+    /// Journals and archives the contexts whose keys are new. What is here stays as it is.
+    fn take_in(
+        &self,
+        batch: &mut Vec<(ContextKey, ContextRecord)>,
+        report: &mut ImportReport,
+    ) -> Result<(), StoreError> {
+        let mut journal = locked(&self.journal);
+        let before = batch.len();
+        let mut seen = HashSet::new();
+        batch.retain(|(key, _)| !journal.contains(*key) && seen.insert(*key));
+        report.known += (before - batch.len()) as u64;
+        journal.append(batch.iter().map(|(key, record)| (*key, record)))?;
+        drop(journal);
+        let mut writes = Writes::default();
+        for (key, record) in batch.iter() {
+            writes
+                .archive(*key, record)
+                .map_err(|fault| self.fault(fault))?;
+        }
+        self.trees
+            .commit(&writes)
+            .map_err(|fault| self.fault(fault))?;
+        report.added += batch.len() as u64;
+        batch.clear();
+        Ok(())
+    }
+}
+
+struct Sink<W: Write> {
+    out: std::io::BufWriter<W>,
+    lines: u64,
+    seen: HashSet<String>,
+}
+
+impl<W: Write> Sink<W> {
+    fn fail(error: &std::io::Error) -> StoreError {
+        StoreError::Io {
+            path: "export".into(),
+            message: error.to_string(),
+        }
+    }
+
+    /// Writes a line, unless its key was written before.
+    fn line(&mut self, line: Line) -> Result<(), StoreError> {
+        if !self.seen.insert(line.key.clone()) {
+            return Ok(());
+        }
+        serde_json::to_writer(&mut self.out, &line).map_err(|error| Self::fail(&error.into()))?;
+        self.out
+            .write_all(b"\n")
+            .map_err(|error| Self::fail(&error))?;
+        self.lines += 1;
+        Ok(())
+    }
+}
+
+/// The next line without its end, `None` at the end of the input. One that is too long is read to its end
+/// and thrown away.
+fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<Vec<u8>, String>>> {
+    let mut line = Vec::new();
+    if input
+        .by_ref()
+        .take(LONGEST_LINE)
+        .read_until(b'\n', &mut line)?
+        == 0
+    {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') || (line.len() as u64) < LONGEST_LINE {
+        return Ok(Some(Ok(line)));
+    }
+    loop {
+        line.clear();
+        let read = input
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)?;
+        if read == 0 || line.last() == Some(&b'\n') {
+            return Ok(Some(Err(format!("longer than {LONGEST_LINE} bytes"))));
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! The journal of contexts that were paid for: append-only, checksummed, fsynced, beside the database.
+//!
+//! Whatever happens to the database, the journal knows every context that cost something and every
+//! [`ContextKey`] that finds it. The file is a sequence of frames: four bytes of magic, the payload's
+//! length as a little-endian `u32`, and the payload, a sealed record ([`super::codec`]) whose checksum is
+//! the frame's. The magic is not UTF-8, so no text in a payload can hold it.
+//!
+//! An entry is a context with its keys, or one more key for a context that is there already: a body edit
+//! leaves a chunk its context and gives it another key. The context's entry is on the disk before
+//! [`Journal::append`] returns; a further key only reaches the disk with the next sync, so that a save
+//! of a note does not wait for the disk. The last entry for a key wins.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::codec::{self, Damage};
+use super::v1::Entry;
+use super::{StoreError, salvage};
+use crate::context::ContextRecord;
+use crate::fingerprint::{ContextKey, context_key};
+
+const MAGIC: [u8; 4] = [0xC7, 0x73, 0xF5, 0x0A];
+const HEAD: usize = 8;
+
+/// The largest payload: a context is some hundred words, so even one imported from elsewhere is far
+/// smaller. A length above it is damage.
+const MOST: usize = 16 << 20;
+
+/// The hash of a context's bytes, which names it within the journal.
+type Id = [u8; 16];
+
+/// Where a context's frame lies.
+#[derive(Clone, Copy)]
+struct Place {
+    offset: u64,
+    length: u32,
+    /// The last key that was given to it.
+    newest: ContextKey,
+}
+
+/// The open journal, with an index of it in memory.
+pub(super) struct Journal {
+    file: File,
+    path: PathBuf,
+    length: u64,
+    by_id: HashMap<Id, u32>,
+    by_key: HashMap<ContextKey, u32>,
+    places: Vec<Place>,
+    dirty: bool,
+    broken: bool,
+}
+
+/// What reading the frames of a file found.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Frames {
+    /// Offset and length of each whole frame, its head included.
+    pub whole: Vec<(usize, usize)>,
+    /// Stretches that are no frames.
+    pub damaged: u64,
+    /// Where a torn last frame begins, if the file ends in one.
+    pub torn: Option<usize>,
+}
+
+impl Journal {
+    /// Opens or creates the journal; a torn last frame is cut off. Returns how many stretches of damage
+    /// were passed over.
+    pub(super) fn open(path: &Path) -> Result<(Self, u64), StoreError> {
+        let fail = |error: std::io::Error| StoreError::io(path, &error);
+        let created = !path.exists();
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(fail)?;
+        if created && let Some(dir) = path.parent() {
+            salvage::sync_dir(dir)?;
+        }
+        let bytes = fs::read(path).map_err(fail)?;
+        let frames = scan(&bytes);
+        let mut length = bytes.len() as u64;
+        if let Some(torn) = frames.torn {
+            length = torn as u64;
+            file.set_len(length)
+                .and_then(|()| file.sync_data())
+                .map_err(fail)?;
+        }
+        let mut journal = Journal {
+            file,
+            path: path.to_path_buf(),
+            length,
+            by_id: HashMap::new(),
+            by_key: HashMap::new(),
+            places: Vec::new(),
+            dirty: false,
+            broken: false,
+        };
+        let mut damaged = frames.damaged;
+        for (offset, length) in frames.whole {
+            match codec::decode_entry(&bytes[offset + HEAD..offset + length]) {
+                Ok(entry) => journal.learn(&entry, offset as u64, length as u32),
+                // Another version's entry is not damage: it stays where it is.
+                Err(Damage::Version(_)) => {}
+                Err(_) => damaged += 1,
+            }
+        }
+        Ok((journal, damaged))
+    }
+
+    fn learn(&mut self, entry: &Entry, offset: u64, length: u32) {
+        match entry {
+            Entry::Context { keys, record } => {
+                let newest = keys.last().copied().unwrap_or(ContextKey([0; 16]));
+                let n = *self
+                    .by_id
+                    .entry(id(record))
+                    .or_insert(self.places.len() as u32);
+                if n as usize == self.places.len() {
+                    self.places.push(Place {
+                        offset,
+                        length,
+                        newest,
+                    });
+                }
+                self.by_key.extend(keys.iter().map(|&key| (key, n)));
+            }
+            Entry::Alias { key, of } => {
+                if let Some(&n) = self.by_id.get(of) {
+                    self.places[n as usize].newest = *key;
+                    self.by_key.insert(*key, n);
+                }
+            }
+        }
+    }
+
+    /// Whether a key finds a context.
+    pub(super) fn contains(&self, key: ContextKey) -> bool {
+        self.by_key.contains_key(&key)
+    }
+
+    /// How many contexts there are.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Every key that finds a context.
+    pub(super) fn keys(&self) -> impl Iterator<Item = ContextKey> + '_ {
+        self.by_key.keys().copied()
+    }
+
+    /// The context that a key finds.
+    pub(super) fn get(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
+        let place = self.by_key.get(&key).map(|&n| self.places[n as usize]);
+        place.map(|place| self.read(place)).transpose()
+    }
+
+    /// For each context the last key that was given to it, unless a later context took that key over.
+    pub(super) fn newest_keys(&self) -> impl Iterator<Item = ContextKey> + '_ {
+        let is_its = |(n, place): (usize, &Place)| {
+            (self.by_key.get(&place.newest) == Some(&(n as u32))).then_some(place.newest)
+        };
+        self.places.iter().enumerate().filter_map(is_its)
+    }
+
+    fn read(&self, place: Place) -> Result<ContextRecord, StoreError> {
+        let mut frame = vec![0; place.length as usize];
+        self.file
+            .read_exact_at(&mut frame, place.offset)
+            .map_err(|e| StoreError::io(&self.path, &e))?;
+        match codec::decode_entry(&frame[HEAD..]) {
+            Ok(Entry::Context { record, .. }) => codec::decode_context(&record),
+            Ok(Entry::Alias { .. }) => Err(Damage::Shape("a context was expected".into())),
+            Err(damage) => Err(damage),
+        }
+        .map_err(|damage| StoreError::Io {
+            path: self.path.clone(),
+            message: damage.to_string(),
+        })
+    }
+
+    /// Sees to it that each of these contexts is found by its key, and, unless another is, by the key of
+    /// what it was written for. Contexts that are new are on the disk when this returns; free ones are passed over. Returns
+    /// how many were new.
+    pub(super) fn append<'a>(
+        &mut self,
+        contexts: impl IntoIterator<Item = (ContextKey, &'a ContextRecord)>,
+    ) -> Result<u64, StoreError> {
+        let mut bytes = Vec::new();
+        let mut entries: Vec<(Entry, u64, u32)> = Vec::new();
+        // What this call adds itself, so that a context that comes twice is written once.
+        let mut fresh: HashMap<Id, Vec<ContextKey>> = HashMap::new();
+        for (key, context) in contexts {
+            if !context.is_paid() {
+                continue;
+            }
+            let record = codec::encode_contexts([context]).map_err(|d| self.unfit(&d))?;
+            let of = id(&record);
+            let known = self.by_id.get(&of).copied();
+            let entry = match (known, fresh.get_mut(&of)) {
+                (Some(n), _) if self.by_key.get(&key) == Some(&n) => continue,
+                (None, Some(keys)) if keys.contains(&key) => continue,
+                (None, None) => {
+                    let own = context_key(&context.sections, context.written_for);
+                    // Another context that was written for the same keeps that key.
+                    let keys = if own == key || self.contains(own) {
+                        vec![key]
+                    } else {
+                        vec![own, key]
+                    };
+                    fresh.insert(of, keys.clone());
+                    Entry::Context { keys, record }
+                }
+                (_, keys) => {
+                    if let Some(keys) = keys {
+                        keys.push(key);
+                    }
+                    Entry::Alias { key, of }
+                }
+            };
+            let start = bytes.len();
+            frame(&entry, &mut bytes).map_err(|damage| self.unfit(&damage))?;
+            entries.push((
+                entry,
+                self.length + start as u64,
+                (bytes.len() - start) as u32,
+            ));
+        }
+        self.write(&bytes)?;
+        if !fresh.is_empty() {
+            self.sync()?;
+        }
+        for (entry, offset, length) in &entries {
+            self.learn(entry, *offset, *length);
+        }
+        Ok(fresh.len() as u64)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let fail = |path: &Path, error: std::io::Error| StoreError::io(path, &error);
+        if self.broken {
+            // Half a frame is at the end; were it left there, damage would be counted at the next start.
+            self.file
+                .set_len(self.length)
+                .map_err(|error| fail(&self.path, error))?;
+            self.broken = false;
+        }
+        self.dirty = true;
+        if let Err(error) = self.file.write_all(bytes) {
+            self.broken = self.file.set_len(self.length).is_err();
+            return Err(fail(&self.path, error));
+        }
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Waits until everything is on the disk.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        if self.dirty {
+            self.file
+                .sync_data()
+                .map_err(|error| StoreError::io(&self.path, &error))?;
+            self.dirty = false;
+        }
+        Ok(())
+    }
+
+    fn unfit(&self, damage: &Damage) -> StoreError {
+        StoreError::Io {
+            path: self.path.clone(),
+            message: format!("a context cannot be written: {damage}"),
+        }
+    }
+}
+
+/// Rewrites the journal at `path` without damage and without keys that later ones replaced. Entries of
+/// another version are copied as they are; if there was damage, the file as it was stays beside the new
+/// one.
+pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let fail = |error: std::io::Error| StoreError::io(path, &error);
+    let (journal, damaged) = Journal::open(path)?;
+    let bytes = fs::read(path).map_err(fail)?;
+    let unfit = |damage: Damage| journal.unfit(&damage);
+    let mut keys: Vec<Vec<ContextKey>> = vec![Vec::new(); journal.places.len()];
+    for (&key, &n) in &journal.by_key {
+        keys[n as usize].push(key);
+    }
+    let mut out = Vec::new();
+    for (place, mut keys) in journal.places.iter().zip(keys) {
+        // A fixed order, with the newest key last as `learn` expects; one that a later context took over
+        // is still the newest of this one only if none is left.
+        keys.sort_unstable_by_key(|key| (*key == place.newest, *key));
+        let start = place.offset as usize + HEAD;
+        let payload = &bytes[start..start + place.length as usize - HEAD];
+        if let Entry::Context { record, .. } = codec::decode_entry(payload).map_err(unfit)? {
+            frame(&Entry::Context { keys, record }, &mut out).map_err(unfit)?;
+        }
+    }
+    for (offset, length) in scan(&bytes).whole {
+        let whole = &bytes[offset..offset + length];
+        if matches!(codec::decode_entry(&whole[HEAD..]), Err(Damage::Version(_))) {
+            out.extend_from_slice(whole);
+        }
+    }
+    let temporary = path.with_extension("journal.new");
+    let mut file = File::create(&temporary).map_err(fail)?;
+    file.write_all(&out)
+        .and_then(|()| file.sync_all())
+        .map_err(fail)?;
+    if damaged > 0 {
+        fs::copy(path, salvage::aside(path)).map_err(fail)?;
+    }
+    fs::rename(&temporary, path).map_err(fail)?;
+    path.parent().map_or(Ok(()), salvage::sync_dir)
+}
+
+fn id(record: &[u8]) -> Id {
+    let mut id = [0; 16];
+    id.copy_from_slice(&blake3::hash(record).as_bytes()[..16]);
+    id
+}
+
+fn frame(entry: &Entry, out: &mut Vec<u8>) -> Result<(), Damage> {
+    let payload = codec::encode_entry(entry)?;
+    if payload.len() > MOST {
+        return Err(Damage::Shape("it is too large".into()));
+    }
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    out.extend_from_slice(&payload);
+    Ok(())
+}
+
+/// Finds the frames in the bytes of a journal.
+pub(super) fn scan(bytes: &[u8]) -> Frames {
+    let mut frames = Frames::default();
+    let mut at = 0;
+    while at < bytes.len() {
+        if let Some(length) = whole_frame(&bytes[at..]) {
+            frames.whole.push((at, length));
+            at += length;
+            continue;
+        }
+        let next = (at + 1..bytes.len())
+            .find(|&p| bytes[p] == MAGIC[0] && whole_frame(&bytes[p..]).is_some());
+        match next {
+            Some(next) => {
+                frames.damaged += 1;
+                at = next;
+            }
+            None if is_torn(&bytes[at..]) => {
+                frames.torn = Some(at);
+                break;
+            }
+            None => {
+                frames.damaged += 1;
+                break;
+            }
+        }
+    }
+    frames
+}
+
+/// The length of the frame that the bytes begin with, if it is whole.
+fn whole_frame(bytes: &[u8]) -> Option<usize> {
+    let (length, rest) = declared(bytes)?;
+    let payload = rest.get(..length)?;
+    codec::is_sealed(payload).then_some(HEAD + length)
+}
+
+/// The payload's length that a frame's head declares, and what follows the head.
+fn declared(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (head, rest) = bytes.split_at_checked(HEAD)?;
+    let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+    (head[..4] == MAGIC && length <= MOST).then_some((length, rest))
+}
+
+/// Whether a tail that holds no whole frame is what a write that was cut short leaves: the beginning of
+/// a frame, or nothing but the zeros of a file that grew before its data came.
+fn is_torn(tail: &[u8]) -> bool {
+    let begins = MAGIC.starts_with(&tail[..tail.len().min(4)]) || tail.starts_with(&MAGIC);
+    let cut = match declared(tail) {
+        Some((length, rest)) => rest.len() <= length,
+        None => tail.len() < HEAD,
+    };
+    (begins && cut) || tail.iter().all(|&b| b == 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::fingerprint::{SectionKey, TextHash, text_hash};
+use crate::store::tests::{free, paid, section};
+
+fn texts(n: u8) -> (ContextKey, ContextRecord) {
+    let hash = text_hash(&[n]);
+    (
+        context_key(&[section(n)], hash),
+        paid(&[section(n)], hash, &format!("context {n}")),
+    )
+}
+
+/// A journal with the contexts 0..n, and where each frame begins.
+fn written(path: &Path, n: u8) -> Vec<usize> {
+    let (mut journal, _) = Journal::open(path).unwrap();
+    for n in 0..n {
+        let (key, context) = texts(n);
+        assert_eq!(journal.append([(key, &context)]).unwrap(), 1);
+    }
+    scan(&fs::read(path).unwrap())
+        .whole
+        .iter()
+        .map(|(offset, _)| *offset)
+        .collect()
+}
+
+fn assert_has(journal: &Journal, wanted: impl IntoIterator<Item = u8>) {
+    for n in wanted {
+        let (key, context) = texts(n);
+        assert_eq!(journal.get(key).unwrap(), Some(context), "{n}");
+    }
+}
+
+#[test]
+fn a_frame_torn_at_any_byte_is_cut_off_and_the_rest_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("j");
+    let last = *written(&path, 4).last().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    for length in last..bytes.len() {
+        fs::write(&path, &bytes[..length]).unwrap();
+        let (mut journal, damaged) = Journal::open(&path).unwrap();
+        assert_eq!((damaged, journal.len()), (0, 3), "cut at {length}");
+        assert_eq!(fs::metadata(&path).unwrap().len(), last as u64);
+        assert_has(&journal, 0..3);
+        let (key, context) = texts(9);
+        journal.append([(key, &context)]).unwrap();
+        let (journal, damaged) = Journal::open(&path).unwrap();
+        assert_eq!(damaged, 0);
+        assert_has(&journal, [0, 1, 2, 9]);
+    }
+    // The file grew, the data did not come.
+    let mut grown = bytes[..last].to_vec();
+    grown.extend([0; 300]);
+    fs::write(&path, &grown).unwrap();
+    let (journal, damaged) = Journal::open(&path).unwrap();
+    assert_eq!(
+        (damaged, journal.len(), journal.length),
+        (0, 3, last as u64)
+    );
+}
+
+#[test]
+fn a_damaged_frame_is_passed_over_and_left_in_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("j");
+    let starts = written(&path, 5);
+    let bytes = fs::read(&path).unwrap();
+    for at in starts[1]..starts[2] {
+        let mut bad = bytes.clone();
+        bad[at] ^= 0x55;
+        fs::write(&path, &bad).unwrap();
+        let (journal, damaged) = Journal::open(&path).unwrap();
+        assert_eq!((damaged, journal.len()), (1, 4), "at {at}");
+        assert_has(&journal, [0, 2, 3, 4]);
+        assert_eq!(fs::read(&path).unwrap(), bad, "nothing is cut off");
+    }
+    // Damage at the end that no torn write explains stays too, and what is appended is found behind it.
+    let mut bad = bytes.clone();
+    bad[starts[4] + HEAD + 20] ^= 1;
+    bad.extend(b"and something behind it");
+    fs::write(&path, &bad).unwrap();
+    let (mut journal, damaged) = Journal::open(&path).unwrap();
+    assert_eq!((damaged, journal.length), (1, bad.len() as u64));
+    let (key, context) = texts(9);
+    journal.append([(key, &context)]).unwrap();
+    assert_has(&journal, [0, 1, 2, 3, 9]);
+    assert_has(&Journal::open(&path).unwrap().0, [0, 1, 2, 3, 9]);
+}
+
+#[test]
+fn a_context_is_written_once_and_found_by_all_its_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("j");
+    let (mut journal, _) = Journal::open(&path).unwrap();
+    let (own, context) = texts(1);
+    let edited = context_key(&[section(1)], text_hash(b"edited"));
+    let again = context_key(&[section(1)], text_hash(b"edited again"));
+    assert_eq!(
+        journal
+            .append([(edited, &context), (edited, &context), (again, &context)])
+            .unwrap(),
+        1
+    );
+    let length = journal.length;
+    assert_eq!(
+        journal
+            .append([(again, &context), (own, &context)])
+            .unwrap(),
+        0
+    );
+    assert_eq!(journal.length, length, "nothing is new");
+    assert_eq!(
+        journal
+            .append([(own, &free(&[], TextHash([0; 16])))])
+            .unwrap(),
+        0,
+        "free ones are not kept"
+    );
+    let (journal, _) = Journal::open(&path).unwrap();
+    assert_eq!(journal.len(), 1);
+    for key in [own, edited, again] {
+        assert_eq!(journal.get(key).unwrap().as_ref(), Some(&context));
+    }
+    assert_eq!(journal.newest_keys().collect::<Vec<_>>(), [again]);
+}
+
+#[test]
+fn the_last_context_for_a_key_wins() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("j");
+    let (mut journal, _) = Journal::open(&path).unwrap();
+    let (key, first) = texts(1);
+    let second = ContextRecord {
+        text: "better".into(),
+        ..first.clone()
+    };
+    journal.append([(key, &first)]).unwrap();
+    journal.append([(key, &second)]).unwrap();
+    assert_eq!(journal.get(key).unwrap().as_ref(), Some(&second));
+    let (mut journal, _) = Journal::open(&path).unwrap();
+    assert_eq!(journal.get(key).unwrap().as_ref(), Some(&second));
+    assert_eq!(journal.newest_keys().collect::<Vec<_>>(), [key]);
+    // The first one is back in force: an entry of its key, not another copy.
+    assert_eq!(journal.append([(key, &first)]).unwrap(), 0);
+    assert_eq!(
+        Journal::open(&path).unwrap().0.get(key).unwrap().as_ref(),
+        Some(&first)
+    );
+}
+
+#[test]
+fn compacting_loses_no_context_and_no_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("contexts.journal");
+    let starts = written(&path, 5);
+    let (mut journal, _) = Journal::open(&path).unwrap();
+    let (_, context) = texts(1);
+    let others: Vec<_> = (0..20u8)
+        .map(|n| context_key(&[SectionKey([7; 16])], text_hash(&[n, 7])))
+        .collect();
+    for key in &others {
+        journal.append([(*key, &context)]).unwrap();
+    }
+    let (taken, first) = texts(2);
+    journal
+        .append([(
+            taken,
+            &ContextRecord {
+                text: "taken over".into(),
+                ..first.clone()
+            },
+        )])
+        .unwrap();
+    drop(journal);
+    // An entry of a version to come, and a damaged frame.
+    let mut bytes = fs::read(&path).unwrap();
+    let mut later = vec![9];
+    later.extend(codec::checksum(&[&[9], b"unknown"]));
+    later.extend(b"unknown");
+    bytes.extend(MAGIC);
+    bytes.extend((later.len() as u32).to_le_bytes());
+    bytes.extend(&later);
+    bytes[starts[4] + HEAD + 15] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    compact(&path).unwrap();
+    let (journal, damaged) = Journal::open(&path).unwrap();
+    assert_eq!((damaged, journal.len()), (0, 5));
+    assert_has(&journal, [0, 1, 3]);
+    assert_eq!(journal.get(taken).unwrap().unwrap().text, "taken over");
+    for key in &others {
+        assert_eq!(journal.get(*key).unwrap().as_ref(), Some(&context));
+    }
+    assert!(journal.newest_keys().any(|key| key == others[19]));
+    let after = fs::read(&path).unwrap();
+    assert!(after.len() < bytes.len() && after.windows(later.len()).any(|w| w == later));
+    let kept = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path());
+    let kept: Vec<_> = kept
+        .filter(|p| p.to_string_lossy().contains(".damaged-"))
+        .collect();
+    assert_eq!(fs::read(&kept[0]).unwrap(), bytes, "the damaged file stays");
+    assert!(compact(&dir.path().join("none")).is_ok());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_scan_and_open(bytes in proptest::collection::vec(any::<u8>(), 0..200), magic in any::<[u8; 5]>()) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        let mut all = bytes;
+        for at in magic {
+            all.splice(usize::from(at).min(all.len()).., []).for_each(drop);
+            all.extend(MAGIC);
+            all.push(at);
+        }
+        fs::write(&path, &all).unwrap();
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        let (key, context) = texts(1);
+        journal.append([(key, &context)]).unwrap();
+        prop_assert_eq!(Journal::open(&path).unwrap().0.get(key).unwrap(), Some(context));
+    }
+}

@@ -1,0 +1,277 @@
+//! Telling a damaged store from one that merely cannot be used right now, and moving it aside.
+//!
+//! sled answers damage with errors, panics, or both, on our thread and on its own. A panic is caught and
+//! becomes a [`Fault`]; only [`Fault::Damaged`] ever moves a store aside. A full disk, missing rights or
+//! another process's lock must not: the store behind them is whole.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::StoreError;
+
+/// Why sled did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The file's lock is held.
+    Locked,
+    /// The machine said no (rights, space, limits): the data may be whole.
+    Environment(String),
+    /// The data do not make sense.
+    Damaged(String),
+}
+
+impl Fault {
+    /// As an error about `path`, for when the store is in use and nothing can be moved aside.
+    pub(super) fn at(self, path: &Path) -> StoreError {
+        let path = path.to_path_buf();
+        match self {
+            Fault::Locked => StoreError::Locked(path),
+            Fault::Environment(message) => StoreError::Io { path, message },
+            Fault::Damaged(why) => StoreError::Io {
+                path,
+                message: format!("damaged ({why}); it is moved aside at the next start"),
+            },
+        }
+    }
+}
+
+impl From<sled::Error> for Fault {
+    fn from(error: sled::Error) -> Self {
+        match error {
+            sled::Error::Io(error) => from_io(&error),
+            sled::Error::Corruption { .. } => Fault::Damaged("sled read corrupted data".into()),
+            other => Fault::Damaged(other.to_string()),
+        }
+    }
+}
+
+impl From<super::codec::Damage> for Fault {
+    fn from(damage: super::codec::Damage) -> Self {
+        Fault::Damaged(damage.to_string())
+    }
+}
+
+/// Sorts an I/O error of sled. What comes from short, missing or senseless files is damage; sled also
+/// wraps errors of its own in `Other`, its lock among them, which only the text tells apart (the version
+/// is pinned, and a test holds the lock).
+fn from_io(error: &io::Error) -> Fault {
+    use io::ErrorKind as Kind;
+    let text = error.to_string();
+    match error.kind() {
+        _ if text.contains("could not acquire lock") => Fault::Locked,
+        _ if names_environment(&text) => Fault::Environment(text),
+        Kind::UnexpectedEof
+        | Kind::InvalidData
+        | Kind::InvalidInput
+        | Kind::Other
+        | Kind::NotFound => Fault::Damaged(text),
+        _ => Fault::Environment(text),
+    }
+}
+
+/// Whether the text of an error, as sled repeats it in panics and in errors that it wraps again, speaks
+/// of the machine and not of the data: ENOSPC, EACCES, EPERM, EROFS, EDQUOT, EMFILE, ENFILE, EFBIG, EIO,
+/// ENOMEM, in the numbers that Linux and macOS share or have of their own.
+fn names_environment(text: &str) -> bool {
+    [
+        "StorageFull",
+        "PermissionDenied",
+        "ReadOnlyFilesystem",
+        "QuotaExceeded",
+        "FileTooLarge",
+        "OutOfMemory",
+    ]
+    .iter()
+    .any(|kind| text.contains(kind))
+        || [28, 13, 1, 30, 122, 69, 24, 23, 27, 5, 12]
+            .iter()
+            .any(|code| {
+                text.contains(&format!("os error {code})"))
+                    || text.contains(&format!("code: {code},"))
+            })
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+    static PANICKED_AT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` on sled; a panic becomes a fault and prints nothing.
+///
+/// The panic hook is global, so it is replaced once in the life of the process and never put back: the
+/// new one is silent for threads that are inside this function and for sled's own threads, whose panics
+/// surface here as errors, and hands every other panic to the hook it found. No two threads can race for
+/// it, and a hook that someone installs later merely makes these panics visible. What sled says in a
+/// panic may quote stored bytes; only the place in its source is repeated.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if QUIET.get() {
+                let place = info.location().map(ToString::to_string);
+                PANICKED_AT.with_borrow_mut(|at| *at = place);
+            } else if !on_a_thread_of_sled() {
+                before(info);
+            }
+        }));
+    });
+    let outer = QUIET.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(outer);
+    result.unwrap_or_else(|payload| Err(from_panic(&*payload)))
+}
+
+fn on_a_thread_of_sled() -> bool {
+    thread::current()
+        .name()
+        .is_some_and(|name| name.starts_with("sled-io-") || name == "log flusher")
+}
+
+fn from_panic(payload: &(dyn Any + Send)) -> Fault {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("");
+    let place = PANICKED_AT.take().unwrap_or_default();
+    // Only the last two parts of the path: the rest is where the crate was compiled.
+    let mut parts: Vec<&str> = place.rsplit('/').take(2).collect();
+    parts.reverse();
+    let message = format!("sled panicked at {}", parts.join("/"));
+    if names_environment(text) {
+        Fault::Environment(message)
+    } else {
+        Fault::Damaged(message)
+    }
+}
+
+/// Drops something of sled's that may panic or hang in doing so (it waits for threads that may be gone).
+pub(super) fn drop_damaged<T: Send + 'static>(value: T) {
+    let (done, wait) = mpsc::channel();
+    let spawned = thread::Builder::new()
+        .name("sled-io-drop".into())
+        .spawn(move || {
+            let _ = guarded(|| {
+                drop(value);
+                Ok(())
+            });
+            let _ = done.send(());
+        });
+    if spawned.is_ok() {
+        let _ = wait.recv_timeout(Duration::from_secs(10));
+    }
+}
+
+/// Whether `dir` takes a megabyte. sled does not say clearly that a disk is full, and a store must not be
+/// called damaged for it.
+pub(super) fn probe(dir: &Path) -> Result<(), StoreError> {
+    let path = dir.join("probe.tmp");
+    let written = File::create(&path).and_then(|mut file| {
+        file.write_all(&vec![0x5A; 1 << 20])?;
+        file.sync_data()
+    });
+    let removed = fs::remove_file(&path);
+    written
+        .and(removed)
+        .map_err(|error| StoreError::io(&path, &error))
+}
+
+/// `<path>.damaged-<seconds since 1970>`, with a number behind it if that is taken.
+pub(super) fn aside(path: &Path) -> PathBuf {
+    let seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
+    let name = |suffix: String| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let mut target = name(format!(".damaged-{seconds}"));
+    let mut tries = 1;
+    while target.symlink_metadata().is_ok() {
+        tries += 1;
+        target = name(format!(".damaged-{seconds}-{tries}"));
+    }
+    target
+}
+
+/// Renames `path` to what [`aside`] says. Nothing is ever deleted.
+pub(super) fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
+    let target = aside(path);
+    fs::rename(path, &target).map_err(|error| StoreError::io(path, &error))?;
+    Ok(target)
+}
+
+/// Makes renames, creations and removals in `dir` last.
+pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|error| StoreError::io(dir, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_damage_is_damage() {
+        use io::ErrorKind as Kind;
+        let io = |error: io::Error| Fault::from(sled::Error::Io(error));
+        for code in [28, 13, 30, 122, 24, 5] {
+            let fault = io(io::Error::from_raw_os_error(code));
+            assert!(matches!(fault, Fault::Environment(_)), "{code}: {fault:?}");
+            // sled wraps errors of its other threads again.
+            let again = io(io::Error::other(format!(
+                "{:?}",
+                io::Error::from_raw_os_error(code)
+            )));
+            assert!(matches!(again, Fault::Environment(_)), "{code}: {again:?}");
+        }
+        for kind in [
+            Kind::UnexpectedEof,
+            Kind::InvalidData,
+            Kind::NotFound,
+            Kind::Other,
+        ] {
+            assert!(matches!(io(kind.into()), Fault::Damaged(_)), "{kind}");
+        }
+        assert!(matches!(
+            sled::Error::ReportableBug("x".into()).into(),
+            Fault::Damaged(_)
+        ));
+    }
+
+    #[test]
+    fn a_panic_is_a_fault_without_its_words() {
+        let fault = guarded::<()>(|| panic!("private words")).unwrap_err();
+        let Fault::Damaged(message) = &fault else {
+            panic!("{fault:?}")
+        };
+        assert!(
+            message.contains("salvage.rs") && !message.contains("private"),
+            "{message}"
+        );
+        let fault =
+            guarded::<()>(|| panic!("write: Os {{ code: 28, kind: StorageFull }}")).unwrap_err();
+        assert!(matches!(fault, Fault::Environment(_)), "{fault:?}");
+    }
+
+    #[test]
+    fn names_of_what_is_moved_aside_are_unique() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..3 {
+            fs::create_dir(dir.path().join("sled")).unwrap();
+            assert!(seen.insert(move_aside(&dir.path().join("sled")).unwrap()));
+        }
+        assert!(seen.iter().all(|path| path.is_dir()));
+    }
+}

@@ -1,0 +1,358 @@
+//! The database: four sled trees, their full scan, and the one transaction.
+//!
+//! An open that succeeds proves nothing, so every value is decoded once at start. sled keeps its lock for
+//! a moment after the last handle is gone (its threads hold the file), which is why taking it is retried:
+//! another process of this program would already have been stopped at the store's own lock.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sled::Transactional;
+use sled::transaction::TransactionError;
+
+use super::codec::{self, Counters};
+use super::record::NoteRecord;
+use super::salvage::{self, Fault, guarded};
+use crate::context::ContextRecord;
+use crate::fingerprint::{ContextKey, context_key};
+use crate::vault::VaultPath;
+
+/// sled's page cache. Everything that is asked for often is in the index, so the cache only has to hold
+/// the pages that are being written; sled's default is a gigabyte.
+const CACHE_BYTES: u64 = 32 << 20;
+
+/// How often sled's own thread writes and cleans up. A crash of the machine loses at most this much, and
+/// all of it is made again from the vault.
+const FLUSH_EVERY_MS: u64 = 500;
+
+/// The key of the counters in `meta`.
+const COUNTERS: &[u8] = b"counters";
+
+/// The open database.
+#[derive(Clone)]
+pub(super) struct Trees {
+    db: sled::Db,
+    meta: sled::Tree,
+    notes: sled::Tree,
+    contexts: sled::Tree,
+    archive: sled::Tree,
+    path: PathBuf,
+}
+
+/// Which tree an operation is about.
+#[derive(Clone, Copy)]
+enum Tree {
+    Meta,
+    Notes,
+    Contexts,
+    Archive,
+}
+
+/// What a transaction does.
+#[derive(Default)]
+pub(super) struct Writes(Vec<(Tree, Vec<u8>, Option<Vec<u8>>)>);
+
+/// What a scan found.
+#[derive(Default)]
+pub(super) struct Scan {
+    /// Counters, at least as high as every record says.
+    pub counters: Counters,
+    /// All notes in order of path.
+    pub notes: Vec<NoteRecord>,
+    /// Paid contexts that the caller did not know, with the keys that find them.
+    pub unknown: Vec<(ContextKey, ContextRecord)>,
+}
+
+impl Writes {
+    /// Puts a note's record alone.
+    pub(super) fn note(&mut self, note: &NoteRecord) -> Result<(), Fault> {
+        let key = note.path.as_str().as_bytes().to_vec();
+        self.0.push((Tree::Notes, key, Some(codec::encode_note(note)?)));
+        Ok(())
+    }
+
+    /// Puts a note with its contexts.
+    pub(super) fn put(
+        &mut self,
+        note: &NoteRecord,
+        contexts: &[ContextRecord],
+    ) -> Result<(), Fault> {
+        let key = note.path.as_str().as_bytes();
+        self.note(note)?;
+        self.0.push((
+            Tree::Contexts,
+            key.to_vec(),
+            Some(codec::encode_contexts(contexts)?),
+        ));
+        Ok(())
+    }
+
+    /// Removes a note with its contexts.
+    pub(super) fn remove(&mut self, path: &VaultPath) {
+        let key = path.as_str().as_bytes();
+        self.0.push((Tree::Notes, key.to_vec(), None));
+        self.0.push((Tree::Contexts, key.to_vec(), None));
+    }
+
+    /// Puts a context into the archive.
+    pub(super) fn archive(
+        &mut self,
+        key: ContextKey,
+        context: &ContextRecord,
+    ) -> Result<(), Fault> {
+        self.0.push((
+            Tree::Archive,
+            key.0.to_vec(),
+            Some(codec::encode_contexts([context])?),
+        ));
+        Ok(())
+    }
+
+    /// Sets the counters.
+    pub(super) fn counters(&mut self, counters: Counters) -> Result<(), Fault> {
+        self.0.push((
+            Tree::Meta,
+            COUNTERS.to_vec(),
+            Some(codec::encode_counters(counters)?),
+        ));
+        Ok(())
+    }
+}
+
+impl Trees {
+    /// Opens or creates the database in `path`.
+    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            match guarded(|| Self::open_once(path)) {
+                Err(Fault::Locked) if Instant::now() < deadline => {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn open_once(path: &Path) -> Result<Self, Fault> {
+        // `Config::mode` is read by nothing in this version of sled, so it is not set.
+        let db = sled::Config::new()
+            .path(path)
+            .cache_capacity(CACHE_BYTES)
+            .flush_every_ms(Some(FLUSH_EVERY_MS))
+            .open()?;
+        Ok(Trees {
+            meta: db.open_tree("meta")?,
+            notes: db.open_tree("notes")?,
+            contexts: db.open_tree("contexts")?,
+            archive: db.open_tree("archive")?,
+            path: path.to_path_buf(),
+            db,
+        })
+    }
+
+    /// Opens the database and decodes all of it. `is_known` tells which keys of paid contexts need not be
+    /// handed back.
+    pub(super) fn open_scanned(
+        path: &Path,
+        is_known: impl Fn(ContextKey) -> bool,
+    ) -> Result<(Self, Scan), Fault> {
+        let trees = Self::open(path)?;
+        match guarded(|| trees.scan(is_known)) {
+            Ok(scan) => Ok((trees, scan)),
+            Err(fault) => {
+                salvage::drop_damaged(trees);
+                Err(fault)
+            }
+        }
+    }
+
+    /// Decodes everything.
+    fn scan(&self, is_known: impl Fn(ContextKey) -> bool) -> Result<Scan, Fault> {
+        let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
+        let mut scan = Scan::default();
+        let mut contexts = self.contexts.iter();
+        for note in &self.notes {
+            let (path, bytes) = note?;
+            let note = codec::decode_note(&path, &bytes)?;
+            let (key, bytes) = contexts.next().ok_or_else(torn)??;
+            let of_note = codec::decode_contexts(&bytes)?;
+            if key != path || of_note.len() != note.chunks.len() {
+                return Err(torn());
+            }
+            for (chunk, context) in note.chunks.iter().zip(of_note) {
+                let key = context_key(&chunk.keys, chunk.hash);
+                if context.is_paid() && !is_known(key) {
+                    scan.unknown.push((key, context));
+                }
+            }
+            scan.notes.push(note);
+        }
+        if contexts.next().is_some() {
+            return Err(torn());
+        }
+        for entry in self.archived() {
+            let (key, context) = entry?;
+            if context.is_paid() && !is_known(key) {
+                scan.unknown.push((key, context));
+            }
+        }
+        scan.counters = self.read_counters(&scan.notes)?;
+        Ok(scan)
+    }
+
+    fn read_counters(&self, notes: &[NoteRecord]) -> Result<Counters, Fault> {
+        match self.meta.get(COUNTERS)? {
+            Some(bytes) => {
+                let mut counters = codec::decode_counters(&bytes)?;
+                for note in notes {
+                    counters.seq = counters.seq.max(note.seq);
+                    counters.next_no = counters.next_no.max(note.no.saturating_add(1));
+                }
+                Ok(counters)
+            }
+            None if notes.is_empty() => Ok(Counters::default()),
+            None => Err(Fault::Damaged("the counters are missing".into())),
+        }
+    }
+
+    /// All notes in order of path.
+    pub(super) fn notes(&self) -> Result<Vec<NoteRecord>, Fault> {
+        guarded(|| {
+            let decode = |entry: sled::Result<(sled::IVec, sled::IVec)>| {
+                let (path, bytes) = entry?;
+                Ok(codec::decode_note(&path, &bytes)?)
+            };
+            self.notes.iter().map(decode).collect()
+        })
+    }
+
+    /// One note.
+    pub(super) fn note(&self, path: &VaultPath) -> Result<Option<NoteRecord>, Fault> {
+        let key = path.as_str().as_bytes();
+        guarded(|| {
+            let bytes = self.notes.get(key)?;
+            Ok(bytes
+                .map(|bytes| codec::decode_note(key, &bytes))
+                .transpose()?)
+        })
+    }
+
+    /// The contexts of a note's chunks; empty if the note is not known.
+    pub(super) fn contexts(&self, path: &VaultPath) -> Result<Vec<ContextRecord>, Fault> {
+        guarded(|| match self.contexts.get(path.as_str().as_bytes())? {
+            Some(bytes) => Ok(codec::decode_contexts(&bytes)?),
+            None => Ok(Vec::new()),
+        })
+    }
+
+    /// A context of the archive.
+    pub(super) fn archived_under(&self, key: ContextKey) -> Result<Option<ContextRecord>, Fault> {
+        guarded(|| {
+            let bytes = self.archive.get(key.0)?;
+            Ok(bytes
+                .map(|bytes| codec::decode_context(&bytes))
+                .transpose()?)
+        })
+    }
+
+    /// The whole archive. The caller runs it under [`guarded`].
+    pub(super) fn archived(
+        &self,
+    ) -> impl Iterator<Item = Result<(ContextKey, ContextRecord), Fault>> {
+        self.archive.iter().map(|entry| {
+            let (key, bytes) = entry?;
+            let key = <[u8; 16]>::try_from(&*key)
+                .map_err(|_| Fault::Damaged("a key of the archive has another length".into()))?;
+            Ok((ContextKey(key), codec::decode_context(&bytes)?))
+        })
+    }
+
+    /// Carries out all writes or none.
+    pub(super) fn commit(&self, writes: &Writes) -> Result<(), Fault> {
+        guarded(|| {
+            let trees = (&self.meta, &self.notes, &self.contexts, &self.archive);
+            let done = trees.transaction(|(meta, notes, contexts, archive)| {
+                for (tree, key, value) in &writes.0 {
+                    let tree = match tree {
+                        Tree::Meta => meta,
+                        Tree::Notes => notes,
+                        Tree::Contexts => contexts,
+                        Tree::Archive => archive,
+                    };
+                    match value {
+                        Some(value) => tree.insert(key.as_slice(), value.as_slice())?,
+                        None => tree.remove(key.as_slice())?,
+                    };
+                }
+                Ok(())
+            });
+            done.map_err(|error: TransactionError<()>| match error {
+                TransactionError::Storage(error) => error.into(),
+                // Nothing above aborts.
+                TransactionError::Abort(()) => Fault::Damaged("a transaction was aborted".into()),
+            })
+        })
+    }
+
+    /// Hands what is buffered to the operating system; `durable` waits for the disk, which sled's own
+    /// flush on Linux (`sync_file_range`) does not.
+    pub(super) fn flush(&self, durable: bool) -> Result<(), Fault> {
+        guarded(|| {
+            self.db.flush()?;
+            if durable {
+                sync_folder(&self.path).map_err(|error| Fault::from(sled::Error::Io(error)))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Copies every tree into a new database in `path`, on the disk when this returns.
+    pub(super) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
+        /// Keys per batch: a batch is built in memory.
+        const BATCH: usize = 256;
+        let new = Self::open(path)?;
+        guarded(|| {
+            let pairs = [
+                (&self.meta, &new.meta),
+                (&self.notes, &new.notes),
+                (&self.contexts, &new.contexts),
+                (&self.archive, &new.archive),
+            ];
+            for (from, to) in pairs {
+                let mut batch = sled::Batch::default();
+                for (n, entry) in from.iter().enumerate() {
+                    let (key, value) = entry?;
+                    batch.insert(key, value);
+                    if n % BATCH == BATCH - 1 {
+                        to.apply_batch(std::mem::take(&mut batch))?;
+                    }
+                }
+                to.apply_batch(batch)?;
+            }
+            Ok(())
+        })?;
+        new.flush(true)
+    }
+
+    /// Number of keys per tree, to compare a copy with its original.
+    pub(super) fn lengths(&self) -> Result<[usize; 4], Fault> {
+        let all = [&self.meta, &self.notes, &self.contexts, &self.archive];
+        guarded(|| Ok(all.map(sled::Tree::len)))
+    }
+}
+
+/// Waits until every file in a database's folder, and the folder itself, is on the disk.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_folder(&entry.path())?;
+        } else if let Ok(file) = File::open(entry.path()) {
+            // sled may have removed the file (an old snapshot) since the folder was read.
+            file.sync_data()?;
+        }
+    }
+    File::open(path)?.sync_all()
+}

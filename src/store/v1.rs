@@ -1,0 +1,369 @@
+//! The stored shapes of version 1, frozen: a change here needs a version 2 beside it. The enums of the
+//! program are written as numbers of this file's own, so that reordering them changes nothing on disk.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::codec::Damage;
+use super::record::{ChunkRecord, NoteRecord};
+use crate::context::{ContextRecord, Origin, Spent};
+use crate::fingerprint::{
+    ChunkId, ContextKey, InputHash, SectionKey, Sketch, StructureHash, TextHash,
+};
+use crate::plan::{Action, Reason};
+use crate::vault::{FileStat, VaultPath};
+
+/// See [`super::codec::Counters`].
+#[derive(Serialize, Deserialize)]
+pub(super) struct Counters {
+    pub seq: u64,
+    pub next_no: u32,
+}
+
+/// See [`NoteRecord`].
+#[derive(Serialize, Deserialize)]
+pub(super) struct Note<'a> {
+    no: u32,
+    seq: u64,
+    /// Size, modification time, change time, device, inode.
+    stat: (u64, i64, i64, u64, u64),
+    hash: TextHash,
+    structure: StructureHash,
+    contextualizer: Cow<'a, str>,
+    embedder: Cow<'a, str>,
+    chunker: Cow<'a, str>,
+    title: Cow<'a, str>,
+    aliases: Cow<'a, [String]>,
+    tags: Cow<'a, [String]>,
+    kind: Option<Cow<'a, str>>,
+    date: Option<Cow<'a, str>>,
+    properties: Cow<'a, str>,
+    links: Cow<'a, [String]>,
+    conflict: bool,
+    warnings: Cow<'a, [(u32, String)]>,
+    decided: (u8, i64),
+    chunks: Vec<Chunk<'a>>,
+}
+
+/// See [`ChunkRecord`].
+#[derive(Serialize, Deserialize)]
+struct Chunk<'a> {
+    id: ChunkId,
+    keys: Cow<'a, [SectionKey]>,
+    ordinal: u32,
+    span: (u32, u32),
+    lines: (u32, u32),
+    heading_path: Cow<'a, [String]>,
+    hash: TextHash,
+    context_hash: TextHash,
+    wanted: bool,
+    inputs: Cow<'a, [InputHash]>,
+    decided: (u8, u8),
+    later: Option<u8>,
+}
+
+/// Contexts, with the generations that they share written once.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Contexts<'a> {
+    generations: Vec<Cow<'a, str>>,
+    contexts: Vec<Context<'a>>,
+}
+
+/// See [`ContextRecord`].
+#[derive(Serialize, Deserialize)]
+struct Context<'a> {
+    origin: u8,
+    /// Index into the generations.
+    generation: u32,
+    text: Cow<'a, str>,
+    sections: Cow<'a, [SectionKey]>,
+    written_for: TextHash,
+    sketch: Cow<'a, Sketch>,
+    quality: f32,
+    written_at: i64,
+    /// Tokens in, out and cached, micro-dollars.
+    spent: (u64, u64, u64, Option<u64>),
+}
+
+/// An entry of the journal.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Entry {
+    /// A context (bytes of [`super::codec::encode_contexts`]) and the keys that find it.
+    Context {
+        keys: Vec<ContextKey>,
+        record: Vec<u8>,
+    },
+    /// One more key for the context whose bytes have this hash.
+    Alias { key: ContextKey, of: [u8; 16] },
+}
+
+impl<'a> From<&'a NoteRecord> for Note<'a> {
+    fn from(note: &'a NoteRecord) -> Self {
+        let FileStat {
+            size,
+            mtime_ns,
+            ctime_ns,
+            dev,
+            ino,
+        } = note.stat;
+        Note {
+            no: note.no,
+            seq: note.seq,
+            stat: (size, mtime_ns, ctime_ns, dev, ino),
+            hash: note.hash,
+            structure: note.structure,
+            contextualizer: Cow::Borrowed(&note.contextualizer),
+            embedder: Cow::Borrowed(&note.embedder),
+            chunker: Cow::Borrowed(&note.chunker),
+            title: Cow::Borrowed(&note.title),
+            aliases: Cow::Borrowed(&note.aliases),
+            tags: Cow::Borrowed(&note.tags),
+            kind: note.kind.as_deref().map(Cow::Borrowed),
+            date: note.date.as_deref().map(Cow::Borrowed),
+            properties: Cow::Borrowed(&note.properties),
+            links: Cow::Borrowed(&note.links),
+            conflict: note.conflict,
+            warnings: Cow::Borrowed(&note.warnings),
+            decided: (reason_number(note.decided.0), note.decided.1),
+            chunks: note.chunks.iter().map(Chunk::from).collect(),
+        }
+    }
+}
+
+impl Note<'_> {
+    /// The record of the note at `path`.
+    pub(super) fn into_record(self, path: VaultPath) -> Result<NoteRecord, Damage> {
+        let (size, mtime_ns, ctime_ns, dev, ino) = self.stat;
+        Ok(NoteRecord {
+            path,
+            no: self.no,
+            seq: self.seq,
+            stat: FileStat {
+                size,
+                mtime_ns,
+                ctime_ns,
+                dev,
+                ino,
+            },
+            hash: self.hash,
+            structure: self.structure,
+            contextualizer: self.contextualizer.into_owned(),
+            embedder: self.embedder.into_owned(),
+            chunker: self.chunker.into_owned(),
+            title: self.title.into_owned(),
+            aliases: self.aliases.into_owned(),
+            tags: self.tags.into_owned(),
+            kind: self.kind.map(Cow::into_owned),
+            date: self.date.map(Cow::into_owned),
+            properties: self.properties.into_owned(),
+            links: self.links.into_owned(),
+            conflict: self.conflict,
+            warnings: self.warnings.into_owned(),
+            decided: (reason(self.decided.0)?, self.decided.1),
+            chunks: self
+                .chunks
+                .into_iter()
+                .map(Chunk::into_record)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl<'a> From<&'a ChunkRecord> for Chunk<'a> {
+    fn from(chunk: &'a ChunkRecord) -> Self {
+        Chunk {
+            id: chunk.id,
+            keys: Cow::Borrowed(&chunk.keys),
+            ordinal: chunk.ordinal,
+            span: chunk.span,
+            lines: chunk.lines,
+            heading_path: Cow::Borrowed(&chunk.heading_path),
+            hash: chunk.hash,
+            context_hash: chunk.context_hash,
+            wanted: chunk.wanted,
+            inputs: Cow::Borrowed(&chunk.inputs),
+            decided: (
+                action_number(chunk.decided.0),
+                reason_number(chunk.decided.1),
+            ),
+            later: chunk.later.map(reason_number),
+        }
+    }
+}
+
+impl Chunk<'_> {
+    fn into_record(self) -> Result<ChunkRecord, Damage> {
+        Ok(ChunkRecord {
+            id: self.id,
+            keys: self.keys.into_owned(),
+            ordinal: self.ordinal,
+            span: self.span,
+            lines: self.lines,
+            heading_path: self.heading_path.into_owned(),
+            hash: self.hash,
+            context_hash: self.context_hash,
+            wanted: self.wanted,
+            inputs: self.inputs.into_owned(),
+            decided: (action(self.decided.0)?, reason(self.decided.1)?),
+            later: self.later.map(reason).transpose()?,
+        })
+    }
+}
+
+impl<'a> Contexts<'a> {
+    /// The stored shape of the records.
+    pub(super) fn from_records(records: impl IntoIterator<Item = &'a ContextRecord>) -> Self {
+        let mut out = Contexts {
+            generations: Vec::new(),
+            contexts: Vec::new(),
+        };
+        for record in records {
+            let known = out.generations.iter().position(|g| *g == record.generation);
+            let generation = known.unwrap_or_else(|| {
+                out.generations.push(Cow::Borrowed(&record.generation));
+                out.generations.len() - 1
+            });
+            out.contexts.push(Context::new(record, generation as u32));
+        }
+        out
+    }
+
+    /// The records.
+    pub(super) fn into_records(self) -> Result<Vec<ContextRecord>, Damage> {
+        let generations = self.generations;
+        let generation = |n: u32| generations.get(n as usize).map(|g| g.clone().into_owned());
+        let record = |context: Context<'_>| {
+            let (tokens_in, tokens_out, tokens_cached, micro_dollars) = context.spent;
+            Ok(ContextRecord {
+                text: context.text.into_owned(),
+                origin: match context.origin {
+                    0 => Origin::Template,
+                    1 => Origin::Model,
+                    n => return Err(unknown("origin", n)),
+                },
+                generation: generation(context.generation)
+                    .ok_or_else(|| Damage::Shape("a generation is missing".into()))?,
+                sections: context.sections.into_owned(),
+                written_for: context.written_for,
+                sketch: context.sketch.into_owned(),
+                quality: context.quality,
+                written_at: context.written_at,
+                spent: Spent {
+                    tokens_in,
+                    tokens_out,
+                    tokens_cached,
+                    micro_dollars,
+                },
+            })
+        };
+        self.contexts.into_iter().map(record).collect()
+    }
+}
+
+impl<'a> Context<'a> {
+    fn new(record: &'a ContextRecord, generation: u32) -> Self {
+        let Spent {
+            tokens_in,
+            tokens_out,
+            tokens_cached,
+            micro_dollars,
+        } = record.spent;
+        let (origin, text, sketch) = match record.origin {
+            Origin::Template => (0, "", Cow::Owned(Sketch::default())),
+            Origin::Model => (1, &*record.text, Cow::Borrowed(&record.sketch)),
+        };
+        Context {
+            origin,
+            generation,
+            text: Cow::Borrowed(text),
+            sections: Cow::Borrowed(&record.sections),
+            written_for: record.written_for,
+            sketch,
+            quality: record.quality,
+            written_at: record.written_at,
+            spent: (tokens_in, tokens_out, tokens_cached, micro_dollars),
+        }
+    }
+}
+
+fn unknown(what: &str, number: u8) -> Damage {
+    Damage::Shape(format!("unknown {what} {number}"))
+}
+
+fn action_number(action: Action) -> u8 {
+    match action {
+        Action::Keep => 0,
+        Action::Reembed => 1,
+        Action::Regenerate => 2,
+        Action::Remove => 3,
+    }
+}
+
+fn action(number: u8) -> Result<Action, Damage> {
+    Ok(match number {
+        0 => Action::Keep,
+        1 => Action::Reembed,
+        2 => Action::Regenerate,
+        3 => Action::Remove,
+        n => return Err(unknown("action", n)),
+    })
+}
+
+fn reason_number(reason: Reason) -> u8 {
+    match reason {
+        Reason::NewNote => 0,
+        Reason::NoteRemoved => 1,
+        Reason::NoteMoved => 2,
+        Reason::Unchanged => 3,
+        Reason::BodyChanged => 4,
+        Reason::StructureChanged => 5,
+        Reason::SectionGrew => 6,
+        Reason::SectionShrank => 7,
+        Reason::FoundInArchive => 8,
+        Reason::ContextualizerChanged => 9,
+        Reason::EmbedderChanged => 10,
+        Reason::ChunkerChanged => 11,
+        Reason::Drifted => 12,
+        Reason::Rebuild => 13,
+    }
+}
+
+fn reason(number: u8) -> Result<Reason, Damage> {
+    Ok(match number {
+        0 => Reason::NewNote,
+        1 => Reason::NoteRemoved,
+        2 => Reason::NoteMoved,
+        3 => Reason::Unchanged,
+        4 => Reason::BodyChanged,
+        5 => Reason::StructureChanged,
+        6 => Reason::SectionGrew,
+        7 => Reason::SectionShrank,
+        8 => Reason::FoundInArchive,
+        9 => Reason::ContextualizerChanged,
+        10 => Reason::EmbedderChanged,
+        11 => Reason::ChunkerChanged,
+        12 => Reason::Drifted,
+        13 => Reason::Rebuild,
+        n => return Err(unknown("reason", n)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_enums_round_trip() {
+        let reasons: Vec<_> = (0..=u8::MAX).map_while(|n| reason(n).ok()).collect();
+        assert_eq!(reasons.len(), 14);
+        for (n, r) in reasons.into_iter().enumerate() {
+            assert_eq!(usize::from(reason_number(r)), n);
+        }
+        let actions: Vec<_> = (0..=u8::MAX).map_while(|n| action(n).ok()).collect();
+        assert_eq!(actions.len(), 4);
+        for (n, a) in actions.into_iter().enumerate() {
+            assert_eq!(usize::from(action_number(a)), n);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+use super::*;
+use crate::store::tests::{DIMENSIONS, EMBEDDER, vector};
+
+fn input(n: u8) -> InputHash {
+    InputHash([n; 16])
+}
+
+fn open(dir: &Path) -> VectorFile {
+    VectorFile::open(dir, EMBEDDER, DIMENSIONS).unwrap()
+}
+
+fn put(file: &mut VectorFile, which: impl IntoIterator<Item = u8>) {
+    let vectors: Vec<_> = which.into_iter().map(|n| (input(n), vector(n))).collect();
+    file.put(&vectors).unwrap();
+}
+
+fn assert_has(file: &VectorFile, which: impl IntoIterator<Item = u8>) {
+    for n in which {
+        assert_eq!(file.get(input(n)), Some(vector(n)), "{n}");
+    }
+}
+
+#[test]
+fn vectors_come_back_from_memory_and_from_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = open(dir.path());
+    put(&mut file, 0..20);
+    put(&mut file, 10..30);
+    assert_has(&file, 0..30);
+    file.sync().unwrap();
+    let length = fs::metadata(&file.path).unwrap().len();
+    assert_eq!(
+        length,
+        file.head + 30 * record_size(DIMENSIONS) as u64,
+        "none is written twice"
+    );
+    let mut file = open(dir.path());
+    assert_eq!(file.len(), 30);
+    assert_has(&file, 0..30);
+    put(&mut file, 30..40);
+    assert_has(&file, 0..40);
+    file.release();
+    assert_has(&file, 0..40);
+    file.load().unwrap();
+    assert_has(&file, 0..40);
+    assert_eq!(file.get(input(99)), None);
+    let zero = Vector {
+        values: vec![0; DIMENSIONS].into(),
+        scale: 0.0,
+    };
+    file.put(&[(input(98), zero.clone())]).unwrap();
+    assert_eq!(file.get(input(98)), Some(zero));
+    let long = Vector {
+        values: vec![0; DIMENSIONS + 1].into(),
+        scale: 0.0,
+    };
+    assert!(file.put(&[(input(97), long)]).is_err());
+}
+
+#[test]
+fn another_embedder_has_another_file() {
+    let dir = tempfile::tempdir().unwrap();
+    put(&mut open(dir.path()), 0..3);
+    let names = [
+        (EMBEDDER, DIMENSIONS),
+        (EMBEDDER, 16),
+        ("test-embedder/1", DIMENSIONS),
+        ("日本語", 8),
+    ];
+    let names: HashSet<_> = names
+        .iter()
+        .map(|(identity, dims)| file_name(identity, *dims))
+        .collect();
+    assert_eq!(names.len(), 4);
+    assert!(
+        names
+            .iter()
+            .all(|name| name.is_ascii() && !name.contains('/')),
+        "{names:?}"
+    );
+    assert_eq!(
+        VectorFile::open(dir.path(), "other", DIMENSIONS)
+            .unwrap()
+            .len(),
+        0
+    );
+    assert_has(&open(dir.path()), 0..3);
+}
+
+#[test]
+fn torn_and_damaged_records_are_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = open(dir.path());
+    put(&mut file, 0..4);
+    let (path, head) = (file.path.clone(), file.head as usize);
+    drop(file);
+    let bytes = fs::read(&path).unwrap();
+    let size = record_size(DIMENSIONS);
+    for length in 0..bytes.len() {
+        fs::write(&path, &bytes[..length]).unwrap();
+        let mut file = open(dir.path());
+        let whole = length.saturating_sub(head) / size;
+        assert_eq!(file.len(), whole, "cut at {length}");
+        assert_has(&file, 0..whole as u8);
+        put(&mut file, 4..6);
+        assert_has(&open(dir.path()), (0..whole as u8).chain(4..6));
+    }
+    for at in 0..bytes.len() {
+        let mut bad = bytes.clone();
+        bad[at] ^= 0x10;
+        fs::write(&path, &bad).unwrap();
+        let mut file = open(dir.path());
+        let hit = at.checked_sub(head).map(|at| (at / size) as u8);
+        assert_has(&file, (0..4).filter(|n| Some(*n) != hit));
+        assert_eq!(
+            file.len(),
+            4 - usize::from(hit.is_some()),
+            "flipped at {at}"
+        );
+        // A record that went bad is written again when its vector is made again.
+        put(&mut file, 0..4);
+        assert_has(&open(dir.path()), 0..4);
+    }
+}
+
+#[test]
+fn a_record_that_goes_bad_while_open_is_not_handed_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = open(dir.path());
+    put(&mut file, 0..2);
+    file.release();
+    file.file.write_all_at(&[0x77; 4], file.head + 20).unwrap();
+    assert_eq!(file.get(input(0)), None);
+    assert_has(&file, [1]);
+}
+
+#[test]
+fn compacting_drops_repeats_and_the_oldest_garbage() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = open(dir.path());
+    put(&mut file, 0..20);
+    let path = file.path.clone();
+    drop(file);
+    let live: HashSet<_> = [3, 18].map(input).into();
+    compact(dir.path(), &live).unwrap();
+    let file = open(dir.path());
+    let kept: Vec<u8> = (0..20).filter(|n| file.get(input(*n)).is_some()).collect();
+    assert_eq!(kept, [3, 15, 16, 17, 18, 19]);
+    let before = fs::read(&path).unwrap();
+    compact(dir.path(), &live).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), before, "nothing is left to do");
+    // A file without its header is left alone.
+    fs::write(dir.path().join("vectors-x-8.bin"), "garbage").unwrap();
+    compact(dir.path(), &live).unwrap();
+    assert_eq!(
+        fs::read(dir.path().join("vectors-x-8.bin")).unwrap(),
+        b"garbage"
+    );
+}

@@ -1,0 +1,417 @@
+//! What in a vault is a note: one policy for the walk, for events and for single paths.
+//!
+//! In this order, and the first that speaks decides:
+//!
+//! 1. names that begin with a dot are ignored, whatever else is said of them;
+//! 2. so are editors' and systems' temporaries, and files that are not `.md`, `.markdown` or `.txt`;
+//! 3. the globs of the configuration (a `!glob` keeps what the files below would ignore);
+//! 4. `.situatedignore` and `.gitignore` of the entry's own folder, in this order, then those of the
+//!    folder above, up to the vault's root: the deeper file wins, and no git repository is needed.
+//!
+//! What lies in an ignored folder is ignored. Ignore files outside the vault, git's global one among
+//! them, are not consulted: the vault's root is the border.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::VaultPath;
+use super::read::read;
+use super::root::VaultError;
+use crate::config::VaultConfig;
+
+#[cfg(test)]
+mod tests;
+
+/// What an entry of a vault is to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A note.
+    Note,
+    /// A folder that may hold notes.
+    Folder,
+    /// Neither.
+    Ignored(Why),
+}
+
+/// Why an entry is ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its name begins with a dot.
+    DotName,
+    /// A program's temporary file.
+    Temporary,
+    /// Its extension is not a note's.
+    NotANote,
+    /// A glob of the configuration.
+    Excluded,
+    /// A line of a `.situatedignore`.
+    SituatedIgnore,
+    /// A line of a `.gitignore`.
+    GitIgnore,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::DotName => "its name, or that of a folder it is in, begins with a dot",
+            Why::Temporary => "it is a program's temporary file",
+            Why::NotANote => "it is not a .md, .markdown or .txt file",
+            Why::Excluded => "`exclude` in the configuration names it or a folder it is in",
+            Why::SituatedIgnore => "a .situatedignore names it or a folder it is in",
+            Why::GitIgnore => "a .gitignore names it or a folder it is in",
+        })
+    }
+}
+
+/// The ignore policy of one vault.
+///
+/// Ignore files are read when they are first needed and again by every walk of their folder. When
+/// one changes ([`Policy::is_ignore_file`]), a new policy takes this one's place and the vault is walked.
+pub struct Policy {
+    root: PathBuf,
+    exclude: Gitignore,
+    max_note_bytes: u64,
+    /// The rules in force in a folder (`""`: the root), for folders that were seen.
+    seen: RwLock<HashMap<Box<str>, Rules>>,
+}
+
+/// The ignore files in force in a folder, the deepest first; `None`: there are none.
+pub(super) type Rules = Option<Arc<RulesOf>>;
+
+/// The ignore files of one folder, and those above it.
+pub(super) struct RulesOf {
+    situated: Gitignore,
+    git: Gitignore,
+    /// How many bytes of a path below this folder name the folder.
+    prefix: usize,
+    above: Rules,
+}
+
+/// Which ignore files a folder has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct IgnoreFiles {
+    situated: bool,
+    git: bool,
+}
+
+const SITUATED: &str = ".situatedignore";
+const GIT: &str = ".gitignore";
+/// A larger ignore file is not read: no hand wrote it, and every path would be matched against it.
+const MAX_IGNORE_BYTES: u64 = 1 << 20;
+
+impl IgnoreFiles {
+    /// Takes note of one more name in the folder's listing.
+    pub(super) fn see(&mut self, name: &OsStr) {
+        self.situated |= name == SITUATED;
+        self.git |= name == GIT;
+    }
+}
+
+impl Policy {
+    /// The policy for the vault at `root`; reads nothing yet.
+    ///
+    /// # Errors
+    /// A malformed glob in `exclude`.
+    pub fn new(root: &Path, config: &VaultConfig) -> Result<Policy, VaultError> {
+        let mut builder = GitignoreBuilder::new("");
+        // Git takes an unclosed `[` literally; in a configuration it is a typing error.
+        builder.allow_unclosed_class(false);
+        for glob in &config.exclude {
+            let bad = |error: ignore::Error| VaultError::BadGlob {
+                glob: glob.clone(),
+                error: error.to_string(),
+            };
+            builder
+                .add_line(None, glob.strip_prefix("./").unwrap_or(glob))
+                .map_err(bad)?;
+        }
+        let exclude = builder.build().map_err(|error| {
+            let glob = config.exclude.join("`, `");
+            VaultError::BadGlob {
+                glob,
+                error: error.to_string(),
+            }
+        })?;
+        let seen = RwLock::new(HashMap::new());
+        Ok(Policy {
+            root: root.to_owned(),
+            exclude,
+            max_note_bytes: config.max_note_bytes,
+            seen,
+        })
+    }
+
+    /// What `path` is, if it is a folder (`is_dir`) or a file. Need not exist.
+    pub fn verdict(&self, path: &VaultPath, is_dir: bool) -> Verdict {
+        match self.rules_around(path) {
+            Ok(rules) => self.entry(&rules, &file_system_form(path.as_str()), is_dir),
+            Err(why) => Verdict::Ignored(why),
+        }
+    }
+
+    /// Whether a change of this file changes the policy.
+    pub fn is_ignore_file(&self, path: &VaultPath) -> bool {
+        matches!(path.file_name(), SITUATED | GIT)
+    }
+
+    /// Whether a note's name is one that sync programs give to the loser of a conflict. Such copies are
+    /// notes all the same, for their text may be nowhere else.
+    pub fn is_conflict(&self, path: &VaultPath) -> bool {
+        is_conflict(path.file_name())
+    }
+
+    /// Larger files are not notes.
+    pub fn max_note_bytes(&self) -> u64 {
+        self.max_note_bytes
+    }
+
+    /// The verdict on an entry (in file-system form) of a folder that is kept and has `rules`.
+    pub(super) fn entry(&self, rules: &Rules, path: &Path, is_dir: bool) -> Verdict {
+        match self.ignored(rules, path, is_dir) {
+            Some(why) => Verdict::Ignored(why),
+            None if is_dir => Verdict::Folder,
+            None => Verdict::Note,
+        }
+    }
+
+    fn ignored(&self, rules: &Rules, path: &Path, is_dir: bool) -> Option<Why> {
+        let name = path.file_name()?.as_bytes();
+        if name.starts_with(b".") {
+            return Some(Why::DotName);
+        }
+        // Both need only the name, and they spare all attachments the globs.
+        if !is_dir && is_temporary(name) {
+            return Some(Why::Temporary);
+        }
+        if !is_dir && !is_note_name(name) {
+            return Some(Why::NotANote);
+        }
+        match self.exclude.matched(path, is_dir) {
+            Match::Ignore(_) => return Some(Why::Excluded),
+            Match::Whitelist(_) => return None,
+            Match::None => {}
+        }
+        let mut next = rules;
+        while let Some(rules) = next {
+            let below = path.as_os_str().as_bytes().get(rules.prefix..)?;
+            let below = Path::new(OsStr::from_bytes(below));
+            for (globs, why) in [
+                (&rules.situated, Why::SituatedIgnore),
+                (&rules.git, Why::GitIgnore),
+            ] {
+                match globs.matched(below, is_dir) {
+                    Match::Ignore(_) => return Some(why),
+                    Match::Whitelist(_) => return None,
+                    Match::None => {}
+                }
+            }
+            next = &rules.above;
+        }
+        None
+    }
+
+    /// The rules in a folder (`None`: the root), given those in the folder above it.
+    fn rules_in(&self, folder: Option<(&str, &Rules)>) -> Rules {
+        let name = folder.map_or("", |(name, _)| name);
+        let seen = self
+            .seen
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned();
+        seen.unwrap_or_else(|| {
+            let above = folder.and_then(|(_, above)| above.clone());
+            let rules = self.load(
+                name,
+                above.clone(),
+                IgnoreFiles {
+                    situated: true,
+                    git: true,
+                },
+            );
+            // A folder without ignore files may be a name that a client made up: it is not remembered.
+            if !same(&rules, &above) {
+                self.remember(name, &rules);
+            }
+            rules
+        })
+    }
+
+    /// Reads a folder's ignore files anew. Walks call this from the outside in, with what the listing has.
+    pub(super) fn refresh(
+        &self,
+        folder: Option<&VaultPath>,
+        above: &Rules,
+        has: IgnoreFiles,
+    ) -> Rules {
+        let name = folder.map_or("", VaultPath::as_str);
+        let rules = self.load(name, above.clone(), has);
+        self.remember(name, &rules);
+        rules
+    }
+
+    /// The rules in the folder that holds `path`, or why a folder on the way to it is ignored.
+    pub(super) fn rules_around(&self, path: &VaultPath) -> Result<Rules, Why> {
+        let mut rules = self.rules_in(None);
+        for folder in path.ancestors() {
+            if let Some(why) = self.ignored(&rules, &file_system_form(folder), true) {
+                return Err(why);
+            }
+            rules = self.rules_in(Some((folder, &rules)));
+        }
+        Ok(rules)
+    }
+
+    fn remember(&self, folder: &str, rules: &Rules) {
+        self.seen
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(folder.into(), rules.clone());
+    }
+
+    fn load(&self, folder: &str, above: Rules, has: IgnoreFiles) -> Rules {
+        let situated = if has.situated {
+            self.globs(folder, SITUATED)
+        } else {
+            Gitignore::empty()
+        };
+        let git = if has.git {
+            self.globs(folder, GIT)
+        } else {
+            Gitignore::empty()
+        };
+        if situated.is_empty() && git.is_empty() {
+            return above;
+        }
+        let prefix = match file_system_form(folder).as_os_str().len() {
+            0 => 0,
+            length => length + 1,
+        };
+        Some(Arc::new(RulesOf {
+            situated,
+            git,
+            prefix,
+            above,
+        }))
+    }
+
+    /// As git does, a malformed line is passed over, and so is a file that cannot be read.
+    fn globs(&self, folder: &str, name: &str) -> Gitignore {
+        let path = if folder.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{folder}/{name}")
+        };
+        let bytes =
+            VaultPath::parse(&path).and_then(|path| read(&self.root, &path, MAX_IGNORE_BYTES).ok());
+        let Some((bytes, _)) = bytes else {
+            return Gitignore::empty();
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let mut builder = GitignoreBuilder::new("");
+        for line in text.strip_prefix('\u{FEFF}').unwrap_or(&text).lines() {
+            if let Err(error) = builder.add_line(None, line) {
+                tracing::warn!(file = %path, %error, "a line of an ignore file is passed over");
+            }
+        }
+        builder.build().unwrap_or_else(|error| {
+            tracing::warn!(file = %path, %error, "an ignore file is passed over");
+            Gitignore::empty()
+        })
+    }
+}
+
+fn same(one: &Rules, other: &Rules) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        _ => false,
+    }
+}
+
+/// The name as the file system has it, without a copy unless it is not plain UTF-8.
+pub(super) fn file_system_form(path: &str) -> Cow<'_, Path> {
+    if path
+        .chars()
+        .any(|c| matches!(u32::from(c), 0xF780..=0xF7FF))
+    {
+        // The text came out of a `VaultPath` or is a folder of one, so it parses.
+        VaultPath::parse(path).map_or(Cow::Borrowed(Path::new(path)), |path| {
+            Cow::Owned(path.to_relative())
+        })
+    } else {
+        Cow::Borrowed(Path::new(path))
+    }
+}
+
+fn is_note_name(name: &[u8]) -> bool {
+    [".md", ".markdown", ".txt"].iter().any(|extension| {
+        let split = name.len().saturating_sub(extension.len());
+        split > 0 && name[split..].eq_ignore_ascii_case(extension.as_bytes())
+    })
+}
+
+/// Names of editors' backups, locks and probes, of half-written downloads and of office locks.
+/// Dot-names (`.#note.md`, `.note.md.swp`, rsync's, Syncthing's, iCloud's stubs) never come here.
+fn is_temporary(name: &[u8]) -> bool {
+    let ends = [
+        b"~".as_slice(),
+        b".swp",
+        b".swx",
+        b".swo",
+        b".tmp",
+        b".temp",
+        b".part",
+        b".crdownload",
+        b".icloud",
+    ];
+    ends.iter().any(|end| name.ends_with(end))
+        || name.starts_with(b"~$")
+        || name == b"4913"
+        || (name.len() > 2 && name.starts_with(b"#") && name.ends_with(b"#"))
+        || (name.len() == 9
+            && name.starts_with(b"sed")
+            && name[3..].iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// By Syncthing, Dropbox, Obsidian Sync, Nextcloud, Seafile, Synology and Resilio, as far as their names can be told
+/// from a person's.
+pub fn is_conflict(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let in_brackets = |phrase: &str| {
+        name.find('(').is_some_and(|open| {
+            let inside = &name[open..];
+            inside
+                .find(phrase)
+                .is_some_and(|at| inside[at..].contains(')'))
+        })
+    };
+    let then_digit = |mark: &str| {
+        name.find(mark)
+            .is_some_and(|at| name[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    };
+    name.contains(".sync-conflict-")
+        || [
+            "conflicted copy",
+            "conflict copy",
+            "case conflict",
+            "sfconflict ",
+        ]
+        .into_iter()
+        .any(in_brackets)
+        || then_digit("_conflict-")
+        || ["_conflict.md", "_conflict.markdown", "_conflict.txt"]
+            .iter()
+            .any(|end| name.ends_with(end))
+        || [".conflict.md", ".conflict.markdown", ".conflict.txt"]
+            .iter()
+            .any(|end| name.ends_with(end))
+}

@@ -1,0 +1,299 @@
+//! Reading one file of a vault, and nothing but a file of that vault.
+//!
+//! Links are never followed, neither the file's own nor one on the way to it. So a note has one place
+//! (an event of a link's target names the target only, and a copy under the link's name would go
+//! stale), and no name in a vault can make the program read what lies outside. The kernel checks this
+//! while it opens the file: a check by name beforehand could be outrun.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use super::{FileStat, VaultPath};
+
+/// Why a file was not read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReadError {
+    /// It is not there (any more).
+    #[error("it does not exist")]
+    Gone,
+    /// A folder, FIFO, socket or device.
+    #[error("it is not a regular file")]
+    NotAFile,
+    /// It is a link or lies behind one, so it may be outside the vault.
+    #[error("it is reached through a symbolic link, and links are not followed")]
+    Outside,
+    /// Its length in bytes, which is over the limit.
+    #[error("it has {0} bytes, more than `max_note_bytes`")]
+    TooLarge(u64),
+    /// What was read may be half old and half new.
+    #[error("it changed while it was read")]
+    ChangedWhileRead,
+    /// No permission.
+    #[error("permission denied")]
+    Denied,
+    /// Anything else the system said.
+    #[error("{0}")]
+    Io(String),
+}
+
+/// The bytes of a regular file of at most `max_bytes`, and its state, which was the same before and
+/// after. Never blocks on a FIFO, and never leaves the vault.
+pub fn read(
+    root: &Path,
+    path: &VaultPath,
+    max_bytes: u64,
+) -> Result<(Vec<u8>, FileStat), ReadError> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mut file = File::from(open(root, path, flags)?);
+    let before = regular(&file.metadata()?).ok_or(ReadError::NotAFile)?;
+    if before.size > max_bytes {
+        return Err(ReadError::TooLarge(before.size));
+    }
+    let mut bytes = Vec::with_capacity(before.size as usize + 1);
+    (&mut file)
+        .take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    let after = file_stat(&file.metadata()?);
+    if after.size > max_bytes {
+        return Err(ReadError::TooLarge(after.size));
+    }
+    if before != after || bytes.len() as u64 != after.size {
+        return Err(ReadError::ChangedWhileRead);
+    }
+    Ok((bytes, after))
+}
+
+/// The state of a regular file that [`read`] could reach; `None` for anything else.
+pub fn stat(root: &Path, path: &VaultPath) -> Option<FileStat> {
+    #[cfg(target_os = "linux")]
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(open(root, path, flags).ok()?);
+    regular(&file.metadata().ok()?)
+}
+
+fn regular(meta: &Metadata) -> Option<FileStat> {
+    meta.is_file().then(|| file_stat(meta))
+}
+
+/// What is kept of the metadata of a file.
+pub(super) fn file_stat(meta: &Metadata) -> FileStat {
+    let nanos =
+        |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+    FileStat {
+        size: meta.len(),
+        mtime_ns: nanos(meta.mtime(), meta.mtime_nsec()),
+        ctime_ns: nanos(meta.ctime(), meta.ctime_nsec()),
+        dev: meta.dev(),
+        ino: meta.ino(),
+    }
+}
+
+/// Opens a path beneath the root without following any link below it.
+fn open(root: &Path, path: &VaultPath, flags: OFlags) -> Result<OwnedFd, ReadError> {
+    #[cfg(target_os = "linux")]
+    let folder_flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let folder_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::io::retry_on_intr(|| rustix::fs::open(root, folder_flags, Mode::empty()))?;
+    let relative = path.to_relative();
+    #[cfg(target_os = "linux")]
+    match open_at_once(&root, &relative, flags) {
+        // An old kernel or a container's filter does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        other => return Ok(other?),
+    }
+    Ok(open_step_by_step(root, &relative, flags, folder_flags)?)
+}
+
+#[cfg(target_os = "linux")]
+fn open_at_once(root: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    use rustix::fs::ResolveFlags as Resolve;
+    let resolve = Resolve::BENEATH | Resolve::NO_MAGICLINKS | Resolve::NO_SYMLINKS;
+    rustix::io::retry_on_intr(|| rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve))
+}
+
+/// The same guarantee with calls that every Unix has: a name with one component and without `..`
+/// cannot leave its folder unless it is a link.
+fn open_step_by_step(
+    root: OwnedFd,
+    relative: &Path,
+    flags: OFlags,
+    folder_flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    let open_in = |folder: &OwnedFd, name: &std::ffi::OsStr, flags: OFlags| {
+        let flags = flags | OFlags::NOFOLLOW;
+        rustix::io::retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::empty()))
+    };
+    let mut folder = root;
+    let mut names = relative.iter().peekable();
+    while let Some(name) = names.next() {
+        if names.peek().is_none() {
+            return open_in(&folder, name, flags);
+        }
+        folder = open_in(&folder, name, folder_flags)?;
+    }
+    Err(Errno::NOENT)
+}
+
+impl From<Errno> for ReadError {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::NOENT | Errno::NOTDIR => ReadError::Gone,
+            Errno::LOOP | Errno::XDEV => ReadError::Outside,
+            Errno::ACCESS | Errno::PERM => ReadError::Denied,
+            // A socket, or a device without a driver.
+            Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => ReadError::NotAFile,
+            other => ReadError::Io(io::Error::from(other).to_string()),
+        }
+    }
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Errno::from_io_error(&error)
+            .map_or_else(|| ReadError::Io(error.to_string()), ReadError::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    fn path(text: &str) -> VaultPath {
+        VaultPath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn only_regular_files_of_the_vault_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let vault = dir.path().join("vault");
+        fs::create_dir_all(vault.join("folder")).unwrap();
+        fs::write(dir.path().join("secret.md"), "secret").unwrap();
+        fs::write(vault.join("folder/note.md"), "text").unwrap();
+        symlink("../secret.md", vault.join("out.md")).unwrap();
+        symlink("/etc/passwd", vault.join("absolute.md")).unwrap();
+        symlink("folder/note.md", vault.join("inner.md")).unwrap();
+        symlink("..", vault.join("up")).unwrap();
+        symlink("/proc/self/root", vault.join("magic")).unwrap();
+        fs::write(vault.join("large.md"), vec![b'x'; 101]).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            vault.join("fifo.md"),
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(vault.join("socket.md")).unwrap();
+
+        let cases = [
+            ("folder/note.md", None),
+            ("none.md", Some(ReadError::Gone)),
+            ("folder/note.md/x.md", Some(ReadError::Gone)),
+            ("folder", Some(ReadError::NotAFile)),
+            ("fifo.md", Some(ReadError::NotAFile)),
+            ("socket.md", Some(ReadError::NotAFile)),
+            ("out.md", Some(ReadError::Outside)),
+            ("absolute.md", Some(ReadError::Outside)),
+            ("inner.md", Some(ReadError::Outside)),
+            ("up/secret.md", Some(ReadError::Outside)),
+            ("magic/etc/passwd", Some(ReadError::Outside)),
+            ("large.md", Some(ReadError::TooLarge(101))),
+        ];
+        for (name, expected) in cases {
+            let got = read(&vault, &path(name), 100);
+            assert_eq!(got.as_ref().err(), expected.as_ref(), "{name}");
+            let reachable = matches!(expected, None | Some(ReadError::TooLarge(_)));
+            assert_eq!(stat(&vault, &path(name)).is_some(), reachable, "{name}");
+        }
+        let (bytes, file) = read(&vault, &path("folder/note.md"), 4).unwrap();
+        assert_eq!(
+            (bytes.as_slice(), Some(file)),
+            (b"text".as_slice(), stat(&vault, &path("folder/note.md")))
+        );
+        assert_eq!(
+            read(&dir.path().join("none"), &path("x.md"), 1),
+            Err(ReadError::Gone)
+        );
+    }
+
+    #[test]
+    fn step_by_step_is_as_strict() {
+        let dir = tempfile::tempdir().unwrap();
+        let vault = dir.path().join("vault");
+        fs::create_dir_all(vault.join("folder")).unwrap();
+        fs::write(dir.path().join("secret.md"), "secret").unwrap();
+        fs::write(vault.join("folder/note.md"), "text").unwrap();
+        symlink("../secret.md", vault.join("out.md")).unwrap();
+        symlink("..", vault.join("up")).unwrap();
+        let open = |name: &str| {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let root = rustix::fs::open(&vault, flags | OFlags::DIRECTORY, Mode::empty()).unwrap();
+            open_step_by_step(root, Path::new(name), flags, flags | OFlags::DIRECTORY).map(drop)
+        };
+        assert_eq!(open("folder/note.md"), Ok(()));
+        assert_eq!(open("none/note.md"), Err(Errno::NOENT));
+        assert_eq!(open("out.md"), Err(Errno::LOOP));
+        assert!(open("up/secret.md").is_err());
+    }
+
+    #[test]
+    fn names_of_any_bytes_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in [
+            b"\xff\xfe.md".as_slice(),
+            "🦀\n.md".as_bytes(),
+            "\u{F7A0}.md".as_bytes(),
+        ] {
+            let name = Path::new(std::ffi::OsStr::from_bytes(name));
+            fs::write(dir.path().join(name), "text").unwrap();
+            let path = VaultPath::from_relative(name).unwrap();
+            assert_eq!(read(dir.path(), &path, 10).unwrap().0, b"text");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_written_to_meanwhile_is_never_given_out_torn() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("note.md");
+        fs::write(&file, vec![b'a'; 1 << 20]).unwrap();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for byte in b"bcdefghijklmnopqrstuvwxyz".iter().cycle() {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    // In place, in two writes and with another length, as a slow editor would.
+                    fs::write(&file, vec![*byte; (1 << 20) - usize::from(*byte)]).unwrap();
+                }
+            });
+            for _ in 0..200 {
+                match read(dir.path(), &path("note.md"), 2 << 20) {
+                    Ok((bytes, stat)) => {
+                        assert_eq!(bytes.len() as u64, stat.size);
+                        assert!(
+                            bytes.windows(2).all(|pair| pair[0] == pair[1]),
+                            "of two versions"
+                        );
+                    }
+                    Err(error) => assert_eq!(error, ReadError::ChangedWhileRead),
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+}

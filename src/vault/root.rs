@@ -1,0 +1,211 @@
+//! The vault's folder itself: whether it is there, which one it is, and what it lies on.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why a vault cannot be walked or watched. The text says what to do.
+#[derive(Debug, Error)]
+pub enum VaultError {
+    /// There is nothing at the path.
+    #[error("the vault {} does not exist; create the folder, mount it, or correct the vault's `path`", .0.display())]
+    Missing(PathBuf),
+    /// The path is that of a file.
+    #[error("the vault {} is not a folder; name the folder that holds the notes", .0.display())]
+    NotAFolder(PathBuf),
+    /// The folder cannot be listed.
+    #[error("the vault {} cannot be read ({error}); give your user the right to list and read it", .path.display())]
+    Unreadable {
+        /// The vault's root.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A glob of the configuration is malformed.
+    #[error(
+        "the glob `{glob}` in `exclude` is not valid: {error}; the syntax is that of .gitignore"
+    )]
+    BadGlob {
+        /// As the user wrote it.
+        glob: String,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// The walk was told to stop. What it had seen is not given out: it would look like a smaller vault.
+    #[error("the walk was cancelled")]
+    Cancelled,
+    /// Watching cannot begin.
+    #[error("the vault {} cannot be watched ({error}); set `poll = true` for it", .path.display())]
+    Unwatchable {
+        /// The vault's root.
+        path: PathBuf,
+        /// What the system said.
+        error: String,
+    },
+}
+
+impl VaultError {
+    /// The error of looking at the root.
+    pub(super) fn of_root(root: &Path, error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => VaultError::Missing(root.to_owned()),
+            io::ErrorKind::NotADirectory => VaultError::NotAFolder(root.to_owned()),
+            _ => VaultError::Unreadable {
+                path: root.to_owned(),
+                error,
+            },
+        }
+    }
+}
+
+/// Which folder the root is: another one under the same name is another vault until proven otherwise.
+/// A folder that is deleted and made again may get the same inode, so equality proves little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootId {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+}
+
+/// The identity of the folder at `root` (links to it are followed), or why it is none.
+pub fn root_id(root: &Path) -> Result<RootId, VaultError> {
+    let meta = std::fs::metadata(root).map_err(|error| VaultError::of_root(root, error))?;
+    if !meta.is_dir() {
+        return Err(VaultError::NotAFolder(root.to_owned()));
+    }
+    Ok(RootId {
+        dev: meta.dev(),
+        ino: meta.ino(),
+    })
+}
+
+/// Whether git is at work in the vault or in the repository around it: its index lock exists.
+pub fn git_locked(root: &Path) -> bool {
+    root.ancestors()
+        .find_map(git_folder)
+        .is_some_and(|git| git.join("index.lock").symlink_metadata().is_ok())
+}
+
+/// The git folder of a work tree: `.git`, or what the file `.git` of a worktree or submodule points to.
+fn git_folder(tree: &Path) -> Option<PathBuf> {
+    let git = tree.join(".git");
+    let meta = git.symlink_metadata().ok()?;
+    if meta.is_dir() {
+        return Some(git);
+    }
+    if !meta.is_file() || meta.len() > 4096 {
+        return None;
+    }
+    let text = std::fs::read_to_string(&git).ok()?;
+    Some(tree.join(text.strip_prefix("gitdir:")?.trim()))
+}
+
+/// The kind of file system `root` lies on, if events cannot be relied on there: another machine, or
+/// another program behind FUSE, changes files without this kernel's knowing.
+#[cfg(target_os = "linux")]
+pub fn needs_polling(root: &Path) -> Option<&'static str> {
+    let kind = rustix::fs::statfs(root).ok()?.f_type;
+    // The field is signed on some machines; the magic numbers are 32 bits wide on all of them.
+    blind_kind(kind as u32)
+}
+
+/// As on Linux: on macOS, events tell nothing of what other machines do to a network volume.
+#[cfg(target_vendor = "apple")]
+pub fn needs_polling(root: &Path) -> Option<&'static str> {
+    const MNT_LOCAL: u32 = 0x1000;
+    let flags = rustix::fs::statfs(root).ok()?.f_flags;
+    (flags & MNT_LOCAL == 0).then_some("a network volume")
+}
+
+/// Elsewhere the kind of file system is not known, and watching is tried.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub fn needs_polling(_root: &Path) -> Option<&'static str> {
+    None
+}
+
+/// By the magic numbers of `linux/magic.h` and of the out-of-tree modules that have one.
+#[cfg(target_os = "linux")]
+fn blind_kind(magic: u32) -> Option<&'static str> {
+    Some(match magic {
+        0x6969 => "NFS",
+        0x517B | 0xFF53_4D42 | 0xFE53_4D42 => "SMB",
+        0x6573_5546 => "FUSE",
+        0x0102_1997 => "9p",
+        0x00C3_6400 => "Ceph",
+        0x5346_414F | 0x6B41_4653 => "AFS",
+        0x7375_7245 => "Coda",
+        0x564C => "NCP",
+        0x786F_4256 => "a VirtualBox shared folder",
+        0xBACB_ACBC => "a VMware shared folder",
+        0x7C7C_6673 => "a Parallels shared folder",
+        0x7461_636F => "OCFS2",
+        0x0116_1970 => "GFS2",
+        0x0BD0_0BD0 => "Lustre",
+        0x4750_4653 => "GPFS",
+        0x1983_0326 => "BeeGFS",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_root_that_is_none_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "").unwrap();
+        let cases = [
+            ("none", "does not exist"),
+            ("file", "is not a folder"),
+            ("file/x", "is not a folder"),
+        ];
+        for (name, message) in cases {
+            let error = root_id(&dir.path().join(name)).unwrap_err().to_string();
+            assert!(
+                error.contains(message) && error.contains(name),
+                "{name}: {error}"
+            );
+        }
+        assert_eq!(root_id(dir.path()).unwrap(), root_id(dir.path()).unwrap());
+    }
+
+    #[test]
+    fn the_lock_of_git_is_seen_in_the_vault_around_it_and_in_a_worktree() {
+        let dir = tempfile::tempdir().unwrap();
+        let [repository, vault, tree] =
+            ["repo", "repo/vault", "tree"].map(|name| dir.path().join(name));
+        fs::create_dir_all(repository.join(".git/worktrees/tree")).unwrap();
+        fs::create_dir_all(&vault).unwrap();
+        fs::create_dir_all(&tree).unwrap();
+        fs::write(tree.join(".git"), "gitdir: ../repo/.git/worktrees/tree\n").unwrap();
+        assert!(!git_locked(&repository) && !git_locked(&vault) && !git_locked(&tree));
+
+        fs::write(repository.join(".git/index.lock"), "").unwrap();
+        assert!(git_locked(&repository) && git_locked(&vault) && !git_locked(&tree));
+        fs::write(repository.join(".git/worktrees/tree/index.lock"), "").unwrap();
+        assert!(git_locked(&tree));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn kinds_of_file_systems() {
+        let cases = [
+            (0x6969, Some("NFS")),
+            (0xFF53_4D42, Some("SMB")),
+            (0x6573_5546, Some("FUSE")),
+        ];
+        for (magic, kind) in cases
+            .into_iter()
+            .chain([(0xEF53, None), (0x0102_1994, None)])
+        {
+            assert_eq!(blind_kind(magic), kind, "{magic:x}");
+        }
+        // procfs answers statfs on every Linux, and is none of these.
+        assert_eq!(needs_polling(Path::new("/proc")), None);
+    }
+}

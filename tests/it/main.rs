@@ -1,0 +1,5 @@
+//! One binary for all tests that need more than one module: specifications, real sockets, real files, real
+//! kills.
+
+mod spec;
+mod tidy;

@@ -1,0 +1,139 @@
+//! The house rules of `src/ARCHITECTURE.md`, read off the source: who imports whom, what pure modules do not
+//! touch, how long a file may be.
+
+use std::path::{Path, PathBuf};
+
+/// The modules in the order in which data flows.
+const ORDER: [&str; 19] = [
+    "config", "fingerprint", "vault", "note", "chunk", "plan", "context", "embed", "store", "index", "search", "engine",
+    "serve", "sandbox", "client", "cli", "daemon", "main", "lib",
+];
+
+/// Modules (or single files of a module) without I/O, clocks or async.
+const PURE: [&str; 21] = [
+    "fingerprint.rs", "vault/mod.rs", "vault/pending.rs", "note/", "chunk/", "plan.rs", "plan/", "context/",
+    "embed/mod.rs", "embed/builtin.rs", "embed/tokenizer.rs", "embed/input.rs", "index/mod.rs", "index/blocks.rs",
+    "index/links.rs", "index/vector.rs", "search/", "serve/frame.rs", "serve/proto.rs", "store/record.rs", "store/codec.rs",
+];
+
+/// What pure files never name.
+const IMPURE: [&str; 10] = [
+    "std::fs", "std::net", "std::process", "std::thread", "Instant::now", "SystemTime", "Timestamp::now", "Zoned::now",
+    "tokio::", ".unwrap()",
+];
+
+/// Which edge may import which other edge.
+const EDGES: [(&str, &[&str]); 8] = [
+    ("vault", &["config"]),
+    ("store", &["config"]),
+    ("index", &["config"]),
+    ("engine", &["config", "vault", "store", "index", "sandbox"]),
+    ("serve", &["config", "engine"]),
+    ("client", &["config", "serve"]),
+    ("cli", &["config", "client", "serve", "engine", "daemon", "store", "vault"]),
+    ("daemon", &["config", "engine", "serve", "cli", "sandbox"]),
+];
+
+const EDGE_MODULES: [&str; 10] =
+    ["config", "vault", "store", "index", "engine", "serve", "sandbox", "client", "cli", "daemon"];
+
+struct Source {
+    /// Relative to `src/`, `/`-separated.
+    name: String,
+    module: String,
+    /// Without tests and comments.
+    code: String,
+    lines: usize,
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    files.iter().map(|file| source(&root, file)).collect()
+}
+
+fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn source(root: &Path, file: &Path) -> Source {
+    let text = std::fs::read_to_string(file).unwrap();
+    let name = file.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+    let module = name.split('/').next().unwrap().trim_end_matches(".rs").to_owned();
+    let production = if name.ends_with("tests.rs") { "" } else { text.split("#[cfg(test)]\nmod tests {").next().unwrap() };
+    let code = production.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    Source { name, module, code, lines: text.lines().count() }
+}
+
+#[test]
+fn every_module_is_in_the_map() {
+    let unknown: Vec<String> =
+        sources().into_iter().filter(|s| !ORDER.contains(&s.module.as_str())).map(|s| s.name).collect();
+    assert!(unknown.is_empty(), "these modules are not in the order of the house: {unknown:?}");
+}
+
+#[test]
+fn no_file_is_longer_than_600_lines() {
+    let long: Vec<String> =
+        sources().into_iter().filter(|s| s.lines > 600).map(|s| format!("{} ({})", s.name, s.lines)).collect();
+    assert!(long.is_empty(), "split these: {long:?}");
+}
+
+#[test]
+fn pure_files_touch_nothing_outside() {
+    let mut breaches = Vec::new();
+    for source in sources().iter().filter(|s| PURE.iter().any(|pure| s.name.starts_with(pure))) {
+        for name in IMPURE {
+            // `vault/mod.rs` is the only pure file that must name the file system's string type.
+            if source.code.contains(name) {
+                breaches.push(format!("{} names {name}", source.name));
+            }
+        }
+    }
+    assert!(breaches.is_empty(), "{breaches:#?}");
+}
+
+#[test]
+fn edges_import_only_the_edges_they_may() {
+    let mut breaches = Vec::new();
+    for source in sources().iter().filter(|s| EDGE_MODULES.contains(&s.module.as_str())) {
+        let allowed = EDGES.iter().find(|(edge, _)| *edge == source.module).map_or(&[][..], |(_, allowed)| allowed);
+        for other in EDGE_MODULES.iter().filter(|m| **m != source.module && !allowed.contains(m)) {
+            // Types of an edge that are pure (`vault/mod.rs`, `index/mod.rs`, `store/record.rs`) are for all.
+            let pure = ["vault", "index"].contains(other);
+            if !pure && source.code.contains(&format!("crate::{other}::")) {
+                breaches.push(format!("{} imports {other}", source.name));
+            }
+        }
+    }
+    assert!(breaches.is_empty(), "{breaches:#?}");
+}
+
+#[test]
+fn pure_modules_import_only_what_comes_before() {
+    let position = |module: &str| ORDER.iter().position(|m| *m == module);
+    let mut breaches = Vec::new();
+    for source in sources().iter().filter(|s| PURE.iter().any(|pure| s.name.starts_with(pure))) {
+        for other in ORDER.iter().filter(|m| position(m) > position(&source.module)) {
+            if source.code.contains(&format!("crate::{other}::")) {
+                breaches.push(format!("{} imports {other}, which comes later", source.name));
+            }
+        }
+    }
+    assert!(breaches.is_empty(), "{breaches:#?}");
+}
+
+#[test]
+fn only_the_store_names_sled_and_bincode() {
+    let named = |s: &Source| s.module != "store" && (s.code.contains("sled::") || s.code.contains("bincode::"));
+    let breaches: Vec<String> = sources().into_iter().filter(named).map(|s| s.name).collect();
+    assert!(breaches.is_empty(), "{breaches:?}");
+}
