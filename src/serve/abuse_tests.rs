@@ -19,10 +19,7 @@ async fn every_kind_of_garbage_gets_one_error_and_the_next_request_works() {
     let table: [(&[u8], i64); 9] = [
         (b"garbage", -32700),
         (b"\0\0\0", -32700),
-        (
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}",
-            -32700,
-        ),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}", -32700),
         (b"\x80\x81", -32700),
         (deep.as_bytes(), -32700),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1,", -32700),
@@ -32,12 +29,7 @@ async fn every_kind_of_garbage_gets_one_error_and_the_next_request_works() {
     ];
     for (bytes, code) in table {
         client.send([bytes, b"\r\n\n"].concat()).await;
-        assert_eq!(
-            client.error().await,
-            (Value::Null, code),
-            "{:?}",
-            String::from_utf8_lossy(bytes)
-        );
+        assert_eq!(client.error().await, (Value::Null, code), "{:?}", String::from_utf8_lossy(bytes));
         client.expect_ping().await;
     }
     client.ask(7, "frobnicate", json!({})).await;
@@ -59,13 +51,7 @@ async fn a_line_of_20_mb_is_answered_and_the_connection_goes_on() {
     client.send("\n").await;
     assert_eq!(client.error().await, (Value::Null, 1007));
     client.expect_ping().await;
-    client
-        .ask(
-            1,
-            "search",
-            json!({ "query": "q".repeat(MAX_REQUEST - 100) }),
-        )
-        .await;
+    client.ask(1, "search", json!({ "query": "q".repeat(MAX_REQUEST - 100) })).await;
     assert_eq!(client.next().await.unwrap()["result"]["method"], "search");
 }
 
@@ -73,21 +59,13 @@ async fn a_line_of_20_mb_is_answered_and_the_connection_goes_on() {
 async fn half_a_line_and_a_half_close() {
     let fake = Fake::new();
     let mut client = fake.connect();
-    client
-        .send(line(1, "search", json!({ "query": "a" })).trim_end())
-        .await;
+    client.send(line(1, "search", json!({ "query": "a" })).trim_end()).await;
     client.half_close().await;
-    assert_eq!(
-        client.next().await.unwrap()["id"],
-        1,
-        "a last line needs no line end"
-    );
+    assert_eq!(client.next().await.unwrap()["id"], 1, "a last line needs no line end");
     assert_eq!(client.next().await, None);
 
     let mut client = fake.connect();
-    client
-        .send(r#"{"jsonrpc":"2.0","id":2,"method":"shutd"#)
-        .await;
+    client.send(r#"{"jsonrpc":"2.0","id":2,"method":"shutd"#).await;
     client.half_close().await;
     assert_eq!(client.error().await, (Value::Null, -32700));
     assert_eq!(client.next().await, None);
@@ -103,10 +81,7 @@ async fn ten_thousand_pipelined_requests_are_all_answered_once() {
     let writer = tokio::spawn(async move {
         for id in 0..COUNT {
             let method = if id % 10 == 0 { "search" } else { "ping" };
-            write
-                .write_all(line(id, method, json!({ "query": "x" })).as_bytes())
-                .await
-                .unwrap();
+            write.write_all(line(id, method, json!({ "query": "x" })).as_bytes()).await.unwrap();
         }
     });
     let mut read = BufReader::new(read);
@@ -144,18 +119,10 @@ async fn an_answer_that_is_too_large_says_so() {
 async fn http_gets_a_line_of_its_own_kind() {
     let fake = Fake::new();
     let mut client = fake.connect();
-    client
-        .send("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n{}")
-        .await;
+    client.send("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n{}").await;
     let mut answer = String::new();
-    tokio::time::timeout(PATIENCE, client.stream.read_to_string(&mut answer))
-        .await
-        .unwrap()
-        .unwrap();
-    assert!(
-        answer.starts_with("HTTP/1.1 400 ") && answer.contains("JSON-RPC"),
-        "{answer}"
-    );
+    tokio::time::timeout(PATIENCE, client.stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("JSON-RPC"), "{answer}");
     drop(client.stream);
     client.server.await.unwrap();
 }
@@ -170,10 +137,7 @@ async fn a_client_that_leaves_in_the_middle_of_an_answer() {
     let mut some = [0; 1000];
     client.stream.read_exact(&mut some).await.unwrap();
     drop(client.stream);
-    tokio::time::timeout(PATIENCE, client.server)
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(PATIENCE, client.server).await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -184,14 +148,8 @@ async fn a_reader_that_takes_nothing_is_given_up() {
         client.ask(id, "search", json!({ "query": "big" })).await;
     }
     let start = Instant::now();
-    tokio::time::timeout(PATIENCE, client.server)
-        .await
-        .unwrap()
-        .unwrap();
-    assert!(
-        start.elapsed() >= Duration::from_secs(4),
-        "it was given its time"
-    );
+    tokio::time::timeout(PATIENCE, client.server).await.unwrap().unwrap();
+    assert!(start.elapsed() >= Duration::from_secs(4), "it was given its time");
 }
 
 #[tokio::test]
@@ -200,12 +158,7 @@ async fn a_slow_subscriber_loses_events_but_no_reply() {
     let mut client = fake.connect();
     client.ask(1, "subscribe", json!({})).await;
     client.next().await.unwrap();
-    let notice = Arc::new(Notice::Index {
-        vault: "v".repeat(10_000),
-        seq: 1,
-        notes: 1,
-        chunks: 1,
-    });
+    let notice = Arc::new(Notice::Index { vault: "v".repeat(10_000), seq: 1, notes: 1, chunks: 1 });
     const SENT: u64 = 2000;
     for _ in 0..SENT {
         fake.notices.send(Arc::clone(&notice)).unwrap();
@@ -223,22 +176,13 @@ async fn a_slow_subscriber_loses_events_but_no_reply() {
         }
     }
     assert_eq!((events + missed, replied), (SENT, 1));
-    assert!(
-        missed > 0 && events >= 256,
-        "{events} events, {missed} missed"
-    );
+    assert!(missed > 0 && events >= 256, "{events} events, {missed} missed");
 }
 
 #[tokio::test]
 async fn one_client_too_many_is_told_and_places_come_free() {
     let fake = Fake::new();
-    let daemon = Daemon::start(
-        &fake,
-        ServeConfig {
-            max_connections: 4,
-            ..ServeConfig::default()
-        },
-    );
+    let daemon = Daemon::start(&fake, ServeConfig { max_connections: 4, ..ServeConfig::default() });
     let mut clients = Vec::new();
     for _ in 0..4 {
         let mut client = daemon.connect().await;
@@ -247,10 +191,7 @@ async fn one_client_too_many_is_told_and_places_come_free() {
     }
     let mut refused = daemon.connect().await;
     let reply = ping(&mut refused).await.unwrap();
-    assert_eq!(
-        (&reply["id"], &reply["error"]["data"]["kind"]),
-        (&Value::Null, &json!("busy"))
-    );
+    assert_eq!((&reply["id"], &reply["error"]["data"]["kind"]), (&Value::Null, &json!("busy")));
     assert_eq!(next(&mut refused).await, None);
     clients.pop();
     let start = Instant::now();

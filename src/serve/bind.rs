@@ -6,9 +6,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{
-    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
-};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -79,11 +77,7 @@ impl BindError {
             BindError::AlreadyRunning { .. } | BindError::SocketInUse(_) => 75,
             BindError::PathTooLong { .. } | BindError::NotASocket(_) => 73,
             BindError::Permission { .. } => 77,
-            BindError::Create { source, .. }
-                if source.kind() == io::ErrorKind::PermissionDenied =>
-            {
-                77
-            }
+            BindError::Create { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
             BindError::Create { .. } => 73,
         }
     }
@@ -124,20 +118,13 @@ impl DataLock {
                 }
                 Err(TryLockError::WouldBlock) => {
                     let running = locate::read_running(&path);
-                    return Err(BindError::AlreadyRunning {
-                        running,
-                        data_dir: data_dir.to_owned(),
-                    });
+                    return Err(BindError::AlreadyRunning { running, data_dir: data_dir.to_owned() });
                 }
                 Err(TryLockError::Error(source)) => return Err(BindError::Create { path, source }),
             }
         }
-        let lock = DataLock {
-            file,
-            data_dir: data_dir.to_owned(),
-        };
-        lock.write(&Running::this(None))
-            .map_err(BindError::create(&path))?;
+        let lock = DataLock { file, data_dir: data_dir.to_owned() };
+        lock.write(&Running::this(None)).map_err(BindError::create(&path))?;
         Ok(lock)
     }
 
@@ -210,11 +197,7 @@ pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindErro
     bind_in(&Surroundings::here(), configured, lock)
 }
 
-fn bind_in(
-    around: &Surroundings,
-    configured: Option<&Path>,
-    lock: DataLock,
-) -> Result<Bound, BindError> {
+fn bind_in(around: &Surroundings, configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindError> {
     let (path, named) = around.choose(configured);
     let path = std::path::absolute(&path).map_err(BindError::create(&path))?;
     if let Some(length) = locate::too_long(&path) {
@@ -230,12 +213,7 @@ fn bind_in(
     remove_stale(&path)?;
     let listener = listen(&path).map_err(BindError::create(&path))?;
     let identity = identity(&path).map_err(BindError::create(&path))?;
-    let bound = Bound {
-        listener,
-        path,
-        identity,
-        lock,
-    };
+    let bound = Bound { listener, path, identity, lock };
     announce(&bound)?;
     Ok(bound)
 }
@@ -244,18 +222,10 @@ fn bind_in(
 fn announce(bound: &Bound) -> Result<(), BindError> {
     let running = Running::this(Some(bound.path.clone()));
     let path = bound.lock.data_dir.join(DAEMON);
-    bound
-        .lock
-        .write(&running)
-        .map_err(BindError::create(&path))?;
+    bound.lock.write(&running).map_err(BindError::create(&path))?;
     let temporary = path.with_extension("json.new");
     let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&temporary)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
         file.write_all(&serde_json::to_vec(&running)?)?;
         fs::rename(&temporary, &path)
     };
@@ -267,10 +237,7 @@ fn announce(bound: &Bound) -> Result<(), BindError> {
 fn remove_stale(path: &Path) -> Result<(), BindError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(BindError::Create {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(source) => Err(BindError::Create { path: path.to_owned(), source }),
         Ok(meta) if !meta.file_type().is_socket() => Err(BindError::NotASocket(path.to_owned())),
         Ok(_) => {
             if answers(path) {
@@ -294,10 +261,7 @@ fn answers(path: &Path) -> bool {
         });
         let _ = sender.send(connected.is_ok());
     });
-    spawned.is_ok()
-        && receiver
-            .recv_timeout(Duration::from_secs(1))
-            .unwrap_or(true)
+    spawned.is_ok() && receiver.recv_timeout(Duration::from_secs(1)).unwrap_or(true)
 }
 
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
@@ -310,16 +274,9 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 #[cfg(target_os = "linux")]
 fn listen(path: &Path) -> io::Result<UnixListener> {
     use rustix::fs::{Mode, fchmod};
-    use rustix::net::{
-        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
-    };
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 
-    let fd = socket_with(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     // Linux gives the socket's file the mode of the unbound socket.
     fchmod(&fd, Mode::from_raw_mode(0o600))?;
     bind(&fd, &SocketAddrUnix::new(path)?)?;
@@ -338,11 +295,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
 }
 
 fn make_private(dir: &Path) -> Result<(), BindError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(BindError::create(dir))
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(BindError::create(dir))
 }
 
 /// A folder of our own choice must be ours alone: in a shared `/tmp` somebody may have made it before us.
@@ -351,22 +304,13 @@ fn check_private(dir: &Path, uid: u32) -> Result<(), BindError> {
     let why = if !meta.is_dir() {
         "is no folder: remove it, or set `serve.socket`".to_owned()
     } else if meta.uid() != uid {
-        format!(
-            "belongs to user {}, not to you: remove it, or set `serve.socket`",
-            meta.uid()
-        )
+        format!("belongs to user {}, not to you: remove it, or set `serve.socket`", meta.uid())
     } else if meta.mode() & 0o077 != 0 {
-        format!(
-            "is open to others (mode {:03o}): run `chmod 700` on it",
-            meta.mode() & 0o777
-        )
+        format!("is open to others (mode {:03o}): run `chmod 700` on it", meta.mode() & 0o777)
     } else {
         return Ok(());
     };
-    Err(BindError::Permission {
-        path: dir.to_owned(),
-        why,
-    })
+    Err(BindError::Permission { path: dir.to_owned(), why })
 }
 
 /// In a folder that the user named nobody else may be able to put another socket in our place.
@@ -376,22 +320,13 @@ fn check_shared(dir: &Path, uid: u32) -> Result<(), BindError> {
     let why = if !meta.is_dir() {
         "is no folder: set `serve.socket` to a path in one".to_owned()
     } else if meta.uid() != uid && meta.uid() != 0 {
-        format!(
-            "belongs to user {}: set `serve.socket` to a path in a folder of yours",
-            meta.uid()
-        )
+        format!("belongs to user {}: set `serve.socket` to a path in a folder of yours", meta.uid())
     } else if meta.mode() & 0o022 != 0 && !sticky {
-        format!(
-            "can be written by others (mode {:03o}): run `chmod go-w` on it",
-            meta.mode() & 0o777
-        )
+        format!("can be written by others (mode {:03o}): run `chmod go-w` on it", meta.mode() & 0o777)
     } else {
         return Ok(());
     };
-    Err(BindError::Permission {
-        path: dir.to_owned(),
-        why,
-    })
+    Err(BindError::Permission { path: dir.to_owned(), why })
 }
 
 #[cfg(test)]
@@ -445,10 +380,7 @@ mod tests {
         let data = place.root.path().join("data");
         assert_eq!(mode(&data.join(DAEMON)), 0o600);
         let running = locate::running(&data).unwrap();
-        assert_eq!(
-            (running.pid, running.socket),
-            (std::process::id(), Some(place.socket()))
-        );
+        assert_eq!((running.pid, running.socket), (std::process::id(), Some(place.socket())));
         let client = UnixStream::connect(bound.socket()).unwrap();
         bound.listener().unwrap().accept().unwrap();
         drop((client, bound));
@@ -463,14 +395,8 @@ mod tests {
         let error = DataLock::acquire(&place.root.path().join("data")).unwrap_err();
         assert_eq!(error.exit_code(), 75);
         let message = error.to_string();
-        assert!(
-            message.contains(&std::process::id().to_string()),
-            "{message}"
-        );
-        assert!(
-            message.contains(&bound.socket().display().to_string()),
-            "{message}"
-        );
+        assert!(message.contains(&std::process::id().to_string()), "{message}");
+        assert!(message.contains(&bound.socket().display().to_string()), "{message}");
     }
 
     #[test]
@@ -490,11 +416,7 @@ mod tests {
     fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
         let place = Place::new();
         fs::create_dir(place.root.path().join("situated")).unwrap();
-        fs::set_permissions(
-            place.root.path().join("situated"),
-            fs::Permissions::from_mode(0o700),
-        )
-        .unwrap();
+        fs::set_permissions(place.root.path().join("situated"), fs::Permissions::from_mode(0o700)).unwrap();
         let other = UnixListener::bind(place.socket()).unwrap();
         let error = place.bind().unwrap_err();
         assert!(matches!(error, BindError::SocketInUse(_)), "{error}");
@@ -515,10 +437,7 @@ mod tests {
         assert_eq!(fs::read_to_string(place.socket()).unwrap(), "mine");
         fs::remove_file(place.socket()).unwrap();
         symlink("/etc/passwd", place.socket()).unwrap();
-        assert!(matches!(
-            place.bind().unwrap_err(),
-            BindError::NotASocket(_)
-        ));
+        assert!(matches!(place.bind().unwrap_err(), BindError::NotASocket(_)));
     }
 
     #[test]
@@ -561,10 +480,7 @@ mod tests {
         drop(bind_in(&place.around, Some(&fits), place.lock()).unwrap());
         let long = place.root.path().join("s".repeat(length + 1));
         let error = bind_in(&place.around, Some(&long), place.lock()).unwrap_err();
-        assert!(
-            error.to_string().contains("serve.socket") && error.to_string().contains("104"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("serve.socket") && error.to_string().contains("104"), "{error}");
         assert_eq!(error.exit_code(), 73);
     }
 

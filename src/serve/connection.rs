@@ -78,11 +78,7 @@ impl<T> Drop for Owned<T> {
 }
 
 /// Serves one client until it or the daemon ends.
-pub(super) async fn serve(
-    stream: UnixStream,
-    shared: Arc<Shared>,
-    draining: watch::Receiver<bool>,
-) {
+pub(super) async fn serve(stream: UnixStream, shared: Arc<Shared>, draining: watch::Receiver<bool>) {
     let stream = Arc::new(stream);
     let outbox = Arc::new(Outbox::default());
     let writer = Owned(tokio::spawn({
@@ -114,12 +110,7 @@ impl Connection {
             }
             let count = match self.stream.try_read(&mut buffer) {
                 Ok(count) => count,
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                    ) =>
-                {
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                     continue;
                 }
                 Err(_) => return End::Gone,
@@ -154,9 +145,7 @@ impl Connection {
         }
         // What arrived before the daemon stops is still read, though the runtime may not know of it yet; but a client
         // that goes on asking is not listened to for ever.
-        let until = *self
-            .read_until
-            .get_or_insert_with(|| Instant::now() + LAST_WORDS);
+        let until = *self.read_until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
         let patience = until.saturating_duration_since(Instant::now()).min(SWEEP);
         match tokio::time::timeout(patience, self.stream.readable()).await {
             Ok(Ok(())) if !patience.is_zero() => None,
@@ -171,16 +160,12 @@ impl Connection {
                 Ok(request) => request,
                 Err(Refused::Silent) => return None,
                 Err(Refused::Answer(id, error)) => {
-                    self.outbox
-                        .reply(proto::error_line(id.as_ref(), &error))
-                        .await;
+                    self.outbox.reply(proto::error_line(id.as_ref(), &error)).await;
                     return None;
                 }
             },
             Line::TooLong => {
-                self.outbox
-                    .reply(proto::error_line(None, &proto::request_too_long()))
-                    .await;
+                self.outbox.reply(proto::error_line(None, &proto::request_too_long())).await;
                 return None;
             }
             Line::Http => {
@@ -193,11 +178,7 @@ impl Connection {
 
     /// Starts a request, or answers it at once if it needs nothing but this connection.
     async fn request(&mut self, request: Request) -> Option<End> {
-        let Request {
-            id,
-            method: name,
-            params,
-        } = request;
+        let Request { id, method: name, params } = request;
         let outcome = match Method::from_name(&name) {
             None => Err(proto::unknown_method(&name)),
             Some(Method::Ping) => Ok(json!({})),
@@ -208,14 +189,10 @@ impl Connection {
         match (id, outcome) {
             (None, _) | (_, Ok(Value::Null)) => {}
             (Some(id), Ok(result)) => {
-                self.outbox
-                    .reply(proto::result_line(&id, result.to_string().as_bytes()))
-                    .await;
+                self.outbox.reply(proto::result_line(&id, result.to_string().as_bytes())).await;
             }
             (Some(id), Err(error)) => {
-                self.outbox
-                    .reply(proto::error_line(Some(&id), &error))
-                    .await;
+                self.outbox.reply(proto::error_line(Some(&id), &error)).await;
             }
         }
         None
@@ -242,51 +219,29 @@ impl Connection {
 
     fn cancel(&self, params: &Params) -> Result<Value, RpcError> {
         let Some(id) = params.get("id").and_then(Id::from_value) else {
-            return Err(RpcError::new(
-                ErrorKind::InvalidParams,
-                "`id` is a string or an integer",
-            ));
+            return Err(RpcError::new(ErrorKind::InvalidParams, "`id` is a string or an integer"));
         };
         if self.running.cancel(&id) {
             return Ok(json!({}));
         }
         let hint = "it may have been answered already".to_owned();
-        Err(CallError::NotFound {
-            what: "request",
-            name: id.to_string(),
-            hint,
-        }
-        .into())
+        Err(CallError::NotFound { what: "request", name: id.to_string(), hint }.into())
     }
 
     /// Begins to forward events; a second call replaces the first. The result goes out before the first event, so it
     /// is queued here, and `Null` says so.
     async fn subscribe(&mut self, params: Params, id: Option<&Id>) -> Result<Value, RpcError> {
-        let wanted: SubscribeParams =
-            serde_json::from_value(Value::Object(params)).map_err(|_| {
-                RpcError::new(ErrorKind::InvalidParams, "`events` is a list of names")
-                    .hint(format!("events: {}", EVENTS.join(" ")))
-            })?;
-        let is_wanted = |kind: &str| {
-            wanted
-                .events
-                .as_ref()
-                .is_none_or(|names| names.iter().any(|name| name == kind))
-        };
-        let kinds: Vec<&'static str> = EVENTS
-            .iter()
-            .copied()
-            .filter(|kind| is_wanted(kind))
-            .collect();
+        let wanted: SubscribeParams = serde_json::from_value(Value::Object(params)).map_err(|_| {
+            RpcError::new(ErrorKind::InvalidParams, "`events` is a list of names")
+                .hint(format!("events: {}", EVENTS.join(" ")))
+        })?;
+        let is_wanted = |kind: &str| wanted.events.as_ref().is_none_or(|names| names.iter().any(|name| name == kind));
+        let kinds: Vec<&'static str> = EVENTS.iter().copied().filter(|kind| is_wanted(kind)).collect();
         let mut notices = (self.shared.backend().subscribe)();
         self.subscription = None;
         if let Some(id) = id {
-            let result = json!(Subscribed {
-                events: kinds.iter().map(|&kind| kind.to_owned()).collect()
-            });
-            self.outbox
-                .reply(proto::result_line(id, result.to_string().as_bytes()))
-                .await;
+            let result = json!(Subscribed { events: kinds.iter().map(|&kind| kind.to_owned()).collect() });
+            self.outbox.reply(proto::result_line(id, result.to_string().as_bytes())).await;
         }
         let outbox = Arc::clone(&self.outbox);
         let forward = tokio::spawn(async move {

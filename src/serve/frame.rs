@@ -37,22 +37,12 @@ pub struct LineDecoder {
 impl LineDecoder {
     /// For what clients send.
     pub fn requests() -> Self {
-        LineDecoder {
-            line: Vec::new(),
-            cap: MAX_REQUEST,
-            discarding: false,
-            may_be_http: true,
-        }
+        LineDecoder { line: Vec::new(), cap: MAX_REQUEST, discarding: false, may_be_http: true }
     }
 
     /// For what the daemon answers.
     pub fn replies() -> Self {
-        LineDecoder {
-            line: Vec::new(),
-            cap: MAX_REPLY,
-            discarding: false,
-            may_be_http: false,
-        }
+        LineDecoder { line: Vec::new(), cap: MAX_REPLY, discarding: false, may_be_http: false }
     }
 
     /// The next line that `input` completes, taking what it needs from the front of `input`; `None` once `input` is
@@ -117,25 +107,14 @@ impl LineDecoder {
 }
 
 fn is_http(line: &[u8]) -> bool {
-    const METHODS: [&[u8]; 10] = [
-        b"GET ",
-        b"POST ",
-        b"PUT ",
-        b"HEAD ",
-        b"DELETE ",
-        b"OPTIONS ",
-        b"PATCH ",
-        b"CONNECT ",
-        b"TRACE ",
-        b"PRI ",
-    ];
+    const METHODS: [&[u8]; 10] =
+        [b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ", b"TRACE ", b"PRI "];
     METHODS.iter().any(|method| line.starts_with(method))
 }
 
 /// The whole HTTP answer to [`Line::Http`]: curl prints its one line.
 pub fn http_refusal() -> Vec<u8> {
-    const BODY: &str =
-        "this socket speaks JSON-RPC 2.0, one object per line, not HTTP; try: situated call ping\n";
+    const BODY: &str = "this socket speaks JSON-RPC 2.0, one object per line, not HTTP; try: situated call ping\n";
     format!(
         "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{BODY}",
         BODY.len()
@@ -156,11 +135,7 @@ pub enum EncodeError {
 
 /// `value` as JSON on one line, without a line end and at most `cap` bytes long. No more than that is ever held.
 pub fn encode(value: &impl Serialize, cap: usize) -> Result<Vec<u8>, EncodeError> {
-    let mut capped = Capped {
-        bytes: Vec::with_capacity(256),
-        cap,
-        over: false,
-    };
+    let mut capped = Capped { bytes: Vec::with_capacity(256), cap, over: false };
     match serde_json::to_writer(&mut capped, value) {
         Ok(()) => Ok(capped.bytes),
         Err(_) if capped.over => Err(EncodeError::TooLarge(cap)),
@@ -196,12 +171,7 @@ mod tests {
     use super::*;
 
     fn small(cap: usize) -> LineDecoder {
-        LineDecoder {
-            line: Vec::new(),
-            cap,
-            discarding: false,
-            may_be_http: true,
-        }
+        LineDecoder { line: Vec::new(), cap, discarding: false, may_be_http: true }
     }
 
     fn all(mut decoder: LineDecoder, pieces: &[&[u8]]) -> Vec<Line> {
@@ -236,57 +206,25 @@ mod tests {
             (b"123456789\na\n", vec![Line::TooLong, text("a")]),
             (b"123456789\r\n", vec![Line::TooLong]),
             (b"1234567890123", vec![Line::TooLong]),
-            (
-                b"          \nGET / H\n",
-                vec![Line::TooLong, text("GET / H")],
-            ),
+            (b"          \nGET / H\n", vec![Line::TooLong, text("GET / H")]),
         ];
         for (input, expected) in table {
-            assert_eq!(
-                all(small(8), &[input]),
-                expected,
-                "{:?}",
-                String::from_utf8_lossy(input)
-            );
+            assert_eq!(all(small(8), &[input]), expected, "{:?}", String::from_utf8_lossy(input));
         }
     }
 
     #[test]
     fn http_is_told_by_the_first_line_only() {
-        for request in [
-            "GET / HTTP/1.1",
-            "POST /v1 HTTP/1.1",
-            "PRI * HTTP/2.0",
-            "OPTIONS * HTTP/1.0",
-        ] {
+        for request in ["GET / HTTP/1.1", "POST /v1 HTTP/1.1", "PRI * HTTP/2.0", "OPTIONS * HTTP/1.0"] {
             let bytes = format!("{request}\r\nHost: x\r\n\r\n");
-            assert_eq!(
-                all(LineDecoder::requests(), &[bytes.as_bytes()])[0],
-                Line::Http
-            );
+            assert_eq!(all(LineDecoder::requests(), &[bytes.as_bytes()])[0], Line::Http);
             let later = format!("{{}}\n{request}\n");
-            assert_eq!(
-                all(LineDecoder::requests(), &[later.as_bytes()]),
-                vec![text("{}"), text(request)]
-            );
+            assert_eq!(all(LineDecoder::requests(), &[later.as_bytes()]), vec![text("{}"), text(request)]);
         }
-        assert_eq!(
-            all(LineDecoder::requests(), &[b"\nGET / HTTP/1.1\n"]),
-            vec![Line::Http]
-        );
-        assert_eq!(
-            all(LineDecoder::requests(), &[b"GETTING\n"]),
-            vec![text("GETTING")]
-        );
-        assert_eq!(
-            all(LineDecoder::replies(), &[b"GET / x\n"]),
-            vec![text("GET / x")]
-        );
-        assert!(
-            String::from_utf8(http_refusal())
-                .unwrap()
-                .ends_with("ping\n")
-        );
+        assert_eq!(all(LineDecoder::requests(), &[b"\nGET / HTTP/1.1\n"]), vec![Line::Http]);
+        assert_eq!(all(LineDecoder::requests(), &[b"GETTING\n"]), vec![text("GETTING")]);
+        assert_eq!(all(LineDecoder::replies(), &[b"GET / x\n"]), vec![text("GET / x")]);
+        assert!(String::from_utf8(http_refusal()).unwrap().ends_with("ping\n"));
     }
 
     #[test]
@@ -299,10 +237,7 @@ mod tests {
             assert!(decoder.line.capacity() <= 2 * MAX_REQUEST + 2);
         }
         assert_eq!(decoder.line.capacity(), 0);
-        assert_eq!(
-            decoder.next_line(&mut b"\n".as_slice()),
-            Some(Line::TooLong)
-        );
+        assert_eq!(decoder.next_line(&mut b"\n".as_slice()), Some(Line::TooLong));
         assert_eq!(decoder.next_line(&mut b"{}\n".as_slice()), Some(text("{}")));
     }
 
@@ -310,19 +245,10 @@ mod tests {
     fn encoding_stops_at_the_cap() {
         assert_eq!(encode(&"ab", 4), Ok(b"\"ab\"".to_vec()));
         assert_eq!(encode(&"abc", 4), Err(EncodeError::TooLarge(4)));
-        assert_eq!(
-            encode(&vec![0u8; 1 << 20], 1000),
-            Err(EncodeError::TooLarge(1000))
-        );
+        assert_eq!(encode(&vec![0u8; 1 << 20], 1000), Err(EncodeError::TooLarge(1000)));
         let keyed = std::collections::HashMap::from([((1, 2), 3)]);
-        assert!(matches!(
-            encode(&keyed, 100),
-            Err(EncodeError::Unencodable(_))
-        ));
-        assert_eq!(
-            encode(&"a\nb\r\u{0}", 100),
-            Ok(br#""a\nb\r\u0000""#.to_vec())
-        );
+        assert!(matches!(encode(&keyed, 100), Err(EncodeError::Unencodable(_))));
+        assert_eq!(encode(&"a\nb\r\u{0}", 100), Ok(br#""a\nb\r\u0000""#.to_vec()));
     }
 
     proptest! {

@@ -53,11 +53,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Those of this process. An empty variable counts as unset.
     pub fn here() -> Self {
-        let variable = |name: &str| {
-            std::env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let uid = own_uid();
         let state = variable("HOME").filter(|home| cfg!(target_os = "macos") && home.is_absolute());
         Surroundings {
@@ -92,9 +88,7 @@ impl Surroundings {
     pub fn find(&self, configured: Option<&Path>, data_dir: &Path) -> PathBuf {
         match self.choose(configured) {
             (named, true) => named,
-            (guess, false) => running(data_dir)
-                .and_then(|daemon| daemon.socket)
-                .unwrap_or(guess),
+            (guess, false) => running(data_dir).and_then(|daemon| daemon.socket).unwrap_or(guess),
         }
     }
 }
@@ -116,8 +110,7 @@ pub fn running(data_dir: &Path) -> Option<Running> {
 pub fn is_locked(data_dir: &Path) -> bool {
     // A shared lock, so that clients that look at the same moment do not take each other for a daemon. A daemon that
     // starts at that moment tries again for longer than this is held.
-    File::open(data_dir.join(LOCK))
-        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(data_dir.join(LOCK)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 pub(super) fn read_running(path: &Path) -> Option<Running> {
@@ -155,72 +148,38 @@ mod tests {
     fn order_of_places() {
         let root = tempfile::tempdir().unwrap();
         let mut around = surroundings(root.path());
-        assert_eq!(
-            around.choose(None),
-            (root.path().join("fallback/sock"), false)
-        );
+        assert_eq!(around.choose(None), (root.path().join("fallback/sock"), false));
 
         around.session_dir = root.path().join("session");
         fs::create_dir(&around.session_dir).unwrap();
-        assert_eq!(
-            around.choose(None).0,
-            root.path().join("session/situated/sock")
-        );
+        assert_eq!(around.choose(None).0, root.path().join("session/situated/sock"));
 
         let xdg = root.path().join("xdg");
         around.runtime_dir = Some(xdg.clone());
-        assert_eq!(
-            around.choose(None).0,
-            root.path().join("session/situated/sock"),
-            "it does not exist"
-        );
+        assert_eq!(around.choose(None).0, root.path().join("session/situated/sock"), "it does not exist");
         fs::create_dir(&xdg).unwrap();
         assert_eq!(around.choose(None).0, xdg.join("situated/sock"));
         around.runtime_dir = Some("xdg".into());
-        assert_eq!(
-            around.choose(None).0,
-            root.path().join("session/situated/sock"),
-            "relative counts as unset"
-        );
+        assert_eq!(around.choose(None).0, root.path().join("session/situated/sock"), "relative counts as unset");
         let link = root.path().join("link");
         std::os::unix::fs::symlink(&xdg, &link).unwrap();
         around.runtime_dir = Some(link);
-        assert_eq!(
-            around.choose(None).0,
-            root.path().join("session/situated/sock"),
-            "a link is not followed"
-        );
+        assert_eq!(around.choose(None).0, root.path().join("session/situated/sock"), "a link is not followed");
         around.runtime_dir = Some(xdg.clone());
         around.uid += 1;
-        assert_eq!(
-            around.choose(None).0,
-            root.path().join("fallback/sock"),
-            "not ours"
-        );
+        assert_eq!(around.choose(None).0, root.path().join("fallback/sock"), "not ours");
 
         around.socket = Some("/env/sock".into());
         assert_eq!(around.choose(None), ("/env/sock".into(), true));
-        assert_eq!(
-            around.choose(Some(Path::new("/set/sock"))),
-            ("/set/sock".into(), true)
-        );
+        assert_eq!(around.choose(Some(Path::new("/set/sock"))), ("/set/sock".into(), true));
     }
 
     #[test]
     fn a_discovery_file_counts_only_under_a_held_lock() {
         let data = tempfile::tempdir().unwrap();
         let around = surroundings(data.path());
-        let written = Running {
-            pid: 1,
-            version: "0".into(),
-            socket: Some("/there".into()),
-            started: 0,
-        };
-        fs::write(
-            data.path().join(DAEMON),
-            serde_json::to_vec(&written).unwrap(),
-        )
-        .unwrap();
+        let written = Running { pid: 1, version: "0".into(), socket: Some("/there".into()), started: 0 };
+        fs::write(data.path().join(DAEMON), serde_json::to_vec(&written).unwrap()).unwrap();
         let guess = data.path().join("fallback/sock");
         assert_eq!(around.find(None, data.path()), guess);
 
@@ -230,10 +189,7 @@ mod tests {
         assert!(is_locked(data.path()));
         assert_eq!(running(data.path()), Some(written));
         assert_eq!(around.find(None, data.path()), Path::new("/there"));
-        assert_eq!(
-            around.find(Some(Path::new("/set")), data.path()),
-            Path::new("/set")
-        );
+        assert_eq!(around.find(Some(Path::new("/set")), data.path()), Path::new("/set"));
         fs::write(data.path().join(DAEMON), "{ half").unwrap();
         assert_eq!(around.find(None, data.path()), guess);
     }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 
 use super::params::{
-    CancelParams, Decisions, ExplainParams, Hello, Jobs, Limits, Nothing, OfVault, PauseParams,
-    PlanParams, Problems, RebuildParams, Server, SyncParams, Welcome,
+    CancelParams, Decisions, ExplainParams, Hello, Jobs, Limits, Nothing, OfVault, PauseParams, PlanParams, Problems,
+    RebuildParams, Server, SyncParams, Welcome,
 };
 use super::proto::{self, ErrorKind, Method, PROTOCOL, PROTOCOLS, Params, RpcError};
 use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, Scope, SearchRequest};
@@ -72,12 +72,7 @@ pub(super) enum Pool {
 pub(super) fn pool(call: &Call) -> Pool {
     match call.method {
         Method::Search if call.params.get("fresh") == Some(&Value::Bool(true)) => Pool::Wait,
-        Method::Search
-        | Method::Related
-        | Method::Get
-        | Method::Ping
-        | Method::Hello
-        | Method::Explain => Pool::Query,
+        Method::Search | Method::Related | Method::Get | Method::Ping | Method::Hello | Method::Explain => Pool::Query,
         Method::Status
         | Method::Plan
         | Method::Sync
@@ -111,54 +106,27 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
         }
         Method::Explain => {
             let ExplainParams { path, vault } = parse(params)?;
-            done(&Decisions {
-                decisions: handle.explain(vault.as_deref(), &path)?,
-            })
+            done(&Decisions { decisions: handle.explain(vault.as_deref(), &path)? })
         }
         Method::Sync => {
-            let SyncParams {
-                vault, path, wait, ..
-            } = parse(params)?;
-            let job = handle.sync(Scope { vault, path })?;
-            if wait {
-                Ok(Reply::Wait(job))
-            } else {
-                done(&handle.job(job)?)
-            }
+            let SyncParams { vault, path, accept_deletes, wait, .. } = parse(params)?;
+            let job = handle.sync_accepting(Scope { vault, path }, accept_deletes)?;
+            if wait { Ok(Reply::Wait(job)) } else { done(&handle.job(job)?) }
         }
         Method::Rebuild => {
-            let RebuildParams {
-                vault,
-                path,
-                dry_run,
-                wait,
-                ..
-            } = parse(params)?;
+            let RebuildParams { vault, path, dry_run, wait, .. } = parse(params)?;
             let job = handle.rebuild(Scope { vault, path }, dry_run)?;
-            if wait && !dry_run {
-                Ok(Reply::Wait(job.job))
-            } else {
-                done(&job)
-            }
+            if wait && !dry_run { Ok(Reply::Wait(job.job)) } else { done(&job) }
         }
-        Method::Jobs => done(&Jobs {
-            jobs: handle.jobs(),
-        }),
+        Method::Jobs => done(&Jobs { jobs: handle.jobs() }),
         Method::Cancel => match parse::<CancelParams>(params)?.job {
             Some(job) => nothing(handle.cancel(job)),
-            None => Err(RpcError::new(
-                ErrorKind::InvalidParams,
-                "`cancel` takes `id` or `job`",
-            )),
+            None => Err(RpcError::new(ErrorKind::InvalidParams, "`cancel` takes `id` or `job`")),
         },
         Method::Pause => nothing(handle.pause(parse::<PauseParams>(params)?.seconds)),
         Method::Resume => nothing(handle.resume()),
-        Method::ConfigCheck => done(&Problems {
-            problems: handle.check_config()?,
-        }),
-        Method::Reload => done(&Problems {
-            problems: handle.reload()?,
-        }),
+        Method::ConfigCheck => done(&Problems { problems: handle.check_config()? }),
+        Method::Reload => done(&Problems { problems: handle.reload()? }),
         Method::Shutdown => {
             handle.shutdown();
             done(&Nothing {})
@@ -200,9 +168,7 @@ fn welcome(handle: &Handle, hello: &Hello) -> Result<Welcome, RpcError> {
         },
         vaults: handle.vaults(),
         limits: Limits::here(),
-        features: ["search", "related", "plan", "progress", "subscribe"]
-            .map(str::to_owned)
-            .to_vec(),
+        features: ["search", "related", "plan", "progress", "subscribe"].map(str::to_owned).to_vec(),
     })
 }
 
@@ -210,8 +176,7 @@ fn parse<T: DeserializeOwned>(params: Params) -> Result<T, RpcError> {
     serde_json::from_value(Value::Object(params)).map_err(|error| {
         // The message quotes what was sent, which may be a whole note.
         let why: String = error.to_string().chars().take(300).collect();
-        RpcError::new(ErrorKind::InvalidParams, why)
-            .hint("`situated schema` prints what each method takes")
+        RpcError::new(ErrorKind::InvalidParams, why).hint("`situated schema` prints what each method takes")
     })
 }
 
@@ -233,10 +198,9 @@ impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {
         let message = error.to_string();
         match error {
-            CallError::NotFound { what, name, hint } => RpcError::new(ErrorKind::NotFound, message)
-                .hint(hint)
-                .with("what", what)
-                .with("name", name),
+            CallError::NotFound { what, name, hint } => {
+                RpcError::new(ErrorKind::NotFound, message).hint(hint).with("what", what).with("name", name)
+            }
             CallError::Invalid(_) => RpcError::new(ErrorKind::InvalidParams, message),
             CallError::NotReady => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(200),
             CallError::Conflict { job, .. } => RpcError::new(ErrorKind::Conflict, message)
@@ -245,8 +209,9 @@ impl From<CallError> for RpcError {
             CallError::Cancelled => RpcError::new(ErrorKind::Cancelled, message),
             CallError::Timeout(_) => RpcError::new(ErrorKind::Timeout, message),
             CallError::Paused => RpcError::new(ErrorKind::Paused, message),
-            CallError::Storage(_) => RpcError::new(ErrorKind::Storage, message)
-                .hint("`situated status` says more; `situated rebuild` mends"),
+            CallError::Storage(_) => {
+                RpcError::new(ErrorKind::Storage, message).hint("`situated status` says more; `situated rebuild` mends")
+            }
             CallError::Stopping => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(1000),
         }
     }
@@ -261,23 +226,10 @@ mod tests {
     #[test]
     fn every_engine_error_has_its_kind() {
         let table = [
-            (
-                CallError::NotFound {
-                    what: "vault",
-                    name: "x".into(),
-                    hint: "h".into(),
-                },
-                1005,
-            ),
+            (CallError::NotFound { what: "vault", name: "x".into(), hint: "h".into() }, 1005),
             (CallError::Invalid("no".into()), -32602),
             (CallError::NotReady, 1001),
-            (
-                CallError::Conflict {
-                    message: "no".into(),
-                    job: 4,
-                },
-                1011,
-            ),
+            (CallError::Conflict { message: "no".into(), job: 4 }, 1011),
             (CallError::Cancelled, 1003),
             (CallError::Timeout(5), 1004),
             (CallError::Paused, 1012),
@@ -294,9 +246,7 @@ mod tests {
     #[test]
     fn wrong_parameters_are_cut_short() {
         let params = json!({ "query": { "x": "y".repeat(10_000) } });
-        let Value::Object(params) = params else {
-            unreachable!()
-        };
+        let Value::Object(params) = params else { unreachable!() };
         let error = parse::<SearchRequest>(params).unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidParams);
         assert!(error.message.len() < 400);
@@ -304,24 +254,9 @@ mod tests {
 
     #[test]
     fn a_wait_does_not_take_the_place_of_a_query() {
-        let call = |method, params: Value| Call {
-            method,
-            params: params.as_object().cloned().unwrap_or_default(),
-        };
-        assert_eq!(
-            pool(&call(Method::Search, json!({ "query": "x" }))),
-            Pool::Query
-        );
-        assert_eq!(
-            pool(&call(
-                Method::Search,
-                json!({ "query": "x", "fresh": true })
-            )),
-            Pool::Wait
-        );
-        assert_eq!(
-            pool(&call(Method::Cancel, json!({ "job": 1 }))),
-            Pool::Engine
-        );
+        let call = |method, params: Value| Call { method, params: params.as_object().cloned().unwrap_or_default() };
+        assert_eq!(pool(&call(Method::Search, json!({ "query": "x" }))), Pool::Query);
+        assert_eq!(pool(&call(Method::Search, json!({ "query": "x", "fresh": true }))), Pool::Wait);
+        assert_eq!(pool(&call(Method::Cancel, json!({ "job": 1 }))), Pool::Engine);
     }
 }

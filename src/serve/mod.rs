@@ -92,10 +92,7 @@ async fn run(
     let _ = drain.send(true);
     let ended = async { while server.connections.join_next().await.is_some() {} };
     if tokio::time::timeout(DRAIN, ended).await.is_err() {
-        tracing::warn!(
-            open = server.connections.len(),
-            "connections that did not end in time are closed"
-        );
+        tracing::warn!(open = server.connections.len(), "connections that did not end in time are closed");
         server.connections.shutdown().await;
     }
     Ok(())
@@ -117,23 +114,13 @@ impl Server {
         // Those that have ended and were not yet looked at do not count.
         while self.connections.try_join_next().is_some() {}
         if self.connections.len() < self.most {
-            self.connections.spawn(connection::serve(
-                stream,
-                Arc::clone(&self.shared),
-                self.draining.clone(),
-            ));
+            self.connections.spawn(connection::serve(stream, Arc::clone(&self.shared), self.draining.clone()));
             return;
         }
-        tracing::warn!(
-            most = self.most,
-            "a client is refused: too many connections"
-        );
-        let busy = RpcError::new(
-            ErrorKind::Busy,
-            format!("{} clients are connected, no more are served", self.most),
-        )
-        .hint("close connections that are not used, or raise `serve.max_connections`")
-        .retry_after_ms(1000);
+        tracing::warn!(most = self.most, "a client is refused: too many connections");
+        let busy = RpcError::new(ErrorKind::Busy, format!("{} clients are connected, no more are served", self.most))
+            .hint("close connections that are not used, or raise `serve.max_connections`")
+            .retry_after_ms(1000);
         if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
             tokio::spawn(async move {
                 connection::refuse(stream, proto::error_line(None, &busy)).await;
@@ -163,18 +150,13 @@ async fn recover(error: io::Error) -> io::Result<()> {
     use rustix::io::Errno;
 
     let lacking = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-    if lacking
-        .iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
-    {
+    if lacking.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error())) {
         tracing::warn!(%error, "no client can be accepted now");
         tokio::time::sleep(Duration::from_millis(100)).await;
         return Ok(());
     }
     match error.kind() {
-        io::ErrorKind::ConnectionAborted
-        | io::ErrorKind::ConnectionReset
-        | io::ErrorKind::Interrupted => Ok(()),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted => Ok(()),
         _ => Err(error),
     }
 }

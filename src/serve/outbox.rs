@@ -46,8 +46,7 @@ struct Queue {
 
 impl Queue {
     fn has_room(&self, length: usize) -> bool {
-        self.lines.is_empty()
-            || (self.lines.len() < QUEUE_LINES && self.bytes + length <= QUEUE_BYTES)
+        self.lines.is_empty() || (self.lines.len() < QUEUE_LINES && self.bytes + length <= QUEUE_BYTES)
     }
 
     fn push(&mut self, line: Vec<u8>) {
@@ -59,10 +58,7 @@ impl Queue {
 impl Outbox {
     fn with<R>(&self, act: impl FnOnce(&mut Queue) -> R) -> R {
         // No code that can panic runs under this lock.
-        act(&mut self
-            .queue
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner))
+        act(&mut self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
     /// Queues a reply, waiting for room. Returns without having queued it only if the reader is gone.
@@ -177,9 +173,7 @@ fn take_lagged(queue: &mut Queue) -> Option<Vec<u8>> {
 /// Writes all of `bytes`, giving up when nothing at all is taken for [`WRITE_TIMEOUT`].
 pub(super) async fn write_all(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        tokio::time::timeout(WRITE_TIMEOUT, stream.writable())
-            .await
-            .map_err(|_| io::ErrorKind::TimedOut)??;
+        tokio::time::timeout(WRITE_TIMEOUT, stream.writable()).await.map_err(|_| io::ErrorKind::TimedOut)??;
         match stream.try_write(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = &bytes[written..],
@@ -220,10 +214,7 @@ mod tests {
         let lines = drain(&outbox).await;
         assert_eq!(lines.len(), QUEUE_LINES);
         assert_eq!(lines[QUEUE_LINES - 3], (QUEUE_LINES - 1).to_string());
-        assert!(
-            lines[QUEUE_LINES - 2].contains(r#""kind":"lagged","missed":6"#),
-            "{lines:?}"
-        );
+        assert!(lines[QUEUE_LINES - 2].contains(r#""kind":"lagged","missed":6"#), "{lines:?}");
         assert_eq!(lines[QUEUE_LINES - 1], "after");
     }
 
@@ -249,13 +240,7 @@ mod tests {
         let mut lines = Vec::new();
         while let Some(line) = outbox.next().await {
             assert!(outbox.with(|queue| queue.lines.len()) <= QUEUE_LINES);
-            lines.push(
-                String::from_utf8(line)
-                    .unwrap()
-                    .trim_end()
-                    .parse::<u32>()
-                    .unwrap(),
-            );
+            lines.push(String::from_utf8(line).unwrap().trim_end().parse::<u32>().unwrap());
         }
         sender.await.unwrap();
         assert_eq!(lines, (0..1000).collect::<Vec<_>>());
@@ -266,8 +251,7 @@ mod tests {
         let outbox = Outbox::default();
         let large = vec![b' '; QUEUE_BYTES / 2 + 1];
         outbox.reply(large.clone()).await;
-        let second =
-            tokio::time::timeout(Duration::from_millis(20), outbox.reply(large.clone())).await;
+        let second = tokio::time::timeout(Duration::from_millis(20), outbox.reply(large.clone())).await;
         assert!(second.is_err());
         outbox.next().await.unwrap();
         outbox.reply(large).await;

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
 use crate::engine::handle::{
-    Decision, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest, SearchAnswer,
-    SearchRequest, Status, VaultInfo,
+    Decision, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest, SearchAnswer, SearchRequest, Status,
+    VaultInfo,
 };
 
 /// Most hits of one answer.
@@ -75,11 +75,7 @@ pub struct Limits {
 impl Limits {
     /// Those of this daemon.
     pub fn here() -> Self {
-        Limits {
-            request_bytes: MAX_REQUEST,
-            reply_bytes: MAX_REPLY,
-            hits: MAX_HITS,
-        }
+        Limits { request_bytes: MAX_REQUEST, reply_bytes: MAX_REPLY, hits: MAX_HITS }
     }
 }
 
@@ -129,6 +125,8 @@ pub struct SyncParams {
     pub vault: Option<String>,
     /// A folder or note in it; everything if absent.
     pub path: Option<String>,
+    /// Notes that seem gone are gone: settles the doubt about a vault that was emptied.
+    pub accept_deletes: bool,
     /// Answer when the job has ended, rather than when it has begun.
     pub wait: bool,
     /// Token of `progress` notifications, wanted if present.
@@ -138,12 +136,7 @@ pub struct SyncParams {
 
 impl Default for SyncParams {
     fn default() -> Self {
-        SyncParams {
-            vault: None,
-            path: None,
-            wait: true,
-            progress: None,
-        }
+        SyncParams { vault: None, path: None, accept_deletes: false, wait: true, progress: None }
     }
 }
 
@@ -251,15 +244,9 @@ pub fn event(notice: &Notice) -> (&'static str, Value) {
             params["kind"] = "decision".into();
             ("decision", params)
         }
-        Notice::Index {
-            vault,
-            seq,
-            notes,
-            chunks,
-        } => (
-            "index",
-            json!({ "kind": "index", "vault": vault, "seq": seq, "notes": notes, "chunks": chunks }),
-        ),
+        Notice::Index { vault, seq, notes, chunks } => {
+            ("index", json!({ "kind": "index", "vault": vault, "seq": seq, "notes": notes, "chunks": chunks }))
+        }
         Notice::State { state } => ("state", json!({ "kind": "state", "state": state })),
         Notice::Job(job) => ("job", json!({ "kind": "job", "job": job })),
     }
@@ -282,10 +269,8 @@ pub fn schema() -> Value {
         );
     }
     let progress = generator.subschema_for::<Progress>();
-    let errors: Vec<Value> = ErrorKind::ALL
-        .iter()
-        .map(|kind| json!({ "code": kind.code(), "kind": kind.name() }))
-        .collect();
+    let errors: Vec<Value> =
+        ErrorKind::ALL.iter().map(|kind| json!({ "code": kind.code(), "kind": kind.name() })).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "situated",
@@ -302,10 +287,7 @@ pub fn schema() -> Value {
 
 fn schemas(method: Method, generator: &mut SchemaGenerator) -> (Schema, Schema) {
     fn pair<P: JsonSchema, R: JsonSchema>(generator: &mut SchemaGenerator) -> (Schema, Schema) {
-        (
-            generator.subschema_for::<P>(),
-            generator.subschema_for::<R>(),
-        )
+        (generator.subschema_for::<P>(), generator.subschema_for::<R>())
     }
     match method {
         Method::Ping | Method::Resume | Method::Shutdown => pair::<Nothing, Nothing>(generator),
@@ -335,8 +317,7 @@ mod tests {
     fn defaults_and_unknown_members() {
         let sync: SyncParams = serde_json::from_value(json!({ "later": 1 })).unwrap();
         assert!(sync.wait && sync.vault.is_none());
-        let search: SearchRequest =
-            serde_json::from_value(json!({ "query": "x", "nonsense": [] })).unwrap();
+        let search: SearchRequest = serde_json::from_value(json!({ "query": "x", "nonsense": [] })).unwrap();
         assert!(!search.fresh && search.limit.is_none());
         assert!(serde_json::from_value::<SearchRequest>(json!({})).is_err());
         let filter: SearchRequest =
@@ -360,15 +341,9 @@ mod tests {
             seq: 0,
         };
         let (kind, params) = event(&Notice::Job(job));
-        assert_eq!(
-            (kind, &params["kind"], &params["job"]["kind"]),
-            ("job", &json!("job"), &json!("sync"))
-        );
+        assert_eq!((kind, &params["kind"], &params["job"]["kind"]), ("job", &json!("job"), &json!("sync")));
         let (kind, params) = event(&Notice::State { state: State::Idle });
-        assert_eq!(
-            (kind, params),
-            ("state", json!({ "kind": "state", "state": "idle" }))
-        );
+        assert_eq!((kind, params), ("state", json!({ "kind": "state", "state": "idle" })));
         assert!(EVENTS.contains(&kind));
     }
 
@@ -387,10 +362,7 @@ mod tests {
             }
         }
         let schema = schema();
-        assert_eq!(
-            schema["methods"].as_object().unwrap().len(),
-            Method::ALL.len()
-        );
+        assert_eq!(schema["methods"].as_object().unwrap().len(), Method::ALL.len());
         let mut found = Vec::new();
         references(&schema, &mut found);
         assert!(!found.is_empty());

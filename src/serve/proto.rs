@@ -33,10 +33,7 @@ impl Id {
     pub fn from_value(value: &Value) -> Option<Id> {
         match value {
             Value::String(text) => Some(Id::Text(text.clone())),
-            Value::Number(number) => number
-                .as_i64()
-                .filter(|n| (-MAX_ID..=MAX_ID).contains(n))
-                .map(Id::Number),
+            Value::Number(number) => number.as_i64().filter(|n| (-MAX_ID..=MAX_ID).contains(n)).map(Id::Number),
             _ => None,
         }
     }
@@ -229,13 +226,7 @@ pub struct RpcError {
 impl RpcError {
     /// An error with a message only.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        RpcError {
-            kind,
-            message: message.into(),
-            hint: None,
-            retry_after_ms: None,
-            data: Map::new(),
-        }
+        RpcError { kind, message: message.into(), hint: None, retry_after_ms: None, data: Map::new() }
     }
 
     /// With what to do next.
@@ -261,8 +252,7 @@ impl RpcError {
 
     /// The daemon has a fault; `what` says where, without any note text.
     pub fn internal(what: &str) -> Self {
-        RpcError::new(ErrorKind::Internal, what)
-            .hint("this is a fault of situated; its log has more")
+        RpcError::new(ErrorKind::Internal, what).hint("this is a fault of situated; its log has more")
     }
 
     fn to_value(&self) -> Value {
@@ -289,23 +279,15 @@ pub enum Refused {
 
 /// Reads one line.
 pub fn parse(line: &[u8]) -> Result<Request, Refused> {
-    let refuse = |id: Option<Id>, why: &str| {
-        Refused::Answer(id, RpcError::new(ErrorKind::InvalidRequest, why))
-    };
+    let refuse = |id: Option<Id>, why: &str| Refused::Answer(id, RpcError::new(ErrorKind::InvalidRequest, why));
     let value: Value = serde_json::from_slice(line).map_err(|error| {
         let why = format!("the line is not JSON: {error}");
-        Refused::Answer(
-            None,
-            RpcError::new(ErrorKind::Parse, why).hint("send one JSON object per line"),
-        )
+        Refused::Answer(None, RpcError::new(ErrorKind::Parse, why).hint("send one JSON object per line"))
     })?;
     let mut object = match value {
         Value::Object(object) => object,
         Value::Array(_) => {
-            return Err(refuse(
-                None,
-                "batches are not spoken; send one request per line",
-            ));
+            return Err(refuse(None, "batches are not spoken; send one request per line"));
         }
         _ => return Err(refuse(None, "a request is a JSON object")),
     };
@@ -314,10 +296,7 @@ pub fn parse(line: &[u8]) -> Result<Request, Refused> {
         Some(value) => match Id::from_value(value) {
             Some(id) => Some(id),
             None => {
-                return Err(refuse(
-                    None,
-                    "`id` is a string, or an integer within ±(2^53 - 1)",
-                ));
+                return Err(refuse(None, "`id` is a string, or an integer within ±(2^53 - 1)"));
             }
         },
     };
@@ -328,38 +307,25 @@ pub fn parse(line: &[u8]) -> Result<Request, Refused> {
         return Err(refuse(id, "`method` must be a string"));
     };
     match object.remove("params") {
-        None | Some(Value::Null) => Ok(Request {
-            id,
-            method,
-            params: Map::new(),
-        }),
+        None | Some(Value::Null) => Ok(Request { id, method, params: Map::new() }),
         Some(Value::Object(params)) => Ok(Request { id, method, params }),
         Some(_) if id.is_none() => Err(Refused::Silent),
-        Some(_) => Err(Refused::Answer(
-            id,
-            RpcError::new(ErrorKind::InvalidParams, "`params` is an object"),
-        )),
+        Some(_) => Err(Refused::Answer(id, RpcError::new(ErrorKind::InvalidParams, "`params` is an object"))),
     }
 }
 
 /// The error for a request line over its cap.
 pub fn request_too_long() -> RpcError {
-    RpcError::new(
-        ErrorKind::TooLarge,
-        format!("a request is at most {MAX_REQUEST} bytes long"),
-    )
-    .with("request_bytes", MAX_REQUEST)
+    RpcError::new(ErrorKind::TooLarge, format!("a request is at most {MAX_REQUEST} bytes long"))
+        .with("request_bytes", MAX_REQUEST)
 }
 
 /// The error for a method that does not exist.
 pub fn unknown_method(name: &str) -> RpcError {
     let name: String = name.chars().take(60).collect();
     let all: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
-    RpcError::new(
-        ErrorKind::UnknownMethod,
-        format!("there is no method `{name}`"),
-    )
-    .hint(format!("methods: {}", all.join(" ")))
+    RpcError::new(ErrorKind::UnknownMethod, format!("there is no method `{name}`"))
+        .hint(format!("methods: {}", all.join(" ")))
 }
 
 /// `value` as the body of a result, or why it cannot be one.
@@ -394,11 +360,8 @@ pub fn notification_line(method: &str, params: &Value) -> Vec<u8> {
 }
 
 fn reply_too_long(cap: usize) -> RpcError {
-    RpcError::new(
-        ErrorKind::TooLarge,
-        format!("the answer is over {cap} bytes"),
-    )
-    .hint("ask for less: a smaller `limit`, `window_chars` or `lines`")
+    RpcError::new(ErrorKind::TooLarge, format!("the answer is over {cap} bytes"))
+        .hint("ask for less: a smaller `limit`, `window_chars` or `lines`")
 }
 
 fn finish(value: &Value) -> Vec<u8> {
@@ -421,59 +384,23 @@ mod tests {
     #[test]
     fn requests() {
         let request = parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap();
-        assert_eq!(
-            request,
-            Request {
-                id: Some(Id::Number(1)),
-                method: "ping".into(),
-                params: Map::new()
-            }
-        );
-        let request =
-            parse(br#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"x":1},"more":2}"#).unwrap();
+        assert_eq!(request, Request { id: Some(Id::Number(1)), method: "ping".into(), params: Map::new() });
+        let request = parse(br#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"x":1},"more":2}"#).unwrap();
         assert_eq!(request.id, Some(Id::Text("a".into())));
         assert_eq!(request.params["x"], 1);
-        assert_eq!(
-            parse(br#"{"jsonrpc":"2.0","method":"m"}"#).unwrap().id,
-            None
-        );
-        assert_eq!(
-            parse(br#"{"jsonrpc":"2.0","method":"m","params":[1]}"#),
-            Err(Refused::Silent)
-        );
-        assert!(
-            parse(br#"{"jsonrpc":"2.0","id":2,"method":"m","params":null}"#)
-                .unwrap()
-                .params
-                .is_empty()
-        );
+        assert_eq!(parse(br#"{"jsonrpc":"2.0","method":"m"}"#).unwrap().id, None);
+        assert_eq!(parse(br#"{"jsonrpc":"2.0","method":"m","params":[1]}"#), Err(Refused::Silent));
+        assert!(parse(br#"{"jsonrpc":"2.0","id":2,"method":"m","params":null}"#).unwrap().params.is_empty());
     }
 
     #[test]
     fn ids() {
         let with = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
-        for id in [
-            "0",
-            "-1",
-            "9007199254740991",
-            "-9007199254740991",
-            "\"\"",
-            "\"9007199254740993\"",
-        ] {
+        for id in ["0", "-1", "9007199254740991", "-9007199254740991", "\"\"", "\"9007199254740993\""] {
             let request = parse(with(id).as_bytes()).unwrap();
             assert_eq!(json!(request.id).to_string(), id);
         }
-        for id in [
-            "9007199254740992",
-            "-9007199254740992",
-            "1.5",
-            "1.0",
-            "1e3",
-            "null",
-            "true",
-            "[]",
-            "{}",
-        ] {
+        for id in ["9007199254740992", "-9007199254740992", "1.5", "1.0", "1e3", "null", "true", "[]", "{}"] {
             assert_eq!(refused(&with(id)), (Value::Null, -32600), "{id}");
         }
     }
@@ -483,60 +410,29 @@ mod tests {
         let table = [
             ("", Value::Null, -32700),
             ("garbage", Value::Null, -32700),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"ping""#,
-                Value::Null,
-                -32700,
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#,
-                Value::Null,
-                -32700,
-            ),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping""#, Value::Null, -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, Value::Null, -32700),
             ("[]", Value::Null, -32600),
-            (
-                r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
-                Value::Null,
-                -32600,
-            ),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Value::Null, -32600),
             ("1", Value::Null, -32600),
             ("\"ping\"", Value::Null, -32600),
             ("null", Value::Null, -32600),
             ("{}", Value::Null, -32600),
             (r#"{"id":1,"method":"ping"}"#, json!(1), -32600),
-            (
-                r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
-                json!(1),
-                -32600,
-            ),
-            (
-                r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#,
-                json!(1),
-                -32600,
-            ),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, json!(1), -32600),
+            (r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#, json!(1), -32600),
             (r#"{"jsonrpc":"2.0","id":"a"}"#, json!("a"), -32600),
             (r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, json!(3), -32600),
             (r#"{"jsonrpc":"2.0","id":3,"method":7}"#, json!(3), -32600),
             (r#"{"jsonrpc":"2.0","method":7}"#, Value::Null, -32600),
-            (
-                r#"{"jsonrpc":"2.0","id":3,"method":"m","params":[]}"#,
-                json!(3),
-                -32602,
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":3,"method":"m","params":"x"}"#,
-                json!(3),
-                -32602,
-            ),
+            (r#"{"jsonrpc":"2.0","id":3,"method":"m","params":[]}"#, json!(3), -32602),
+            (r#"{"jsonrpc":"2.0","id":3,"method":"m","params":"x"}"#, json!(3), -32602),
         ];
         for (line, id, code) in table {
             assert_eq!(refused(line), (id, code), "{line}");
         }
-        let deep = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}1{}}}"#,
-            "[".repeat(500),
-            "]".repeat(500)
-        );
+        let deep =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}1{}}}"#, "[".repeat(500), "]".repeat(500));
         assert_eq!(refused(&deep), (Value::Null, -32700));
         for bytes in [b"{\"a\":\"\xff\"}".as_slice(), b"\0\0\0", b"\xef\xbb\xbf{}"] {
             assert!(
@@ -552,11 +448,7 @@ mod tests {
         codes.sort_unstable();
         codes.dedup();
         assert_eq!(codes.len(), ErrorKind::ALL.len());
-        assert!(
-            codes
-                .iter()
-                .all(|&code| code > 1000 || (-32700..=-32600).contains(&code))
-        );
+        assert!(codes.iter().all(|&code| code > 1000 || (-32700..=-32600).contains(&code)));
         for method in Method::ALL {
             assert_eq!(Method::from_name(method.name()), Some(*method));
         }
@@ -569,10 +461,7 @@ mod tests {
             result_line(&Id::Text("a\n".into()), b"{\"x\":1}"),
             b"{\"jsonrpc\":\"2.0\",\"id\":\"a\\n\",\"result\":{\"x\":1}}\n"
         );
-        let error = RpcError::new(ErrorKind::Conflict, "no")
-            .hint("wait")
-            .retry_after_ms(5)
-            .with("job", 7);
+        let error = RpcError::new(ErrorKind::Conflict, "no").hint("wait").retry_after_ms(5).with("job", 7);
         let value: Value = serde_json::from_slice(&error_line(None, &error)).unwrap();
         let data = json!({"kind": "conflict", "hint": "wait", "retry_after_ms": 5, "job": 7});
         assert_eq!(
@@ -581,13 +470,7 @@ mod tests {
         );
         let huge = vec![b' '; MAX_REPLY];
         let value: Value = serde_json::from_slice(&result_line(&Id::Number(1), &huge)).unwrap();
-        assert_eq!(
-            (&value["id"], &value["error"]["code"]),
-            (&json!(1), &json!(1007))
-        );
-        assert_eq!(
-            body(&"x".repeat(MAX_REPLY)).unwrap_err().kind,
-            ErrorKind::TooLarge
-        );
+        assert_eq!((&value["id"], &value["error"]["code"]), (&json!(1), &json!(1007)));
+        assert_eq!(body(&"x".repeat(MAX_REPLY)).unwrap_err().kind, ErrorKind::TooLarge);
     }
 }

@@ -26,17 +26,9 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(backend: Backend, query_timeout: Duration) -> Self {
-        let cores = std::thread::available_parallelism()
-            .map_or(2, usize::from)
-            .max(2);
+        let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let pool = |permits| Arc::new(Semaphore::new(permits));
-        Shared {
-            backend,
-            query_timeout,
-            query: pool(cores),
-            engine: pool(8),
-            wait: pool(16),
-        }
+        Shared { backend, query_timeout, query: pool(cores), engine: pool(8), wait: pool(16) }
     }
 
     pub(super) fn backend(&self) -> &Backend {
@@ -54,11 +46,7 @@ impl Shared {
             Pool::Engine => &self.engine,
             Pool::Wait => &self.wait,
         };
-        let permit = pool
-            .clone()
-            .acquire_owned()
-            .await
-            .map_err(|_| methods::stopping())?;
+        let permit = pool.clone().acquire_owned().await.map_err(|_| methods::stopping())?;
         let work = move || {
             // The turn ends with the work, also when its request has been answered long before.
             let _permit = permit;
@@ -66,9 +54,7 @@ impl Shared {
         };
         match tokio::task::spawn_blocking(work).await {
             Ok(outcome) => outcome,
-            Err(error) if error.is_panic() => Err(RpcError::internal(
-                "the request met a fault and was given up",
-            )),
+            Err(error) if error.is_panic() => Err(RpcError::internal("the request met a fault and was given up")),
             Err(_) => Err(methods::stopping()),
         }
     }
@@ -94,12 +80,7 @@ impl Running {
         let (stop, stopped) = oneshot::channel();
         let key = self.with(|entries| {
             let key = entries.last().map_or(0, |last| last.key + 1);
-            entries.push(Entry {
-                key,
-                id,
-                cancel,
-                stop: Some(stop),
-            });
+            entries.push(Entry { key, id, cancel, stop: Some(stop) });
             key
         });
         (key, stopped)
@@ -111,10 +92,7 @@ impl Running {
 
     /// Ends the requests of that id with error 1003; whether there was one.
     pub(super) fn cancel(&self, id: &Id) -> bool {
-        self.stop(
-            |entry| entry.id.as_ref() == Some(id),
-            &CallError::Cancelled.into(),
-        )
+        self.stop(|entry| entry.id.as_ref() == Some(id), &CallError::Cancelled.into())
     }
 
     /// Ends all requests with `error`.
@@ -162,17 +140,7 @@ impl Accepted {
     ) -> Self {
         let cancel = Cancel::new();
         let (key, stopped) = running.begin(id.clone(), cancel.clone());
-        Accepted {
-            shared,
-            outbox,
-            running,
-            draining,
-            id,
-            call,
-            cancel,
-            key,
-            stopped,
-        }
+        Accepted { shared, outbox, running, draining, id, call, cancel, key, stopped }
     }
 
     /// Carries the request out and queues its one answer.
@@ -183,10 +151,7 @@ impl Accepted {
         // Whatever still works for an answer that has been given some other way may stop.
         self.cancel.cancel();
         self.running.end(self.key);
-        let kind = outcome
-            .as_ref()
-            .err()
-            .map_or("ok", |error| error.kind.name());
+        let kind = outcome.as_ref().err().map_or("ok", |error| error.kind.name());
         tracing::debug!(
             method = method.name(),
             outcome = kind,
@@ -228,10 +193,7 @@ impl Accepted {
         }
     }
 
-    fn answer<'a>(
-        &self,
-        shared: &'a Shared,
-    ) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
+    fn answer<'a>(&self, shared: &'a Shared) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
         let (call, cancel) = (self.call.clone(), self.cancel.clone());
         let dispatch = Arc::clone(&shared.backend.dispatch);
         shared.blocking(methods::pool(&call), move || dispatch(call, &cancel))
@@ -239,18 +201,11 @@ impl Accepted {
 }
 
 /// Waits until the job has ended, telling how far it is if a token was given for that.
-async fn wait(
-    shared: &Shared,
-    outbox: &Outbox,
-    job: u64,
-    token: Option<Id>,
-) -> Result<Job, RpcError> {
+async fn wait(shared: &Shared, outbox: &Outbox, job: u64, token: Option<Id>) -> Result<Job, RpcError> {
     let mut told = None;
     loop {
         let wait = Arc::clone(&shared.backend.wait);
-        let state = shared
-            .blocking(Pool::Wait, move || wait(job, PROGRESS_INTERVAL))
-            .await?;
+        let state = shared.blocking(Pool::Wait, move || wait(job, PROGRESS_INTERVAL)).await?;
         if let Some(token) = &token
             && told.is_none_or(|told| state.done > told)
         {
@@ -264,12 +219,7 @@ async fn wait(
 }
 
 fn progress_line(token: &Id, job: &Job) -> Vec<u8> {
-    let progress = Progress {
-        token: json!(token),
-        done: job.done,
-        total: job.total,
-        phase: job.phase.clone(),
-        message: None,
-    };
+    let progress =
+        Progress { token: json!(token), done: job.done, total: job.total, phase: job.phase.clone(), message: None };
     proto::notification_line("progress", &json!(progress))
 }

@@ -37,28 +37,17 @@ pub(super) struct Fake {
 
 impl Fake {
     pub(super) fn new() -> Fake {
-        Fake {
-            seen: Arc::default(),
-            notices: broadcast::channel(4096).0,
-        }
+        Fake { seen: Arc::default(), notices: broadcast::channel(4096).0 }
     }
 
     pub(super) fn backend(&self) -> Backend {
-        let (seen, waits, notices) = (
-            Arc::clone(&self.seen),
-            Arc::clone(&self.seen),
-            self.notices.clone(),
-        );
+        let (seen, waits, notices) = (Arc::clone(&self.seen), Arc::clone(&self.seen), self.notices.clone());
         Backend {
             dispatch: Arc::new(move |call, cancel| {
                 seen.begun.fetch_add(1, Ordering::SeqCst);
                 let now = seen.running.fetch_add(1, Ordering::SeqCst) + 1;
                 seen.most.fetch_max(now, Ordering::SeqCst);
-                let query = call
-                    .params
-                    .get("query")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
+                let query = call.params.get("query").and_then(Value::as_str).unwrap_or_default();
                 let outcome = match (call.method, query) {
                     (Method::Sync, _) => Ok(Reply::Wait(1)),
                     (_, "slow") => wait_for_cancel(&seen, cancel),
@@ -68,9 +57,7 @@ impl Fake {
                     }
                     (_, "big") => body(&json!({ "text": "x".repeat(1 << 20) })).map(Reply::Body),
                     (_, "huge") => body(&json!({ "text": "x".repeat(17 << 20) })).map(Reply::Body),
-                    (method, query) => {
-                        body(&json!({ "method": method.name(), "query": query })).map(Reply::Body)
-                    }
+                    (method, query) => body(&json!({ "method": method.name(), "query": query })).map(Reply::Body),
                 };
                 seen.running.fetch_sub(1, Ordering::SeqCst);
                 outcome
@@ -92,11 +79,7 @@ impl Fake {
         let (drain, draining) = watch::channel(false);
         let shared = Arc::new(Shared::new(self.backend(), timeout));
         let server = tokio::spawn(connection::serve(theirs, shared, draining));
-        Client {
-            stream: BufReader::new(ours),
-            server,
-            drain,
-        }
+        Client { stream: BufReader::new(ours), server, drain }
     }
 
     pub(super) async fn until(&self, what: &str, condition: impl Fn(&Seen) -> bool) {
@@ -142,11 +125,7 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        self.stream
-            .get_mut()
-            .write_all(bytes.as_ref())
-            .await
-            .unwrap();
+        self.stream.get_mut().write_all(bytes.as_ref()).await.unwrap();
     }
 
     pub(super) async fn ask(&mut self, id: impl Into<Value>, method: &str, params: Value) {
@@ -164,30 +143,19 @@ impl Client {
 
     pub(super) async fn error(&mut self) -> (Value, i64) {
         let reply = self.next().await.unwrap();
-        (
-            reply["id"].clone(),
-            reply["error"]["code"]
-                .as_i64()
-                .unwrap_or_else(|| panic!("{reply}")),
-        )
+        (reply["id"].clone(), reply["error"]["code"].as_i64().unwrap_or_else(|| panic!("{reply}")))
     }
 
     pub(super) async fn expect_ping(&mut self) {
         self.ask("p", "ping", json!({})).await;
-        assert_eq!(
-            self.next().await.unwrap(),
-            json!({ "jsonrpc": "2.0", "id": "p", "result": {} })
-        );
+        assert_eq!(self.next().await.unwrap(), json!({ "jsonrpc": "2.0", "id": "p", "result": {} }));
     }
 }
 
 pub(super) async fn next(stream: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Option<Value> {
     use tokio::io::AsyncBufReadExt as _;
     let mut line = Vec::new();
-    tokio::time::timeout(PATIENCE, stream.read_until(b'\n', &mut line))
-        .await
-        .expect("an answer")
-        .unwrap();
+    tokio::time::timeout(PATIENCE, stream.read_until(b'\n', &mut line)).await.expect("an answer").unwrap();
     if line.is_empty() {
         return None;
     }
@@ -195,10 +163,7 @@ pub(super) async fn next(stream: &mut (impl tokio::io::AsyncBufRead + Unpin)) ->
 }
 
 pub(super) fn line(id: impl Into<Value>, method: &str, params: Value) -> String {
-    format!(
-        "{}\n",
-        json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
-    )
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params }))
 }
 
 #[tokio::test]
@@ -214,10 +179,7 @@ async fn notifications_are_carried_out_and_never_answered() {
         client.send(format!("{text}\n")).await;
     }
     client.expect_ping().await;
-    fake.until("the one good notification", |seen| {
-        seen.begun.load(Ordering::SeqCst) == 1
-    })
-    .await;
+    fake.until("the one good notification", |seen| seen.begun.load(Ordering::SeqCst) == 1).await;
     client.half_close().await;
     assert_eq!(client.next().await, None);
     assert_eq!(fake.seen.begun.load(Ordering::SeqCst), 1);
@@ -228,70 +190,40 @@ async fn the_ninth_request_waits_and_a_small_pool_does_the_work() {
     let fake = Fake::new();
     let mut client = fake.connect();
     for id in 0..9 {
-        client
-            .ask(id, "search", json!({ "query": "slow", "fresh": true }))
-            .await;
+        client.ask(id, "search", json!({ "query": "slow", "fresh": true })).await;
     }
-    fake.until("eight requests", |seen| {
-        seen.running.load(Ordering::SeqCst) == 8
-    })
-    .await;
+    fake.until("eight requests", |seen| seen.running.load(Ordering::SeqCst) == 8).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(fake.seen.begun.load(Ordering::SeqCst), 8);
     drop(client);
-    fake.until("their end", |seen| {
-        seen.cancelled.load(Ordering::SeqCst) == 8
-    })
-    .await;
-    assert_eq!(
-        fake.seen.begun.load(Ordering::SeqCst),
-        8,
-        "the ninth is never begun"
-    );
+    fake.until("their end", |seen| seen.cancelled.load(Ordering::SeqCst) == 8).await;
+    assert_eq!(fake.seen.begun.load(Ordering::SeqCst), 8, "the ninth is never begun");
 
     let fake = Fake::new();
     let mut client = fake.connect();
     for id in 0..8 {
         client.ask(id, "search", json!({ "query": "slow" })).await;
     }
-    let cores = std::thread::available_parallelism()
-        .map_or(2, usize::from)
-        .max(2)
-        .min(8);
-    fake.until("a full pool", |seen| {
-        seen.running.load(Ordering::SeqCst) == cores
-    })
-    .await;
+    let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2).min(8);
+    fake.until("a full pool", |seen| seen.running.load(Ordering::SeqCst) == cores).await;
     client.expect_ping().await;
     client.ask("s", "status", json!({})).await;
     let waiting = tokio::time::timeout(Duration::from_millis(100), client.next()).await;
     assert!(waiting.is_err(), "no slot is free: {waiting:?}");
     drop(client);
-    fake.until("their end", |seen| {
-        seen.cancelled.load(Ordering::SeqCst) == cores
-    })
-    .await;
+    fake.until("their end", |seen| seen.cancelled.load(Ordering::SeqCst) == cores).await;
 }
 
 #[tokio::test]
 async fn replies_come_out_of_order_and_a_cancelled_request_is_answered_once() {
     let fake = Fake::new();
     let mut client = fake.connect();
-    client
-        .ask("slow", "search", json!({ "query": "slow" }))
-        .await;
-    client
-        .ask("quick", "search", json!({ "query": "quick" }))
-        .await;
+    client.ask("slow", "search", json!({ "query": "slow" })).await;
+    client.ask("quick", "search", json!({ "query": "quick" })).await;
     assert_eq!(client.next().await.unwrap()["id"], "quick");
-    client
-        .send("{\"jsonrpc\":\"2.0\",\"method\":\"cancel\",\"params\":{\"id\":\"slow\"}}\n")
-        .await;
+    client.send("{\"jsonrpc\":\"2.0\",\"method\":\"cancel\",\"params\":{\"id\":\"slow\"}}\n").await;
     assert_eq!(client.error().await, (json!("slow"), 1003));
-    fake.until("the engine's notice of it", |seen| {
-        seen.cancelled.load(Ordering::SeqCst) == 1
-    })
-    .await;
+    fake.until("the engine's notice of it", |seen| seen.cancelled.load(Ordering::SeqCst) == 1).await;
     client.ask(1, "cancel", json!({ "id": "slow" })).await;
     assert_eq!(client.error().await, (json!(1), 1005));
     client.ask(2, "search", json!({ "query": "slow" })).await;
@@ -308,10 +240,7 @@ async fn a_deadline_answers_and_stops_the_work() {
     let mut client = fake.connect_with(Duration::from_millis(50));
     client.ask(1, "search", json!({ "query": "slow" })).await;
     assert_eq!(client.error().await, (json!(1), 1004));
-    fake.until("the work's end", |seen| {
-        seen.cancelled.load(Ordering::SeqCst) == 1
-    })
-    .await;
+    fake.until("the work's end", |seen| seen.cancelled.load(Ordering::SeqCst) == 1).await;
     // A job that is waited for has none.
     client.ask(2, "sync", json!({})).await;
     assert_eq!(client.next().await.unwrap()["result"]["state"], "done");
@@ -322,29 +251,21 @@ async fn a_client_that_leaves_ends_its_searches_also_after_a_half_close() {
     let fake = Fake::new();
     let mut client = fake.connect();
     client.ask(1, "search", json!({ "query": "slow" })).await;
-    fake.until("the search", |seen| {
-        seen.running.load(Ordering::SeqCst) == 1
-    })
-    .await;
+    fake.until("the search", |seen| seen.running.load(Ordering::SeqCst) == 1).await;
     drop(client.stream);
     client.server.await.unwrap();
-    fake.until("its end", |seen| seen.cancelled.load(Ordering::SeqCst) == 1)
-        .await;
+    fake.until("its end", |seen| seen.cancelled.load(Ordering::SeqCst) == 1).await;
 
     let mut client = fake.connect();
     client.ask(1, "search", json!({ "query": "slow" })).await;
     client.half_close().await;
-    fake.until("the search", |seen| {
-        seen.running.load(Ordering::SeqCst) == 1
-    })
-    .await;
+    fake.until("the search", |seen| seen.running.load(Ordering::SeqCst) == 1).await;
     // A half-closed client still waits for its answer.
     tokio::time::sleep(Duration::from_millis(250)).await;
     assert_eq!(fake.seen.cancelled.load(Ordering::SeqCst), 1);
     drop(client.stream);
     client.server.await.unwrap();
-    fake.until("its end", |seen| seen.cancelled.load(Ordering::SeqCst) == 2)
-        .await;
+    fake.until("its end", |seen| seen.cancelled.load(Ordering::SeqCst) == 2).await;
 }
 
 #[tokio::test]
@@ -358,21 +279,12 @@ async fn progress_grows_and_comes_before_the_answer() {
         if line.get("id").is_some() {
             break line;
         }
-        assert_eq!(
-            (&line["method"], &line["params"]["token"]),
-            (&json!("progress"), &json!("tok"))
-        );
-        assert_eq!(
-            (&line["params"]["total"], &line["params"]["phase"]),
-            (&json!(5), &json!("reading"))
-        );
+        assert_eq!((&line["method"], &line["params"]["token"]), (&json!("progress"), &json!("tok")));
+        assert_eq!((&line["params"]["total"], &line["params"]["phase"]), (&json!(5), &json!("reading")));
         done.push(line["params"]["done"].as_u64().unwrap());
     };
     assert_eq!(done, [0, 1, 2, 3, 4, 5]);
-    assert_eq!(
-        (&reply["result"]["state"], &reply["result"]["seq"]),
-        (&json!("done"), &json!(9))
-    );
+    assert_eq!((&reply["result"]["state"], &reply["result"]["seq"]), (&json!("done"), &json!(9)));
     // Nobody who did not ask is told.
     client.ask(2, "sync", json!({})).await;
     assert_eq!(client.next().await.unwrap()["id"], 2);
@@ -382,36 +294,15 @@ async fn progress_grows_and_comes_before_the_answer() {
 async fn subscribers_get_what_they_asked_for_until_they_leave() {
     let fake = Fake::new();
     let mut client = fake.connect();
-    client
-        .ask(
-            1,
-            "subscribe",
-            json!({ "events": ["index", "from the future"] }),
-        )
-        .await;
-    assert_eq!(
-        client.next().await.unwrap()["result"]["events"],
-        json!(["index"])
-    );
+    client.ask(1, "subscribe", json!({ "events": ["index", "from the future"] })).await;
+    assert_eq!(client.next().await.unwrap()["result"]["events"], json!(["index"]));
     client.half_close().await;
-    let index = |seq| {
-        Arc::new(Notice::Index {
-            vault: "v".into(),
-            seq,
-            notes: 1,
-            chunks: 2,
-        })
-    };
-    fake.notices
-        .send(Arc::new(Notice::State { state: State::Idle }))
-        .unwrap();
+    let index = |seq| Arc::new(Notice::Index { vault: "v".into(), seq, notes: 1, chunks: 2 });
+    fake.notices.send(Arc::new(Notice::State { state: State::Idle })).unwrap();
     fake.notices.send(index(7)).unwrap();
     let event = client.next().await.unwrap();
     let params = json!({ "kind": "index", "vault": "v", "seq": 7, "notes": 1, "chunks": 2 });
-    assert_eq!(
-        event,
-        json!({ "jsonrpc": "2.0", "method": "event", "params": params })
-    );
+    assert_eq!(event, json!({ "jsonrpc": "2.0", "method": "event", "params": params }));
     drop(client.stream);
     client.server.await.unwrap();
     fake.until_unsubscribed().await;
@@ -431,13 +322,8 @@ impl Fake {
 async fn draining_answers_what_has_arrived_and_ends_what_would_not() {
     let fake = Fake::new();
     let mut client = fake.connect();
-    client
-        .ask("slow", "search", json!({ "query": "slow" }))
-        .await;
-    fake.until("the search", |seen| {
-        seen.running.load(Ordering::SeqCst) == 1
-    })
-    .await;
+    client.ask("slow", "search", json!({ "query": "slow" })).await;
+    fake.until("the search", |seen| seen.running.load(Ordering::SeqCst) == 1).await;
     client.send(line("late", "ping", json!({}))).await;
     client.drain.send(true).unwrap();
     let start = Instant::now();
@@ -461,27 +347,19 @@ impl Daemon {
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
         let (stop, stopped) = oneshot::channel();
         let backend = fake.backend();
-        let server = tokio::spawn(async move {
-            super::run(listener, backend, &limits, async { drop(stopped.await) }).await
-        });
+        let server =
+            tokio::spawn(async move { super::run(listener, backend, &limits, async { drop(stopped.await) }).await });
         Daemon { dir, stop, server }
     }
 
     pub(super) async fn connect(&self) -> BufReader<UnixStream> {
-        BufReader::new(
-            UnixStream::connect(self.dir.path().join("s"))
-                .await
-                .unwrap(),
-        )
+        BufReader::new(UnixStream::connect(self.dir.path().join("s")).await.unwrap())
     }
 }
 
 pub(super) async fn ping(stream: &mut BufReader<UnixStream>) -> Option<Value> {
     // One that is refused may find its pipe broken; what it was told is there to be read all the same.
-    let _ = stream
-        .get_mut()
-        .write_all(line(1, "ping", json!({})).as_bytes())
-        .await;
+    let _ = stream.get_mut().write_all(line(1, "ping", json!({})).as_bytes()).await;
     next(stream).await
 }
 
@@ -492,11 +370,7 @@ async fn a_stop_loses_no_request_that_was_sent() {
     let mut clients = Vec::new();
     for id in 0..50 {
         let mut client = daemon.connect().await;
-        client
-            .get_mut()
-            .write_all(line(id, "search", json!({ "query": "x" })).as_bytes())
-            .await
-            .unwrap();
+        client.get_mut().write_all(line(id, "search", json!({ "query": "x" })).as_bytes()).await.unwrap();
         clients.push(client);
     }
     daemon.stop.send(()).unwrap();
@@ -504,14 +378,6 @@ async fn a_stop_loses_no_request_that_was_sent() {
         assert_eq!(next(client).await.unwrap()["id"], id);
         assert_eq!(next(client).await, None);
     }
-    tokio::time::timeout(PATIENCE, daemon.server)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
-    assert!(
-        UnixStream::connect(daemon.dir.path().join("s"))
-            .await
-            .is_err()
-    );
+    tokio::time::timeout(PATIENCE, daemon.server).await.unwrap().unwrap().unwrap();
+    assert!(UnixStream::connect(daemon.dir.path().join("s")).await.is_err());
 }
