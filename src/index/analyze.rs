@@ -271,7 +271,7 @@ impl Words<'_> {
                     return true;
                 }
                 Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => {
-                    self.at += c.len_utf8()
+                    self.at += c.len_utf8();
                 }
             }
         }

@@ -188,7 +188,9 @@ impl View {
 fn matching(weight: &dyn Weight, reader: &SegmentReader) -> Result<Vec<bool>, LexicalError> {
     let mut matching = vec![false; reader.max_doc() as usize];
     weight.for_each_no_score(reader, &mut |docs| {
-        docs.iter().for_each(|&doc| matching[doc as usize] = true)
+        for &doc in docs {
+            matching[doc as usize] = true;
+        }
     })?;
     Ok(matching)
 }
