@@ -25,9 +25,7 @@ const EXE: &str = env!("CARGO_BIN_EXE_situated");
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |name: &str, default: usize| -> Result<usize> {
-        option(&args, name).map_or(Ok(default), |n| {
-            n.parse().with_context(|| format!("{name} takes a number"))
-        })
+        option(&args, name).map_or(Ok(default), |n| n.parse().with_context(|| format!("{name} takes a number")))
     };
     let seed = number("--seed", 1)? as u64;
     let notes = number("--notes", 10_000)?;
@@ -41,9 +39,7 @@ fn main() -> Result<()> {
         println!("blackbox: give --vault DIR or --notes 10000");
         return Ok(());
     }
-    let dir = tempfile::Builder::new()
-        .prefix("situated-bench")
-        .tempdir()?;
+    let dir = tempfile::Builder::new().prefix("situated-bench").tempdir()?;
     let vault = dir.path().join("vault");
     match option(&args, "--vault") {
         Some(from) => common::copy(Path::new(&from), &vault)?,
@@ -81,10 +77,7 @@ struct Row {
 impl Run {
     fn all(mut self) -> Result<()> {
         let notes = common::notes(&self.vault)?;
-        let vault_bytes: u64 = notes
-            .iter()
-            .map(|n| n.metadata().map_or(0, |m| m.len()))
-            .sum();
+        let vault_bytes: u64 = notes.iter().map(|n| n.metadata().map_or(0, |m| m.len())).sum();
         if notes.is_empty() {
             bail!("there is no note in the vault");
         }
@@ -109,11 +102,7 @@ impl Run {
     }
 
     fn row(&mut self, what: impl Into<String>, value: String, floor: Option<(String, f64)>) {
-        self.table.push(Row {
-            what: what.into(),
-            value,
-            floor,
-        });
+        self.table.push(Row { what: what.into(), value, floor });
     }
 
     fn home(&self, n: usize) -> PathBuf {
@@ -130,28 +119,13 @@ impl Run {
             let mut client = daemon.client()?;
             let status = daemon.indexed(&mut client)?;
             times.push(daemon.started.elapsed().as_secs_f64() * 1e3);
-            eprintln!(
-                "first index {}: {:.0} ms, {} notes",
-                n + 1,
-                times[n],
-                status["vaults"][0]["notes"]
-            );
+            eprintln!("first index {}: {:.0} ms, {} notes", n + 1, times[n], status["vaults"][0]["notes"]);
             last = Some(daemon);
         }
         let time = percentile(&times, 50.0);
         let rate = notes as f64 / time * 1e3;
-        let value = format!(
-            "{time:.0} ms ({rate:.0} notes/s, {:.1} MB/s)",
-            bytes as f64 / time / 1e3
-        );
-        self.row(
-            "first index",
-            value,
-            Some((
-                format!("read and hash all: {hashing:.1} ms"),
-                time / hashing,
-            )),
-        );
+        let value = format!("{time:.0} ms ({rate:.0} notes/s, {:.1} MB/s)", bytes as f64 / time / 1e3);
+        self.row("first index", value, Some((format!("read and hash all: {hashing:.1} ms"), time / hashing)));
         last.context("at least one run")
     }
 
@@ -159,11 +133,7 @@ impl Run {
         // What follows the first index (merges, flushes) is not idling.
         std::thread::sleep(Duration::from_secs(3));
         let (Some(before), watched) = (Usage::of(daemon.pid()), Duration::from_secs(10)) else {
-            self.row(
-                "memory, idle CPU",
-                "not measured: there is no /proc".to_owned(),
-                None,
-            );
+            self.row("memory, idle CPU", "not measured: there is no /proc".to_owned(), None);
             return Ok(());
         };
         std::thread::sleep(watched);
@@ -171,37 +141,21 @@ impl Run {
         let mb = |bytes: u64| bytes as f64 / 1e6;
         self.row(
             "resident memory",
-            format!(
-                "{:.0} MB ({:.0} MB not file-backed)",
-                mb(after.rss),
-                mb(after.anonymous)
-            ),
+            format!("{:.0} MB ({:.0} MB not file-backed)", mb(after.rss), mb(after.anonymous)),
             None,
         );
         let percent = (after.cpu - before.cpu) / watched.as_secs_f64() * 100.0;
         let wakes = (after.switches - before.switches) as f64 / watched.as_secs_f64();
-        self.row(
-            "idle",
-            format!("{percent:.2} % of a core, {wakes:.1} wake-ups/s"),
-            None,
-        );
+        self.row("idle", format!("{percent:.2} % of a core, {wakes:.1} wake-ups/s"), None);
         Ok(())
     }
 
     fn store(&mut self, status: &Value, vault_bytes: u64) -> Result<()> {
         let bytes = common::size(&self.home(self.repeat - 1).join("data"))?;
         let said = status["vaults"][0]["index_bytes"].as_u64().unwrap_or(0);
-        let value = format!(
-            "{:.1} MB (status says {:.1})",
-            bytes as f64 / 1e6,
-            said as f64 / 1e6
-        );
+        let value = format!("{:.1} MB (status says {:.1})", bytes as f64 / 1e6, said as f64 / 1e6);
         let floor = format!("the notes: {:.1} MB", vault_bytes as f64 / 1e6);
-        self.row(
-            "store on disk",
-            value,
-            Some((floor, bytes as f64 / vault_bytes as f64)),
-        );
+        self.row("store on disk", value, Some((floor, bytes as f64 / vault_bytes as f64)));
         Ok(())
     }
 
@@ -232,20 +186,13 @@ impl Run {
 
     fn search(&mut self, daemon: &mut Daemon, queries: &[String], scan: f64) -> Result<()> {
         for clients in [1, 8] {
-            let connections = (0..clients)
-                .map(|_| daemon.client())
-                .collect::<Result<Vec<_>>>()?;
+            let connections = (0..clients).map(|_| daemon.client()).collect::<Result<Vec<_>>>()?;
             ask_all(connections, &queries[..queries.len().min(100)])?;
-            let connections = (0..clients)
-                .map(|_| daemon.client())
-                .collect::<Result<Vec<_>>>()?;
+            let connections = (0..clients).map(|_| daemon.client()).collect::<Result<Vec<_>>>()?;
             let start = Instant::now();
             let times = ask_all(connections, queries)?;
             let rate = times.len() as f64 / start.elapsed().as_secs_f64();
-            let what = format!(
-                "query, {clients} client{}",
-                if clients == 1 { "" } else { "s" }
-            );
+            let what = format!("query, {clients} client{}", if clients == 1 { "" } else { "s" });
             self.latency(&what, &times, &format!(", {rate:.0}/s"), scan);
         }
         Ok(())
@@ -253,15 +200,8 @@ impl Run {
 
     fn latency(&mut self, what: &str, times: &[f64], more: &str, scan: f64) {
         let (p50, p99) = (percentile(times, 50.0), percentile(times, 99.0));
-        let value = format!(
-            "p50 {p50:.2} ms, p99 {p99:.2} ms{more} (n = {})",
-            times.len()
-        );
-        self.row(
-            what,
-            value,
-            Some((format!("read the vectors: {scan:.2} ms"), p50 / scan)),
-        );
+        let value = format!("p50 {p50:.2} ms, p99 {p99:.2} ms{more} (n = {})", times.len());
+        self.row(what, value, Some((format!("read the vectors: {scan:.2} ms"), p50 / scan)));
     }
 
     fn during_rebuild(&mut self, daemon: &mut Daemon, queries: &[String], scan: f64) -> Result<()> {
@@ -269,11 +209,7 @@ impl Run {
         let job = watcher.call("rebuild", &json!({}))?["job"].clone();
         let (mut times, start) = (Vec::new(), Instant::now());
         for query in queries.iter().cycle() {
-            times.push(
-                asker
-                    .timed("search", &json!({"query": query, "limit": 20}))?
-                    .0,
-            );
+            times.push(asker.timed("search", &json!({"query": query, "limit": 20}))?.0);
             if times.len() % 20 == 0 && !is_running(&watcher.call("jobs", &json!({}))?, &job) {
                 break;
             }
@@ -291,9 +227,7 @@ impl Run {
         let mut times = Vec::new();
         for n in 0..self.saves {
             let path = self.rng.pick(notes).clone();
-            let word: String = (0..14)
-                .map(|_| char::from(b'a' + self.rng.below(26) as u8))
-                .collect();
+            let word: String = (0..14).map(|_| char::from(b'a' + self.rng.below(26) as u8)).collect();
             let mut text = std::fs::read(&path)?;
             text.extend_from_slice(format!("\n\nThe word {word} is new.\n").as_bytes());
             let beside = path.with_file_name(format!(".{n}.tmp"));
@@ -302,10 +236,7 @@ impl Run {
             let start = Instant::now();
             loop {
                 let answer = client.call("search", &json!({"query": word, "limit": 1}))?;
-                if answer["hits"][0]["text"]
-                    .as_str()
-                    .is_some_and(|t| t.contains(&word))
-                {
+                if answer["hits"][0]["text"].as_str().is_some_and(|t| t.contains(&word)) {
                     break;
                 }
                 if start.elapsed() > Duration::from_secs(30) {
@@ -318,11 +249,7 @@ impl Run {
         let (p50, p99) = (percentile(&times, 50.0), percentile(&times, 99.0));
         // The floor is the quiet that a lone change waits for, by design.
         let floor = Some(("the debounce: 50 ms".to_owned(), p50 / 50.0));
-        self.row(
-            "save → searchable",
-            format!("p50 {p50:.0} ms, p99 {p99:.0} ms (n = {})", times.len()),
-            floor,
-        );
+        self.row("save → searchable", format!("p50 {p50:.0} ms, p99 {p99:.0} ms (n = {})", times.len()), floor);
         daemon.idle(&mut client)?;
         Ok(())
     }
@@ -336,10 +263,7 @@ impl Run {
             let mut client = daemon.client()?;
             let query = json!({"query": queries[n % queries.len()], "limit": 1});
             // An error means that the index is not open yet.
-            while !client
-                .call("search", &query)
-                .is_ok_and(|a| a["hits"][0].is_object())
-            {
+            while !client.call("search", &query).is_ok_and(|a| a["hits"][0].is_object()) {
                 if daemon.started.elapsed() > Duration::from_secs(120) {
                     bail!("no answer two minutes after a restart");
                 }
@@ -353,20 +277,14 @@ impl Run {
         }
         let (answering, reconciled) = (percentile(&answering, 50.0), percentile(&reconciled, 50.0));
         self.row("restart, answering", format!("{answering:.0} ms"), None);
-        let floor = Some((
-            format!("read and hash all: {hashing:.1} ms"),
-            reconciled / hashing,
-        ));
+        let floor = Some((format!("read and hash all: {hashing:.1} ms"), reconciled / hashing));
         self.row("restart, reconciled", format!("{reconciled:.0} ms"), floor);
         Ok(())
     }
 
     fn print(&self, notes: usize, bytes: u64) {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
-        println!(
-            "\n{notes} notes, {:.1} MB; {cores} cores\n",
-            bytes as f64 / 1e6
-        );
+        println!("\n{notes} notes, {:.1} MB; {cores} cores\n", bytes as f64 / 1e6);
         println!("| what | measured (median) | floor in the same run | ratio |\n|---|---|---|---|");
         for Row { what, value, floor } in &self.table {
             match floor {
@@ -394,11 +312,7 @@ fn ask_all(connections: Vec<Client>, queries: &[String]) -> Result<Vec<f64>> {
             .collect();
         let mut times = Vec::new();
         for thread in threads {
-            times.extend(
-                thread
-                    .join()
-                    .map_err(|_| anyhow::anyhow!("a client panicked"))??,
-            );
+            times.extend(thread.join().map_err(|_| anyhow::anyhow!("a client panicked"))??);
         }
         Ok(times)
     })
@@ -407,9 +321,7 @@ fn ask_all(connections: Vec<Client>, queries: &[String]) -> Result<Vec<f64>> {
 /// Whether the job is on the list and runs; the list may be the answer or stand in it as `jobs`.
 fn is_running(answer: &Value, job: &Value) -> bool {
     let jobs = answer.as_array().or_else(|| answer["jobs"].as_array());
-    jobs.into_iter()
-        .flatten()
-        .any(|j| &j["job"] == job && j["state"] == "running")
+    jobs.into_iter().flatten().any(|j| &j["job"] == job && j["state"] == "running")
 }
 
 /// The median of `n` timings in milliseconds; each runs `work` and keeps what it returns from being left out.
@@ -424,9 +336,7 @@ fn median_of<T>(n: usize, mut work: impl FnMut() -> Result<T>) -> Result<f64> {
 }
 
 fn hash_all(notes: &[PathBuf]) -> Result<u8> {
-    notes.iter().try_fold(0, |sum, note| {
-        Ok(sum ^ blake3::hash(&std::fs::read(note)?).as_bytes()[0])
-    })
+    notes.iter().try_fold(0, |sum, note| Ok(sum ^ blake3::hash(&std::fs::read(note)?).as_bytes()[0]))
 }
 
 /// Reads `bytes` bytes of memory once, as a scan of the vectors must.

@@ -13,16 +13,11 @@ fn windows() -> Vec<String> {
     let dir = tempfile::tempdir().expect("a temporary folder");
     common::vault::generate(dir.path(), 200, 1).expect("a vault");
     let notes = common::notes(dir.path()).expect("its notes");
-    let texts = notes
-        .iter()
-        .map(|path| std::fs::read_to_string(path).expect("a note"));
+    let texts = notes.iter().map(|path| std::fs::read_to_string(path).expect("a note"));
     texts
         .flat_map(|text| {
             let lines: Vec<&str> = text.split_inclusive('\n').collect();
-            lines
-                .chunks(12)
-                .map(|lines| lines.concat())
-                .collect::<Vec<_>>()
+            lines.chunks(12).map(|lines| lines.concat()).collect::<Vec<_>>()
         })
         .collect()
 }
@@ -38,12 +33,8 @@ fn embed(c: &mut Criterion) {
             b.iter(|| texts.iter().map(|t| black_box(work(t))).sum::<usize>());
         });
     };
-    bench("floor: read", &|t| {
-        t.bytes().fold(0_u8, |a, b| a ^ b).into()
-    });
-    bench("floor: hash", &|t| {
-        blake3::hash(t.as_bytes()).as_bytes()[0].into()
-    });
+    bench("floor: read", &|t| t.bytes().fold(0_u8, |a, b| a ^ b).into());
+    bench("floor: hash", &|t| blake3::hash(t.as_bytes()).as_bytes()[0].into());
     bench("clean", &|t| embeddable(t).len());
     bench("count", &|t| model.count(t));
     bench("tokenize", &|t| model.tokenize(t).len());
@@ -51,10 +42,7 @@ fn embed(c: &mut Criterion) {
     bench("embed", &|t| model.embed(t).values.len());
     bench("inputs + embed", &|t| {
         let inputs = inputs("A note about nothing", t, &|t| model.token_starts(t));
-        inputs
-            .iter()
-            .map(|i| model.embed(&i.text).values.len())
-            .sum()
+        inputs.iter().map(|i| model.embed(&i.text).values.len()).sum()
     });
     group.finish();
 }

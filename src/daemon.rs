@@ -47,7 +47,7 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
         .enable_all()
         .build()?;
     let served = runtime.block_on(async {
-        let listener = bound.listener()?;
+        let listener = tokio::net::UnixListener::from_std(bound.listener()?)?;
         let supervised = tokio::spawn(supervise(handle.clone()));
         let stop = stopped(handle.clone());
         let shutdown = async {
@@ -93,7 +93,10 @@ async fn received(signal: &mut Option<Signal>) {
 }
 
 async fn reload(handle: &Handle) {
-    notify(&[sd_notify::NotifyState::Reloading, sd_notify::NotifyState::monotonic_usec_now().unwrap_or(sd_notify::NotifyState::Reloading)]);
+    notify(&[
+        sd_notify::NotifyState::Reloading,
+        sd_notify::NotifyState::monotonic_usec_now().unwrap_or(sd_notify::NotifyState::Reloading),
+    ]);
     let handle = handle.clone();
     match tokio::task::spawn_blocking(move || handle.reload()).await {
         Ok(Ok(problems)) if problems.is_empty() => tracing::info!("the configuration was read again"),

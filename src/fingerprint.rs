@@ -112,9 +112,7 @@ pub fn text_hash(bytes: &[u8]) -> TextHash {
 pub fn structure_hash<'a>(outline: impl IntoIterator<Item = (u8, &'a str)>) -> StructureHash {
     let fields = outline
         .into_iter()
-        .fold(Fields::new("structure/1"), |fields, (level, text)| {
-            fields.number(level.into()).bytes(text.as_bytes())
-        });
+        .fold(Fields::new("structure/1"), |fields, (level, text)| fields.number(level.into()).bytes(text.as_bytes()));
     StructureHash(fields.finish())
 }
 
@@ -124,21 +122,13 @@ pub fn structure_hash<'a>(outline: impl IntoIterator<Item = (u8, &'a str)>) -> S
 pub fn section_key<'a>(path: impl IntoIterator<Item = (u8, &'a str)>, ordinal: u32) -> SectionKey {
     let fields = path
         .into_iter()
-        .fold(Fields::new("section/1"), |fields, (level, text)| {
-            fields.number(level.into()).bytes(text.as_bytes())
-        });
+        .fold(Fields::new("section/1"), |fields, (level, text)| fields.number(level.into()).bytes(text.as_bytes()));
     SectionKey(fields.number(ordinal.into()).finish())
 }
 
 /// The id of the `ordinal`-th (from 0) chunk that begins in section `first` of the note at `path`.
 pub fn chunk_id(path: &str, first: SectionKey, ordinal: u32) -> ChunkId {
-    ChunkId(
-        Fields::new("chunk/1")
-            .bytes(path.as_bytes())
-            .bytes(&first.0)
-            .number(ordinal.into())
-            .finish(),
-    )
+    ChunkId(Fields::new("chunk/1").bytes(path.as_bytes()).bytes(&first.0).number(ordinal.into()).finish())
 }
 
 /// The hash of the text that is embedded, context included.
@@ -148,9 +138,7 @@ pub fn input_hash(input: &str) -> InputHash {
 
 /// The archive's key for the context of a chunk that holds `sections` and reads `text`.
 pub fn context_key(sections: &[SectionKey], text: TextHash) -> ContextKey {
-    let fields = sections
-        .iter()
-        .fold(Fields::new("context/1"), |fields, key| fields.bytes(&key.0));
+    let fields = sections.iter().fold(Fields::new("context/1"), |fields, key| fields.bytes(&key.0));
     ContextKey(fields.bytes(&text.0).finish())
 }
 
@@ -180,10 +168,7 @@ impl Sketch {
             shift += 1;
             shingles.retain(|s| s.trailing_zeros() >= shift);
         }
-        Sketch {
-            shift: shift as u8,
-            shingles,
-        }
+        Sketch { shift: shift as u8, shingles }
     }
 
     /// The share (0..=1) of the sketched text's shingles that `text` still holds; 1 for an empty sketch.
@@ -194,11 +179,7 @@ impl Sketch {
         let mut now = shingles(text);
         now.retain(|s| s.trailing_zeros() >= u32::from(self.shift));
         now.sort_unstable();
-        let left = self
-            .shingles
-            .iter()
-            .filter(|s| now.binary_search(s).is_ok())
-            .count();
+        let left = self.shingles.iter().filter(|s| now.binary_search(s).is_ok()).count();
         left as f32 / self.shingles.len() as f32
     }
 
@@ -214,17 +195,12 @@ impl Sketch {
 }
 
 fn shingles(text: &str) -> Vec<u32> {
-    let words: Vec<&str> = text
-        .split_whitespace()
-        .filter(|w| w.chars().any(char::is_alphanumeric))
-        .collect();
+    let words: Vec<&str> = text.split_whitespace().filter(|w| w.chars().any(char::is_alphanumeric)).collect();
     let width = words.len().clamp(1, 3);
     words
         .windows(width)
         .map(|window| {
-            let fields = window
-                .iter()
-                .fold(Fields::new("shingle/1"), |f, w| f.bytes(w.as_bytes()));
+            let fields = window.iter().fold(Fields::new("shingle/1"), |f, w| f.bytes(w.as_bytes()));
             let bytes = fields.finish();
             u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
         })
@@ -240,25 +216,14 @@ mod tests {
         let key = section_key([(1, "Plan"), (2, "Next steps")], 0);
         let golden = [
             ("text", text_hash(b"hello\n").to_string(), TEXT),
-            (
-                "structure",
-                structure_hash([(1, "Plan"), (2, "Next steps")]).to_string(),
-                STRUCTURE,
-            ),
+            ("structure", structure_hash([(1, "Plan"), (2, "Next steps")]).to_string(), STRUCTURE),
             ("section", key.to_string(), SECTION),
             ("chunk", chunk_id("a/b.md", key, 1).to_string(), CHUNK),
             ("input", input_hash("context\n\nbody").to_string(), INPUT),
-            (
-                "context",
-                context_key(&[key], text_hash(b"body")).to_string(),
-                CONTEXT,
-            ),
+            ("context", context_key(&[key], text_hash(b"body")).to_string(), CONTEXT),
         ];
         for (kind, now, golden) in golden {
-            assert_eq!(
-                now, golden,
-                "the recipe of {kind} hashes changed: give it a new version tag"
-            );
+            assert_eq!(now, golden, "the recipe of {kind} hashes changed: give it a new version tag");
         }
     }
 
@@ -271,10 +236,7 @@ mod tests {
 
     #[test]
     fn fields_are_length_prefixed() {
-        assert_ne!(
-            structure_hash([(1, "ab"), (1, "c")]),
-            structure_hash([(1, "a"), (1, "bc")])
-        );
+        assert_ne!(structure_hash([(1, "ab"), (1, "c")]), structure_hash([(1, "a"), (1, "bc")]));
         assert_ne!(structure_hash([]), structure_hash([(1, "")]));
         assert_ne!(section_key([(1, "a")], 0), section_key([(2, "a")], 0));
     }
@@ -290,19 +252,11 @@ mod tests {
 
     #[test]
     fn sketch_measures_what_is_left() {
-        let text = |from: usize, to: usize| {
-            (from..to)
-                .map(|i| format!("word{i}"))
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
+        let text = |from: usize, to: usize| (from..to).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
         let sketch = Sketch::of(&text(0, 1000));
         assert!(sketch.len() <= Sketch::MOST && sketch.len() > Sketch::MOST / 4);
         assert!((sketch.left_in(&text(0, 1000)) - 1.0).abs() < f32::EPSILON);
-        assert!(
-            sketch.left_in(&text(0, 5000)) > 0.99,
-            "text that was added does not count"
-        );
+        assert!(sketch.left_in(&text(0, 5000)) > 0.99, "text that was added does not count");
         assert!(sketch.left_in(&text(1000, 2000)) < 0.01);
         assert!((0.2..0.8).contains(&sketch.left_in(&text(500, 1500))));
         assert!((Sketch::of("").left_in("anything") - 1.0).abs() < f32::EPSILON);

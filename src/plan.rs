@@ -11,9 +11,7 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::fingerprint::{
-    ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key,
-};
+use crate::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
 use crate::vault::VaultPath;
 
 pub use moves::{Gone, Known, match_moves};
@@ -115,9 +113,7 @@ pub enum Trigger {
 }
 
 /// What is done about a chunk.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Nothing.
@@ -131,9 +127,7 @@ pub enum Action {
 }
 
 /// Why it is done. Names are part of the protocol, the logs and `tests/spec/`.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Reason {
     /// The note was not known.
     NewNote,
@@ -425,7 +419,9 @@ impl Decision<'_> {
     fn fresh(&self, index: usize, reason: Reason) -> Step {
         let chunk = &self.now.chunks[index];
         let key = context_key(&chunk.keys, chunk.hash);
-        if self.trigger == Trigger::Save && let Some(found) = (self.archived)(key) {
+        if self.trigger == Trigger::Save
+            && let Some(found) = (self.archived)(key)
+        {
             let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
             return Step {
                 action: Action::Reembed,

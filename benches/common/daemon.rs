@@ -21,19 +21,13 @@ impl Client {
         let stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         stream.set_write_timeout(Some(Duration::from_secs(10)))?;
-        Ok(Client {
-            reader: BufReader::new(stream),
-            id: 0,
-            line: String::new(),
-        })
+        Ok(Client { reader: BufReader::new(stream), id: 0, line: String::new() })
     }
 
     /// Asks and waits for the answer.
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.id += 1;
-        let mut request =
-            json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params})
-                .to_string();
+        let mut request = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}).to_string();
         request.push('\n');
         self.reader.get_mut().write_all(request.as_bytes())?;
         loop {
@@ -74,35 +68,18 @@ impl Daemon {
     pub(crate) fn start(exe: &str, home: &Path, vault: &Path) -> Result<Self> {
         let config = home.join("config");
         std::fs::create_dir_all(&config)?;
-        let log = std::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(home.join("log"))?;
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(home.join("log"))?;
         let socket = home.join("s");
         let mut command = Command::new(exe);
-        for (name, _) in
-            std::env::vars_os().filter(|(n, _)| n.to_string_lossy().starts_with("SITUATED_"))
-        {
+        for (name, _) in std::env::vars_os().filter(|(n, _)| n.to_string_lossy().starts_with("SITUATED_")) {
             command.env_remove(name);
         }
-        command
-            .env("XDG_CONFIG_HOME", config)
-            .arg("--data-dir")
-            .arg(home.join("data"));
+        command.env("XDG_CONFIG_HOME", config).arg("--data-dir").arg(home.join("data"));
         command.arg("--socket").arg(&socket).arg("run").arg(vault);
-        command
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log);
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let started = Instant::now();
-        let child = command
-            .spawn()
-            .with_context(|| format!("cannot start {exe}"))?;
-        Ok(Daemon {
-            child,
-            socket,
-            started,
-        })
+        let child = command.spawn().with_context(|| format!("cannot start {exe}"))?;
+        Ok(Daemon { child, socket, started })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -234,11 +211,5 @@ impl Usage {
 }
 
 fn field(status: &str, name: &str) -> Option<u64> {
-    status.lines().find_map(|line| {
-        line.strip_prefix(name)?
-            .split_whitespace()
-            .next()?
-            .parse()
-            .ok()
-    })
+    status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
 }

@@ -23,8 +23,7 @@ impl Measures {
     pub(crate) fn of(ranked: &[String], judged: &Judged) -> Self {
         let gain = |id: &String| judged.get(id).copied().unwrap_or(0.0).max(0.0);
         let relevant = judged.values().filter(|g| **g > 0.0).count().max(1) as f64;
-        let recall =
-            |k| ranked.iter().take(k).filter(|id| gain(id) > 0.0).count() as f64 / relevant;
+        let recall = |k| ranked.iter().take(k).filter(|id| gain(id) > 0.0).count() as f64 / relevant;
         let first = ranked.iter().take(10).position(|id| gain(id) > 0.0);
         let mut best: Vec<f64> = judged.values().copied().filter(|g| *g > 0.0).collect();
         best.sort_by(|a, b| b.total_cmp(a));
@@ -33,18 +32,13 @@ impl Measures {
             recall_5: recall(5),
             recall_20: recall(20),
             mrr_10: first.map_or(0.0, |i| 1.0 / (i + 1) as f64),
-            ndcg_10: if ideal > 0.0 {
-                discounted(ranked.iter().map(gain)) / ideal
-            } else {
-                0.0
-            },
+            ndcg_10: if ideal > 0.0 { discounted(ranked.iter().map(gain)) / ideal } else { 0.0 },
         }
     }
 
     /// The mean; zero of none.
     pub(crate) fn mean(all: &[Measures]) -> Self {
-        let mean =
-            |f: fn(&Measures) -> f64| all.iter().map(f).sum::<f64>() / all.len().max(1) as f64;
+        let mean = |f: fn(&Measures) -> f64| all.iter().map(f).sum::<f64>() / all.len().max(1) as f64;
         Measures {
             recall_5: mean(|m| m.recall_5),
             recall_20: mean(|m| m.recall_20),
@@ -55,21 +49,13 @@ impl Measures {
 }
 
 fn discounted(gains: impl Iterator<Item = f64>) -> f64 {
-    gains
-        .take(10)
-        .enumerate()
-        .map(|(i, gain)| gain / (i as f64 + 2.0).log2())
-        .sum()
+    gains.take(10).enumerate().map(|(i, gain)| gain / (i as f64 + 2.0).log2()).sum()
 }
 
 /// Compares with values computed by hand; the benches call it before they measure anything.
 pub(crate) fn check() {
     let ranked = |ids: &str| ids.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let judged = |ids: &[(&str, f64)]| {
-        ids.iter()
-            .map(|(id, g)| ((*id).to_owned(), *g))
-            .collect::<Judged>()
-    };
+    let judged = |ids: &[(&str, f64)]| ids.iter().map(|(id, g)| ((*id).to_owned(), *g)).collect::<Judged>();
     let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-4, "{a} is not {b}");
 
     // Two relevant ones at ranks 2 and 6: nDCG = (1/log2 3 + 1/log2 7) / (1 + 1/log2 3).
@@ -79,10 +65,7 @@ pub(crate) fn check() {
     near(m.mrr_10, 0.5);
     near(m.ndcg_10, (0.630_930 + 0.356_207) / 1.630_930);
     // Graded: the lesser first. (1 + 2/log2 3) / (2 + 1/log2 3).
-    let m = Measures::of(
-        &ranked("a b"),
-        &judged(&[("a", 1.0), ("b", 2.0), ("c", 0.0)]),
-    );
+    let m = Measures::of(&ranked("a b"), &judged(&[("a", 1.0), ("b", 2.0), ("c", 0.0)]));
     near(m.ndcg_10, 2.261_860 / 2.630_930);
     near(m.recall_5, 1.0);
     near(m.mrr_10, 1.0);

@@ -30,10 +30,7 @@ pub(crate) fn files(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// The notes among `files`.
 pub(crate) fn notes(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = files(dir)?;
-    found.retain(|path| {
-        path.extension()
-            .is_some_and(|e| e == "md" || e == "markdown" || e == "txt")
-    });
+    found.retain(|path| path.extension().is_some_and(|e| e == "md" || e == "markdown" || e == "txt"));
     Ok(found)
 }
 
@@ -52,9 +49,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 
 /// Bytes of all files below `dir`.
 pub(crate) fn size(dir: &Path) -> std::io::Result<u64> {
-    files(dir)?
-        .iter()
-        .try_fold(0, |sum, file| Ok(sum + std::fs::metadata(file)?.len()))
+    files(dir)?.iter().try_fold(0, |sum, file| Ok(sum + std::fs::metadata(file)?.len()))
 }
 
 /// The `p`-th percentile (0..=100) of `samples`, nearest rank; 0 if there are none.
@@ -67,8 +62,5 @@ pub(crate) fn percentile(samples: &[f64], p: f64) -> f64 {
 
 /// The value after `name` among the arguments.
 pub(crate) fn option(args: &[String], name: &str) -> Option<String> {
-    args.iter()
-        .position(|a| a == name)
-        .and_then(|i| args.get(i + 1))
-        .cloned()
+    args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned()
 }

@@ -67,8 +67,6 @@ impl Zipf {
     pub(crate) fn sample(&self, rng: &mut Rng) -> usize {
         let Some(total) = self.0.last() else { return 0 };
         let x = rng.unit() * total;
-        self.0
-            .partition_point(|sum| *sum <= x)
-            .min(self.0.len() - 1)
+        self.0.partition_point(|sum| *sum <= x).min(self.0.len() - 1)
     }
 }

@@ -13,7 +13,7 @@ use super::words::vocabulary;
 /// Different words.
 const WORDS: usize = 60_000;
 /// Words in the text of a note: the median and sigma of a log-normal distribution. Daily notes have a third.
-const LENGTH: (f64, f64) = (480.0, 1.0);
+const LENGTH: (f64, f64) = (420.0, 1.0);
 /// Notes longer than this are rarer than the distribution says.
 const LONGEST: usize = 6_000;
 
@@ -80,11 +80,7 @@ impl Writer {
         let tags = (0..200)
             .map(|i| {
                 let word = &words[100 + 3 * i];
-                if i % 4 == 0 {
-                    format!("{word}/{}", words[101 + 3 * i])
-                } else {
-                    word.clone()
-                }
+                if i % 4 == 0 { format!("{word}/{}", words[101 + 3 * i]) } else { word.clone() }
             })
             .collect();
         let mut popular: Vec<usize> = (0..notes).collect();
@@ -92,15 +88,7 @@ impl Writer {
             popular.swap(i, rng.below(i + 1));
         }
         let (by_rank, targets) = (Zipf::new(WORDS), Zipf::new(notes));
-        let mut writer = Writer {
-            rng,
-            words,
-            by_rank,
-            targets,
-            popular,
-            tags,
-            plans: Vec::new(),
-        };
+        let mut writer = Writer { rng, words, by_rank, targets, popular, tags, plans: Vec::new() };
         for index in 0..notes {
             let plan = writer.plan(index);
             writer.plans.push(plan);
@@ -110,22 +98,10 @@ impl Writer {
 
     fn plan(&mut self, index: usize) -> Plan {
         // Days of 28-day months: every date is real, and none comes twice in 130 years of daily notes.
-        let day = |n: usize| {
-            format!(
-                "{}-{:02}-{:02}",
-                1990 + n / 336,
-                n / 28 % 12 + 1,
-                n % 28 + 1
-            )
-        };
+        let day = |n: usize| format!("{}-{:02}-{:02}", 1990 + n / 336, n / 28 % 12 + 1, n % 28 + 1);
         if self.rng.chance(0.15) {
             let date = day(index);
-            return Plan {
-                path: format!("daily/{date}.md"),
-                title: date.clone(),
-                kind: "daily",
-                date,
-            };
+            return Plan { path: format!("daily/{date}.md"), title: date.clone(), kind: "daily", date };
         }
         let (folder, kind) = *self.rng.pick(FOLDERS);
         let count = self.rng.between(1, 4);
@@ -134,12 +110,7 @@ impl Writer {
         let _ = write!(title, " {index}");
         let slash = if folder.is_empty() { "" } else { "/" };
         let date = day(self.rng.below(12_000));
-        Plan {
-            path: format!("{folder}{slash}{title}.md"),
-            title,
-            kind,
-            date,
-        }
+        Plan { path: format!("{folder}{slash}{title}.md"), title, kind, date }
     }
 
     fn note(&mut self, index: usize) -> String {
@@ -162,18 +133,9 @@ impl Writer {
             if section > 0 {
                 level = self.level(level);
                 let count = self.rng.between(1, 5);
-                let _ = writeln!(
-                    out,
-                    "{} {}\n",
-                    "#".repeat(level),
-                    capital(&self.phrase(count))
-                );
+                let _ = writeln!(out, "{} {}\n", "#".repeat(level), capital(&self.phrase(count)));
             }
-            let here = if section == headings {
-                links
-            } else {
-                links.min(self.rng.below(3))
-            };
+            let here = if section == headings { links } else { links.min(self.rng.below(3)) };
             links -= here;
             self.section(words / (headings + 1), here, &mut out);
         }
@@ -191,16 +153,9 @@ impl Writer {
     }
 
     fn front_matter(&mut self, index: usize, out: &mut String) {
-        let Plan {
-            title, kind, date, ..
-        } = &self.plans[index];
-        let _ = write!(
-            out,
-            "---\ntitle: \"{title}\"\ntype: {kind}\ncreated: {date}\n"
-        );
-        let tags: Vec<&str> = (0..self.rng.below(4))
-            .map(|_| self.tags[self.rng.below(200)].as_str())
-            .collect();
+        let Plan { title, kind, date, .. } = &self.plans[index];
+        let _ = write!(out, "---\ntitle: \"{title}\"\ntype: {kind}\ncreated: {date}\n");
+        let tags: Vec<&str> = (0..self.rng.below(4)).map(|_| self.tags[self.rng.below(200)].as_str()).collect();
         let _ = writeln!(out, "tags: [{}]", tags.join(", "));
         if self.rng.chance(0.2) {
             let alias = self.phrase(2);
@@ -238,20 +193,10 @@ impl Writer {
     }
 
     fn list(&mut self, links: usize, out: &mut String) -> usize {
-        let mark = *self
-            .rng
-            .pick(&["- ", "- ", "* ", "1. ", "- [ ] ", "- [x] "]);
+        let mark = *self.rng.pick(&["- ", "- ", "* ", "1. ", "- [ ] ", "- [x] "]);
         let mut words = 0;
         for i in 0..self.rng.between(3, 9) {
-            let _ = write!(
-                out,
-                "{}{mark}",
-                if i > 0 && self.rng.chance(0.2) {
-                    "    "
-                } else {
-                    ""
-                }
-            );
+            let _ = write!(out, "{}{mark}", if i > 0 && self.rng.chance(0.2) { "    " } else { "" });
             words += self.sentence(usize::from(i < links), out);
             out.push('\n');
         }
@@ -317,12 +262,7 @@ impl Writer {
         }
         if self.rng.chance(0.01) {
             let host = self.word();
-            let _ = write!(
-                out,
-                " (https://{host}.example/{}?id={})",
-                self.rng.below(99),
-                self.rng.below(9_999)
-            );
+            let _ = write!(out, " (https://{host}.example/{}?id={})", self.rng.below(99), self.rng.below(9_999));
         }
         out.push(*self.rng.pick(&['.', '.', '.', '.', '?', ':']));
         count
@@ -356,7 +296,5 @@ impl Writer {
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -40,44 +40,16 @@ const MEASURED: &[(&str, &str, f64, f64, f64, f64)] = &[
     ("xquad_hi", "BM25", 0.806, 0.892, 0.715, 0.747),
     ("xquad_hi", "MiniLM", 0.033, 0.199, 0.026, 0.042),
     ("xquad_hi", "RRF", 0.381, 0.583, 0.254, 0.314),
-    (
-        "chunking_evaluation_dev",
-        "BM25",
-        0.936,
-        0.993,
-        0.840,
-        0.866,
-    ),
-    (
-        "chunking_evaluation_dev",
-        "MiniLM",
-        0.870,
-        0.989,
-        0.695,
-        0.749,
-    ),
+    ("chunking_evaluation_dev", "BM25", 0.936, 0.993, 0.840, 0.866),
+    ("chunking_evaluation_dev", "MiniLM", 0.870, 0.989, 0.695, 0.749),
     ("chunking_evaluation_dev", "RRF", 0.930, 1.000, 0.798, 0.837),
     ("dendron_site", "cc", f64::NAN, f64::NAN, f64::NAN, 0.556),
     ("ms_playbook", "cc", f64::NAN, f64::NAN, f64::NAN, 0.730),
     ("powershell", "cc", f64::NAN, f64::NAN, f64::NAN, 0.700),
     ("eips", "cc", f64::NAN, f64::NAN, f64::NAN, 0.934),
     ("anthropic_docs", "cc", f64::NAN, f64::NAN, f64::NAN, 0.776),
-    (
-        "anthropic_docs_ctx",
-        "cc",
-        f64::NAN,
-        f64::NAN,
-        f64::NAN,
-        0.793,
-    ),
-    (
-        "chunking_evaluation_dev",
-        "cc",
-        f64::NAN,
-        f64::NAN,
-        f64::NAN,
-        0.861,
-    ),
+    ("anthropic_docs_ctx", "cc", f64::NAN, f64::NAN, f64::NAN, 0.793),
+    ("chunking_evaluation_dev", "cc", f64::NAN, f64::NAN, f64::NAN, 0.861),
     ("xquad_en", "cc", f64::NAN, f64::NAN, f64::NAN, 0.975),
     ("xquad_de", "cc", f64::NAN, f64::NAN, f64::NAN, 0.929),
     ("xquad_zh", "cc", f64::NAN, f64::NAN, f64::NAN, 0.952),
@@ -87,17 +59,7 @@ const MEASURED: &[(&str, &str, f64, f64, f64, f64)] = &[
 
 /// The systems measured on a set.
 pub(crate) fn of(set: &str) -> impl Iterator<Item = (&'static str, Measures)> {
-    MEASURED.iter().filter(move |row| row.0 == set).map(
-        |&(_, system, recall_5, recall_20, mrr_10, ndcg_10)| {
-            (
-                system,
-                Measures {
-                    recall_5,
-                    recall_20,
-                    mrr_10,
-                    ndcg_10,
-                },
-            )
-        },
-    )
+    MEASURED.iter().filter(move |row| row.0 == set).map(|&(_, system, recall_5, recall_20, mrr_10, ndcg_10)| {
+        (system, Measures { recall_5, recall_20, mrr_10, ndcg_10 })
+    })
 }

@@ -72,28 +72,17 @@ struct System {
 }
 
 fn run(dir: &Path) -> Result<Outcome> {
-    let home = tempfile::Builder::new()
-        .prefix("situated-bench")
-        .tempdir()?;
+    let home = tempfile::Builder::new().prefix("situated-bench").tempdir()?;
     let vault = home.path().join("vault");
     let set = Set::load(dir, &vault)?;
     if set.lost > 0 {
-        eprintln!(
-            "{}: {} documents are nowhere in the vault",
-            set.name, set.lost
-        );
+        eprintln!("{}: {} documents are nowhere in the vault", set.name, set.lost);
     }
     let mut daemon = Daemon::start(EXE, home.path(), &vault)?;
     let mut client = daemon.client()?;
     let status = daemon.indexed(&mut client)?;
     let vault = &status["vaults"][0];
-    eprintln!(
-        "{}: {} notes, {} chunks, {} queries",
-        set.name,
-        vault["notes"],
-        vault["chunks"],
-        set.queries.len()
-    );
+    eprintln!("{}: {} notes, {} chunks, {} queries", set.name, vault["notes"], vault["chunks"], set.queries.len());
     let mut systems = Vec::new();
     for mode in MODES {
         for contextual in [false, true] {
@@ -102,12 +91,7 @@ fn run(dir: &Path) -> Result<Outcome> {
     }
     drop(client);
     daemon.stop()?;
-    Ok(Outcome {
-        set: set.name,
-        has_vault: set.has_vault,
-        queries: set.queries.len(),
-        systems,
-    })
+    Ok(Outcome { set: set.name, has_vault: set.has_vault, queries: set.queries.len(), systems })
 }
 
 fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> Result<System> {
@@ -135,37 +119,17 @@ fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> 
         let ranked = set.rank(hits.as_array().map_or(&[], Vec::as_slice));
         measures.push(Measures::of(&ranked, judged));
     }
-    anyhow::ensure!(
-        !times.is_empty() || set.queries.is_empty(),
-        "{}: no query was answered",
-        set.name
-    );
-    Ok(System {
-        mode,
-        contextual,
-        measures: Measures::mean(&measures),
-        p50: percentile(&times, 50.0),
-        failed,
-    })
+    anyhow::ensure!(!times.is_empty() || set.queries.is_empty(), "{}: no query was answered", set.name);
+    Ok(System { mode, contextual, measures: Measures::mean(&measures), p50: percentile(&times, 50.0), failed })
 }
 
-const HEADER: &str =
-    "| system | context | R@5 | R@20 | MRR@10 | nDCG@10 | p50 ms |\n|---|---|---|---|---|---|---|";
+const HEADER: &str = "| system | context | R@5 | R@20 | MRR@10 | nDCG@10 | p50 ms |\n|---|---|---|---|---|---|---|";
 
 fn line(system: &str, context: &str, m: Measures, p50: &str) -> String {
     let cell = |x: f64| {
-        if x.is_nan() {
-            String::new()
-        } else {
-            format!("{x:.3}")
-        }
+        if x.is_nan() { String::new() } else { format!("{x:.3}") }
     };
-    let Measures {
-        recall_5,
-        recall_20,
-        mrr_10,
-        ndcg_10,
-    } = m;
+    let Measures { recall_5, recall_20, mrr_10, ndcg_10 } = m;
     let cells = [recall_5, recall_20, mrr_10, ndcg_10].map(cell).join(" | ");
     format!("| {system} | {context} | {cells} | {p50} |")
 }
@@ -177,15 +141,7 @@ impl Outcome {
             println!("{}", line(system, "", measures, ""));
         }
         for s in &self.systems {
-            println!(
-                "{}",
-                line(
-                    s.mode,
-                    on(s.contextual),
-                    s.measures,
-                    &format!("{:.2}", s.p50)
-                )
-            );
+            println!("{}", line(s.mode, on(s.contextual), s.measures, &format!("{:.2}", s.p50)));
         }
         let failed: usize = self.systems.iter().map(|s| s.failed).sum();
         if failed > 0 {
@@ -194,17 +150,12 @@ impl Outcome {
     }
 
     fn of(&self, mode: &str, contextual: bool) -> Measures {
-        let found = self
-            .systems
-            .iter()
-            .find(|s| s.mode == mode && s.contextual == contextual);
+        let found = self.systems.iter().find(|s| s.mode == mode && s.contextual == contextual);
         found.map(|s| s.measures).unwrap_or_default()
     }
 
     fn baseline(&self, system: &str) -> Option<Measures> {
-        baselines::of(&self.set)
-            .find(|(name, _)| *name == system)
-            .map(|(_, m)| m)
+        baselines::of(&self.set).find(|(name, _)| *name == system).map(|(_, m)| m)
     }
 }
 
@@ -218,10 +169,7 @@ fn print_means(results: &[Outcome]) {
     if vaults.is_empty() {
         return;
     }
-    println!(
-        "\n### Mean over {} sets with a vault\n\n{HEADER}",
-        vaults.len()
-    );
+    println!("\n### Mean over {} sets with a vault\n\n{HEADER}", vaults.len());
     let mut bm25 = None;
     for system in ["BM25", "MiniLM", "RRF", "cc"] {
         let known: Option<Vec<Measures>> = vaults.iter().map(|r| r.baseline(system)).collect();
@@ -235,12 +183,7 @@ fn print_means(results: &[Outcome]) {
         }
     }
     let mean = |mode: &str, contextual: bool| {
-        Measures::mean(
-            &vaults
-                .iter()
-                .map(|r| r.of(mode, contextual))
-                .collect::<Vec<_>>(),
-        )
+        Measures::mean(&vaults.iter().map(|r| r.of(mode, contextual)).collect::<Vec<_>>())
     };
     for mode in MODES {
         for contextual in [false, true] {
@@ -248,31 +191,19 @@ fn print_means(results: &[Outcome]) {
         }
     }
     let hybrid = mean("hybrid", true).ndcg_10;
-    let lanes = ["lexical", "dense"]
-        .into_iter()
-        .flat_map(|m| [false, true].map(|c| mean(m, c).ndcg_10));
+    let lanes = ["lexical", "dense"].into_iter().flat_map(|m| [false, true].map(|c| mean(m, c).ndcg_10));
     let best = lanes.fold(0.0, f64::max);
     println!(
         "\nHybrid with contexts, nDCG@10 {hybrid:.3}: {} the best single lane ({best:.3}).",
         compare(hybrid, best)
     );
     if let Some(bm25) = bm25 {
-        println!(
-            "It is {} the BM25 baseline ({bm25:.3}).",
-            compare(hybrid, bm25)
-        );
+        println!("It is {} the BM25 baseline ({bm25:.3}).", compare(hybrid, bm25));
     }
     for result in &vaults {
         let ours = result.of("hybrid", true).ndcg_10;
-        if let Some(bm25) = result
-            .baseline("BM25")
-            .map(|m| m.ndcg_10)
-            .filter(|b| ours < b * 0.99)
-        {
-            println!(
-                "More than 1 % below BM25 on {}: {ours:.3} against {bm25:.3}.",
-                result.set
-            );
+        if let Some(bm25) = result.baseline("BM25").map(|m| m.ndcg_10).filter(|b| ours < b * 0.99) {
+            println!("More than 1 % below BM25 on {}: {ours:.3} against {bm25:.3}.", result.set);
         }
     }
 }
@@ -285,15 +216,9 @@ fn to_csv(results: &[Outcome]) -> String {
     let mut out = "set,system,contextual,recall_5,recall_20,mrr_10,ndcg_10,p50_ms\n".to_owned();
     let mut row = |set: &str, system: &str, contextual: &str, m: Measures, p50: &str| {
         let cell = |x: f64| {
-            if x.is_nan() {
-                String::new()
-            } else {
-                format!("{x:.5}")
-            }
+            if x.is_nan() { String::new() } else { format!("{x:.5}") }
         };
-        let cells = [m.recall_5, m.recall_20, m.mrr_10, m.ndcg_10]
-            .map(cell)
-            .join(",");
+        let cells = [m.recall_5, m.recall_20, m.mrr_10, m.ndcg_10].map(cell).join(",");
         let _ = writeln!(out, "{set},{system},{contextual},{cells},{p50}");
     };
     for result in results {
@@ -301,13 +226,7 @@ fn to_csv(results: &[Outcome]) -> String {
             row(&result.set, system, "", measures, "");
         }
         for s in &result.systems {
-            row(
-                &result.set,
-                s.mode,
-                on(s.contextual),
-                s.measures,
-                &format!("{:.3}", s.p50),
-            );
+            row(&result.set, s.mode, on(s.contextual), s.measures, &format!("{:.3}", s.p50));
         }
     }
     out

@@ -39,17 +39,7 @@ pub struct Chunk {
 }
 
 /// How notes are cut.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
     /// Sections by heading, small neighbours under one parent merged, daily notes whole.
@@ -77,26 +67,14 @@ pub struct ChunkConfig {
 
 impl Default for ChunkConfig {
     fn default() -> Self {
-        ChunkConfig {
-            strategy: Strategy::Obsidian,
-            target: 500,
-            min: 100,
-            max: 800,
-            overlap_percent: 15,
-        }
+        ChunkConfig { strategy: Strategy::Obsidian, target: 500, min: 100, max: 800, overlap_percent: 15 }
     }
 }
 
 impl ChunkConfig {
     /// Names everything that decides how a note is cut: part of the generation.
     pub fn identity(&self) -> String {
-        let ChunkConfig {
-            strategy,
-            target,
-            min,
-            max,
-            overlap_percent,
-        } = self;
+        let ChunkConfig { strategy, target, min, max, overlap_percent } = self;
         format!("{strategy:?}/1 {target} {min} {max} {overlap_percent}").to_lowercase()
     }
 }
@@ -185,7 +163,8 @@ impl Ruler<'_> {
 }
 
 fn finish(note: &Note, pieces: Vec<Piece>, ruler: &Ruler<'_>) -> Vec<Chunk> {
-    let newlines: Vec<u32> = note.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32).collect();
+    let newlines: Vec<u32> =
+        note.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32).collect();
     let line = |position: usize| 1 + newlines.partition_point(|newline| (*newline as usize) < position) as u32;
     let mut begun: HashMap<usize, u32> = HashMap::new();
     let mut chunks = Vec::with_capacity(pieces.len().max(1));

@@ -15,7 +15,9 @@ pub(super) fn split(note: &Note, span: &Range<usize>, config: &ChunkConfig, rule
     for unit in units {
         let tokens = ruler.tokens(&unit);
         match &mut open {
-            Some((part, size)) if *size + tokens <= config.target || (*size < config.min && *size + tokens <= config.max) => {
+            Some((part, size))
+                if *size + tokens <= config.target || (*size < config.min && *size + tokens <= config.max) =>
+            {
                 part.end = unit.end;
                 *size += tokens;
             }

@@ -128,7 +128,8 @@ fn one_endless_line_is_cut_between_tokens() {
 
 #[test]
 fn searchable_text_has_no_comments_and_shows_links_as_read() {
-    let (note, _) = cut("n.md", "see [[Plan#Next|the plan]] %%secret%% and [site](docs/a%20b.md) now\n", &ChunkConfig::default());
+    let (note, _) =
+        cut("n.md", "see [[Plan#Next|the plan]] %%secret%% and [site](docs/a%20b.md) now\n", &ChunkConfig::default());
     let shown = searchable(&note, &(0..note.text.len()));
     assert!(!shown.contains("secret"), "{shown}");
     assert!(shown.contains("the plan (Plan)") && shown.contains("site"), "{shown}");

@@ -12,7 +12,9 @@ use super::print::Color;
 /// written to a vault, and nothing leaves this machine.
 #[derive(Debug, Parser)]
 #[command(name = "situated", version, arg_required_else_help = true, max_term_width = 100)]
-#[command(after_help = "First steps:  situated try     a tour on a sample vault, nothing is kept\n              situated init    write a configuration for the vault you are in\n              situated run     index, watch and serve it")]
+#[command(
+    after_help = "First steps:  situated try     a tour on a sample vault, nothing is kept\n              situated init    write a configuration for the vault you are in\n              situated run     index, watch and serve it"
+)]
 pub struct Cli {
     /// Options of every command.
     #[command(flatten)]
@@ -123,10 +125,12 @@ pub struct Try {
 
 /// `search`
 #[derive(Debug, Args)]
-#[command(after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\nExit:   0 found, 1 nothing found")]
+#[command(
+    after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
+)]
 pub struct Search {
     /// What is sought
-    #[arg(required = true, value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "QUERY")]
     pub query: Vec<String>,
     /// How hits are shown
     #[command(flatten)]
@@ -356,12 +360,43 @@ mod tests {
     #[test]
     fn every_command_parses() {
         for line in [
-            "init", "init /tmp", "run", "run Notes", "try", "search a b -c", "s x", "related a.md", "get a.md -l 3 -n 2",
-            "status", "status work", "sync --wait", "rebuild Notes/Projects --yes", "jobs", "jobs --cancel 3",
-            "plan a.md --stdin", "explain a.md", "contexts export", "contexts import x.jsonl --vault n", "compact",
-            "config show --origin", "config check", "config path", "call ping", "call search {}", "call get -", "stop",
-            "schema", "socket", "pause", "pause 60", "resume", "--json --data-dir d status", "status --json --socket s -vv",
-            "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n", "search --jsonl x",
+            "init",
+            "init /tmp",
+            "run",
+            "run Notes",
+            "try",
+            "search a b -c",
+            "s x",
+            "search -- -x",
+            "related a.md",
+            "get a.md -l 3 -n 2",
+            "status",
+            "status work",
+            "sync --wait",
+            "rebuild Notes/Projects --yes",
+            "jobs",
+            "jobs --cancel 3",
+            "plan a.md --stdin",
+            "explain a.md",
+            "contexts export",
+            "contexts import x.jsonl --vault n",
+            "compact",
+            "config show --origin",
+            "config check",
+            "config path",
+            "call ping",
+            "call search {}",
+            "call get -",
+            "stop",
+            "schema",
+            "socket",
+            "pause",
+            "pause 60",
+            "resume",
+            "--json --data-dir d status",
+            "status --json --socket s -vv",
+            "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n",
+            "search --jsonl x",
         ] {
             let words = std::iter::once("situated").chain(line.split(' '));
             if let Err(error) = Cli::try_parse_from(words) {
@@ -371,8 +406,23 @@ mod tests {
     }
 
     #[test]
+    fn options_after_the_words_are_options() {
+        let cli = Cli::try_parse_from(["situated", "search", "a", "b", "--limit", "3", "--json"]).unwrap();
+        let Command::Search(search) = cli.command else { panic!("not a search") };
+        assert_eq!((search.query.join(" ").as_str(), search.show.limit, cli.globals.json), ("a b", Some(3), true));
+    }
+
+    #[test]
     fn contradictions_are_usage_errors() {
-        for line in ["search", "search x --format a --jsonl", "search x --json --jsonl", "search x -m both", "search x -n 0", "frobnicate", "rebuild --yes --dry-run"] {
+        for line in [
+            "search",
+            "search x --format a --jsonl",
+            "search x --json --jsonl",
+            "search x -m both",
+            "search x -n 0",
+            "frobnicate",
+            "rebuild --yes --dry-run",
+        ] {
             let words = std::iter::once("situated").chain(line.split(' '));
             let error = Cli::try_parse_from(words).expect_err(line);
             assert_eq!(error.exit_code(), 2, "{line}");

@@ -28,13 +28,18 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
         }
         Some(text) => text.to_owned(),
     };
-    let params: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("the parameters are not JSON: {error}; quote them, such as '{{\"query\": \"plan\"}}'")))?;
+    let params: Value = serde_json::from_str(&text).map_err(|error| {
+        Failure::usage(format!("the parameters are not JSON: {error}; quote them, such as '{{\"query\": \"plan\"}}'"))
+    })?;
     if !params.is_object() {
         return Err(Failure::usage("the parameters are a JSON object, such as '{\"query\": \"plan\"}'"));
     }
     let result = session.client()?.call(&args.method, params)?;
-    if session.globals.json { session.json(result)? } else { session.out.json(&result)? }
+    if session.globals.json {
+        session.json(result)?;
+    } else {
+        session.out.json(&result)?;
+    }
     Ok(exit::OK)
 }
 
@@ -50,7 +55,11 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, Failure> {
     }
     session.client()?.call("shutdown", json!({}))?;
     if !freed(&found.data_dir, STOP_PATIENCE) {
-        let message = format!("the daemon said it would stop, but still holds {} after {} s; its log may say why", found.data_dir.display(), STOP_PATIENCE.as_secs());
+        let message = format!(
+            "the daemon said it would stop, but still holds {} after {} s; its log may say why",
+            found.data_dir.display(),
+            STOP_PATIENCE.as_secs()
+        );
         return Err(Failure::new(exit::TIMEOUT, message));
     }
     if session.globals.json {

@@ -28,10 +28,15 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {
         return Ok(exit::OK);
     }
     let shown = |path: &Path| printable(&path.to_string_lossy()).into_owned();
-    session.out.line(format!("{} for the vault {} at {}", bold("Wrote a configuration"), bold(printable(&vault.name)), shown(&vault.path)))?;
+    session.out.line(format!(
+        "{} for the vault {} at {}",
+        bold("Wrote a configuration"),
+        bold(printable(&vault.name)),
+        shown(&vault.path)
+    ))?;
     session.out.line(format!("  {}", shown(&file)))?;
     session.say(format!(
-        "\nNext:  {}            index it and watch, in this terminal\n       {}  ask it, in another\n{}",
+        "\nNext:  {}           index it and watch, in this terminal\n       {}   ask it, in another\n{}",
         bold("situated run"),
         bold("situated search WORDS"),
         dim("Nothing is ever written to the vault; nothing leaves this machine.")
@@ -43,9 +48,14 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {
 fn find(given: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         let path = here.join(given);
-        let real = path.canonicalize().map_err(|error| Failure::usage(format!("{}: {error}; name the folder that holds your notes", path.display())))?;
+        let real = path.canonicalize().map_err(|error| {
+            Failure::usage(format!("{}: {error}; name the folder that holds your notes", path.display()))
+        })?;
         if !real.is_dir() {
-            return Err(Failure::usage(format!("{} is not a folder; a vault is the folder that holds the notes", path.display())));
+            return Err(Failure::usage(format!(
+                "{} is not a folder; a vault is the folder that holds the notes",
+                path.display()
+            )));
         }
         return Ok(real);
     }
@@ -73,7 +83,10 @@ fn write(file: &Path, text: &str, vault: &VaultConfig) -> Result<(), Failure> {
             let path = toml::Value::String(vault.path.to_string_lossy().into_owned());
             Err(Failure::new(
                 exit::CANNOT_CREATE,
-                format!("{} exists and is left as it is; to add the vault, append\n\n[[vault]]\nname = {name}\npath = {path}", file.display()),
+                format!(
+                    "{} exists and is left as it is; to add the vault, append\n\n[[vault]]\nname = {name}\npath = {path}",
+                    file.display()
+                ),
             ))
         }
         Err(error) => Err(failed(error)),

@@ -73,7 +73,9 @@ pub(super) fn rebuild(args: Rebuild, session: &mut Session) -> Result<u8, Failur
 fn confirmed() -> Result<bool, Failure> {
     let mut stdin = std::io::stdin().lock();
     if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage("nobody can be asked here; say `--yes` to rebuild, or `--dry-run` to see what it would do"));
+        return Err(Failure::usage(
+            "nobody can be asked here; say `--yes` to rebuild, or `--dry-run` to see what it would do",
+        ));
     }
     write!(std::io::stderr(), "Go on? [y/N] ")?;
     let mut answer = String::new();
@@ -95,13 +97,12 @@ fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8
         }
         std::thread::sleep(LOOK);
         let all: Vec<Job> = listed(&client.call("jobs", json!({}))?)?;
-        match all.into_iter().find(|other| other.job == job.job) {
-            Some(now) => job = now,
-            None => {
-                bar.finish_and_clear();
-                return Err(Failure::new(exit::INTERNAL, format!("the daemon knows nothing of job {} any more; was it restarted?", job.job)));
-            }
-        }
+        let Some(now) = all.into_iter().find(|other| other.job == job.job) else {
+            bar.finish_and_clear();
+            let message = format!("the daemon knows nothing of job {} any more; was it restarted?", job.job);
+            return Err(Failure::new(exit::INTERNAL, message));
+        };
+        job = now;
     }
     bar.finish_and_clear();
     let code = match job.state.as_str() {
@@ -154,13 +155,25 @@ pub(super) fn ended(job: &Job) -> String {
     match job.state.as_str() {
         "done" => format!(
             "{} {} of {place}: {} looked at, {} changed, {took}",
-            green("done:"), safe(&job.kind), counted(job.done, "note"), grouped(job.changed)
+            green("done:"),
+            safe(&job.kind),
+            counted(job.done, "note"),
+            grouped(job.changed)
         ),
         "cancelled" => format!(
             "{} {} of {place} after {} of {}; what was done stays",
-            yellow("cancelled:"), safe(&job.kind), grouped(job.done), job.total.map_or("?".to_owned(), grouped)
+            yellow("cancelled:"),
+            safe(&job.kind),
+            grouped(job.done),
+            job.total.map_or("?".to_owned(), grouped)
         ),
-        state => format!("{} {} of {place}: {} after {}, {took}", red("failed:"), safe(&job.kind), safe(state), counted(job.done, "note")),
+        state => format!(
+            "{} {} of {place}: {} after {}, {took}",
+            red("failed:"),
+            safe(&job.kind),
+            safe(state),
+            counted(job.done, "note")
+        ),
     }
 }
 
@@ -192,7 +205,12 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
             padded(&job.kind, 8),
             padded(&job.state, 10),
             target::named(&job.scope),
-            dim(format!("{}{total} notes, {} changed, {}", grouped(job.done), grouped(job.changed), millis(job.took_ms as f64)))
+            dim(format!(
+                "{}{total} notes, {} changed, {}",
+                grouped(job.done),
+                grouped(job.changed),
+                millis(job.took_ms as f64)
+            ))
         );
         session.out.line(line)?;
     }
@@ -202,7 +220,12 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
 /// `situated pause`.
 pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, Failure> {
     session.client()?.call("pause", args.seconds.map_or_else(|| json!({}), |seconds| json!({ "seconds": seconds })))?;
-    answered(session, &args.seconds.map_or("paused until `situated resume`; searches are answered".to_owned(), |s| format!("paused for {s} s; searches are answered")))
+    answered(
+        session,
+        &args.seconds.map_or("paused until `situated resume`; searches are answered".to_owned(), |s| {
+            format!("paused for {s} s; searches are answered")
+        }),
+    )
 }
 
 /// `situated resume`.

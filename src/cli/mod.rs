@@ -4,6 +4,7 @@
 mod args;
 mod call;
 mod config;
+mod edits;
 mod init;
 mod jobs;
 mod note;

@@ -169,6 +169,9 @@ pub(super) fn print_decision(decision: &Decision, out: &mut Out) -> std::io::Res
 
 /// The time of day for a person, empty if it is not known.
 pub(super) fn clock(at: i64) -> String {
-    let zoned = jiff::Timestamp::from_second(at).ok().filter(|_| at > 0).map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
+    let zoned = jiff::Timestamp::from_second(at)
+        .ok()
+        .filter(|_| at > 0)
+        .map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
     zoned.map_or_else(String::new, |zoned| zoned.strftime("%H:%M:%S").to_string())
 }

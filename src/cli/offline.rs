@@ -11,6 +11,7 @@ use super::exit;
 use super::print::{bytes, counted, printable, yellow};
 use super::session::{Failure, Session, safe};
 use crate::config::{Loaded, VaultConfig};
+use crate::embed::Embedder;
 use crate::serve::bind::DataLock;
 use crate::store::{Store, StoreError};
 
@@ -33,7 +34,10 @@ fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, 
     let vaults = &loaded.config.vaults;
     let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
-        (Some(name), _) => vaults.iter().find(|vault| vault.name == name).ok_or_else(|| Failure::usage(format!("there is no vault `{name}`; there is {}", names()))),
+        (Some(name), _) => vaults
+            .iter()
+            .find(|vault| vault.name == name)
+            .ok_or_else(|| Failure::usage(format!("there is no vault `{name}`; there is {}", names()))),
         (None, [only]) => Ok(only),
         (None, []) => Err(Failure::usage("no vault is configured; `situated init` writes a configuration")),
         (None, _) => Err(Failure::usage(format!("say which vault with --vault: {}", names()))),
@@ -43,11 +47,17 @@ fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, 
 fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
     let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
     if !dir.is_dir() {
-        return Err(Failure::new(exit::NOTHING, format!("the vault `{}` was never indexed; `situated run` does", vault.name)));
+        return Err(Failure::new(
+            exit::NOTHING,
+            format!("the vault `{}` was never indexed; `situated run` does", vault.name),
+        ));
     }
-    let (store, opened) = Store::open(&dir)?;
+    let (store, opened) = Store::open(&dir, Embedder::Builtin.identity(), Embedder::Builtin.dimensions())?;
     if let Some((path, why)) = opened.quarantined {
-        return Err(Failure::new(exit::IO, format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display())));
+        return Err(Failure::new(
+            exit::IO,
+            format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display()),
+        ));
     }
     Ok(store)
 }
@@ -62,17 +72,7 @@ pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Fail
             let store = open(&loaded, vault)?;
             let lines = match &file {
                 Some(path) => store.export(create(path)?, templates)?,
-                None => {
-                    if std::io::stdout().is_terminal() {
-                        session.say(yellow("(writing to the terminal; name a file to keep it)"));
-                    }
-                    let mut pipe = Pipe { failed: None };
-                    let result = store.export(&mut pipe, templates);
-                    if let Some(kind) = pipe.failed {
-                        return Err(std::io::Error::from(kind).into());
-                    }
-                    result?
-                }
+                None => export_to_stdout(&store, templates, session)?,
             };
             // Standard output is the export itself unless it went to a file.
             if file.is_some() && session.globals.json {
@@ -86,7 +86,9 @@ pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Fail
             let _lock = lock(&loaded)?;
             let store = open(&loaded, vault)?;
             let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
-                Some(path) => Box::new(File::open(path).map_err(|error| Failure::new(exit::IO, format!("{}: {error}", path.display())))?),
+                Some(path) => Box::new(
+                    File::open(path).map_err(|error| Failure::new(exit::IO, format!("{}: {error}", path.display())))?,
+                ),
                 None => Box::new(std::io::stdin()),
             };
             let report = store.import(BufReader::new(input))?;
@@ -100,6 +102,18 @@ pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Fail
             }
             Ok(if report.bad.is_empty() { exit::OK } else { exit::NOTHING })
         }
+    }
+}
+
+fn export_to_stdout(store: &Store, templates: bool, session: &Session) -> Result<u64, Failure> {
+    if std::io::stdout().is_terminal() {
+        session.say(yellow("(writing to the terminal; name a file to keep it)"));
+    }
+    let mut pipe = Pipe { failed: None };
+    let result = store.export(&mut pipe, templates);
+    match pipe.failed {
+        Some(kind) => Err(std::io::Error::from(kind).into()),
+        None => Ok(result?),
     }
 }
 
@@ -133,9 +147,9 @@ pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failur
     let mut reports = Vec::new();
     for vault in vaults {
         let before = open(&loaded, vault)?.bytes_on_disk();
-        Store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.path))?;
+        crate::store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.path))?;
         let after = open(&loaded, vault)?.bytes_on_disk();
-        session.say(format!("{}: {} before, {} now", printable(&vault.path), bytes(before), bytes(after)));
+        session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));
     }
     if session.globals.json {

@@ -147,7 +147,11 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
         } else {
             // White space before the first word of a line is indentation and stays if there is room.
             let indent = text[start..from].width();
-            if indent + word.width() <= width { used += indent } else { start = from }
+            if indent + word.width() <= width {
+                used += indent;
+            } else {
+                start = from;
+            }
         }
         let mut from = from;
         for cluster in word.graphemes(true) {

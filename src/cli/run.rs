@@ -12,8 +12,8 @@ use super::note::{clock, counts};
 use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
 use super::session::{Failure, Session};
 use crate::config::{Config, Overrides};
-use crate::engine::handle::{Decision, Handle, Notice, State, Status};
 use crate::daemon::{RunOptions, daemon};
+use crate::engine::handle::{Decision, Handle, Notice, State, Status};
 use crate::serve::bind::BindError;
 use crate::store::StoreError;
 
@@ -26,17 +26,21 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
     let overrides = Overrides { vault: args.vault, ..session.overrides() };
     let loaded = Config::load(&overrides)?;
     if loaded.config.vaults.is_empty() {
-        let file = loaded.file.map_or("there is no configuration".to_owned(), |file| format!("{} names none", file.display()));
+        let file =
+            loaded.file.map_or("there is no configuration".to_owned(), |file| format!("{} names none", file.display()));
         return Err(Failure::new(
             crate::config::ConfigErrors::EXIT_CODE,
-            format!("no vault to watch: {file}; name one (`situated run ~/Notes`), or let `situated init` write a configuration"),
+            format!(
+                "no vault to watch: {file}; name one (`situated run ~/Notes`), or let `situated init` write a configuration"
+            ),
         ));
     }
     let report = !session.globals.quiet;
     let color = session.globals.color;
     let options = RunOptions {
         overrides,
-        listen: report.then(|| Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>),
+        listen: report
+            .then(|| Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>),
     };
     daemon(loaded.config, options).map_err(failed)?;
     Ok(exit::OK)
@@ -98,7 +102,9 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
                 }
             }
         }
-        Notice::State { state: State::Paused } => out.line(&dim("paused; searches are answered, `situated resume` lets it go on")),
+        Notice::State { state: State::Paused } => {
+            out.line(&dim("paused; searches are answered, `situated resume` lets it go on"))
+        }
         Notice::State { state: State::Degraded } => out.line("something needs you: see `situated status`"),
         Notice::Index { .. } | Notice::State { .. } => {}
     }
@@ -124,7 +130,14 @@ impl std::fmt::Debug for Reporter {
 impl Reporter {
     /// Reports to `out`; the bar goes to standard error if that is a terminal and `hidden` is false.
     pub fn new(out: Out, hidden: bool) -> Self {
-        Reporter { out, bar: jobs::bar(hidden), ready: false, several_vaults: false, silent: AtomicBool::new(false), seen: 0 }
+        Reporter {
+            out,
+            bar: jobs::bar(hidden),
+            ready: false,
+            several_vaults: false,
+            silent: AtomicBool::new(false),
+            seen: 0,
+        }
     }
 
     /// Whether the first indexing is over.
@@ -141,7 +154,8 @@ impl Reporter {
     pub fn start(&mut self, status: &Status) {
         self.several_vaults = status.vaults.len() > 1;
         for vault in &status.vaults {
-            let line = format!("watching {}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy())));
+            let line =
+                format!("watching {}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy())));
             self.line(&line);
         }
         if status.state == State::Idle {
@@ -156,7 +170,13 @@ impl Reporter {
         let notes = status.vaults.iter().map(|vault| vault.notes).sum();
         let chunks = status.vaults.iter().map(|vault| vault.chunks).sum();
         let socket = printable(&status.socket.to_string_lossy()).into_owned();
-        self.line(&format!("{}  {}, {}  {}", bold("ready"), counted(notes, "note"), counted(chunks, "chunk"), dim(format!("socket {socket}"))));
+        self.line(&format!(
+            "{}  {}, {}  {}",
+            bold("ready"),
+            counted(notes, "note"),
+            counted(chunks, "chunk"),
+            dim(format!("socket {socket}"))
+        ));
         for problem in &status.problems {
             self.line(&format!("  {}", printable(problem)));
         }
@@ -177,7 +197,10 @@ impl Reporter {
 
     fn missed(&mut self, missed: u64) {
         if self.ready {
-            self.line(&dim(format!("({} more decisions, too quick to show; `situated explain NOTE` has them)", super::print::grouped(missed))));
+            self.line(&dim(format!(
+                "({} more decisions, too quick to show; `situated explain NOTE` has them)",
+                super::print::grouped(missed)
+            )));
         }
         self.seen += missed;
     }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::args::{Related, Search, Show};
 use super::exit;
 use super::print::{
-    Out, age, bold, cut, cut_front, columns, cyan, dim, highlighted, mark, millis, now, printable, printable_lines, wrap, yellow,
+    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, mark, millis, now, printable, printable_lines,
+    wrap, yellow,
 };
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
@@ -83,7 +84,8 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
         if i > 0 {
             session.out.line("")?;
         }
-        let look = Look { rank: i + 1, context: show.context, explain: show.explain, vault: several_vaults, now: now() };
+        let look =
+            Look { rank: i + 1, context: show.context, explain: show.explain, vault: several_vaults, now: now() };
         print_hit(hit, &look, &mut session.out)?;
     }
     let more = if truncated { ", more with --limit" } else { "" };
@@ -113,10 +115,14 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
     let title = printable(&hit.title).into_owned();
     // The title of a note is often its first heading: once is enough.
     let headings = hit.heading_path.iter().map(|h| printable(h)).skip_while(|h| *h == title);
-    let below: String = headings.map(|heading| format!(" › {heading}")).collect();
+    let below: String = headings.flat_map(|heading| [" › ".into(), heading]).collect();
     let title = cut(&title, width.saturating_sub(columns(&rank)));
     let room = width.saturating_sub(columns(&rank) + columns(&title));
-    let below = if columns(&below) <= room { below } else { format!(" › {}", cut_front(below.trim_start_matches(" › "), room.saturating_sub(3))) };
+    let below = if columns(&below) <= room {
+        below
+    } else {
+        format!(" › {}", cut_front(below.trim_start_matches(" › "), room.saturating_sub(3)))
+    };
     let below = if columns(&below) <= room { below } else { String::new() };
     out.line(format!("{}{}{}", dim(&rank), bold(&title), below))?;
 
@@ -149,7 +155,9 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
 
 /// Why a hit was found, in words.
 pub(super) fn reasons(hit: &Hit) -> String {
-    let Some(lanes) = &hit.lanes else { return format!("score {:.3}", hit.score) };
+    let Some(lanes) = &hit.lanes else {
+        return format!("score {:.3}", hit.score);
+    };
     let lane = |name: &str, what: &str, score: &Option<LaneScore>| match score {
         Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
         None => format!("{name}: not among the best"),
@@ -163,16 +171,19 @@ pub(super) fn reasons(hit: &Hit) -> String {
 }
 
 /// A line for each hit, such as `{path}:{line}`.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 struct Format(Vec<Part>);
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 enum Part {
     Text(String),
-    Field(fn(&Hit) -> String),
+    Field(Field),
 }
 
-const FIELDS: &[(&str, fn(&Hit) -> String)] = &[
+/// How a field of a hit is written.
+type Field = fn(&Hit) -> String;
+
+const FIELDS: &[(&str, Field)] = &[
     ("path", |hit| hit.path.clone()),
     ("line", |hit| hit.line.to_string()),
     ("end_line", |hit| hit.end_line.to_string()),
@@ -201,11 +212,16 @@ impl Format {
                 }
                 '{' => {
                     let Some((name, after)) = rest.split_once('}') else {
-                        return Err(Failure::usage(format!("--format: `{{{rest}` has no closing brace; write `{{{{` for a brace")));
+                        return Err(Failure::usage(format!(
+                            "--format: `{{{rest}` has no closing brace; write `{{{{` for a brace"
+                        )));
                     };
                     let Some((_, field)) = FIELDS.iter().find(|(field, _)| *field == name) else {
                         let all: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-                        return Err(Failure::usage(format!("--format: there is no field `{name}`; there is {}", all.join(", "))));
+                        return Err(Failure::usage(format!(
+                            "--format: there is no field `{name}`; there is {}",
+                            all.join(", ")
+                        )));
                     };
                     parts.push(Part::Text(std::mem::take(&mut text)));
                     parts.push(Part::Field(*field));
@@ -301,7 +317,11 @@ pub(super) mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], " 1. Plan › Risks › Money");
         assert_eq!(lines[1], "    Projects/Very long folder/Plan.md:12  2 h  changed since");
-        assert!(text.contains("│ From the note Plan.") && text.contains("words: no. 1 (BM25 7.00) · meaning: not among the best"), "{text}");
+        assert!(
+            text.contains("│ From the note Plan.")
+                && text.contains("words: no. 1 (BM25 7.00) · meaning: not among the best"),
+            "{text}"
+        );
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
 

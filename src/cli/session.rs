@@ -128,7 +128,8 @@ impl Session {
             let mut message = error.to_string();
             // A daemon may be missed because the file that says where it is cannot be read.
             for problem in &found.problems {
-                message.push_str(&format!("\nconfiguration: {problem}"));
+                message.push_str("\nconfiguration: ");
+                message.push_str(&problem.to_string());
             }
             Failure::new(error.exit_code(), message)
         })

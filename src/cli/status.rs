@@ -4,7 +4,9 @@ use serde_json::json;
 
 use super::args::Status as Args;
 use super::exit;
-use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, red, yellow};
+use super::print::{
+    Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, printable_lines, red, yellow,
+};
 use super::session::{Failure, Session, safe};
 use crate::engine::handle::{State, Status, VaultStatus};
 use crate::plan::Action;
@@ -22,7 +24,7 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
                 session.json(json!({ "running": false, "message": message }))?;
             } else {
                 session.out.line(format!("{} {}", red("●"), bold("not running")))?;
-                session.say(printable(&message));
+                session.say(printable_lines(&message));
             }
             return Ok(exit::NOT_RUNNING);
         }
@@ -50,9 +52,15 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
     };
     let pending = if pending > 0 { format!(", {} to look at", counted(pending, "path")) } else { String::new() };
     out.line(format!("{dot} {}{pending}", bold(health)))?;
-    let by = if status.supervisor == "none" { String::new() } else { format!(", kept by {}", safe(&status.supervisor)) };
+    let by =
+        if status.supervisor == "none" { String::new() } else { format!(", kept by {}", safe(&status.supervisor)) };
     let memory = if status.rss_bytes > 0 { format!(", {} of memory", bytes(status.rss_bytes)) } else { String::new() };
-    let about = format!("situated {}, process {}{by}, up {}{memory}", safe(&status.version), status.pid, millis(status.uptime_s as f64 * 1000.0));
+    let about = format!(
+        "situated {}, process {}{by}, up {}{memory}",
+        safe(&status.version),
+        status.pid,
+        millis(status.uptime_s as f64 * 1000.0)
+    );
     out.wrapped("  ", &about)?;
     out.wrapped("  ", &format!("socket {}", safe(&status.socket.to_string_lossy())))?;
     for vault in &status.vaults {
@@ -82,14 +90,27 @@ fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<
         age => format!("changed {age} ago"),
     });
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
-    out.wrapped("  ", &format!("{}, {}{size}; {changed}, by {}", counted(vault.notes, "note"), counted(vault.chunks, "chunk"), safe(&vault.watch)))?;
+    out.wrapped(
+        "  ",
+        &format!(
+            "{}, {}{size}; {changed}, by {}",
+            counted(vault.notes, "note"),
+            counted(vault.chunks, "chunk"),
+            safe(&vault.watch)
+        ),
+    )?;
     let decided = |action: Action| vault.decisions.iter().filter(|d| d.action == action).map(|d| d.count).sum::<u64>();
-    let decided: Vec<String> = [(Action::Keep, "kept"), (Action::Reembed, "re-embedded"), (Action::Regenerate, "regenerated"), (Action::Remove, "removed")]
-        .into_iter()
-        .map(|(action, word)| (decided(action), word))
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{} {word}", grouped(n)))
-        .collect();
+    let decided: Vec<String> = [
+        (Action::Keep, "kept"),
+        (Action::Reembed, "re-embedded"),
+        (Action::Regenerate, "regenerated"),
+        (Action::Remove, "removed"),
+    ]
+    .into_iter()
+    .map(|(action, word)| (decided(action), word))
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, word)| format!("{} {word}", grouped(n)))
+    .collect();
     if !decided.is_empty() {
         out.wrapped("  ", &format!("chunks since the start: {}", decided.join(", ")))?;
     }
@@ -163,7 +184,15 @@ mod tests {
         let page = Page::default();
         print(&status(), 100, &mut Out::to(page.clone(), 80)).unwrap();
         let text = page.text();
-        for expected in ["up to date, but see below", "1,234 notes, 5,678 chunks", "changed just now, by inotify", "9 files skipped", "and 4 more", "Nothing leaves this machine", "the disk is full; make room"] {
+        for expected in [
+            "up to date, but see below",
+            "1,234 notes, 5,678 chunks",
+            "changed just now, by inotify",
+            "9 files skipped",
+            "and 4 more",
+            "Nothing leaves this machine",
+            "the disk is full; make room",
+        ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
         assert!(!text.contains('\u{1b}'), "{text:?}");

@@ -10,13 +10,16 @@ use super::session::Failure;
 
 /// The vaults that the daemon serves.
 pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, Failure> {
-    let hello = client.call("hello", serde_json::json!({ "client": concat!("situated-cli/", env!("CARGO_PKG_VERSION")) }))?;
+    let hello =
+        client.call("hello", serde_json::json!({ "client": concat!("situated-cli/", env!("CARGO_PKG_VERSION")) }))?;
     Ok(serde_json::from_value(hello["vaults"].clone())?)
 }
 
 /// A vault by name, a folder or note on the disk, or a path in a vault.
 pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> Scope {
-    let Some(what) = what else { return Scope::default() };
+    let Some(what) = what else {
+        return Scope::default();
+    };
     if let Some(vault) = vaults.iter().find(|vault| Path::new(&vault.name) == what) {
         return Scope { vault: Some(vault.name.clone()), path: None };
     }
@@ -28,7 +31,9 @@ pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> S
 pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
     let in_vault = Scope {
         vault: vault.map(str::to_owned),
-        path: Some(VaultPath::from_relative(what).map_or_else(|| what.to_string_lossy().into_owned(), |p| p.to_string())),
+        path: Some(
+            VaultPath::from_relative(what).map_or_else(|| what.to_string_lossy().into_owned(), |p| p.to_string()),
+        ),
     };
     if vault.is_some() {
         return in_vault;
@@ -40,7 +45,9 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
 fn on_disk(path: &Path, vaults: &[VaultInfo]) -> Option<Scope> {
     // The file itself may be gone already; its folder tells which vault it was in.
     let real = path.canonicalize().or_else(|error| {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(error);
+        };
         folder.canonicalize().map(|folder| folder.join(name))
     });
     let real = real.ok()?;
@@ -105,7 +112,13 @@ mod tests {
 
     #[test]
     fn line_suffix() {
-        for (what, path, line) in [("a.md:12", "a.md", Some(12)), ("a.md", "a.md", None), ("a:b.md", "a:b.md", None), ("a.md:0", "a.md:0", None), (":3", ":3", None)] {
+        for (what, path, line) in [
+            ("a.md:12", "a.md", Some(12)),
+            ("a.md", "a.md", None),
+            ("a:b.md", "a:b.md", None),
+            ("a.md:0", "a.md:0", None),
+            (":3", ":3", None),
+        ] {
             assert_eq!(split_line(Path::new(what)), (PathBuf::from(path), line));
         }
     }

@@ -1,1 +1,401 @@
-use super::{args::Try, session::{Failure, Session}}; pub(super) fn run(_a: Try, _s: &mut Session) -> Result<u8, Failure> { Ok(0) }
+//! `situated try`: the whole program on a temporary copy of the sample vault, in half a minute.
+//!
+//! The daemon is this same binary, started as a child with a data folder and a socket of its own; all that
+//! is shown is asked over that socket. Whatever happens, the child is stopped and the folder removed.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::args::Try;
+use super::edits::{Edit, edit_body, rename_heading};
+use super::exit;
+use super::note::{counts, decisions, meaning, painted};
+use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable};
+use super::sample::FILES;
+use super::search::{Look, print_hit};
+use super::session::{Failure, Session};
+use super::signals::Interrupt;
+use crate::client::{Client, Discovery};
+use crate::engine::handle::{Decision, SearchAnswer, State, Status};
+use crate::search::Hit;
+
+/// A sample vault is indexed in less than a second; a laden machine may take much longer.
+const READY_PATIENCE: Duration = Duration::from_secs(60);
+
+/// A daemon drains for 5 s; after this it is killed.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is asked, and why it is worth asking.
+const QUERIES: [(&str, &str); 3] = [
+    ("what if the wind is too strong", "a question, in other words than the note's"),
+    ("type:meeting insurance", "a word, among notes of one kind"),
+    ("Bewuchs am Fenster der Sensoren", "another language"),
+];
+
+/// `situated try`.
+pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, Failure> {
+    let mut tour = Tour::start(args.keep)?;
+    let told = tour.tell(session);
+    let log = tour.log();
+    let kept = tour.end(told.is_ok());
+    match told {
+        Ok(story) => {
+            if session.globals.json {
+                session.json(story)?;
+            } else {
+                goodbye(kept.as_deref(), &mut session.out)?;
+            }
+            Ok(exit::OK)
+        }
+        Err(Failure::Said { code, message }) if code != exit::INTERRUPTED && !log.is_empty() => {
+            Err(Failure::new(code, format!("{message}\nThe daemon's log ends with:\n{log}")))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The child and its folder; both go when it is dropped.
+struct Tour {
+    dir: PathBuf,
+    keep: bool,
+    daemon: Option<Child>,
+    interrupt: Interrupt,
+    begun: Instant,
+}
+
+impl Tour {
+    fn start(keep: bool) -> Result<Self, Failure> {
+        let mut tour = Tour {
+            dir: temporary_folder()?,
+            keep,
+            daemon: None,
+            interrupt: Interrupt::listen(),
+            begun: Instant::now(),
+        };
+        copy_sample(&tour.vault())?;
+        let path = toml::Value::String(tour.vault().to_string_lossy().into_owned());
+        fs::write(tour.dir.join("config.toml"), format!("[[vault]]\nname = \"sample\"\npath = {path}\n"))?;
+        tour.begun = Instant::now();
+        tour.daemon = Some(tour.spawn()?);
+        Ok(tour)
+    }
+
+    fn vault(&self) -> PathBuf {
+        self.dir.join("vault")
+    }
+
+    fn spawn(&self) -> Result<Child, Failure> {
+        let program = std::env::current_exe()?;
+        let mut command = Command::new(&program);
+        // What the user has set up for real must not leak into the tour.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SITUATED_")) {
+            command.env_remove(name);
+        }
+        for supervisor in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "JOURNAL_STREAM"] {
+            command.env_remove(supervisor);
+        }
+        command
+            .arg("--config")
+            .arg(self.dir.join("config.toml"))
+            .arg("--data-dir")
+            .arg(self.dir.join("data"))
+            .arg("--socket")
+            .arg(self.dir.join("sock"))
+            .args(["--quiet", "--color", "never", "run"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(self.dir.join("log"))?)
+            // Ctrl-C is for us: we stop the daemon properly, it must not be hit by the same signal.
+            .process_group(0);
+        command
+            .spawn()
+            .map_err(|error| Failure::new(exit::INTERNAL, format!("{} cannot be started: {error}", program.display())))
+    }
+
+    /// The tour itself; gives back what `--json` prints.
+    fn tell(&mut self, session: &mut Session) -> Result<Value, Failure> {
+        let show = !session.globals.json;
+        let mut page = Page { out: &mut session.out, show };
+        page.line(format!(
+            "{}  a tour on a copy of a sample vault. Nothing of yours is read, nothing is kept.",
+            bold("situated try")
+        ))?;
+
+        page.chapter(1, "Start the daemon")?;
+        let (mut client, status) = self.ready()?;
+        let ready_ms = self.begun.elapsed().as_secs_f64() * 1000.0;
+        let (notes, chunks) =
+            (status.vaults.iter().map(|v| v.notes).sum(), status.vaults.iter().map(|v| v.chunks).sum());
+        page.say(&format!(
+            "It is ready after {}: {} read, cut into {}, each given its context and its vector.",
+            millis(ready_ms),
+            counted(notes, "note"),
+            counted(chunks, "chunk")
+        ))?;
+        page.say("No account, no key, no download. Nothing leaves this machine.")?;
+
+        page.chapter(2, "Ask")?;
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut asked = Vec::new();
+        for (query, why) in QUERIES {
+            self.go_on()?;
+            let answer = search(&mut client, query, false, 2)?;
+            page.line(format!("\n  {} {}  {}", green("?"), bold(query), dim(why)))?;
+            if answer.hits.is_empty() {
+                return Err(Failure::new(exit::INTERNAL, format!("`{query}` found nothing in the sample vault")));
+            }
+            page.hits(&answer.hits)?;
+            page.line(dim(format!("    {}", millis(answer.took_ms))))?;
+            asked.push(json!({ "query": query, "took_ms": answer.took_ms, "hits": answer.hits }));
+            hits.extend(answer.hits);
+        }
+
+        page.chapter(3, "Write")?;
+        let mut edits = Vec::new();
+        for edit in [edit_body(&hits, &self.vault())?, rename_heading(&hits, &self.vault())?] {
+            self.go_on()?;
+            edits.push(save(&edit, &self.vault(), &mut client, &mut page)?);
+        }
+        Ok(
+            json!({ "ready": { "notes": notes, "chunks": chunks, "took_ms": ready_ms }, "queries": asked, "edits": edits }),
+        )
+    }
+
+    /// Waits until the sample vault is indexed.
+    fn ready(&mut self) -> Result<(Client, Status), Failure> {
+        let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
+        let deadline = Instant::now() + READY_PATIENCE;
+        loop {
+            self.go_on()?;
+            if let Some(daemon) = &mut self.daemon
+                && let Some(status) = daemon.try_wait()?
+            {
+                return Err(Failure::new(exit::INTERNAL, format!("the daemon ended at once ({status})")));
+            }
+            if let Ok(mut client) = Client::connect(&discovery)
+                && let Ok(answer) = client.call("status", json!({}))
+            {
+                let status: Status = serde_json::from_value(answer)?;
+                let indexed: u64 = status.vaults.iter().map(|vault| vault.notes).sum();
+                if matches!(status.state, State::Idle | State::Degraded) && indexed > 0 {
+                    return Ok((client, status));
+                }
+            }
+            if Instant::now() > deadline {
+                return Err(Failure::new(
+                    exit::TIMEOUT,
+                    format!("the daemon was not ready after {} s", READY_PATIENCE.as_secs()),
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn go_on(&self) -> Result<(), Failure> {
+        if self.interrupt.raised() {
+            Err(Failure::new(exit::INTERRUPTED, "interrupted; everything is cleaned up"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The last lines of the daemon's log; it never holds note text.
+    fn log(&self) -> String {
+        let log = fs::read(self.dir.join("log")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&log).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(12)..].join("\n")
+    }
+
+    /// Stops the daemon and removes the folder, or says where it is if it is to stay.
+    fn end(mut self, well: bool) -> Option<PathBuf> {
+        self.stop(well);
+        let kept = self.keep.then(|| self.dir.clone());
+        drop(self);
+        kept
+    }
+
+    fn stop(&mut self, politely: bool) {
+        let Some(mut daemon) = self.daemon.take() else {
+            return;
+        };
+        let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
+        let asked =
+            politely && Client::connect(&discovery).is_ok_and(|mut client| client.call("shutdown", json!({})).is_ok());
+        let deadline = Instant::now() + STOP_PATIENCE;
+        while asked && Instant::now() < deadline {
+            if matches!(daemon.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Its data is going to be deleted: nothing can be lost by not waiting. Errors mean that it is gone.
+        drop(daemon.kill());
+        drop(daemon.wait());
+    }
+}
+
+impl Drop for Tour {
+    fn drop(&mut self) {
+        self.stop(false);
+        if !self.keep {
+            // A folder that cannot be removed lies in the system's temporary folder, which is swept.
+            drop(fs::remove_dir_all(&self.dir));
+        }
+    }
+}
+
+/// A new folder that nobody else can enter.
+fn temporary_folder() -> Result<PathBuf, Failure> {
+    let temporary = std::env::temp_dir();
+    // The path of a socket is short by law; a deep TMPDIR would make it too long.
+    let base = if temporary.as_os_str().len() <= 60 { temporary } else { PathBuf::from("/tmp") };
+    for attempt in 0..100_u32 {
+        let dir = base.join(format!("situated-try-{}-{attempt}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&dir) {
+            Ok(()) => return Ok(dir.canonicalize()?),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(Failure::new(
+                    exit::CANNOT_CREATE,
+                    format!("{}: {error}; TMPDIR chooses another folder", dir.display()),
+                ));
+            }
+        }
+    }
+    Err(Failure::new(exit::CANNOT_CREATE, format!("no temporary folder could be made in {}", base.display())))
+}
+
+fn copy_sample(vault: &Path) -> Result<(), Failure> {
+    fs::create_dir(vault)?;
+    for (path, text) in FILES {
+        let file = vault.join(path);
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(file, text)?;
+    }
+    Ok(())
+}
+
+fn search(client: &mut Client, query: &str, fresh: bool, limit: u32) -> Result<SearchAnswer, Failure> {
+    let params = json!({ "query": query, "limit": limit, "per_note": 1, "explain": true, "fresh": fresh });
+    Ok(serde_json::from_value(client.call("search", params)?)?)
+}
+
+/// Saves an edit, waits until it is found, and shows what was decided and why.
+fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> Result<Value, Failure> {
+    page.line(format!("\n  {} {}", green("!"), edit.what))?;
+    fs::write(vault.join(&edit.path), &edit.text)?;
+    let saved = Instant::now();
+    let answer = search(client, &edit.query, true, 1)?;
+    let found_ms = saved.elapsed().as_secs_f64() * 1000.0;
+    let Some(hit) = answer.hits.iter().find(|hit| hit.path == edit.path) else {
+        return Err(Failure::new(
+            exit::INTERNAL,
+            format!("`{}` did not find what was just saved in {}", edit.query, edit.path),
+        ));
+    };
+    let decided = decisions(&client.call("explain", json!({ "path": edit.path, "vault": "sample" }))?)?;
+    let decision = decided
+        .first()
+        .ok_or_else(|| Failure::new(exit::INTERNAL, format!("no decision is known about {}", edit.path)))?;
+    page.decision(decision)?;
+    page.line(format!(
+        "\n  {} {}  {}",
+        green("?"),
+        bold(&edit.query),
+        dim(format!("found {} after the save", millis(found_ms)))
+    ))?;
+    page.hits(std::slice::from_ref(hit))?;
+    Ok(json!({ "path": edit.path, "query": edit.query, "found_ms": found_ms, "decision": decision }))
+}
+
+/// Where the tour is told; silent with `--json`.
+struct Page<'a> {
+    out: &'a mut Out,
+    show: bool,
+}
+
+impl Page<'_> {
+    fn line(&mut self, text: impl AsRef<str>) -> std::io::Result<()> {
+        if self.show { self.out.line(text) } else { Ok(()) }
+    }
+
+    fn say(&mut self, text: &str) -> std::io::Result<()> {
+        if self.show { self.out.wrapped("  ", text) } else { Ok(()) }
+    }
+
+    fn chapter(&mut self, number: u32, title: &str) -> std::io::Result<()> {
+        self.line(format!("\n{} {}", cyan(number.to_string()), bold(title)))
+    }
+
+    fn hits(&mut self, hits: &[Hit]) -> std::io::Result<()> {
+        for (i, hit) in hits.iter().enumerate().filter(|_| self.show) {
+            print_hit(hit, &Look { rank: i + 1, context: true, explain: true, vault: false, now: now() }, self.out)?;
+        }
+        Ok(())
+    }
+
+    fn decision(&mut self, decision: &Decision) -> std::io::Result<()> {
+        self.say(&format!("  {}: {}.", decision.reason, meaning(decision.reason)))?;
+        self.say(&format!("  {} in {}.", counts(decision), millis(decision.took_ms)))?;
+        let width = self.out.width().saturating_sub(4 + 11 + 18).max(10);
+        for step in &decision.steps {
+            let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
+            let place =
+                if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
+            let action = painted(step.action, &padded(&step.action.to_string(), 11));
+            self.line(format!("    {action}{}{}", padded(&step.reason.to_string(), 18), dim(cut(&place, width))))?;
+        }
+        Ok(())
+    }
+}
+
+fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
+    out.line("")?;
+    match kept {
+        Some(dir) => {
+            out.line(format!("The daemon is stopped; the copy stays in {}.", printable(&dir.to_string_lossy())))?
+        }
+        None => out.line("The daemon is stopped and the copy removed.")?,
+    }
+    out.line(format!("\n{}", bold("Now your own vault")))?;
+    for (command, about) in [
+        ("situated run ~/Notes", "index it and watch; needs no configuration"),
+        ("situated search WORDS", "ask it, in another terminal"),
+        ("situated init ~/Notes", "write a configuration, for a daemon that is always there"),
+        ("situated status", "is all well?"),
+    ] {
+        out.line(format!("  {}{}", padded(command, 26), dim(about)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_private_and_goes_with_the_tour() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = temporary_folder().unwrap();
+        assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(crate::config::socket_too_long(&dir.join("sock")).is_none());
+        copy_sample(&dir.join("vault")).unwrap();
+        drop(Tour {
+            dir: dir.clone(),
+            keep: false,
+            daemon: None,
+            interrupt: Interrupt::default(),
+            begun: Instant::now(),
+        });
+        assert!(!dir.exists());
+    }
+}

@@ -41,17 +41,29 @@ impl Check<'_> {
     fn sizes(&mut self) {
         let chunk = self.loaded.config.chunk;
         if chunk.min > chunk.target {
-            self.relation(["chunk.min", "chunk.target"], format!("chunk.min {} is above chunk.target {}; set both", chunk.min, chunk.target));
+            self.relation(
+                ["chunk.min", "chunk.target"],
+                format!("chunk.min {} is above chunk.target {}; set both", chunk.min, chunk.target),
+            );
         }
         if chunk.target > chunk.max {
-            self.relation(["chunk.target", "chunk.max"], format!("chunk.target {} is above chunk.max {}; set both", chunk.target, chunk.max));
+            self.relation(
+                ["chunk.target", "chunk.max"],
+                format!("chunk.target {} is above chunk.max {}; set both", chunk.target, chunk.max),
+            );
         }
         let watch = &self.loaded.config.watch;
         if watch.lone > watch.burst {
-            self.relation(["watch.quiet", "watch.burst"], format!("watch.quiet {:?} is longer than watch.burst {:?}; set both", watch.lone, watch.burst));
+            self.relation(
+                ["watch.quiet", "watch.burst"],
+                format!("watch.quiet {:?} is longer than watch.burst {:?}; set both", watch.lone, watch.burst),
+            );
         }
         if watch.burst > watch.storm {
-            self.relation(["watch.burst", "watch.storm"], format!("watch.burst {:?} is longer than watch.storm {:?}; set both", watch.burst, watch.storm));
+            self.relation(
+                ["watch.burst", "watch.storm"],
+                format!("watch.burst {:?} is longer than watch.storm {:?}; set both", watch.burst, watch.storm),
+            );
         }
     }
 
@@ -79,11 +91,15 @@ impl Check<'_> {
                         self.problem(&key, format!("the vault {path} cannot be read: {error}"));
                     }
                 }
-                Ok(_) => self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes")),
+                Ok(_) => {
+                    self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes"))
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     self.problem(&key, format!("there is no folder {path}; is it spelt right, and mounted?"));
                 }
-                Err(error) => self.problem(&key, format!("the vault {path} cannot be read: {error}")),
+                Err(error) => {
+                    self.problem(&key, format!("the vault {path} cannot be read: {error}"));
+                }
             }
         }
     }
@@ -95,7 +111,10 @@ impl Check<'_> {
             for (j, other) in vaults.iter().enumerate() {
                 let (inner, outer) = (&real[i], &real[j]);
                 if inner == outer && j < i {
-                    self.problem(&key_of(vault, "path"), format!("this is the same folder as that of the vault `{}`", other.name));
+                    self.problem(
+                        &key_of(vault, "path"),
+                        format!("this is the same folder as that of the vault `{}`", other.name),
+                    );
                 } else if inner != outer && inner.starts_with(outer) {
                     let relative = inner.strip_prefix(outer).unwrap_or(inner).display();
                     self.problem(
@@ -108,9 +127,19 @@ impl Check<'_> {
         let data = real_path(&self.loaded.config.data_dir);
         for (vault, root) in vaults.iter().zip(&real) {
             if data.starts_with(root) {
-                self.problem("data_dir", format!("{} lies inside the vault `{}`, and nothing is ever written there; choose another folder", data.display(), vault.name));
+                self.problem(
+                    "data_dir",
+                    format!(
+                        "{} lies inside the vault `{}`, and nothing is ever written there; choose another folder",
+                        data.display(),
+                        vault.name
+                    ),
+                );
             } else if root.starts_with(&data) {
-                self.problem(&key_of(vault, "path"), format!("the vault lies inside the data folder {}", data.display()));
+                self.problem(
+                    &key_of(vault, "path"),
+                    format!("the vault lies inside the data folder {}", data.display()),
+                );
             }
         }
     }

@@ -112,11 +112,8 @@ fn read_file(path: &Path) -> std::io::Result<String> {
 
 /// Everything read and laid over the defaults, but not yet checked against the disk.
 fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Problem>) {
-    let mut merge = Merge {
-        config: Config::new(default_data_dir(), Vec::new()),
-        origins: BTreeMap::new(),
-        problems: Vec::new(),
-    };
+    let mut merge =
+        Merge { config: Config::new(default_data_dir(), Vec::new()), origins: BTreeMap::new(), problems: Vec::new() };
     let (path, asked_by) = file_to_read(overrides, environment);
     let mut file = None;
     match read_file(&path) {
@@ -170,7 +167,9 @@ impl Merge {
         let mut reader = Reader::new(path, content);
         let RawConfig { scalars, vaults } = reader.read();
         for (full, Placed { value, line, column }) in scalars {
-            let Some(key) = KEYS.iter().find(|key| key.full() == full) else { continue };
+            let Some(key) = KEYS.iter().find(|key| key.full() == full) else {
+                continue;
+            };
             match (key.set)(&mut self.config, &value) {
                 Ok(()) => {
                     self.origins.insert(full, Origin::File(path.to_path_buf(), line));
@@ -186,10 +185,17 @@ impl Merge {
 
     fn vault(&mut self, file: &Path, raw: RawVault, reader: &mut Reader<'_>) {
         let Some(placed) = &raw.path else {
-            reader.problem_at("vault", raw.line, raw.column, "this vault has no `path`; write the folder of its notes".to_owned());
+            reader.problem_at(
+                "vault",
+                raw.line,
+                raw.column,
+                "this vault has no `path`; write the folder of its notes".to_owned(),
+            );
             return;
         };
-        let Some(path) = take(reader, "vault.path", placed, units::path) else { return };
+        let Some(path) = take(reader, "vault.path", placed, units::path) else {
+            return;
+        };
         let name = match &raw.name {
             Some(placed) => match text(reader, "vault.name", placed) {
                 Some(name) => name,
@@ -250,9 +256,11 @@ impl Merge {
     /// A variable of one of our sections whose key does not exist is a typo; other variables are not ours
     /// to judge (a supervisor's, a later version's).
     fn unknown_variable(&mut self, name: &str) {
-        let known = KEYS.iter().any(|key| key.variable() == name) || SHORT_NAMES.iter().any(|(_, short)| *short == name);
+        let known =
+            KEYS.iter().any(|key| key.variable() == name) || SHORT_NAMES.iter().any(|(_, short)| *short == name);
         let rest = name.trim_start_matches("SITUATED_").to_lowercase();
-        let section = SECTIONS.iter().find_map(|(section, _)| Some((*section, rest.strip_prefix(section)?.strip_prefix('_')?)));
+        let section =
+            SECTIONS.iter().find_map(|(section, _)| Some((*section, rest.strip_prefix(section)?.strip_prefix('_')?)));
         if let (false, Some((section, key))) = (known, section) {
             self.problems.push(Problem {
                 file: None,
@@ -277,18 +285,21 @@ impl Merge {
                 }
             }
         }
-        let Some(vault) = &overrides.vault else { return };
+        let Some(vault) = &overrides.vault else {
+            return;
+        };
         // Two spellings of one folder are one vault; a folder that is not there keeps the spelling.
-        let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf());
+        let real = |path: &Path| {
+            path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+        };
         let path = real(vault);
-        match self.config.vaults.iter().position(|known| real(&known.path) == path) {
-            Some(known) => self.config.vaults = vec![self.config.vaults.swap_remove(known)],
-            None => {
-                let name = name_of_folder(&path);
-                self.origins.retain(|key, _| !key.starts_with("vault."));
-                self.origins.insert(format!("vault.{name}.path"), Origin::Flag("VAULT"));
-                self.config.vaults = vec![VaultConfig::new(name, path)];
-            }
+        if let Some(known) = self.config.vaults.iter().position(|known| real(&known.path) == path) {
+            self.config.vaults = vec![self.config.vaults.swap_remove(known)];
+        } else {
+            let name = name_of_folder(&path);
+            self.origins.retain(|key, _| !key.starts_with("vault."));
+            self.origins.insert(format!("vault.{name}.path"), Origin::Flag("VAULT"));
+            self.config.vaults = vec![VaultConfig::new(name, path)];
         }
     }
 

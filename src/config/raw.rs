@@ -24,6 +24,9 @@ pub(super) struct Placed<T> {
     pub column: u32,
 }
 
+/// Folders (or globs) and the kinds of their notes.
+pub(super) type Kinds = Vec<(String, Placed<Value>)>;
+
 /// A `[[vault]]` as typed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawVault {
@@ -35,7 +38,7 @@ pub(super) struct RawVault {
     pub max_note_bytes: Option<Placed<Value>>,
     pub poll: Option<Placed<Value>>,
     /// Folder and kind, in the order of the file.
-    pub kinds: Option<Placed<Vec<(String, Placed<Value>)>>>,
+    pub kinds: Option<Placed<Kinds>>,
 }
 
 /// The whole file.
@@ -63,7 +66,7 @@ impl<'a> Reader<'a> {
     fn place(&self, position: usize) -> (u32, u32) {
         let before = &self.text.as_bytes()[..position.min(self.text.len())];
         let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |newline| newline + 1);
-        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+        let line = before.split(|b| *b == b'\n').count();
         // Bytes that do not continue a character begin one.
         let column = before[line_start..].iter().filter(|b| **b & 0xC0 != 0x80).count() + 1;
         (line as u32, column as u32)
@@ -101,21 +104,29 @@ impl<'a> Reader<'a> {
             let name = key.get_ref().as_ref();
             match value.get_ref() {
                 DeValue::Array(items) if name == VAULT => {
-                    for item in items.iter() {
+                    for item in items {
                         self.vault(item, &mut raw);
                     }
                 }
                 _ if name == VAULT => {
-                    self.problem(VAULT, &key.span(), "write `[[vault]]`, with two brackets: there may be several".to_owned());
+                    self.problem(
+                        VAULT,
+                        &key.span(),
+                        "write `[[vault]]`, with two brackets: there may be several".to_owned(),
+                    );
                 }
                 DeValue::Table(table) if SECTIONS.iter().any(|(section, _)| *section == name) => {
                     self.section(name, table, &mut raw);
                 }
                 _ if SECTIONS.iter().any(|(section, _)| *section == name) => {
-                    self.problem(name, &key.span(), format!("`{name}` is a section; write `[{name}]` on a line of its own"));
+                    self.problem(
+                        name,
+                        &key.span(),
+                        format!("`{name}` is a section; write `[{name}]` on a line of its own"),
+                    );
                 }
                 scalar if keys::names_in("").contains(&name) => {
-                    raw.scalars.push((name.to_owned(), self.placed(self.scalar(scalar), &value.span())));
+                    raw.scalars.push((name.to_owned(), self.placed(Self::scalar(scalar), &value.span())));
                 }
                 DeValue::Table(_) | DeValue::Array(_) => self.unknown_section(name, &key.span()),
                 _ => self.unknown_key("", name, &key.span()),
@@ -128,7 +139,8 @@ impl<'a> Reader<'a> {
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
             if keys::names_in(section).contains(&name) {
-                raw.scalars.push((format!("{section}.{name}"), self.placed(self.scalar(value.get_ref()), &value.span())));
+                raw.scalars
+                    .push((format!("{section}.{name}"), self.placed(Self::scalar(value.get_ref()), &value.span())));
             } else {
                 self.unknown_key(section, name, &key.span());
             }
@@ -143,7 +155,7 @@ impl<'a> Reader<'a> {
         let (line, column) = self.place(item.span().start);
         let mut vault = RawVault { line, column, ..RawVault::default() };
         for (key, value) in in_order(table) {
-            let scalar = self.placed(self.scalar(value.get_ref()), &value.span());
+            let scalar = self.placed(Self::scalar(value.get_ref()), &value.span());
             match key.get_ref().as_ref() {
                 "name" => vault.name = Some(scalar),
                 "path" => vault.path = Some(scalar),
@@ -159,29 +171,41 @@ impl<'a> Reader<'a> {
 
     fn list(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Vec<Placed<Value>>>> {
         let DeValue::Array(items) = value.get_ref() else {
-            self.problem("vault.exclude", &value.span(), "write a list, such as `exclude = [\"Templates/\", \"*.draft.md\"]`".to_owned());
+            self.problem(
+                "vault.exclude",
+                &value.span(),
+                "write a list, such as `exclude = [\"Templates/\", \"*.draft.md\"]`".to_owned(),
+            );
             return None;
         };
-        let list = items.iter().map(|item| self.placed(self.scalar(item.get_ref()), &item.span())).collect();
+        let list = items.iter().map(|item| self.placed(Self::scalar(item.get_ref()), &item.span())).collect();
         Some(self.placed(list, &value.span()))
     }
 
-    fn kinds(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Vec<(String, Placed<Value>)>>> {
+    fn kinds(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Kinds>> {
         let DeValue::Table(table) = value.get_ref() else {
-            self.problem("vault.kinds", &value.span(), "write a table, such as `kinds = { \"Daily/\" = \"daily\" }`".to_owned());
+            self.problem(
+                "vault.kinds",
+                &value.span(),
+                "write a table, such as `kinds = { \"Daily/\" = \"daily\" }`".to_owned(),
+            );
             return None;
         };
         let kinds = in_order(table)
             .into_iter()
-            .map(|(folder, kind)| (folder.get_ref().to_string(), self.placed(self.scalar(kind.get_ref()), &kind.span())))
+            .map(|(folder, kind)| {
+                (folder.get_ref().to_string(), self.placed(Self::scalar(kind.get_ref()), &kind.span()))
+            })
             .collect();
         Some(self.placed(kinds, &value.span()))
     }
 
-    fn scalar(&self, value: &DeValue<'_>) -> Value {
+    fn scalar(value: &DeValue<'_>) -> Value {
         match value {
             DeValue::String(text) => Value::Text(text.to_string()),
-            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).map_or(Value::Other("a very large integer"), Value::Int),
+            DeValue::Integer(n) => {
+                i64::from_str_radix(n.as_str(), n.radix()).map_or(Value::Other("a very large integer"), Value::Int)
+            }
             DeValue::Float(x) => x.as_str().parse().map_or(Value::Other("a float"), Value::Float),
             DeValue::Boolean(b) => Value::Bool(*b),
             DeValue::Datetime(_) => Value::Other("a date"),
@@ -195,7 +219,9 @@ impl<'a> Reader<'a> {
         sections.push(VAULT);
         let message = nearest(name, &sections).map_or_else(
             || format!("there is no such section; there is {}", listed(&sections)),
-            |near| format!("there is no such section; did you mean `[{}]`?", if near == VAULT { "[vault]" } else { near }),
+            |near| {
+                format!("there is no such section; did you mean `[{}]`?", if near == VAULT { "[vault]" } else { near })
+            },
         );
         self.problem(name, span, message);
     }
@@ -209,16 +235,17 @@ impl<'a> Reader<'a> {
 
 /// What may have been meant by a key that does not exist.
 pub(super) fn advice(section: &str, name: &str) -> String {
-    let here: Vec<&str> = if section == VAULT {
-        VAULT_KEYS.iter().map(|(key, _)| *key).collect()
-    } else {
-        keys::names_in(section)
-    };
+    let here: Vec<&str> =
+        if section == VAULT { VAULT_KEYS.iter().map(|(key, _)| *key).collect() } else { keys::names_in(section) };
     if let Some(near) = nearest(name, &here) {
         return format!("did you mean `{near}`?");
     }
     if let Some(key) = KEYS.iter().find(|key| key.name == name) {
-        let place = if key.section.is_empty() { "above the first section".to_owned() } else { format!("in `[{}]`", key.section) };
+        let place = if key.section.is_empty() {
+            "above the first section".to_owned()
+        } else {
+            format!("in `[{}]`", key.section)
+        };
         return format!("`{name}` belongs {place}");
     }
     if VAULT_KEYS.iter().any(|(key, _)| *key == name) {

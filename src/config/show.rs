@@ -45,7 +45,9 @@ impl Loaded {
     pub fn show(&self, origin: bool) -> String {
         let mut out = String::new();
         let mut lines: Vec<(String, String)> = Vec::new();
-        let mut line = |name: &str, value: &str, key: &str| lines.push((format!("{name} = {value}"), self.origin(key).to_string()));
+        let mut line = |name: &str, value: &str, key: &str| {
+            lines.push((format!("{name} = {value}"), self.origin(key).to_string()));
+        };
         for key in KEYS.iter().filter(|key| key.section.is_empty()) {
             if let Some(value) = (key.get)(&self.config) {
                 line(key.name, &value, &key.full());
@@ -64,7 +66,10 @@ impl Loaded {
         for vault in &self.config.vaults {
             out.push_str("\n[[vault]]\n");
             for (key, value) in vault_values(vault) {
-                lines.push((format!("{key} = {value}"), self.origin(&format!("vault.{}.{key}", vault.name)).to_string()));
+                lines.push((
+                    format!("{key} = {value}"),
+                    self.origin(&format!("vault.{}.{key}", vault.name)).to_string(),
+                ));
             }
             push_aligned(&mut out, &mut lines, origin);
         }

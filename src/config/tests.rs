@@ -23,7 +23,8 @@ impl Bench {
 
     fn overrides(&self, text: &str) -> Overrides {
         let file = self.path("config.toml");
-        let text = text.replace("NOTES", self.path("Notes").to_str().unwrap()).replace("DIR", self.path("").to_str().unwrap());
+        let text =
+            text.replace("NOTES", self.path("Notes").to_str().unwrap()).replace("DIR", self.path("").to_str().unwrap());
         std::fs::write(&file, text).unwrap();
         Overrides { config: Some(file), ..Overrides::default() }
     }
@@ -36,7 +37,13 @@ impl Bench {
     fn problems(&self, text: &str, env: &[(&str, &str)]) -> Vec<String> {
         let errors = self.load(text, env).expect_err("there must be problems");
         let place = |n: Option<u32>| n.map_or("-".to_owned(), |n| n.to_string());
-        errors.problems.iter().map(|p| format!("{}:{} {} {}", place(p.line), place(p.column), p.key.as_deref().unwrap_or_default(), p.message)).collect()
+        errors
+            .problems
+            .iter()
+            .map(|p| {
+                format!("{}:{} {} {}", place(p.line), place(p.column), p.key.as_deref().unwrap_or_default(), p.message)
+            })
+            .collect()
     }
 }
 
@@ -129,7 +136,8 @@ fn flags_beat_the_environment_which_beats_the_file() {
 fn a_vault_on_the_command_line_needs_no_file_and_keeps_its_settings_if_the_file_has_it() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("Other")).unwrap();
-    let mut overrides = bench.overrides("[[vault]]\nname = \"n\"\npath = \"NOTES\"\nexclude = [\"x\"]\n[[vault]]\npath = \"DIR/Other\"");
+    let mut overrides = bench
+        .overrides("[[vault]]\nname = \"n\"\npath = \"NOTES\"\nexclude = [\"x\"]\n[[vault]]\npath = \"DIR/Other\"");
     overrides.vault = Some(bench.path("Notes/../Notes"));
     let loaded = load(&overrides, &Environment::new()).unwrap();
     assert_eq!(loaded.config.vaults.len(), 1);
@@ -146,7 +154,10 @@ fn typos_and_wrong_values_name_their_place_and_what_would_be_right() {
     let bench = Bench::new();
     for (text, expected) in [
         ("[search]\nlimt = 3", "2:1 search.limt there is no such key; did you mean `limit`?"),
-        ("[[vault]]\npath = \"NOTES\"\n  exlude = []", "3:3 vault.exlude there is no such key; did you mean `exclude`?"),
+        (
+            "[[vault]]\npath = \"NOTES\"\n  exlude = []",
+            "3:3 vault.exlude there is no such key; did you mean `exclude`?",
+        ),
         ("[serach]\nlimit = 3", "1:2 serach there is no such section; did you mean `[search]`?"),
         ("[[vaults]]\npath = \"NOTES\"", "1:3 vaults there is no such section; did you mean `[[vault]]`?"),
         ("limit = 3", "1:1 limit there is no such key; `limit` belongs in `[search]`"),
@@ -167,7 +178,10 @@ fn typos_and_wrong_values_name_their_place_and_what_would_be_right() {
         ("[[vault]]\npath = \"~bob/Notes\"", "2:8 vault.path `~bob/Notes` names another user's home"),
         ("[[vault]]\npath = \"NOTES\"\nmax_note_bytes = \"8 MB!\"", "3:18 vault.max_note_bytes `8 MB!` is not a size"),
         ("[[vault]]\npath = \"NOTES\"\nexclude = \"x\"", "3:11 vault.exclude write a list"),
-        ("[[vault]]\npath = \"NOTES\"\nexclude = [\"ok\", 3]", "3:18 vault.exclude expected a string in quotes, found an integer"),
+        (
+            "[[vault]]\npath = \"NOTES\"\nexclude = [\"ok\", 3]",
+            "3:18 vault.exclude expected a string in quotes, found an integer",
+        ),
         ("[[vault]]\npath = \"NOTES\"\nexclude = [\"ok\", \"a{b\"]", "3:18 vault.exclude not a pattern"),
         ("[[vault]]\npath = \"NOTES\"\nkinds = []", "3:9 vault.kinds write a table"),
         ("search = 3", "1:1 search `search` is a section"),
@@ -175,14 +189,20 @@ fn typos_and_wrong_values_name_their_place_and_what_would_be_right() {
         ("[search]\nlimit = 3\nlimit = 4", "3:1  this is not TOML: duplicate key"),
     ] {
         let problems = bench.problems(text, &[]);
-        assert!(problems.iter().any(|p| p.starts_with(expected)), "{text}\nexpected {expected}\nfound    {problems:#?}");
+        assert!(
+            problems.iter().any(|p| p.starts_with(expected)),
+            "{text}\nexpected {expected}\nfound    {problems:#?}"
+        );
     }
 }
 
 #[test]
 fn all_problems_are_told_at_once_in_order() {
     let bench = Bench::new();
-    let problems = bench.problems("[search]\nlimt = 3\nper_note = 0\n[wach]\nx = 1\n[chunk]\ntarget = \"many\"\n", &[("SITUATED_SEARCH_LIMTI", "3")]);
+    let problems = bench.problems(
+        "[search]\nlimt = 3\nper_note = 0\n[wach]\nx = 1\n[chunk]\ntarget = \"many\"\n",
+        &[("SITUATED_SEARCH_LIMTI", "3")],
+    );
     let places: Vec<&str> = problems.iter().filter_map(|p| p.split(' ').next()).collect();
     assert_eq!(places, ["2:1", "3:12", "4:2", "7:10", "-:-"], "{problems:#?}");
     assert!(problems[4].contains("SITUATED_SEARCH_LIMTI"), "{problems:#?}");
@@ -201,16 +221,31 @@ fn relations_are_checked() {
         ("[watch]\nquiet = \"5s\"", "2:1 watch.quiet watch.quiet 5s is longer than watch.burst 300ms"),
         ("[[vault]]\npath = \"DIR/nowhere\"", "2:1 vault.nowhere.path there is no folder"),
         ("[[vault]]\npath = \"DIR/file.md\"", "2:1 vault.file.md.path"),
-        ("[[vault]]\npath = \"NOTES\"\n[[vault]]\npath = \"DIR/Other\"\nname = \"notes\"", "5:1 vault.notes.name two vaults are called `notes`"),
-        ("[[vault]]\npath = \"NOTES\"\n[[vault]]\npath = \"NOTES/inner\"", "4:1 vault.inner.path the vault `inner` lies inside the vault `Notes`"),
-        ("[[vault]]\npath = \"NOTES\"\n[[vault]]\npath = \"DIR/link\"", "4:1 vault.link.path this is the same folder as that of the vault `Notes`"),
+        (
+            "[[vault]]\npath = \"NOTES\"\n[[vault]]\npath = \"DIR/Other\"\nname = \"notes\"",
+            "5:1 vault.notes.name two vaults are called `notes`",
+        ),
+        (
+            "[[vault]]\npath = \"NOTES\"\n[[vault]]\npath = \"NOTES/inner\"",
+            "4:1 vault.inner.path the vault `inner` lies inside the vault `Notes`",
+        ),
+        (
+            "[[vault]]\npath = \"NOTES\"\n[[vault]]\npath = \"DIR/link\"",
+            "4:1 vault.link.path this is the same folder as that of the vault `Notes`",
+        ),
         ("[[vault]]\npath = \"NOTES\"\nname = \"../x\"", "3:1 vault.../x.name"),
         ("data_dir = \"NOTES/.situated\"\n[[vault]]\npath = \"NOTES\"", "1:1 data_dir"),
-        ("data_dir = \"DIR\"\n[[vault]]\npath = \"NOTES\"", "3:1 vault.Notes.path the vault lies inside the data folder"),
+        (
+            "data_dir = \"DIR\"\n[[vault]]\npath = \"NOTES\"",
+            "3:1 vault.Notes.path the vault lies inside the data folder",
+        ),
         (&format!("[serve]\nsocket = \"/{}\"", "x".repeat(110)), "2:1 serve.socket the path has 111 bytes"),
     ] {
         let problems = bench.problems(text, &[]);
-        assert!(problems.iter().any(|p| p.starts_with(expected)), "{text}\nexpected {expected}\nfound    {problems:#?}");
+        assert!(
+            problems.iter().any(|p| p.starts_with(expected)),
+            "{text}\nexpected {expected}\nfound    {problems:#?}"
+        );
     }
 }
 
@@ -263,7 +298,13 @@ fn the_sample_file_means_the_defaults_and_so_does_each_of_its_comments() {
     let uncommented: String = sample
         .lines()
         .map(|line| match line.strip_prefix("# ") {
-            Some(rest) if rest.split_once(" = ").is_some_and(|(key, _)| key.chars().all(|c| c.is_ascii_lowercase() || c == '_')) => rest,
+            Some(rest)
+                if rest
+                    .split_once(" = ")
+                    .is_some_and(|(key, _)| key.chars().all(|c| c.is_ascii_lowercase() || c == '_')) =>
+            {
+                rest
+            }
             _ => line,
         })
         .map(|line| format!("{line}\n"))
@@ -275,7 +316,9 @@ fn the_sample_file_means_the_defaults_and_so_does_each_of_its_comments() {
 
 #[test]
 fn names_of_folders() {
-    for (path, name) in [("/a/Notes", "Notes"), ("/", "vault"), ("/a/.notes", "notes"), ("/a/x\ny", "x_y"), ("/a/...", "vault")] {
+    for (path, name) in
+        [("/a/Notes", "Notes"), ("/", "vault"), ("/a/.notes", "notes"), ("/a/x\ny", "x_y"), ("/a/...", "vault")]
+    {
         assert_eq!(name_of_folder(std::path::Path::new(path)), name);
     }
 }

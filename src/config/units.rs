@@ -62,7 +62,9 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 /// A duration with its unit.
 pub(super) fn duration(value: &Value, range: RangeInclusive<Duration>) -> Result<Duration, String> {
     const EXPECTED: &str = "write a duration with its unit, such as \"300ms\", \"2s\", \"15m\" or \"1h\"";
-    let Some(text) = value.text() else { return Err(format!("{} is not a duration; {EXPECTED}", value.shown())) };
+    let Some(text) = value.text() else {
+        return Err(format!("{} is not a duration; {EXPECTED}", value.shown()));
+    };
     let (number, unit) =
         number_and_unit(text).ok_or_else(|| format!("{} is not a duration; {EXPECTED}", value.shown()))?;
     let seconds = match unit {
@@ -78,7 +80,12 @@ pub(super) fn duration(value: &Value, range: RangeInclusive<Duration>) -> Result
     if range.contains(&duration) {
         Ok(duration)
     } else {
-        Err(format!("{} is out of range: {} to {}", value.shown(), show_duration(*range.start()), show_duration(*range.end())))
+        Err(format!(
+            "{} is out of range: {} to {}",
+            value.shown(),
+            show_duration(*range.start()),
+            show_duration(*range.end())
+        ))
     }
 }
 
@@ -86,7 +93,7 @@ pub(super) fn duration(value: &Value, range: RangeInclusive<Duration>) -> Result
 pub(super) fn show_duration(duration: Duration) -> String {
     let ms = duration.as_millis();
     for (unit, length) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)] {
-        if ms > 0 && ms % length == 0 {
+        if ms > 0 && ms.is_multiple_of(length) {
             return format!("{}{unit}", ms / length);
         }
     }
@@ -118,7 +125,12 @@ pub(super) fn bytes(value: &Value, range: RangeInclusive<u64>) -> Result<u64, St
     if range.contains(&size) {
         Ok(size)
     } else {
-        Err(format!("{} is out of range: {} to {}", value.shown(), show_bytes(*range.start()), show_bytes(*range.end())))
+        Err(format!(
+            "{} is out of range: {} to {}",
+            value.shown(),
+            show_bytes(*range.start()),
+            show_bytes(*range.end())
+        ))
     }
 }
 
@@ -165,9 +177,9 @@ pub(super) fn percent(value: &Value, range: RangeInclusive<u64>) -> Result<u32, 
         Some(text) => Value::Typed(text.strip_suffix('%').unwrap_or(text).to_owned()),
         None => value.clone(),
     };
-    count(&number, range.clone())
-        .map(|n| n as u32)
-        .map_err(|_| format!("{} is not a percentage; write one from {} to {}", value.shown(), range.start(), range.end()))
+    count(&number, range.clone()).map(|n| n as u32).map_err(|_| {
+        format!("{} is not a percentage; write one from {} to {}", value.shown(), range.start(), range.end())
+    })
 }
 
 /// A boolean.
@@ -197,10 +209,9 @@ pub(super) fn word(value: &Value, words: &[&'static str]) -> Result<&'static str
 
 /// An absolute path, or one below `~`.
 pub(super) fn path(value: &Value) -> Result<PathBuf, String> {
-    let text = match value {
-        // White space at the ends may belong to a path.
-        Value::Text(text) | Value::Typed(text) => text,
-        _ => return Err(format!("expected a path in quotes, found {}", value.kind())),
+    // Not trimmed: white space at the ends may belong to a path.
+    let (Value::Text(text) | Value::Typed(text)) = value else {
+        return Err(format!("expected a path in quotes, found {}", value.kind()));
     };
     if text.contains('\0') {
         return Err("a path cannot hold a NUL character".to_owned());

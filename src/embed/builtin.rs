@@ -46,25 +46,15 @@ impl Model {
         let (vocab, _) = tensors.tensor("vocab", "U8", 1)?;
         let (rows, shape) = tensors.tensor("emb", "I8", 1)?;
         let (scales, _) = tensors.tensor("scale", "F32", 4)?;
-        let tokenizer = Tokenizer::new(vocab).map_err(|problem| ModelError::Tensor {
-            name: "vocab",
-            problem,
-        })?;
+        let tokenizer = Tokenizer::new(vocab).map_err(|problem| ModelError::Tensor { name: "vocab", problem })?;
         let (rows, _) = rows.as_chunks();
         let (scales, _) = scales.as_chunks();
         let pieces = tokenizer.pieces();
         if shape != [pieces, DIMENSIONS] || scales.len() != pieces {
             let problem = format!("{shape:?} and {} factors for {pieces} pieces", scales.len());
-            return Err(ModelError::Tensor {
-                name: "emb",
-                problem,
-            });
+            return Err(ModelError::Tensor { name: "emb", problem });
         }
-        Ok(Model {
-            tokenizer,
-            rows,
-            scales,
-        })
+        Ok(Model { tokenizer, rows, scales })
     }
 
     /// The vector of `text`; the zero vector if it has no pieces.
@@ -146,17 +136,11 @@ fn sum(model: &Model, ids: &[u16]) -> [f32; DIMENSIONS] {
 fn quantize(x: &[f32; DIMENSIONS]) -> Vector {
     let largest = x.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
     if largest == 0.0 {
-        return Vector {
-            values: vec![0; DIMENSIONS].into(),
-            scale: 0.0,
-        };
+        return Vector { values: vec![0; DIMENSIONS].into(), scale: 0.0 };
     }
     let scale = largest / 127.0;
     // Adding a half and cutting off rounds without a call into the C library on old processors.
-    let values = x
-        .iter()
-        .map(|x| (x / scale + 0.5_f32.copysign(*x)) as i8)
-        .collect();
+    let values = x.iter().map(|x| (x / scale + 0.5_f32.copysign(*x)) as i8).collect();
     Vector { values, scale }
 }
 
@@ -174,19 +158,13 @@ mod tests {
     }
 
     fn golden() -> Vec<Golden> {
-        serde_json::from_str(include_str!("static-v1.golden.json"))
-            .expect("the golden file is JSON")
+        serde_json::from_str(include_str!("static-v1.golden.json")).expect("the golden file is JSON")
     }
 
     #[test]
     fn golden_ids_and_vectors() {
         assert_eq!(golden().len(), 20);
-        for Golden {
-            text,
-            ids,
-            embedding,
-        } in golden()
-        {
+        for Golden { text, ids, embedding } in golden() {
             assert_eq!(model().tokenize(&text), ids, "{text:?}");
             let ours = model().embed_f32(&text);
             assert_eq!(embedding.len(), DIMENSIONS);
@@ -214,10 +192,7 @@ mod tests {
             if model().count(text) == 0 {
                 assert!(vector.scale == 0.0 && vector.values.iter().all(|v| *v == 0));
             } else {
-                assert!(
-                    dot / norm.sqrt() > 0.9999 && (norm - 1.0).abs() < 5e-3,
-                    "{text:?}: {dot} {norm}"
-                );
+                assert!(dot / norm.sqrt() > 0.9999 && (norm - 1.0).abs() < 5e-3, "{text:?}: {dot} {norm}");
                 assert!(vector.values.iter().any(|v| v.unsigned_abs() == 127));
             }
         }
@@ -226,18 +201,10 @@ mod tests {
     #[test]
     fn likeness_follows_meaning() {
         let dot = |a: &str, b: &str| -> f32 {
-            model()
-                .embed_f32(a)
-                .iter()
-                .zip(model().embed_f32(b))
-                .map(|(a, b)| a * b)
-                .sum()
+            model().embed_f32(a).iter().zip(model().embed_f32(b)).map(|(a, b)| a * b).sum()
         };
         let query = "how do I cancel my gym membership";
-        assert!(
-            dot(query, "end a subscription to the fitness club")
-                > 0.2 + dot(query, "a recipe for lentil soup")
-        );
+        assert!(dot(query, "end a subscription to the fitness club") > 0.2 + dot(query, "a recipe for lentil soup"));
     }
 
     #[test]

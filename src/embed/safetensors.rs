@@ -44,8 +44,7 @@ impl<'a> Tensors<'a> {
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| short())?;
         let (header, body) = rest.split_at_checked(length).ok_or_else(short)?;
         let wrong = |e: serde_json::Error| ModelError::Format(e.to_string());
-        let mut header: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_slice(header).map_err(wrong)?;
+        let mut header: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(header).map_err(wrong)?;
         header.remove("__metadata__");
         let entries = serde_json::from_value(header.into()).map_err(wrong)?;
         Ok(Tensors { entries, body })
@@ -59,25 +58,15 @@ impl<'a> Tensors<'a> {
         size: usize,
     ) -> Result<(&'a [u8], &[usize]), ModelError> {
         let wrong = |problem: String| ModelError::Tensor { name, problem };
-        let entry = self
-            .entries
-            .get(name)
-            .ok_or_else(|| wrong("is not there".to_owned()))?;
+        let entry = self.entries.get(name).ok_or_else(|| wrong("is not there".to_owned()))?;
         if entry.dtype != dtype {
             return Err(wrong(format!("is {}, not {dtype}", entry.dtype)));
         }
         let (start, end) = entry.data_offsets;
-        let bytes = self
-            .body
-            .get(start..end)
-            .ok_or_else(|| wrong("lies outside the file".to_owned()))?;
+        let bytes = self.body.get(start..end).ok_or_else(|| wrong("lies outside the file".to_owned()))?;
         let expected = entry.shape.iter().try_fold(size, |n, d| n.checked_mul(*d));
         if expected != Some(bytes.len()) {
-            return Err(wrong(format!(
-                "{} bytes for the shape {:?}",
-                bytes.len(),
-                entry.shape
-            )));
+            return Err(wrong(format!("{} bytes for the shape {:?}", bytes.len(), entry.shape)));
         }
         Ok((bytes, &entry.shape))
     }
@@ -94,17 +83,13 @@ mod tests {
         file
     }
 
-    const HEADER: &str =
-        r#"{"__metadata__":{"a":"b"},"x":{"dtype":"I8","shape":[2,2],"data_offsets":[1,5]}}"#;
+    const HEADER: &str = r#"{"__metadata__":{"a":"b"},"x":{"dtype":"I8","shape":[2,2],"data_offsets":[1,5]}}"#;
 
     #[test]
     fn gives_the_bytes_of_a_tensor() {
         let file = file(HEADER, &[9, 1, 2, 3, 4]);
         let tensors = Tensors::read(&file).expect("a good file");
-        assert_eq!(
-            tensors.tensor("x", "I8", 1),
-            Ok((&[1, 2, 3, 4][..], &[2, 2][..]))
-        );
+        assert_eq!(tensors.tensor("x", "I8", 1), Ok((&[1, 2, 3, 4][..], &[2, 2][..])));
     }
 
     #[test]
@@ -115,29 +100,12 @@ mod tests {
         assert!(tensors.tensor("x", "F32", 4).is_err(), "another type");
         assert!(tensors.tensor("x", "I8", 2).is_err(), "another size");
         let cut = &good[..good.len() - 1];
-        assert!(
-            Tensors::read(cut)
-                .expect("the header is whole")
-                .tensor("x", "I8", 1)
-                .is_err()
-        );
-        for bad in [
-            &b""[..],
-            b"1234567",
-            &[255; 8],
-            &[255; 40],
-            &file("[]", b""),
-            &file("{", b""),
-        ] {
+        assert!(Tensors::read(cut).expect("the header is whole").tensor("x", "I8", 1).is_err());
+        for bad in [&b""[..], b"1234567", &[255; 8], &[255; 40], &file("[]", b""), &file("{", b"")] {
             assert!(Tensors::read(bad).is_err(), "{bad:?}");
         }
         let huge = r#"{"x":{"dtype":"I8","shape":[18446744073709551615,2],"data_offsets":[5,1]}}"#;
         let huge = file(huge, b"");
-        assert!(
-            Tensors::read(&huge)
-                .expect("the header is JSON")
-                .tensor("x", "I8", 1)
-                .is_err()
-        );
+        assert!(Tensors::read(&huge).expect("the header is JSON").tensor("x", "I8", 1).is_err());
     }
 }

@@ -96,12 +96,7 @@ impl<'a> Tokenizer<'a> {
             let byte = [byte as u8];
             *id = first.get(&vocab, hash(&byte), &byte).unwrap_or(UNKNOWN);
         }
-        Ok(Tokenizer {
-            vocab,
-            first,
-            later,
-            single,
-        })
+        Ok(Tokenizer { vocab, first, later, single })
     }
 
     /// Number of pieces in the vocabulary.
@@ -354,22 +349,13 @@ impl<'a> Vocabulary<'a> {
         if std::str::from_utf8(bytes).is_err() {
             return Err("the vocabulary is not UTF-8".to_owned());
         }
-        let ends = bytes
-            .iter()
-            .enumerate()
-            .filter(|(_, b)| **b == b'\n')
-            .map(|(i, _)| i as u32 + 1);
-        let starts: Box<[u32]> = std::iter::once(0)
-            .chain(ends)
-            .chain([bytes.len() as u32 + 1])
-            .collect();
+        let ends = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i as u32 + 1);
+        let starts: Box<[u32]> = std::iter::once(0).chain(ends).chain([bytes.len() as u32 + 1]).collect();
         let vocab = Vocabulary { bytes, starts };
         if vocab.len() > usize::from(u16::MAX) {
             return Err(format!("{} pieces are too many", vocab.len()));
         }
-        let longest = (0..vocab.len() as u16)
-            .map(|id| vocab.piece(id).len())
-            .max();
+        let longest = (0..vocab.len() as u16).map(|id| vocab.piece(id).len()).max();
         if longest > Some(LONGEST_PIECE) {
             return Err(format!("a piece is longer than {LONGEST_PIECE} bytes"));
         }
@@ -411,11 +397,7 @@ impl Table {
             slots[slot] = tag(hash) | u32::from(*id);
         }
         let longest = pieces.iter().map(|(_, text)| text.len()).max().unwrap_or(0);
-        Table {
-            slots,
-            longest,
-            prefix,
-        }
+        Table { slots, longest, prefix }
     }
 
     fn get(&self, vocab: &Vocabulary<'_>, hash: u64, text: &[u8]) -> Option<u16> {

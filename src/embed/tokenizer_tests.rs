@@ -19,10 +19,7 @@ fn ids(tokenizer: &Tokenizer<'_>, text: &str) -> Vec<u16> {
 
 fn pieces(text: &str) -> Vec<&'static str> {
     let vocab: Vec<&'static str> = VOCAB.split('\n').collect();
-    ids(&tokenizer(), text)
-        .into_iter()
-        .map(|id| vocab[usize::from(id)])
-        .collect()
+    ids(&tokenizer(), text).into_iter().map(|id| vocab[usize::from(id)]).collect()
 }
 
 #[test]
@@ -61,11 +58,7 @@ fn cuts_words_and_pieces() {
     }
     assert_eq!(pieces(&"a".repeat(101)), ["[UNK]"]);
     assert_eq!(pieces(&"é".repeat(101)), ["[UNK]"]);
-    assert_eq!(
-        pieces(&format!("{}\u{301}", "a".repeat(100))).len(),
-        100,
-        "marks do not count"
-    );
+    assert_eq!(pieces(&format!("{}\u{301}", "a".repeat(100))).len(), 100, "marks do not count");
 }
 
 #[test]
@@ -104,14 +97,10 @@ fn plainly(text: &str) -> Vec<u16> {
             _ => cleaned.push(c),
         }
     }
-    let lower: String = cleaned
-        .nfd()
-        .filter(|c| get_general_category(*c) != G::NonspacingMark)
-        .collect();
+    let lower: String = cleaned.nfd().filter(|c| get_general_category(*c) != G::NonspacingMark).collect();
     let mut words = vec![String::new()];
     for c in lower.chars() {
-        let punctuation =
-            c.is_ascii_punctuation() || get_general_category(c).abbreviation().starts_with('P');
+        let punctuation = c.is_ascii_punctuation() || get_general_category(c).abbreviation().starts_with('P');
         if c.is_whitespace() {
             words.push(String::new());
         } else if punctuation {
@@ -122,11 +111,7 @@ fn plainly(text: &str) -> Vec<u16> {
     }
     let vocab: HashMap<&str, u16> = VOCAB.split('\n').zip(0..).collect();
     let mut ids = Vec::new();
-    for word in words
-        .iter()
-        .filter(|w| !w.is_empty())
-        .map(|w| w.to_lowercase())
-    {
+    for word in words.iter().filter(|w| !w.is_empty()).map(|w| w.to_lowercase()) {
         ids.extend(plain_word(&vocab, &word).unwrap_or(vec![0]));
     }
     ids

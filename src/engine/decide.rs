@@ -13,7 +13,8 @@ use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, t
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
 use crate::note::{self, Link, LinkKind, Note, NoteRules};
 use crate::plan::{
-    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, StoredChunk, StoredNote, Trigger,
+    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, StoredChunk, StoredNote,
+    Trigger,
 };
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::store::{NoteWrite, Store, StoreError};
@@ -137,10 +138,12 @@ impl Desk {
         let current = current(&note, &chunks, &templates);
         let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts));
         let archive = Archive::new(&self.store);
-        let plan = plan::plan(facts.as_ref(), Some(&current), &self.generation, task.trigger, &|key| archive.look_up(key));
+        let plan =
+            plan::plan(facts.as_ref(), Some(&current), &self.generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
-        let mut sheet = Sheet { desk: self, note: &note, chunks: &chunks, templates, archive, now, vectors: HashMap::new() };
+        let mut sheet =
+            Sheet { desk: self, note: &note, chunks: &chunks, templates, archive, now, vectors: HashMap::new() };
         let (record, contexts) = match &stored {
             Some((record, contexts)) => (Some(record), contexts.as_slice()),
             None => (None, &[][..]),
@@ -154,7 +157,11 @@ impl Desk {
         let before = stored.iter().flat_map(|(r, _)| &r.chunks);
         Ok(Decided {
             before: before.map(|c| (c.heading_path.clone(), c.lines, c.id.to_string())).collect(),
-            write: NoteWrite { archive: left_over(&plan, &chunks, stored.as_ref()), put: Some((record, new_contexts)), moved_from },
+            write: NoteWrite {
+                archive: left_over(&plan, &chunks, stored.as_ref()),
+                put: Some((record, new_contexts)),
+                moved_from,
+            },
             plan,
             entry,
             docs,

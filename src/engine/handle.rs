@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 
 pub use super::report::{
-    CallError, Cancel, DecidedStep, Decision, DecisionCount, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest,
-    Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Status, VaultInfo, VaultStatus,
+    CallError, Cancel, DecidedStep, Decision, DecisionCount, GetRequest, Job, NoteText, Notice, Problem,
+    RelatedRequest, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Status, VaultInfo,
+    VaultStatus,
 };
 
 use super::decide::{Desk, Task};
@@ -45,7 +46,11 @@ impl Handle {
     /// The vaults that are served, the default one first.
     pub fn vaults(&self) -> Vec<VaultInfo> {
         let vaults = self.0.vaults.load();
-        let info = |(i, v): (usize, &Arc<VaultShared>)| VaultInfo { name: v.name.clone(), path: v.path.clone(), default: i == 0 };
+        let info = |(i, v): (usize, &Arc<VaultShared>)| VaultInfo {
+            name: v.name.clone(),
+            path: v.path.clone(),
+            default: i == 0,
+        };
         vaults.iter().enumerate().map(info).collect()
     }
 
@@ -151,9 +156,8 @@ impl Handle {
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
         let (vault, path) = self.find_note(request.vault.as_deref(), &request.path)?;
         let (snapshot, desk) = ready(&vault)?;
-        let (bytes, seen) = read(&desk.root, &path, desk.max_note_bytes).map_err(|error| {
-            not_found("note", path.as_str(), &format!("it cannot be read: {error}"))
-        })?;
+        let (bytes, seen) = read(&desk.root, &path, desk.max_note_bytes)
+            .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?;
         let note = crate::note::parse(&path, &bytes, &desk.rules);
         let first = request.line.unwrap_or(1).max(1);
         let total = note.text.lines().count() as u32;
@@ -193,7 +197,8 @@ impl Handle {
         };
         let stored = stored(&desk, &path)?;
         let task = Task { path: path.clone(), moved_from: None, trigger: Trigger::Save, again: true };
-        let decided = desk.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
+        let decided =
+            desk.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
         let record = decided.write.put.map(|(record, _)| record);
         let record = record.ok_or_else(|| CallError::Storage("a plan without a note".to_owned()))?;
         Ok(decision(&vault.name, &path, &decided.plan, &record, &decided.before, began))
@@ -255,8 +260,14 @@ impl Handle {
         for vault in &vaults {
             total += count(vault)?;
         }
-        if total == 0 && let Some(path) = &scope.path {
-            return Err(not_found("note", path, "no note or folder of that name is indexed; paths are relative to the vault"));
+        if total == 0
+            && let Some(path) = &scope.path
+        {
+            return Err(not_found(
+                "note",
+                path,
+                "no note or folder of that name is indexed; paths are relative to the vault",
+            ));
         }
         if dry_run {
             return Ok(Job {
@@ -441,7 +452,10 @@ fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<Desk>), CallError> {
     Ok((snapshot, desk))
 }
 
-fn stored(desk: &Desk, path: &VaultPath) -> Result<Option<(NoteRecord, Vec<crate::context::ContextRecord>)>, CallError> {
+fn stored(
+    desk: &Desk,
+    path: &VaultPath,
+) -> Result<Option<(NoteRecord, Vec<crate::context::ContextRecord>)>, CallError> {
     let storage = |e: crate::store::StoreError| CallError::Storage(e.to_string());
     let Some(record) = desk.store.note(path).map_err(storage)? else { return Ok(None) };
     let contexts = desk.store.contexts(path).map_err(storage)?;
@@ -454,7 +468,8 @@ fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Op
         return Ok(snapshot.note_at(&path).map(|note| Seed::Note(note.no)));
     }
     if let Some(id) = &request.chunk {
-        let id: ChunkId = id.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
+        let id: ChunkId =
+            id.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
         return Ok(snapshot.row_of(id).map(Seed::Chunk));
     }
     let text = request.text.as_deref().unwrap_or_default();

@@ -79,12 +79,21 @@ pub(super) struct Doubt {
 
 impl Keeper {
     /// Opens store and index of a vault and publishes what they hold.
-    pub(super) fn open(config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) -> Result<(Self, Opened), EngineError> {
+    pub(super) fn open(
+        config: &Config,
+        vault: &VaultConfig,
+        shared: Arc<VaultShared>,
+    ) -> Result<(Self, Opened), EngineError> {
         let dir = vault_dir(&config.data_dir, &vault.path);
         std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
         let embedder = Embedder::Builtin;
         let (store, opened) = Store::open(&dir, embedder.identity(), embedder.dimensions())?;
-        let index = Index::open(&dir.join("lexical"), embedder.dimensions())?;
+        let lexical = dir.join("lexical");
+        if opened.quarantined.is_some() && lexical.exists() {
+            // The new store counts from the start: its numbers would mean other notes to the old words.
+            std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
+        }
+        let index = Index::open(&lexical, embedder.dimensions())?;
         let desk = Arc::new(Desk {
             name: vault.name.clone(),
             root: vault.path.clone(),
@@ -153,7 +162,8 @@ impl Keeper {
         self.index.drop_unknown()?;
         self.publish()?;
         if !again.is_empty() {
-            let tasks = again.into_iter().map(|path| Task { path, moved_from: None, trigger: Trigger::Save, again: true });
+            let tasks =
+                again.into_iter().map(|path| Task { path, moved_from: None, trigger: Trigger::Save, again: true });
             self.enqueue(tasks.collect(), Vec::new(), true);
         }
         Ok(())
@@ -169,7 +179,11 @@ impl Keeper {
     }
 
     /// Carries decisions out: one store transaction, then the index. Nothing is visible before `publish`.
-    pub(super) fn apply(&mut self, decided: Vec<(Task, Decided)>, began: Instant) -> Result<Vec<Decision>, EngineError> {
+    pub(super) fn apply(
+        &mut self,
+        decided: Vec<(Task, Decided)>,
+        began: Instant,
+    ) -> Result<Vec<Decision>, EngineError> {
         let mut writes = Vec::with_capacity(decided.len());
         let mut rest = Vec::with_capacity(decided.len());
         let mut vectors = Vec::new();
@@ -274,12 +288,27 @@ impl Keeper {
                 status.last_change = Some(now_s());
             }
             let counts = self.counts.iter();
-            status.decisions =
-                counts.map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n }).collect();
+            status.decisions = counts
+                .map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n })
+                .collect();
         }
         self.shared.snapshot.store(Some(snapshot));
+        self.put_lost_again();
         (self.dirty, self.published) = (false, Instant::now());
         Ok(())
+    }
+
+    /// Notes whose words a failed write (a full disk) has cost are decided again.
+    fn put_lost_again(&mut self) {
+        let lost = self.index.take_lost();
+        if lost.is_empty() {
+            return;
+        }
+        let paths = self.numbers.iter().filter(|(_, no)| lost.contains(no)).map(|(path, _)| path.clone());
+        let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
+        let tasks: Vec<Task> = paths.map(task).collect();
+        tracing::warn!(notes = tasks.len(), "words were lost when writing the index; these notes are indexed again");
+        self.enqueue(tasks, Vec::new(), true);
     }
 
     /// Chooses how the index writes: much at once, or a note at a time.

@@ -360,10 +360,8 @@ impl Loop {
                 self.keepers.insert(id, keeper);
                 self.publish_vaults();
                 self.watch(id);
-                let (job, _) = self.shared.jobs.begin(
-                    "index",
-                    report::Scope { vault: Some(vault.name.clone()), path: None },
-                );
+                let (job, _) =
+                    self.shared.jobs.begin("index", report::Scope { vault: Some(vault.name.clone()), path: None });
                 self.scan(id, Extent::Everything, RescanReason::Start, vec![job]);
             }
             Err(error) => {

@@ -118,7 +118,8 @@ fn missing(
     on_disk: &HashMap<VaultPath, FileStat>,
     skipped: &[(VaultPath, Skip)],
 ) -> Vec<VaultPath> {
-    let unread: Vec<&VaultPath> = skipped.iter().filter(|(_, why)| matches!(why, Skip::Unreadable(_))).map(|(path, _)| path).collect();
+    let unread: Vec<&VaultPath> =
+        skipped.iter().filter(|(_, why)| matches!(why, Skip::Unreadable(_))).map(|(path, _)| path).collect();
     let looked_at = |path: &VaultPath| match extent {
         Extent::Everything => true,
         Extent::Some { paths, folders } => paths.contains(path) || folders.iter().any(|f| path.is_under(f)),

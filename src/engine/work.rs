@@ -93,7 +93,7 @@ impl Loop {
             keeper.renew_policy();
             return self.scan(vault, Extent::Everything, RescanReason::Asked, Vec::new());
         }
-        if root_id(&keeper.config.path) != keeper.root_id {
+        if root_id(&keeper.config.path).ok() != keeper.root_id {
             return self.scan(vault, Extent::Everything, RescanReason::RootChanged, Vec::new());
         }
         let few = folders.is_empty() && paths.len() <= AT_ONCE;
@@ -192,7 +192,10 @@ impl Loop {
         if root_changed && !returned || returned {
             self.watch(vault);
         }
-        if was_scanning && let Some(keeper) = self.keepers.get_mut(&vault) && let Some(reason) = keeper.scan_again.take() {
+        if was_scanning
+            && let Some(keeper) = self.keepers.get_mut(&vault)
+            && let Some(reason) = keeper.scan_again.take()
+        {
             let jobs = std::mem::take(&mut keeper.waiting_jobs);
             self.scan(vault, Extent::Everything, reason, jobs);
         }
@@ -209,7 +212,8 @@ impl Loop {
     /// Everything in a scope is decided anew.
     pub(super) fn rebuild(&mut self, vault: u64, job: u64, under: Option<&VaultPath>) {
         let Some(keeper) = self.keepers.get_mut(&vault) else { return self.end_jobs(&[job], 0, 0, "failed") };
-        let mut paths: Vec<VaultPath> = keeper.known.keys().filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
+        let mut paths: Vec<VaultPath> =
+            keeper.known.keys().filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
         paths.sort();
         keeper.bulk(paths.len() > 100);
         self.shared.jobs.change(job, |job| {
@@ -227,7 +231,9 @@ impl Loop {
         let flying: usize = self.keepers.values().map(|k| k.in_flight.len()).sum();
         room = room.saturating_sub(flying);
         for (vault, keeper) in &mut self.keepers {
-            while room > 0 && let Some((batch, task)) = keeper.queue.pop_front() {
+            while room > 0
+                && let Some((batch, task)) = keeper.queue.pop_front()
+            {
                 self.tickets += 1;
                 keeper.in_flight.insert(task.path.clone(), self.tickets);
                 let desk = keeper.desk.clone();
@@ -240,7 +246,8 @@ impl Loop {
     /// Carries out what the workers have decided.
     pub(super) fn land(&mut self) {
         let began = Instant::now();
-        let mut by_vault: std::collections::BTreeMap<u64, Vec<(u64, u64, Task, Outcome)>> = std::collections::BTreeMap::new();
+        let mut by_vault: std::collections::BTreeMap<u64, Vec<(u64, u64, Task, Outcome)>> =
+            std::collections::BTreeMap::new();
         for (errand, outcome) in std::mem::take(&mut self.landed) {
             by_vault.entry(errand.vault).or_default().push((errand.batch, errand.ticket, errand.task, outcome));
         }

@@ -66,12 +66,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     while stream.advance() {
         let token = &stream.token;
         let range = token.offset_from..token.offset_to;
-        words.push(Word {
-            range,
-            text: token.text.clone(),
-            position: token.position,
-            kind: stream.kind,
-        });
+        words.push(Word { range, text: token.text.clone(), position: token.position, kind: stream.kind });
     }
     words
 }
@@ -246,10 +241,7 @@ fn class(c: char) -> Class {
 
 fn is_mark(c: char) -> bool {
     use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
-    matches!(
-        get_general_category(c),
-        NonspacingMark | SpacingMark | EnclosingMark
-    )
+    matches!(get_general_category(c), NonspacingMark | SpacingMark | EnclosingMark)
 }
 
 /// Vowel and tone signs, and the vowels and finals of decomposed Hangul: part of the character before.
@@ -270,9 +262,7 @@ impl Words<'_> {
                     self.cut_pairs();
                     return true;
                 }
-                Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => {
-                    self.at += c.len_utf8()
-                }
+                Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => self.at += c.len_utf8(),
             }
         }
         false
@@ -296,13 +286,7 @@ impl Words<'_> {
                 break;
             };
             let after = end + joiner.len_utf8();
-            if !matches!(
-                self.peek(after),
-                Some((
-                    _,
-                    Class::Lower | Class::Upper | Class::Letter | Class::Digit
-                ))
-            ) {
+            if !matches!(self.peek(after), Some((_, Class::Lower | Class::Upper | Class::Letter | Class::Digit))) {
                 break;
             }
             if self.pending.len() >= MOST_PENDING {
@@ -322,11 +306,7 @@ impl Words<'_> {
             self.pending[0].kind = Kind::Word;
         } else if parts <= MOST_PARTS {
             let end = self.pending[parts - 1].range.end;
-            let whole = Pending {
-                range: start..end,
-                position: self.pending[0].position,
-                kind: Kind::Whole,
-            };
+            let whole = Pending { range: start..end, position: self.pending[0].position, kind: Kind::Whole };
             // Positions must not go back, so the whole comes before the second part.
             self.pending.insert(1, whole);
         }
@@ -335,19 +315,10 @@ impl Words<'_> {
     /// The length of an ending like `s` in `Anna's`, if one stands here.
     fn english_ending(&self) -> Option<usize> {
         let rest = &self.text.as_bytes()[self.at..];
-        let length = rest
-            .iter()
-            .take_while(|b| b.is_ascii_alphanumeric())
-            .count();
-        let ending = rest
-            .get(..length)
-            .filter(|e| e.len() <= 2)?
-            .to_ascii_lowercase();
+        let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
+        let ending = rest.get(..length).filter(|e| e.len() <= 2)?.to_ascii_lowercase();
         let followed = self.peek(self.at + length).is_some_and(|(_, class)| {
-            matches!(
-                class,
-                Class::Lower | Class::Upper | Class::Letter | Class::Digit | Class::Extend
-            )
+            matches!(class, Class::Lower | Class::Upper | Class::Letter | Class::Digit | Class::Extend)
         });
         let known: [&[u8]; 7] = [b"s", b"t", b"d", b"m", b"re", b"ll", b"ve"];
         (!followed && known.contains(&&ending[..])).then_some(length)
@@ -397,11 +368,7 @@ impl Words<'_> {
     }
 
     fn push_part(&mut self, from: usize, to: usize) {
-        self.pending.push(Pending {
-            range: from..to,
-            position: self.position,
-            kind: Kind::Part,
-        });
+        self.pending.push(Pending { range: from..to, position: self.position, kind: Kind::Part });
         self.position += 1;
     }
 
@@ -434,11 +401,7 @@ impl Words<'_> {
     }
 
     fn push_pair(&mut self, from: usize, to: usize, kind: Kind) {
-        self.pending.push(Pending {
-            range: from..to,
-            position: self.position,
-            kind,
-        });
+        self.pending.push(Pending { range: from..to, position: self.position, kind });
         self.position += 1;
     }
 
@@ -472,27 +435,14 @@ fn normalize(word: &str, kind: Kind, out: &mut String) {
         normalize_ascii(word, kind, out);
     } else if matches!(kind, Kind::Pair | Kind::Single) {
         let selector = |c: &char| matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
-        out.extend(
-            word.nfkc()
-                .filter(|c| !selector(c))
-                .flat_map(char::to_lowercase),
-        );
+        out.extend(word.nfkc().filter(|c| !selector(c)).flat_map(char::to_lowercase));
     } else {
-        for c in word
-            .chars()
-            .take(LONGEST * 2)
-            .nfkd()
-            .flat_map(char::to_lowercase)
-            .nfkd()
-        {
+        for c in word.chars().take(LONGEST * 2).nfkd().flat_map(char::to_lowercase).nfkd() {
             push_folded(c, kind, out);
         }
     }
     if out.len() > LONGEST {
-        let end = (0..=LONGEST)
-            .rev()
-            .find(|&end| out.is_char_boundary(end))
-            .unwrap_or(0);
+        let end = (0..=LONGEST).rev().find(|&end| out.is_char_boundary(end)).unwrap_or(0);
         out.truncate(end);
     }
 }
@@ -521,8 +471,7 @@ fn push_folded(c: char, kind: Kind, out: &mut String) {
         'þ' => "th",
         'ς' => "σ",
         // Apostrophes, joiners, and characters without width are no part of a word's form.
-        '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2019}' | '\u{2010}' | '\u{2011}' | '\'' | '_'
-        | '-' | 'ـ' => "",
+        '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2019}' | '\u{2010}' | '\u{2011}' | '\'' | '_' | '-' | 'ـ' => "",
         '.' if kind == Kind::Whole => "",
         // The accents of Latin, Greek and Cyrillic; the points of Hebrew and Arabic.
         '\u{300}'..='\u{36F}'

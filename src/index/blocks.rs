@@ -26,9 +26,7 @@ impl<T> Default for Blocks<T> {
 
 impl<T> Clone for Blocks<T> {
     fn clone(&self) -> Self {
-        Blocks {
-            blocks: self.blocks.clone(),
-        }
+        Blocks { blocks: self.blocks.clone() }
     }
 }
 
@@ -36,11 +34,7 @@ impl<T: Clone> Blocks<T> {
     /// The item at `at`.
     pub(super) fn get(&self, at: u32) -> Option<&T> {
         let at = at as usize;
-        self.blocks
-            .get(at / BLOCK)?
-            .as_ref()?
-            .get(at % BLOCK)?
-            .as_ref()
+        self.blocks.get(at / BLOCK)?.as_ref()?.get(at % BLOCK)?.as_ref()
     }
 
     /// Puts `item` at `at`, or clears the place, and returns what was there.
@@ -63,10 +57,7 @@ impl<T: Clone> Blocks<T> {
 
     /// All items, in order of their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.blocks
-            .iter()
-            .flatten()
-            .flat_map(|block| block.iter().flatten())
+        self.blocks.iter().flatten().flat_map(|block| block.iter().flatten())
     }
 }
 
@@ -81,19 +72,13 @@ pub(super) struct Shards<K, V> {
 
 impl<K, V> Default for Shards<K, V> {
     fn default() -> Self {
-        Shards {
-            shards: (0..SHARDS).map(|_| Arc::default()).collect(),
-            hasher: RandomState::new(),
-        }
+        Shards { shards: (0..SHARDS).map(|_| Arc::default()).collect(), hasher: RandomState::new() }
     }
 }
 
 impl<K, V> Clone for Shards<K, V> {
     fn clone(&self) -> Self {
-        Shards {
-            shards: self.shards.clone(),
-            hasher: self.hasher.clone(),
-        }
+        Shards { shards: self.shards.clone(), hasher: self.hasher.clone() }
     }
 }
 
@@ -144,9 +129,7 @@ impl<K: Hash + Eq + Clone, T: Clone + PartialEq> Shards<K, Vec<T>> {
     /// Adds `value` to those of `key`, once.
     pub(super) fn add(&mut self, key: K, value: T) {
         let shard = self.shard(&key);
-        let values = Arc::make_mut(&mut self.shards[shard])
-            .entry(key)
-            .or_default();
+        let values = Arc::make_mut(&mut self.shards[shard]).entry(key).or_default();
         if !values.contains(&value) {
             values.push(value);
         }
@@ -213,14 +196,10 @@ mod tests {
         }
         let snapshot = blocks.clone();
         blocks.set(300, Some(0));
-        let shared = blocks
-            .blocks
-            .iter()
-            .zip(&snapshot.blocks)
-            .filter(|(a, b)| match (a, b) {
-                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-                _ => false,
-            });
+        let shared = blocks.blocks.iter().zip(&snapshot.blocks).filter(|(a, b)| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        });
         assert_eq!(shared.count(), blocks.blocks.len() - 1);
     }
 
@@ -236,9 +215,6 @@ mod tests {
         names.take("b", &1);
         assert_eq!((names.all("a"), before.all("a")), (&[2][..], &[1, 2][..]));
         names.take("a", &2);
-        assert!(
-            names.get("a").is_none(),
-            "a name without notes takes no room"
-        );
+        assert!(names.get("a").is_none(), "a name without notes takes no room");
     }
 }

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
-    WatchCallback, WatchHandle, WritePtr,
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
+    WatchHandle, WritePtr,
 };
 
 /// Version of schema and analyzer: an index of another version is built anew.
@@ -31,9 +31,7 @@ impl Folder {
     /// Opens or makes the folder. If what is in it cannot be trusted, empties it and says why.
     pub(super) fn open(path: &Path) -> io::Result<(Self, Option<String>)> {
         fs::create_dir_all(path)?;
-        let folder = Folder {
-            path: path.to_owned(),
-        };
+        let folder = Folder { path: path.to_owned() };
         let reason = folder.doubt();
         if reason.is_some() {
             folder.empty()?;
@@ -57,10 +55,8 @@ impl Folder {
             return Some("it is of another version".to_owned());
         }
         let clean = fs::read(self.path.join("clean")).is_ok_and(|mark| mark == fingerprint(&state));
-        let same_boot = boot()
-            .is_some_and(|now| fs::read_to_string(self.path.join("boot")).is_ok_and(|b| b == now));
-        (!clean && !same_boot)
-            .then(|| "the machine stopped before it was safe on the disk".to_owned())
+        let same_boot = boot().is_some_and(|now| fs::read_to_string(self.path.join("boot")).is_ok_and(|b| b == now));
+        (!clean && !same_boot).then(|| "the machine stopped before it was safe on the disk".to_owned())
     }
 
     /// Throws everything away.
@@ -73,10 +69,7 @@ impl Folder {
 
     /// The view that tantivy writes through.
     pub(super) fn directory(&self) -> Result<Unsynced, tantivy::TantivyError> {
-        Ok(Unsynced {
-            inner: MmapDirectory::open(&self.path)?,
-            path: Arc::from(&*self.path),
-        })
+        Ok(Unsynced { inner: MmapDirectory::open(&self.path)?, path: Arc::from(&*self.path) })
     }
 
     /// Waits until everything is on the disk, and marks this state as safe.
@@ -106,9 +99,7 @@ fn fingerprint(state: &[u8]) -> Vec<u8> {
 
 /// Names this boot of the machine; `None` where the system does not tell, which counts as another boot.
 fn boot() -> Option<String> {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id")
-        .ok()
-        .filter(|id| !id.trim().is_empty())
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().filter(|id| !id.trim().is_empty())
 }
 
 /// tantivy's memory-mapped folder, without its syncs: those cost a hundred milliseconds per save on a busy
@@ -151,15 +142,9 @@ impl Directory for Unsynced {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        match OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(self.path.join(path))
-        {
+        match OpenOptions::new().write(true).create_new(true).open(self.path.join(path)) {
             Ok(file) => Ok(BufWriter::new(Box::new(Plain(file)))),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                Err(OpenWriteError::FileAlreadyExists(path.into()))
-            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(OpenWriteError::FileAlreadyExists(path.into())),
             Err(e) => Err(OpenWriteError::wrap_io_error(e, path.into())),
         }
     }
@@ -171,9 +156,7 @@ impl Directory for Unsynced {
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         // Several threads write; each needs a name of its own.
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let temporary = self
-            .path
-            .join(format!(".new-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let temporary = self.path.join(format!(".new-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         fs::write(&temporary, data)?;
         fs::rename(&temporary, self.path.join(path))
     }

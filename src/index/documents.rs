@@ -12,12 +12,10 @@ use std::sync::Arc;
 use tantivy::columnar::ColumnValues;
 use tantivy::index::IndexSettings;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions, Value,
-};
+use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions, Value};
 use tantivy::{
-    DocAddress, DocSet, IndexReader, IndexWriter, ReloadPolicy, Searcher, TERMINATED,
-    TantivyDocument, TantivyError, Term,
+    DocAddress, DocSet, IndexReader, IndexWriter, ReloadPolicy, Searcher, TERMINATED, TantivyDocument, TantivyError,
+    Term,
 };
 
 use super::analyze::Analyzer;
@@ -49,11 +47,8 @@ impl From<std::io::Error> for LexicalError {
 
 /// Runs what reads files that may be damaged: tantivy checks them when they are opened, but a file that is
 /// damaged later can make it panic.
-pub(super) fn guarded<T>(
-    work: impl FnOnce() -> Result<T, LexicalError>,
-) -> Result<T, LexicalError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(LexicalError("its files are damaged".to_owned())))
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, LexicalError>) -> Result<T, LexicalError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(LexicalError("its files are damaged".to_owned())))
 }
 
 /// The fields of a document.
@@ -73,14 +68,8 @@ pub(super) struct Fields {
 }
 
 fn schema() -> (Schema, Fields) {
-    let words = |record| {
-        TextFieldIndexing::default()
-            .set_tokenizer(ANALYZER)
-            .set_index_option(record)
-    };
-    let phrases = || {
-        TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqsAndPositions))
-    };
+    let words = |record| TextFieldIndexing::default().set_tokenizer(ANALYZER).set_index_option(record);
+    let phrases = || TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqsAndPositions));
     let plain = || TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqs));
     let mut schema = Schema::builder();
     let fields = Fields {
@@ -121,8 +110,7 @@ impl Stored {
 
     fn holds(&self, seq: u64, count: usize) -> bool {
         let count = count as u64;
-        let all =
-            self.count == count && self.last + 1 == count && self.sum == count * (count - 1) / 2;
+        let all = self.count == count && self.last + 1 == count && self.sum == count * (count - 1) / 2;
         !self.mixed && self.seq == seq && all
     }
 }
@@ -184,17 +172,11 @@ impl Documents {
             let (schema, fields) = schema();
             let settings = IndexSettings::default();
             let directory = folder.directory()?;
-            let index = tantivy::Index::builder()
-                .schema(schema)
-                .settings(settings)
-                .open_or_create(directory)?;
+            let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
             index.tokenizers().register(ANALYZER, Analyzer::default());
             let damaged = index.validate_checksum()?;
             if !damaged.is_empty() {
-                return Err(Failure::Damaged(format!(
-                    "{} of its files are damaged",
-                    damaged.len()
-                )));
+                return Err(Failure::Damaged(format!("{} of its files are damaged", damaged.len())));
             }
             let writer = writer(&index, false)?;
             let reader = index
@@ -232,12 +214,7 @@ impl Documents {
     }
 
     /// Writes the documents of a note. `known` says that it may have some already.
-    pub(super) fn put(
-        &mut self,
-        note: &NoteEntry,
-        chunks: &[ChunkDoc],
-        known: bool,
-    ) -> Result<(), LexicalError> {
+    pub(super) fn put(&mut self, note: &NoteEntry, chunks: &[ChunkDoc], known: bool) -> Result<(), LexicalError> {
         if self.found.remove(&note.no).is_some() || known {
             self.delete(note.no)?;
         }
@@ -338,15 +315,10 @@ impl Documents {
 
     /// Number of segments that the next view would have.
     pub(super) fn segments(&self) -> usize {
-        self.index
-            .searchable_segment_ids()
-            .map_or(0, |ids| ids.len())
+        self.index.searchable_segment_ids().map_or(0, |ids| ids.len())
     }
 
-    fn write(
-        &mut self,
-        work: impl FnOnce(&mut IndexWriter) -> tantivy::Result<()>,
-    ) -> Result<(), LexicalError> {
+    fn write(&mut self, work: impl FnOnce(&mut IndexWriter) -> tantivy::Result<()>) -> Result<(), LexicalError> {
         let done = guarded(|| {
             let writer = match &mut self.writer {
                 Some(writer) => writer,
@@ -365,13 +337,7 @@ impl Documents {
     }
 }
 
-type Parts = (
-    tantivy::Index,
-    IndexWriter,
-    IndexReader,
-    Fields,
-    HashMap<NoteNo, Stored>,
-);
+type Parts = (tantivy::Index, IndexWriter, IndexReader, Fields, HashMap<NoteNo, Stored>);
 
 enum Failure {
     /// Another process writes here; nothing is wrong with the files.
@@ -390,20 +356,14 @@ impl Failure {
 impl From<TantivyError> for Failure {
     fn from(error: TantivyError) -> Self {
         match error {
-            TantivyError::LockFailure(..) => {
-                Failure::Busy("another process is using it".to_owned())
-            }
+            TantivyError::LockFailure(..) => Failure::Busy("another process is using it".to_owned()),
             error => Failure::Damaged(format!("it does not open: {error}")),
         }
     }
 }
 
 fn writer(index: &tantivy::Index, bulk: bool) -> tantivy::Result<IndexWriter> {
-    let (threads, heap) = if bulk {
-        (BULK_THREADS, BULK_HEAP)
-    } else {
-        (1, SMALL_HEAP)
-    };
+    let (threads, heap) = if bulk { (BULK_THREADS, BULK_HEAP) } else { (1, SMALL_HEAP) };
     let options = IndexWriterOptions::builder()
         .num_worker_threads(threads)
         .memory_budget_per_thread(heap)
@@ -451,11 +411,7 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Note number, sequence number and position of a document.
     pub(super) fn of(&self, doc: u32) -> (u64, u64, u64) {
-        (
-            self.no.get_val(doc),
-            self.seq.get_val(doc),
-            self.position.get_val(doc),
-        )
+        (self.no.get_val(doc), self.seq.get_val(doc), self.position.get_val(doc))
     }
 }
 
@@ -471,54 +427,25 @@ impl View {
             })
         });
         let numbers = numbers.collect::<tantivy::Result<Vec<_>>>()?.into();
-        Ok(View {
-            searcher,
-            fields,
-            numbers,
-        })
+        Ok(View { searcher, fields, numbers })
     }
 
     /// The texts of the chunk at `position` of a note; `None` if the index does not hold it.
-    pub(super) fn text(
-        &self,
-        no: NoteNo,
-        seq: u64,
-        position: u32,
-    ) -> Result<Option<ChunkText>, LexicalError> {
+    pub(super) fn text(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<ChunkText>, LexicalError> {
         guarded(|| {
             let Some(address) = self.find(no, seq, position)? else {
                 return Ok(None);
             };
             let document: TantivyDocument = self.searcher.doc(address)?;
-            let text = |field| {
-                document
-                    .get_first(field)
-                    .and_then(|v| v.as_str())
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            Ok(Some(ChunkText {
-                text: text(self.fields.text),
-                context: text(self.fields.context),
-            }))
+            let text = |field| document.get_first(field).and_then(|v| v.as_str()).unwrap_or_default().to_owned();
+            Ok(Some(ChunkText { text: text(self.fields.text), context: text(self.fields.context) }))
         })
     }
 
-    fn find(
-        &self,
-        no: NoteNo,
-        seq: u64,
-        position: u32,
-    ) -> Result<Option<DocAddress>, LexicalError> {
+    fn find(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<DocAddress>, LexicalError> {
         let term = Term::from_field_u64(self.fields.no, no.into());
         let wanted = (u64::from(no), seq, u64::from(position));
-        for (segment, (reader, numbers)) in self
-            .searcher
-            .segment_readers()
-            .iter()
-            .zip(&*self.numbers)
-            .enumerate()
-        {
+        for (segment, (reader, numbers)) in self.searcher.segment_readers().iter().zip(&*self.numbers).enumerate() {
             let index = reader.inverted_index(self.fields.no)?;
             let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else {
                 continue;

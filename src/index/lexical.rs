@@ -1,8 +1,6 @@
 //! A query's words → the best chunks by BM25 over the fields of a document.
 
-use tantivy::query::{
-    BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight,
-};
+use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{SegmentReader, Term};
 
@@ -27,11 +25,11 @@ const MOST_WORDS: usize = 64;
 
 /// English words that say nothing about a note; dropped from a query that has others.
 const STOP: &[&str] = &[
-    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
-    "did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is",
-    "it", "its", "me", "my", "of", "on", "or", "our", "should", "so", "some", "than", "that",
-    "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "was", "we",
-    "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
+    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do",
+    "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "of",
+    "on", "or", "our", "should", "so", "some", "than", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "to", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with",
+    "would", "you", "your",
 ];
 
 /// What the lexical lane is asked.
@@ -70,10 +68,7 @@ impl View {
             let mut best = Best::new(k);
             for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
                 // The threshold goes on from segment to segment, so that late ones are mostly skipped.
-                let out = excluded
-                    .as_deref()
-                    .map(|weight| matching(weight, reader))
-                    .transpose()?;
+                let out = excluded.as_deref().map(|weight| matching(weight, reader)).transpose()?;
                 weight.for_each_pruning(best.threshold.max(0.0), reader, &mut |doc, score| {
                     if !reader.is_deleted(doc)
                         && !out.as_ref().is_some_and(|out| out[doc as usize])
@@ -91,10 +86,7 @@ impl View {
     fn query(&self, query: &LexicalQuery) -> Result<Option<Box<dyn Query>>, LexicalError> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         for phrase in &query.phrases {
-            clauses.extend(
-                self.phrase(phrase, query.contextual)?
-                    .map(|phrase| (Occur::Must, phrase)),
-            );
+            clauses.extend(self.phrase(phrase, query.contextual)?.map(|phrase| (Occur::Must, phrase)));
         }
         for (text, weight) in asked(&query.words) {
             for (field, field_weight) in weighted(&self.fields, query.contextual) {
@@ -103,11 +95,7 @@ impl View {
                     Asked::Word(text) => clauses.push((Occur::Should, term(field, text, weight))),
                     Asked::Begin(text) => {
                         let pairs = self.beginning_with(field, text)?;
-                        clauses.extend(
-                            pairs
-                                .iter()
-                                .map(|pair| (Occur::Should, term(field, pair, weight))),
-                        );
+                        clauses.extend(pairs.iter().map(|pair| (Occur::Should, term(field, pair, weight))));
                     }
                 }
             }
@@ -120,10 +108,7 @@ impl View {
     fn excluded(&self, query: &LexicalQuery) -> Result<Option<Box<dyn Weight>>, LexicalError> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         for without in &query.without {
-            clauses.extend(
-                self.phrase(without, query.contextual)?
-                    .map(|phrase| (Occur::Should, phrase)),
-            );
+            clauses.extend(self.phrase(without, query.contextual)?.map(|phrase| (Occur::Should, phrase)));
         }
         if clauses.is_empty() {
             return Ok(None);
@@ -142,18 +127,11 @@ impl View {
                 [] => return Ok(None),
                 [word] if word.kind == Kind::Single => {
                     let pairs = self.beginning_with(field, &word.text)?;
-                    clauses.extend(
-                        pairs
-                            .iter()
-                            .map(|pair| (Occur::Should, term(field, pair, weight))),
-                    );
+                    clauses.extend(pairs.iter().map(|pair| (Occur::Should, term(field, pair, weight))));
                 }
                 [word] => clauses.push((Occur::Should, term(field, &word.text, weight))),
                 words if positions => {
-                    let terms = words
-                        .iter()
-                        .map(|w| (w.position, Term::from_field_text(field, &w.text)))
-                        .collect();
+                    let terms = words.iter().map(|w| (w.position, Term::from_field_text(field, &w.text))).collect();
                     let phrase = Box::new(PhraseQuery::new_with_offset(terms));
                     clauses.push((Occur::Should, Box::new(BoostQuery::new(phrase, weight))));
                 }
@@ -187,9 +165,7 @@ impl View {
 /// Per document of a segment, whether it matches.
 fn matching(weight: &dyn Weight, reader: &SegmentReader) -> Result<Vec<bool>, LexicalError> {
     let mut matching = vec![false; reader.max_doc() as usize];
-    weight.for_each_no_score(reader, &mut |docs| {
-        docs.iter().for_each(|&doc| matching[doc as usize] = true)
-    })?;
+    weight.for_each_no_score(reader, &mut |docs| docs.iter().for_each(|&doc| matching[doc as usize] = true))?;
     Ok(matching)
 }
 
@@ -206,10 +182,7 @@ fn weighted(fields: &Fields, contextual: bool) -> impl Iterator<Item = (Field, f
 }
 
 fn term(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
-    let term = TermQuery::new(
-        Term::from_field_text(field, text),
-        IndexRecordOption::WithFreqs,
-    );
+    let term = TermQuery::new(Term::from_field_text(field, text), IndexRecordOption::WithFreqs);
     Box::new(BoostQuery::new(Box::new(term), weight))
 }
 
@@ -254,9 +227,7 @@ fn asked(text: &str) -> Vec<(Asked, f32)> {
 fn in_a_row(words: Vec<Word>) -> Vec<Word> {
     let mut row: Vec<Word> = Vec::with_capacity(words.len());
     for word in words {
-        let ends_a_pair = row
-            .last()
-            .is_some_and(|w| w.kind == Kind::Pair && w.range.end == word.range.end);
+        let ends_a_pair = row.last().is_some_and(|w| w.kind == Kind::Pair && w.range.end == word.range.end);
         if word.kind != Kind::Whole && !(word.kind == Kind::Single && ends_a_pair) {
             row.push(word);
         }
@@ -280,10 +251,7 @@ mod tests {
             ("How to plan the plans", vec![word("plan", 1.0)]),
             ("to be or not to be", vec![word("not", 1.0)]),
             ("the who", vec![word("the", 1.0), word("who", 1.0)]),
-            (
-                "e-mail",
-                vec![word("e", 0.5), word("email", 1.0), word("mail", 0.5)],
-            ),
+            ("e-mail", vec![word("e", 0.5), word("email", 1.0), word("mail", 0.5)]),
             ("東京都", vec![word("東京", 1.0), word("京都", 1.0)]),
             ("猫", vec![(Asked::Begin("猫".to_owned()), 1.0)]),
             ("  !? ", vec![]),
@@ -291,9 +259,6 @@ mod tests {
         for (query, expected) in table {
             assert_eq!(asked(query), expected, "{query}");
         }
-        assert_eq!(
-            asked(&(0..1000).map(|i| format!("w{i} ")).collect::<String>()).len(),
-            MOST_WORDS
-        );
+        assert_eq!(asked(&(0..1000).map(|i| format!("w{i} ")).collect::<String>()).len(), MOST_WORDS);
     }
 }

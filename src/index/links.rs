@@ -62,16 +62,9 @@ impl Links {
         let target = Target::new(target, from)?;
         let by_path = self.names.all(last(&target.stem));
         let by_name = self.names.all(&*target.whole);
-        let by_stem = self
-            .names
-            .all(&*target.stem)
-            .iter()
-            .filter(|_| target.stem != target.whole);
+        let by_stem = self.names.all(&*target.stem).iter().filter(|_| target.stem != target.whole);
         let stems = by_path.iter().filter(|(kind, _)| *kind == Kind::Stem);
-        let titles = by_name
-            .iter()
-            .chain(by_stem)
-            .filter(|(kind, _)| *kind != Kind::Stem && !target.relative);
+        let titles = by_name.iter().chain(by_stem).filter(|(kind, _)| *kind != Kind::Stem && !target.relative);
         let candidates = stems.chain(titles).filter_map(|&(kind, no)| {
             let note = notes.get(no)?;
             let rank = match kind {
@@ -81,14 +74,7 @@ impl Links {
             };
             let elsewhere = note.path.folder() != from.folder();
             let depth = note.path.as_str().matches('/').count();
-            Some((
-                rank,
-                elsewhere,
-                depth,
-                note.path.as_str().len(),
-                note.path.as_str(),
-                no,
-            ))
+            Some((rank, elsewhere, depth, note.path.as_str().len(), note.path.as_str(), no))
         });
         candidates.min().map(|best| best.5)
     }
@@ -98,18 +84,13 @@ impl Links {
         let Some(note) = notes.get(no) else {
             return Vec::new();
         };
-        let mut linking: Vec<NoteNo> = names(note)
-            .flat_map(|(_, name)| self.mentions.all(&*name).to_vec())
-            .collect();
+        let mut linking: Vec<NoteNo> = names(note).flat_map(|(_, name)| self.mentions.all(&*name).to_vec()).collect();
         linking.sort_unstable();
         linking.dedup();
         linking.retain(|&other| {
             other != no
                 && notes.get(other).is_some_and(|other| {
-                    other
-                        .links
-                        .iter()
-                        .any(|link| self.resolve(notes, link, &other.path) == Some(no))
+                    other.links.iter().any(|link| self.resolve(notes, link, &other.path) == Some(no))
                 })
         });
         linking
@@ -143,12 +124,7 @@ impl Target {
             (whole, local)
         };
         let stem = without_extension(&whole).to_owned();
-        (!stem.is_empty()).then_some(Target {
-            whole,
-            stem,
-            local,
-            relative: rooted || dotted,
-        })
+        (!stem.is_empty()).then_some(Target { whole, stem, local, relative: rooted || dotted })
     }
 
     /// How well the target fits a note's normalised path; less is better.
@@ -158,14 +134,8 @@ impl Target {
         let local = self.local.as_deref().is_some_and(is);
         // A target with an extension is a Markdown link, which is relative to its note; one without is a
         // wikilink, which is relative to the vault.
-        let (root_rank, local_rank) = if self.whole == self.stem {
-            (0, 1)
-        } else {
-            (1, 0)
-        };
-        let written = self.whole == self.stem
-            || path == self.whole
-            || path.ends_with(&format!("/{}", self.whole));
+        let (root_rank, local_rank) = if self.whole == self.stem { (0, 1) } else { (1, 0) };
+        let written = self.whole == self.stem || path == self.whole || path.ends_with(&format!("/{}", self.whole));
         if is(&self.whole) {
             Some(root_rank)
         } else if local {
@@ -194,11 +164,7 @@ fn join(folder: &str, path: &str) -> Option<String> {
 /// The form in which names are compared: NFC, lower case, without outer white space.
 fn key(name: &str) -> String {
     let name = name.trim();
-    if name.is_ascii() {
-        name.to_ascii_lowercase()
-    } else {
-        name.nfc().flat_map(char::to_lowercase).nfc().collect()
-    }
+    if name.is_ascii() { name.to_ascii_lowercase() } else { name.nfc().flat_map(char::to_lowercase).nfc().collect() }
 }
 
 fn last(path: &str) -> &str {
@@ -206,24 +172,14 @@ fn last(path: &str) -> &str {
 }
 
 fn without_extension(path: &str) -> &str {
-    [".md", ".markdown", ".txt"]
-        .iter()
-        .find_map(|ext| path.strip_suffix(ext))
-        .unwrap_or(path)
+    [".md", ".markdown", ".txt"].iter().find_map(|ext| path.strip_suffix(ext)).unwrap_or(path)
 }
 
 fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, Box<str>)> {
     let stem = key(without_extension(&key(note.path.file_name())));
-    let others = std::iter::once((Kind::Title, &note.title))
-        .chain(note.aliases.iter().map(|a| (Kind::Alias, a)));
-    let others: Vec<_> = others
-        .map(|(kind, name)| (kind, key(name)))
-        .filter(|(_, name)| *name != stem)
-        .collect();
-    std::iter::once((Kind::Stem, stem))
-        .chain(others)
-        .filter(|(_, name)| !name.is_empty())
-        .map(|(k, n)| (k, n.into()))
+    let others = std::iter::once((Kind::Title, &note.title)).chain(note.aliases.iter().map(|a| (Kind::Alias, a)));
+    let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
+    std::iter::once((Kind::Stem, stem)).chain(others).filter(|(_, name)| !name.is_empty()).map(|(k, n)| (k, n.into()))
 }
 
 /// What a link is looked up by: its last component as a file's stem, and all of it as a title or alias.
@@ -234,9 +190,7 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = Box<str>> {
         let last = last(&stem).to_owned();
         let mut all = vec![whole, stem, last];
         all.dedup();
-        all.into_iter()
-            .filter(|name| !name.is_empty())
-            .map(String::into_boxed_str)
+        all.into_iter().filter(|name| !name.is_empty()).map(String::into_boxed_str)
     })
 }
 
@@ -302,9 +256,7 @@ mod tests {
         ];
         for (target, from, expected) in table {
             let from = VaultPath::parse(from).unwrap();
-            let found = links
-                .resolve(&notes, target, &from)
-                .map(|no| notes.get(no).unwrap().path.as_str());
+            let found = links.resolve(&notes, target, &from).map(|no| notes.get(no).unwrap().path.as_str());
             assert_eq!(found, expected, "{target} from {from}");
         }
         let from = VaultPath::parse("x.md").unwrap();
@@ -315,19 +267,9 @@ mod tests {
     #[test]
     fn backlinks_follow_renames_without_touching_the_linking_note() {
         let (mut notes, mut links) = vault(&[
-            (
-                "Home.md",
-                "Home",
-                &[],
-                &["Plan", "a/b/Deep.md", "nowhere", "Plan"],
-            ),
+            ("Home.md", "Home", &[], &["Plan", "a/b/Deep.md", "nowhere", "Plan"]),
             ("Plan.md", "The Plan", &["scheme"], &["Home"]),
-            (
-                "a/b/Deep.md",
-                "Deep",
-                &[],
-                &["SCHEME", "../../Plan.md", "Deep"],
-            ),
+            ("a/b/Deep.md", "Deep", &[], &["SCHEME", "../../Plan.md", "Deep"]),
         ]);
         assert_eq!(links.backlinks(&notes, 1), [2]);
         assert_eq!(links.backlinks(&notes, 2), [1, 3]);
@@ -337,17 +279,10 @@ mod tests {
 
         let old = notes.get(2).unwrap().clone();
         links.remove(&old);
-        let renamed = NoteEntry {
-            path: VaultPath::parse("a/nowhere.md").unwrap(),
-            ..(*old).clone()
-        };
+        let renamed = NoteEntry { path: VaultPath::parse("a/nowhere.md").unwrap(), ..(*old).clone() };
         links.add(&renamed);
         notes.set(2, Some(Arc::new(renamed)));
-        assert_eq!(
-            links.backlinks(&notes, 2),
-            [1, 3],
-            "by its new name, and still by its alias"
-        );
+        assert_eq!(links.backlinks(&notes, 2), [1, 3], "by its new name, and still by its alias");
         assert_eq!(before.1.backlinks(&before.0, 2), [1, 3]);
 
         links.remove(&notes.set(1, None).unwrap());

@@ -11,7 +11,7 @@ use super::vector::{FreeSlots, Windows};
 use super::{ChunkDoc, ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
 use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
-use crate::vault::VaultPath;
+use crate::vault::{FileStat, VaultPath};
 
 /// How the lexical index on disk stands to a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +65,7 @@ impl Index {
             windows: Windows::new(dimensions),
         };
         let (free_rows, free_slots) = (Vec::new(), FreeSlots::default());
-        Ok(Index {
-            tables,
-            free_rows,
-            free_slots,
-            documents,
-            rebuilt,
-            seq: 0,
-        })
+        Ok(Index { tables, free_rows, free_slots, documents, rebuilt, seq: 0 })
     }
 
     /// Why [`Index::open`] threw the lexical index away and started with an empty one; `None` if it did not.
@@ -85,11 +78,7 @@ impl Index {
     pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<Vector>)>) -> Verdict {
         let current = self.documents.confirm(note.no, note.seq, chunks.len());
         self.place(note, chunks.len(), chunks.into_iter());
-        if current {
-            Verdict::Current
-        } else {
-            Verdict::Lags
-        }
+        if current { Verdict::Current } else { Verdict::Lags }
     }
 
     /// After all `load`s: drops documents that belong to no loaded note, or to another time of it. Returns
@@ -103,12 +92,16 @@ impl Index {
     pub fn put(&mut self, note: NoteEntry, chunks: Vec<ChunkDoc>) -> Result<(), LexicalError> {
         let known = self.tables.notes.get(note.no).is_some();
         let written = self.documents.put(&note, &chunks, known);
-        self.place(
-            note,
-            chunks.len(),
-            chunks.into_iter().map(|chunk| (chunk.entry, chunk.vectors)),
-        );
+        self.place(note, chunks.len(), chunks.into_iter().map(|chunk| (chunk.entry, chunk.vectors)));
         written
+    }
+
+    /// A note's `stat` differs and nothing else does.
+    pub fn touch(&mut self, note: NoteNo, stat: FileStat) {
+        if let Some(entry) = self.tables.notes.get(note) {
+            let entry = NoteEntry { stat, ..(**entry).clone() };
+            self.tables.notes.set(note, Some(Arc::new(entry)));
+        }
     }
 
     /// Takes a note out.
@@ -128,11 +121,7 @@ impl Index {
     pub fn publish(&mut self, seq: u64) -> Result<Arc<Snapshot>, LexicalError> {
         self.seq = seq;
         let words = self.documents.publish(seq)?;
-        Ok(Arc::new(Snapshot {
-            tables: self.tables.clone(),
-            words,
-            seq,
-        }))
+        Ok(Arc::new(Snapshot { tables: self.tables.clone(), words, seq }))
     }
 
     /// Makes the lexical index durable; for a clean stop.
@@ -157,12 +146,7 @@ impl Index {
     }
 
     /// Brings a note into the tables. Its chunks keep the rows of those that stood at their positions.
-    fn place(
-        &mut self,
-        mut note: NoteEntry,
-        count: usize,
-        chunks: impl Iterator<Item = (ChunkEntry, Vec<Vector>)>,
-    ) {
+    fn place(&mut self, mut note: NoteEntry, count: usize, chunks: impl Iterator<Item = (ChunkEntry, Vec<Vector>)>) {
         let old = self.tables.notes.get(note.no).cloned();
         let mut rows = old.as_ref().map_or_else(Vec::new, |old| old.rows.clone());
         for row in rows.drain(count.min(rows.len())..) {
@@ -182,11 +166,7 @@ impl Index {
             }));
         }
         for (position, ((entry, vectors), &row)) in chunks.zip(&rows).enumerate() {
-            let entry = ChunkEntry {
-                note: note.no,
-                position: position as u32,
-                ..entry
-            };
+            let entry = ChunkEntry { note: note.no, position: position as u32, ..entry };
             self.tables.ids.insert(entry.id, row);
             self.tables.windows.set(row, &vectors, &mut self.free_slots);
             if self.tables.chunks.set(row, Some(entry)).is_none() {
@@ -196,12 +176,7 @@ impl Index {
         note.rows = rows;
         self.tables.links.add(&note);
         self.tables.paths.insert(note.path.clone(), note.no);
-        if self
-            .tables
-            .notes
-            .set(note.no, Some(Arc::new(note)))
-            .is_none()
-        {
+        if self.tables.notes.set(note.no, Some(Arc::new(note))).is_none() {
             self.tables.note_count += 1;
         }
     }
@@ -303,20 +278,13 @@ impl Snapshot {
     }
 
     /// The `k` best chunks by cosine (best window of each), best first.
-    pub fn dense(
-        &self,
-        query: &Vector,
-        allowed: &dyn Fn(Row) -> bool,
-        k: usize,
-    ) -> Vec<(Row, f32)> {
+    pub fn dense(&self, query: &Vector, allowed: &dyn Fn(Row) -> bool, k: usize) -> Vec<(Row, f32)> {
         self.tables.windows.nearest(query, allowed, k)
     }
 
     /// The cosine (best window) of given chunks; 0 for a chunk without vectors.
     pub fn dense_of(&self, query: &Vector, rows: &[Row]) -> Vec<f32> {
-        rows.iter()
-            .map(|&row| self.tables.windows.cosine(query, row))
-            .collect()
+        rows.iter().map(|&row| self.tables.windows.cosine(query, row)).collect()
     }
 
     /// The vectors of a chunk.
@@ -329,17 +297,12 @@ impl Snapshot {
         let missing = || LexicalError("it does not hold this chunk".to_owned());
         let chunk = self.chunk(row).ok_or_else(missing)?;
         let note = self.note(chunk.note).ok_or_else(missing)?;
-        self.words
-            .text(note.no, note.seq, chunk.position)?
-            .ok_or_else(missing)
+        self.words.text(note.no, note.seq, chunk.position)?.ok_or_else(missing)
     }
 
     /// The words of `text` as the lexical index sees them: byte range and normal form. For highlights.
     pub fn analyze(&self, text: &str) -> Vec<(std::ops::Range<usize>, String)> {
-        analyze::words(text)
-            .into_iter()
-            .map(|word| (word.range, word.text))
-            .collect()
+        analyze::words(text).into_iter().map(|word| (word.range, word.text)).collect()
     }
 
     /// The note that a link's target names, seen from the note at `from`: by path, by file name, by title, by alias.

@@ -35,23 +35,13 @@ pub(super) fn id(no: NoteNo, position: u32) -> ChunkId {
 /// A vector of two dimensions.
 pub(super) fn vector(x: i8, y: i8) -> Vector {
     let length = f32::hypot(x.into(), y.into());
-    Vector {
-        values: [x, y].into(),
-        scale: if length > 0.0 { length.recip() } else { 0.0 },
-    }
+    Vector { values: [x, y].into(), scale: if length > 0.0 { length.recip() } else { 0.0 } }
 }
 
 /// A chunk that is found by its text, by `ctx` and by the vector (position, 1).
 pub(super) fn chunk(no: NoteNo, position: u32, text: &str, context: &str) -> ChunkDoc {
     let heading_path: Arc<[String]> = ["Heading".to_owned()].into();
-    let entry = ChunkEntry {
-        id: id(no, position),
-        note: 0,
-        position: 0,
-        span: (0, 1),
-        lines: (1, 1),
-        heading_path,
-    };
+    let entry = ChunkEntry { id: id(no, position), note: 0, position: 0, span: (0, 1), lines: (1, 1), heading_path };
     ChunkDoc {
         entry,
         text: text.to_owned(),
@@ -63,8 +53,5 @@ pub(super) fn chunk(no: NoteNo, position: u32, text: &str, context: &str) -> Chu
 
 /// Chunks of the texts, in order, without context.
 pub(super) fn chunks(no: NoteNo, texts: &[&str]) -> Vec<ChunkDoc> {
-    (0u32..)
-        .zip(texts)
-        .map(|(position, text)| chunk(no, position, text, ""))
-        .collect()
+    (0u32..).zip(texts).map(|(position, text)| chunk(no, position, text, "")).collect()
 }

@@ -14,11 +14,7 @@ fn open(dir: &Path) -> Index {
 }
 
 fn query(words: &str) -> LexicalQuery {
-    LexicalQuery {
-        words: words.to_owned(),
-        contextual: true,
-        ..LexicalQuery::default()
-    }
+    LexicalQuery { words: words.to_owned(), contextual: true, ..LexicalQuery::default() }
 }
 
 /// `note:position` of the hits, sorted.
@@ -27,12 +23,7 @@ fn found(snapshot: &Snapshot, query: &LexicalQuery) -> Vec<String> {
     assert!(hits.is_sorted_by(|a, b| a.1 >= b.1) && hits.iter().all(|hit| hit.1 > 0.0));
     let mut found: Vec<String> = hits
         .iter()
-        .map(|&(row, _)| {
-            snapshot
-                .chunk(row)
-                .map(|c| format!("{}:{}", c.note, c.position))
-                .unwrap()
-        })
+        .map(|&(row, _)| snapshot.chunk(row).map(|c| format!("{}:{}", c.note, c.position)).unwrap())
         .collect();
     found.sort();
     found
@@ -49,117 +40,44 @@ fn put_replace_remove_and_old_snapshots() {
     assert_eq!(index.rebuilt(), None);
     let empty = index.publish(0).unwrap();
 
-    index
-        .put(
-            note(1, 1, "a.md"),
-            chunks(1, &["red apples", "green pears"]),
-        )
-        .unwrap();
-    index
-        .put(note(2, 2, "b.md"), chunks(2, &["red wine"]))
-        .unwrap();
+    index.put(note(1, 1, "a.md"), chunks(1, &["red apples", "green pears"])).unwrap();
+    index.put(note(2, 2, "b.md"), chunks(2, &["red wine"])).unwrap();
     let first = index.publish(2).unwrap();
     assert_eq!(finds(&first, "red"), ["1:0", "2:0"]);
 
-    index
-        .put(
-            note(1, 3, "c.md"),
-            chunks(1, &["blue apples", "green pears", "red plums"]),
-        )
-        .unwrap();
+    index.put(note(1, 3, "c.md"), chunks(1, &["blue apples", "green pears", "red plums"])).unwrap();
     let second = index.publish(3).unwrap();
     index.remove(2).unwrap();
     index.remove(2).unwrap();
     let third = index.publish(4).unwrap();
-    index
-        .put(
-            note(7, 5, "z.md"),
-            chunks(7, &["red rust", "more", "and more"]),
-        )
-        .unwrap();
+    index.put(note(7, 5, "z.md"), chunks(7, &["red rust", "more", "and more"])).unwrap();
     let fourth = index.publish(5).unwrap();
 
     let path = |p: &str| VaultPath::parse(p).unwrap();
-    let seen = |s: &Snapshot| {
-        (
-            s.seq(),
-            s.note_count(),
-            s.chunk_count(),
-            finds(s, "red"),
-            finds(s, "apple"),
-        )
-    };
+    let seen = |s: &Snapshot| (s.seq(), s.note_count(), s.chunk_count(), finds(s, "red"), finds(s, "apple"));
     let strings = |hits: &[&str]| hits.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(seen(&empty), (0, 0, 0, strings(&[]), strings(&[])));
-    assert_eq!(
-        seen(&first),
-        (
-            2,
-            2,
-            3,
-            strings(&["1:0", "2:0"]),
-            strings(&["1:0", "1:1"][..1])
-        )
-    );
-    assert_eq!(
-        seen(&second),
-        (3, 2, 4, strings(&["1:2", "2:0"]), strings(&["1:0"]))
-    );
-    assert_eq!(
-        seen(&third),
-        (4, 1, 3, strings(&["1:2"]), strings(&["1:0"]))
-    );
-    assert_eq!(
-        seen(&fourth),
-        (5, 2, 6, strings(&["1:2", "7:0"]), strings(&["1:0"]))
-    );
+    assert_eq!(seen(&first), (2, 2, 3, strings(&["1:0", "2:0"]), strings(&["1:0", "1:1"][..1])));
+    assert_eq!(seen(&second), (3, 2, 4, strings(&["1:2", "2:0"]), strings(&["1:0"])));
+    assert_eq!(seen(&third), (4, 1, 3, strings(&["1:2"]), strings(&["1:0"])));
+    assert_eq!(seen(&fourth), (5, 2, 6, strings(&["1:2", "7:0"]), strings(&["1:0"])));
 
-    for (snapshot, text) in [
-        (&first, "red apples"),
-        (&second, "blue apples"),
-        (&fourth, "blue apples"),
-    ] {
+    for (snapshot, text) in [(&first, "red apples"), (&second, "blue apples"), (&fourth, "blue apples")] {
         let row = snapshot.row_of(id(1, 0)).unwrap();
         assert_eq!(snapshot.text(row).unwrap().text, text);
         assert_eq!(snapshot.note(1).unwrap().rows[0], row);
     }
-    assert_eq!(
-        (
-            first.note_at(&path("a.md")).is_some(),
-            first.note_at(&path("c.md")).is_some()
-        ),
-        (true, false)
-    );
-    assert_eq!(
-        (
-            second.note_at(&path("a.md")).is_some(),
-            second.note_at(&path("c.md")).is_some()
-        ),
-        (false, true)
-    );
-    assert_eq!(
-        first.row_of(id(1, 0)),
-        second.row_of(id(1, 0)),
-        "a chunk that stays keeps its row"
-    );
+    assert_eq!((first.note_at(&path("a.md")).is_some(), first.note_at(&path("c.md")).is_some()), (true, false));
+    assert_eq!((second.note_at(&path("a.md")).is_some(), second.note_at(&path("c.md")).is_some()), (false, true));
+    assert_eq!(first.row_of(id(1, 0)), second.row_of(id(1, 0)), "a chunk that stays keeps its row");
     assert!(third.row_of(id(2, 0)).is_none() && second.row_of(id(2, 0)).is_some());
     assert_eq!(fourth.notes().map(|n| n.no).collect::<Vec<_>>(), [1, 7]);
-    assert_eq!(
-        fourth.rows(),
-        6,
-        "the row of the removed note was used again"
-    );
+    assert_eq!(fourth.rows(), 6, "the row of the removed note was used again");
     assert!(fourth.text(99).is_err() && fourth.chunk(99).is_none());
 
-    let (hits, best) = (
-        second.dense(&vector(0, 1), &|_| true, 1),
-        second.row_of(id(1, 0)).unwrap(),
-    );
+    let (hits, best) = (second.dense(&vector(0, 1), &|_| true, 1), second.row_of(id(1, 0)).unwrap());
     assert!(hits[0].1 > 0.999 && [best, second.row_of(id(2, 0)).unwrap()].contains(&hits[0].0));
-    assert_eq!(
-        second.dense_of(&vector(0, 1), &[hits[0].0, 99])[1].to_bits(),
-        0f32.to_bits()
-    );
+    assert_eq!(second.dense_of(&vector(0, 1), &[hits[0].0, 99])[1].to_bits(), 0f32.to_bits());
     assert_eq!(second.vectors(best), [vector(0, 1)]);
 }
 
@@ -168,12 +86,7 @@ fn filters_are_asked_before_the_cut() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
     for no in 1..=60 {
-        index
-            .put(
-                note(no, 1, &format!("{no}.md")),
-                chunks(no, &["the same words"]),
-            )
-            .unwrap();
+        index.put(note(no, 1, &format!("{no}.md")), chunks(no, &["the same words"])).unwrap();
     }
     let snapshot = index.publish(1).unwrap();
     let allowed = |row: Row| snapshot.chunk(row).is_some_and(|c| c.note > 57);
@@ -256,10 +169,7 @@ fn words_of_many_scripts() {
         ("ΙΗΣΟΥΣ", &[10]),
     ];
     for (words, expected) in table {
-        let expected: Vec<String> = expected
-            .iter()
-            .map(|position| format!("1:{position}"))
-            .collect();
+        let expected: Vec<String> = expected.iter().map(|position| format!("1:{position}")).collect();
         assert_eq!(finds(&snapshot, words), expected, "{words}");
     }
     for (words, position) in [("မြန်မာ", "1:11"), ("ខ្មែរ", "1:11")] {
@@ -286,26 +196,16 @@ fn phrases_without_and_contexts() {
     let snapshot = index.publish(1).unwrap();
     let phrase = |phrases: &[&str], words: &str, without: &[&str], contextual: bool| {
         let strings = |list: &[&str]| list.iter().map(ToString::to_string).collect();
-        let query = LexicalQuery {
-            words: words.into(),
-            phrases: strings(phrases),
-            without: strings(without),
-            contextual,
-        };
+        let query =
+            LexicalQuery { words: words.into(), phrases: strings(phrases), without: strings(without), contextual };
         found(&snapshot, &query)
     };
     assert_eq!(phrase(&["state of the art"], "", &[], true), ["1:0"]);
     assert_eq!(phrase(&["state-of-the-art"], "", &[], true), ["1:0"]);
     assert_eq!(phrase(&["Of The State"], "methods", &[], true), ["1:1"]);
     assert_eq!(phrase(&["東京都"], "", &[], true), ["1:2"]);
-    assert_eq!(
-        phrase(&["weekly review", "methods"], "", &[], true),
-        ["1:0"]
-    );
-    assert_eq!(
-        phrase(&["nowhere to be found"], "state", &[], true),
-        [""; 0]
-    );
+    assert_eq!(phrase(&["weekly review", "methods"], "", &[], true), ["1:0"]);
+    assert_eq!(phrase(&["nowhere to be found"], "state", &[], true), [""; 0]);
     assert_eq!(phrase(&["travel plans"], "", &[], true), ["1:1"]);
     assert_eq!(phrase(&["travel plans"], "", &[], false), [""; 0]);
     assert_eq!(phrase(&[], "budget", &[], true), ["1:0", "1:3"]);
@@ -317,14 +217,8 @@ fn phrases_without_and_contexts() {
     assert_eq!(phrase(&["!!"], "", &[], true), [""; 0]);
     assert_eq!(phrase(&[], "health", &[], true).len(), 4);
     assert_eq!(phrase(&[], "odd", &[], true).len(), 4);
-    let contexts: Vec<String> = (0..2)
-        .map(|p| {
-            snapshot
-                .text(snapshot.row_of(id(1, p)).unwrap())
-                .unwrap()
-                .context
-        })
-        .collect();
+    let contexts: Vec<String> =
+        (0..2).map(|p| snapshot.text(snapshot.row_of(id(1, p)).unwrap()).unwrap().context).collect();
     assert_eq!(contexts, ["about budgets", "about travel plans"]);
 }
 
@@ -333,108 +227,50 @@ fn phrases_without_and_contexts() {
 fn the_raw_text_is_shown_and_the_searchable_text_is_searched() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
-    let doc = ChunkDoc {
-        searchable: "visible".into(),
-        ..chunk(1, 0, "visible %%hidden%%", "")
-    };
+    let doc = ChunkDoc { searchable: "visible".into(), ..chunk(1, 0, "visible %%hidden%%", "") };
     index.put(note(1, 1, "n.md"), vec![doc]).unwrap();
     let snapshot = index.publish(1).unwrap();
-    assert_eq!(
-        (
-            finds(&snapshot, "hidden").len(),
-            finds(&snapshot, "visible").len()
-        ),
-        (0, 1)
-    );
+    assert_eq!((finds(&snapshot, "hidden").len(), finds(&snapshot, "visible").len()), (0, 1));
     assert_eq!(snapshot.text(0).unwrap().text, "visible %%hidden%%");
 }
 
 fn loaded(docs: Vec<ChunkDoc>) -> Vec<(ChunkEntry, Vec<Vector>)> {
-    docs.into_iter()
-        .map(|doc| (doc.entry, doc.vectors))
-        .collect()
+    docs.into_iter().map(|doc| (doc.entry, doc.vectors)).collect()
 }
 
 #[test]
 fn a_restart_tells_what_is_current_and_shows_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
-    for (no, texts) in [
-        (1, &["one", "shared"][..]),
-        (2, &["two shared"]),
-        (3, &["three shared"]),
-        (4, &["four"]),
-        (5, &["five"]),
-    ] {
-        index
-            .put(
-                note(no, u64::from(no), &format!("{no}.md")),
-                chunks(no, texts),
-            )
-            .unwrap();
+    for (no, texts) in
+        [(1, &["one", "shared"][..]), (2, &["two shared"]), (3, &["three shared"]), (4, &["four"]), (5, &["five"])]
+    {
+        index.put(note(no, u64::from(no), &format!("{no}.md")), chunks(no, texts)).unwrap();
     }
     index.publish(5).unwrap();
     drop(index);
 
     let mut index = open(dir.path());
     assert_eq!(index.rebuilt(), None);
-    assert_eq!(
-        index.load(note(1, 1, "1.md"), loaded(chunks(1, &["", ""]))),
-        Verdict::Current
-    );
-    assert_eq!(
-        index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))),
-        Verdict::Lags,
-        "another time"
-    );
-    assert_eq!(
-        index.load(note(3, 3, "3.md"), loaded(chunks(3, &["", ""]))),
-        Verdict::Lags,
-        "a chunk is missing"
-    );
-    assert_eq!(
-        index.load(note(6, 6, "6.md"), loaded(chunks(6, &[""]))),
-        Verdict::Lags,
-        "never written"
-    );
-    assert_eq!(
-        index.load(note(8, 8, "8.md"), vec![]),
-        Verdict::Current,
-        "nothing to write"
-    );
+    assert_eq!(index.load(note(1, 1, "1.md"), loaded(chunks(1, &["", ""]))), Verdict::Current);
+    assert_eq!(index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))), Verdict::Lags, "another time");
+    assert_eq!(index.load(note(3, 3, "3.md"), loaded(chunks(3, &["", ""]))), Verdict::Lags, "a chunk is missing");
+    assert_eq!(index.load(note(6, 6, "6.md"), loaded(chunks(6, &[""]))), Verdict::Lags, "never written");
+    assert_eq!(index.load(note(8, 8, "8.md"), vec![]), Verdict::Current, "nothing to write");
     let ghosts = index.publish(9).unwrap();
-    assert_eq!(
-        finds(&ghosts, "shared one two four"),
-        ["1:0", "1:1", "3:0"],
-        "only documents of the right time"
-    );
-    assert_eq!(
-        ghosts.text(ghosts.row_of(id(1, 0)).unwrap()).unwrap().text,
-        "one"
-    );
+    assert_eq!(finds(&ghosts, "shared one two four"), ["1:0", "1:1", "3:0"], "only documents of the right time");
+    assert_eq!(ghosts.text(ghosts.row_of(id(1, 0)).unwrap()).unwrap().text, "one");
     assert!(ghosts.text(ghosts.row_of(id(2, 0)).unwrap()).is_err());
 
-    index
-        .put(note(2, 9, "2.md"), chunks(2, &["two again"]))
-        .unwrap();
-    assert_eq!(
-        index.drop_unknown().unwrap(),
-        3,
-        "3, 4 and 5; not what was just put"
-    );
+    index.put(note(2, 9, "2.md"), chunks(2, &["two again"])).unwrap();
+    assert_eq!(index.drop_unknown().unwrap(), 3, "3, 4 and 5; not what was just put");
     let mended = index.publish(10).unwrap();
     assert_eq!(finds(&mended, "one two three four five"), ["1:0", "2:0"]);
     drop(index);
 
     let mut index = open(dir.path());
-    assert_eq!(
-        index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))),
-        Verdict::Current
-    );
-    assert_eq!(
-        index.load(note(3, 3, "3.md"), loaded(chunks(3, &[""]))),
-        Verdict::Lags
-    );
+    assert_eq!(index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))), Verdict::Current);
+    assert_eq!(index.load(note(3, 3, "3.md"), loaded(chunks(3, &[""]))), Verdict::Lags);
 }
 
 #[test]
@@ -445,10 +281,7 @@ fn what_was_not_published_is_gone_after_a_restart() {
     index.publish(1).unwrap();
     index.put(note(1, 2, "1.md"), chunks(1, &["new"])).unwrap();
     drop(index);
-    assert_eq!(
-        open(dir.path()).load(note(1, 2, "1.md"), loaded(chunks(1, &[""]))),
-        Verdict::Lags
-    );
+    assert_eq!(open(dir.path()).load(note(1, 2, "1.md"), loaded(chunks(1, &[""]))), Verdict::Lags);
 }
 
 fn built(dir: &Path, sync: bool) {
@@ -468,53 +301,29 @@ fn survives(sync: bool, damage: impl Fn(&Path)) -> bool {
     let mut index = open(dir.path());
     let current = index.load(note(1, 1, "1.md"), loaded(chunks(1, &[""]))) == Verdict::Current;
     assert_eq!(current, index.rebuilt().is_none());
-    index
-        .put(note(1, 2, "1.md"), chunks(1, &["mended"]))
-        .unwrap();
+    index.put(note(1, 2, "1.md"), chunks(1, &["mended"])).unwrap();
     assert_eq!(finds(&index.publish(2).unwrap(), "mended"), ["1:0"]);
     current
 }
 
 fn segment_files(words: &Path) -> Vec<std::path::PathBuf> {
-    let files = std::fs::read_dir(words)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    files
-        .filter(|path| path.file_name().unwrap().len() > 32)
-        .collect()
+    let files = std::fs::read_dir(words).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.file_name().unwrap().len() > 32).collect()
 }
 
 #[test]
 fn damage_and_doubt_start_an_empty_index() {
-    let write = |name: &'static str, text: &'static str| {
-        move |words: &Path| std::fs::write(words.join(name), text).unwrap()
-    };
-    assert!(
-        survives(false, |_| {}),
-        "the death of the process loses nothing"
-    );
-    assert!(
-        survives(true, write("boot", "another boot")),
-        "synced before the machine stopped"
-    );
-    assert!(
-        !survives(false, write("boot", "another boot")),
-        "not synced before the machine stopped"
-    );
+    let write =
+        |name: &'static str, text: &'static str| move |words: &Path| std::fs::write(words.join(name), text).unwrap();
+    assert!(survives(false, |_| {}), "the death of the process loses nothing");
+    assert!(survives(true, write("boot", "another boot")), "synced before the machine stopped");
+    assert!(!survives(false, write("boot", "another boot")), "not synced before the machine stopped");
     assert!(!survives(true, write("format", "situated words 0\n")));
     assert!(!survives(true, write("meta.json", "{")));
     assert!(!survives(true, write("meta.json", "")));
-    assert!(!survives(true, |words| std::fs::remove_file(
-        words.join("meta.json")
-    )
-    .unwrap()));
-    assert!(!survives(true, |words| std::fs::remove_file(
-        &segment_files(words)[0]
-    )
-    .unwrap()));
-    assert!(!survives(true, |words| segment_files(words)
-        .iter()
-        .for_each(|f| std::fs::write(f, "").unwrap())));
+    assert!(!survives(true, |words| std::fs::remove_file(words.join("meta.json")).unwrap()));
+    assert!(!survives(true, |words| std::fs::remove_file(&segment_files(words)[0]).unwrap()));
+    assert!(!survives(true, |words| segment_files(words).iter().for_each(|f| std::fs::write(f, "").unwrap())));
     for at in 0..segment_files_of_one_note() {
         assert!(
             !survives(true, |words| {
@@ -551,42 +360,23 @@ fn saves_do_not_pile_up_segments_or_files() {
     let mut index = open(dir.path());
     index.bulk(true).unwrap();
     for no in 1..=300 {
-        index
-            .put(
-                note(no, 1, &format!("{no}.md")),
-                chunks(no, &["a text", "another text"]),
-            )
-            .unwrap();
+        index.put(note(no, 1, &format!("{no}.md")), chunks(no, &["a text", "another text"])).unwrap();
     }
     index.publish(1).unwrap();
     index.bulk(false).unwrap();
     for seq in 2..=60 {
         let no = (seq % 7 + 1) as NoteNo;
-        index
-            .put(
-                note(no, seq, &format!("{no}.md")),
-                chunks(no, &["a text", "an edit"]),
-            )
-            .unwrap();
+        index.put(note(no, seq, &format!("{no}.md")), chunks(no, &["a text", "an edit"])).unwrap();
         index.publish(seq).unwrap();
     }
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while index.segments() > 10 {
-        assert!(
-            std::time::Instant::now() < deadline,
-            "{} segments",
-            index.segments()
-        );
+        assert!(std::time::Instant::now() < deadline, "{} segments", index.segments());
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    index
-        .put(note(1, 61, "1.md"), chunks(1, &["last"]))
-        .unwrap();
+    index.put(note(1, 61, "1.md"), chunks(1, &["last"])).unwrap();
     let snapshot = index.publish(61).unwrap();
-    assert_eq!(
-        (snapshot.note_count(), finds(&snapshot, "edit").len()),
-        (300, 6)
-    );
+    assert_eq!((snapshot.note_count(), finds(&snapshot, "edit").len()), (300, 6));
     let files = segment_files(&dir.path().join("words")).len();
     assert!(files <= 12 * 10, "{files} files");
 }
@@ -605,14 +395,9 @@ fn hostile_texts_are_only_texts() {
         "\0\u{FFFF}''--".repeat(999),
     ];
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    index
-        .put(note(u32::MAX, u64::MAX, "n.md"), chunks(u32::MAX, &texts))
-        .unwrap();
+    index.put(note(u32::MAX, u64::MAX, "n.md"), chunks(u32::MAX, &texts)).unwrap();
     let snapshot = index.publish(1).unwrap();
-    assert_eq!(
-        finds(&snapshot, &"a".repeat(1 << 20)),
-        [format!("{}:0", u32::MAX)]
-    );
+    assert_eq!(finds(&snapshot, &"a".repeat(1 << 20)), [format!("{}:0", u32::MAX)]);
     assert_eq!(finds(&snapshot, "猫猫"), [format!("{}:3", u32::MAX)]);
     for text in texts {
         snapshot.lexical(&query(text), &|_| true, 10).unwrap();

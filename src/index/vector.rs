@@ -45,20 +45,13 @@ pub(super) struct FreeSlots(Vec<u32>);
 impl Windows {
     /// An empty matrix for vectors of `dimensions` values.
     pub(super) fn new(dimensions: usize) -> Self {
-        Windows {
-            dimensions,
-            blocks: Vec::new(),
-            first: Blocks::default(),
-        }
+        Windows { dimensions, blocks: Vec::new(), first: Blocks::default() }
     }
 
     /// Sets the vectors of a chunk. Zero vectors and vectors of another length than the matrix's are left
     /// out: no search could find a chunk by them.
     pub(super) fn set(&mut self, row: Row, vectors: &[Vector], free: &mut FreeSlots) {
-        if self
-            .vectors(row)
-            .eq(vectors.iter().filter(|v| self.usable(v)).cloned())
-        {
+        if self.vectors(row).eq(vectors.iter().filter(|v| self.usable(v)).cloned()) {
             return; // A body edit leaves most chunks as they were: copy no block for them.
         }
         self.clear(row, free);
@@ -90,9 +83,7 @@ impl Windows {
 
     fn push(&mut self, row: Row, vector: &Vector, next: u32, free: &mut FreeSlots) -> u32 {
         let slot = free.0.pop().unwrap_or_else(|| match self.blocks.last() {
-            Some(block) if block.owners.len() < BLOCK => {
-                ((self.blocks.len() - 1) * BLOCK + block.owners.len()) as u32
-            }
+            Some(block) if block.owners.len() < BLOCK => ((self.blocks.len() - 1) * BLOCK + block.owners.len()) as u32,
             _ => (self.blocks.len() * BLOCK) as u32,
         });
         let (at_block, at) = place(slot);
@@ -126,10 +117,8 @@ impl Windows {
 
     /// The vectors of a chunk, in the order they were given.
     pub(super) fn vectors(&self, row: Row) -> impl Iterator<Item = Vector> {
-        self.slots(row).map(|(block, at)| Vector {
-            values: block.row(at, self.dimensions).into(),
-            scale: block.scales[at],
-        })
+        self.slots(row)
+            .map(|(block, at)| Vector { values: block.row(at, self.dimensions).into(), scale: block.scales[at] })
     }
 
     /// The best cosine of `query` with any window of a chunk; 0 if either has no vector.
@@ -139,21 +128,14 @@ impl Windows {
         }
         let best = self
             .slots(row)
-            .map(|(block, at)| {
-                dot(&query.values, block.row(at, self.dimensions)) * block.scales[at] * query.scale
-            })
+            .map(|(block, at)| dot(&query.values, block.row(at, self.dimensions)) * block.scales[at] * query.scale)
             .reduce(f32::max);
         best.unwrap_or(0.0)
     }
 
     /// The `k` chunks with the highest cosine (best window of each), best first, equals by row.
     /// `allowed` is asked only for chunks that would take a place.
-    pub(super) fn nearest(
-        &self,
-        query: &Vector,
-        allowed: &dyn Fn(Row) -> bool,
-        k: usize,
-    ) -> Vec<(Row, f32)> {
+    pub(super) fn nearest(&self, query: &Vector, allowed: &dyn Fn(Row) -> bool, k: usize) -> Vec<(Row, f32)> {
         if k == 0 || !self.usable(query) || self.dimensions == 0 {
             return Vec::new();
         }
@@ -183,12 +165,7 @@ fn place(slot: u32) -> (usize, usize) {
 
 /// The dot product; at most 127² × 65,536 dimensions, so exact in 32 bits for any real embedder.
 fn dot(a: &[i8], b: &[i8]) -> f32 {
-    let sum = i8::dot(a, b).unwrap_or_else(|| {
-        a.iter()
-            .zip(b)
-            .map(|(&a, &b)| i32::from(a) * i32::from(b))
-            .sum()
-    });
+    let sum = i8::dot(a, b).unwrap_or_else(|| a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum());
     sum as f32
 }
 
@@ -203,11 +180,7 @@ pub(super) struct Best {
 
 impl Best {
     pub(super) fn new(k: usize) -> Self {
-        Best {
-            k,
-            threshold: f32::NEG_INFINITY,
-            found: Vec::new(),
-        }
+        Best { k, threshold: f32::NEG_INFINITY, found: Vec::new() }
     }
 
     pub(super) fn push(&mut self, row: Row, cosine: f32) {
@@ -218,11 +191,9 @@ impl Best {
     }
 
     fn cut(&mut self) {
-        self.found
-            .sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        self.found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         self.found.dedup_by_key(|found| found.0);
-        self.found
-            .sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        self.found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         self.found.truncate(self.k);
         if let (true, Some(last)) = (self.found.len() == self.k, self.found.last()) {
             self.threshold = last.1;
@@ -247,31 +218,20 @@ mod tests {
 
     fn vector() -> impl Strategy<Value = Vector> {
         let values = proptest::collection::vec(-127i8..=127, DIMENSIONS);
-        (values, prop_oneof![Just(0.0f32), 0.001f32..0.01]).prop_map(|(values, scale)| Vector {
-            values: values.into(),
-            scale,
-        })
+        (values, prop_oneof![Just(0.0f32), 0.001f32..0.01])
+            .prop_map(|(values, scale)| Vector { values: values.into(), scale })
     }
 
     /// What `nearest` must give, the slow way.
     fn brute(rows: &BTreeMap<Row, Vec<Vector>>, query: &Vector, k: usize) -> Vec<(Row, f32)> {
         let cosine = |v: &Vector| {
-            let sum: i32 = v
-                .values
-                .iter()
-                .zip(&query.values)
-                .map(|(&a, &b)| i32::from(a) * i32::from(b))
-                .sum();
+            let sum: i32 = v.values.iter().zip(&query.values).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
             sum as f32 * v.scale * query.scale
         };
         let mut all: Vec<(Row, f32)> = rows
             .iter()
             .filter_map(|(row, vectors)| {
-                let best = vectors
-                    .iter()
-                    .filter(|v| v.scale != 0.0)
-                    .map(cosine)
-                    .reduce(f32::max)?;
+                let best = vectors.iter().filter(|v| v.scale != 0.0).map(cosine).reduce(f32::max)?;
                 (query.scale != 0.0 && row % 3 != 0).then_some((*row, best))
             })
             .collect();
@@ -310,26 +270,12 @@ mod tests {
     #[test]
     fn zero_vectors_and_vectors_of_another_length_are_never_found() {
         let (mut windows, mut free) = (Windows::new(2), FreeSlots::default());
-        let vector = |values: &[i8], scale| Vector {
-            values: values.into(),
-            scale,
-        };
-        windows.set(
-            0,
-            &[
-                vector(&[1, 1], 0.0),
-                vector(&[1, 1, 1], 1.0),
-                vector(&[1, 1], f32::NAN),
-            ],
-            &mut free,
-        );
+        let vector = |values: &[i8], scale| Vector { values: values.into(), scale };
+        windows.set(0, &[vector(&[1, 1], 0.0), vector(&[1, 1, 1], 1.0), vector(&[1, 1], f32::NAN)], &mut free);
         windows.set(1, &[vector(&[-100, 0], 0.01)], &mut free);
         let query = vector(&[100, 0], 0.01);
         assert_eq!(windows.nearest(&query, &|_| true, 10), vec![(1, -1.0)]);
-        assert_eq!(
-            windows.nearest(&vector(&[0, 0], 0.0), &|_| true, 10),
-            vec![]
-        );
+        assert_eq!(windows.nearest(&vector(&[0, 0], 0.0), &|_| true, 10), vec![]);
         assert!(windows.cosine(&query, 0).abs() < f32::EPSILON);
         assert!((windows.cosine(&query, 1) + 1.0).abs() < 1e-6);
     }
@@ -340,16 +286,7 @@ mod tests {
         for i in 0..100i8 {
             windows.set(
                 7,
-                &[
-                    Vector {
-                        values: [i, 1].into(),
-                        scale: 1.0,
-                    },
-                    Vector {
-                        values: [1, i].into(),
-                        scale: 1.0,
-                    },
-                ],
+                &[Vector { values: [i, 1].into(), scale: 1.0 }, Vector { values: [1, i].into(), scale: 1.0 }],
                 &mut free,
             );
         }

@@ -32,13 +32,13 @@ fn utf8(bytes: &[u8]) -> Decoded {
             Decoded { text: text.to_owned(), encoding, start, warning: None }
         }
         Err(error) => {
-            let line = 1 + bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count();
+            let line = super::line_at(&bytes[..error.valid_up_to()]);
             let message = "bytes that are not UTF-8 are shown as U+FFFD".to_owned();
             Decoded {
                 text: String::from_utf8_lossy(bytes).into_owned(),
                 encoding: Encoding::Lossy,
                 start,
-                warning: Some(Warning { line: line as u32, message }),
+                warning: Some(Warning { line, message }),
             }
         }
     }
@@ -61,7 +61,8 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
         broken = broken.or(Some(line));
         text.push(char::REPLACEMENT_CHARACTER);
     }
-    let warning = broken.map(|line| Warning { line, message: "units that are not UTF-16 are shown as U+FFFD".to_owned() });
+    let warning =
+        broken.map(|line| Warning { line, message: "units that are not UTF-16 are shown as U+FFFD".to_owned() });
     Decoded { text, encoding: Encoding::Utf16, start: 0, warning }
 }
 

@@ -15,16 +15,21 @@ fn fits(pattern: &str, path: &VaultPath) -> bool {
     let pattern = pattern.trim_matches('/');
     let path = path.as_str();
     if !pattern.contains(['*', '?']) {
-        return path.strip_prefix(pattern).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || pattern.is_empty());
+        return path
+            .strip_prefix(pattern)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || pattern.is_empty());
     }
     let parts: Vec<&str> = pattern.split('/').collect();
     let names: Vec<&str> = path.split('/').collect();
-    let by_name = |name: &&str| parts.len() == 1 && wildcard(pattern.as_bytes(), name.as_bytes(), |p, c| p == c || p == b'?', b'*');
+    let by_name = |name: &&str| {
+        parts.len() == 1 && wildcard(pattern.as_bytes(), name.as_bytes(), |p, c| p == c || p == b'?', b'*')
+    };
     names.last().is_some_and(by_name) || (1..=names.len()).any(|length| glob(&parts, &names[..length]))
 }
 
 fn glob(parts: &[&str], names: &[&str]) -> bool {
-    let name_fits = |part: &str, name: &str| wildcard(part.as_bytes(), name.as_bytes(), |p, c| p == c || p == b'?', b'*');
+    let name_fits =
+        |part: &str, name: &str| wildcard(part.as_bytes(), name.as_bytes(), |p, c| p == c || p == b'?', b'*');
     wildcard(parts, names, name_fits, "**")
 }
 

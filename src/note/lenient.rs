@@ -143,7 +143,8 @@ fn scalar(text: &str) -> Value {
         _ => {}
     }
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let numeric = digits.starts_with(|c: char| c.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0') || digits.starts_with("0."));
+    let numeric = digits.starts_with(|c: char| c.is_ascii_digit())
+        && (digits == "0" || !digits.starts_with('0') || digits.starts_with("0."));
     let number = numeric.then(|| serde_json::from_str::<serde_json::Number>(text).ok()).flatten();
     number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
 }

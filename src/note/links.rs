@@ -92,7 +92,8 @@ impl Found {
         let scheme = before.iter().rev().take_while(|b| b.is_ascii_alphanumeric()).count();
         let start = at - scheme;
         let rest = &text[at..run.end];
-        let length = rest.find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|')).unwrap_or(rest.len());
+        let length =
+            rest.find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|')).unwrap_or(rest.len());
         let web = matches!(&text[start..at], "http" | "https");
         let end = at + trimmed_address(&rest[..length]);
         if web && end > at + 3 {
@@ -130,7 +131,9 @@ impl Found {
     fn block_id(&mut self, text: &str, run: &Range<usize>, place: Place) {
         let bytes = text.as_bytes();
         let id = &text[run.clone()].trim_end();
-        let Some(caret) = id.rfind('^').filter(|caret| is_block_id(&id[caret + 1..])) else { return };
+        let Some(caret) = id.rfind('^').filter(|caret| is_block_id(&id[caret + 1..])) else {
+            return;
+        };
         let at = run.start + caret;
         let parted = at == place.line || bytes[..at].last().is_some_and(|b| matches!(b, b' ' | b'\t'));
         let after = bytes[run.end..].iter().find(|b| !matches!(b, b' ' | b'\t'));
@@ -152,14 +155,14 @@ impl Found {
                 }
                 None if open.begins_line => {
                     let message = "a comment (%%) is never closed and is read as text".to_owned();
-                    warnings.push(Warning { line: line_of(text, open.at), message });
+                    warnings.push(Warning { line: super::line_at(&text.as_bytes()[..open.at]), message });
                 }
                 _ => {}
             }
         }
         if let Some(open) = self.unclosed {
             let message = "an HTML comment is never closed and is read as text".to_owned();
-            warnings.push(Warning { line: line_of(text, open), message });
+            warnings.push(Warning { line: super::line_at(&text.as_bytes()[..open]), message });
         }
         hidden.sort_unstable_by_key(|span| span.start);
         hidden.dedup_by(|next, span| {
@@ -224,8 +227,13 @@ fn is_tag_char(c: char) -> bool {
         || c == '\u{200D}'
         || matches!(
             get_general_category(c),
-            Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark | Category::OtherSymbol
-                | Category::ModifierSymbol | Category::LetterNumber | Category::OtherNumber
+            Category::NonspacingMark
+                | Category::SpacingMark
+                | Category::EnclosingMark
+                | Category::OtherSymbol
+                | Category::ModifierSymbol
+                | Category::LetterNumber
+                | Category::OtherNumber
         )
 }
 
@@ -237,7 +245,7 @@ pub(super) fn is_block_id(id: &str) -> bool {
 /// The length of an address without the punctuation of the sentence around it.
 fn trimmed_address(address: &str) -> usize {
     let bytes = address.as_bytes();
-    let count = |wanted: u8| bytes.iter().filter(|b| **b == wanted).count();
+    let count = |wanted: u8| bytes.iter().map(|b| usize::from(*b == wanted)).sum::<usize>();
     let mut unopened = count(b')').saturating_sub(count(b'('));
     let mut length = bytes.len();
     while let Some(last) = bytes[..length].last() {
@@ -303,10 +311,6 @@ fn line_end(text: &str, from: usize) -> usize {
     from + rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len())
 }
 
-fn line_of(text: &str, at: usize) -> u32 {
-    1 + text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() as u32
-}
-
 /// The wikilink or embed written at `span`; `None` if it has no target or runs over a line's end.
 pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> {
     let source = &text[span.clone()];
@@ -357,7 +361,9 @@ fn split_size(shown: &str, embed: bool) -> (Option<&str>, Option<&str>) {
 
 /// Splits `Note#Heading`, `Note#^block` and, in wikilinks, `Note^block`.
 fn parts(dest: &str, wiki: bool) -> (String, Option<String>, Option<String>) {
-    let decode = |part: &str| if wiki { part.trim().to_owned() } else { percent_decoded(part) };
+    let decode = |part: &str| {
+        if wiki { part.trim().to_owned() } else { percent_decoded(part) }
+    };
     let told = |part: &str| Some(decode(part)).filter(|part| !part.is_empty());
     match dest.split_once('#') {
         Some((note, rest)) => {
@@ -379,7 +385,9 @@ fn parts(dest: &str, wiki: bool) -> (String, Option<String>, Option<String>) {
 
 /// Whether a target names a scheme. One letter is a drive, and a space after the colon makes it a title.
 fn has_scheme(dest: &str) -> bool {
-    let Some((scheme, rest)) = dest.split_once(':') else { return dest.starts_with("//") };
+    let Some((scheme, rest)) = dest.split_once(':') else {
+        return dest.starts_with("//");
+    };
     let letters = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
     let parted = rest.is_empty() || rest.starts_with(' ') || rest.starts_with("%20") || rest.starts_with(':');
     scheme.len() > 1 && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && letters && !parted

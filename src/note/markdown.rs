@@ -11,7 +11,7 @@ use super::{Block, BlockKind, Heading, outline};
 
 /// How far into a line, in bytes, a quote or list marker may stand. For each open quote and list the
 /// parser looks at every line, so that without a bound deep nesting takes time by depth × lines.
-const DEEPEST_MARKER: usize = 400;
+const DEEPEST_MARKER: usize = 200;
 
 /// How many links within links get the text they show; more are hostile.
 const DEEPEST_LINK: usize = 8;
@@ -248,7 +248,9 @@ impl<'t> Reader<'t> {
 
     fn end(&mut self, tag: TagEnd, range: Range<usize>) {
         match tag {
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Superscript | TagEnd::Subscript => return,
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Superscript | TagEnd::Subscript => {
+                return;
+            }
             TagEnd::Link | TagEnd::Image => return self.close_link(tag == TagEnd::Image),
             TagEnd::CodeBlock => self.code = false,
             TagEnd::TableCell => self.cell = false,
@@ -266,7 +268,8 @@ impl<'t> Reader<'t> {
         if let (TagEnd::Heading(level), Some(shown)) = (tag, heading)
             && let Some(block) = self.pass.blocks.get(blocks)
         {
-            let heading = Heading { level: depth_of(level), text: outline::heading_text(&shown), span: block.span.clone() };
+            let heading =
+                Heading { level: depth_of(level), text: outline::heading_text(&shown), span: block.span.clone() };
             self.pass.headings.push((heading, blocks));
         }
     }
@@ -277,7 +280,9 @@ impl<'t> Reader<'t> {
         let found = &mut self.pass.found.links;
         match kind {
             LinkType::WikiLink { .. } => found.extend(links::wiki(self.text, range, embed)),
-            LinkType::Email => found.push(links::markdown(&format!("mailto:{dest}"), "", range, embed)),
+            LinkType::Email => {
+                found.push(links::markdown(&format!("mailto:{dest}"), "", range, embed));
+            }
             _ => {
                 if self.links.len() < DEEPEST_LINK {
                     open.index = Some(found.len());
@@ -310,8 +315,12 @@ impl<'t> Reader<'t> {
         let bytes = self.text.as_bytes();
         let floor = self.pass.blocks.last().map_or(self.body, |block| block.span.end);
         let start = line_start(bytes, range.start, self.body).max(floor);
-        let Some(source) = bytes.get(start..range.end) else { return };
-        let Some(last) = source.iter().rposition(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')) else { return };
+        let Some(source) = bytes.get(start..range.end) else {
+            return;
+        };
+        let Some(last) = source.iter().rposition(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')) else {
+            return;
+        };
         let end = next_line(bytes, start + last + 1);
         let is_math = self.kind == BlockKind::Paragraph && self.math && !self.plain;
         let kind = if is_math { BlockKind::Code } else { self.kind };

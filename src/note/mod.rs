@@ -250,6 +250,11 @@ fn distinct_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
         .collect()
 }
 
+/// The 1-based line that comes after `before`.
+fn line_at(before: &[u8]) -> u32 {
+    before.split(|b| *b == b'\n').count() as u32
+}
+
 impl Note {
     /// The hash that decides whether contexts must be written anew.
     pub fn structure(&self) -> StructureHash {
@@ -259,10 +264,7 @@ impl Note {
     /// The 1-based line of a byte position, found by counting: for many positions take [`Note::line_index`].
     pub fn line_of(&self, position: usize) -> u32 {
         let end = position.min(self.text.len());
-        1 + self.text.as_bytes()[..end]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count() as u32
+        line_at(&self.text.as_bytes()[..end])
     }
 
     /// The lines of the note, to look up many positions.
@@ -272,11 +274,7 @@ impl Note {
 
     /// The heading texts of a section's path, outermost first.
     pub fn heading_path(&self, section: &Section) -> Vec<&str> {
-        section
-            .path
-            .iter()
-            .map(|h| self.outline[*h].text.as_str())
-            .collect()
+        section.path.iter().map(|h| self.outline[*h].text.as_str()).collect()
     }
 }
 

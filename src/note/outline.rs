@@ -9,7 +9,7 @@ use crate::fingerprint::section_key;
 
 /// The longest text of a heading in bytes. A longer one is a paragraph that lost its way; as every
 /// section's key holds the texts of its whole path, cutting them keeps the work linear.
-const LONGEST_HEADING: usize = 1000;
+const LONGEST_HEADING: usize = 300;
 
 /// A heading's text as the outline holds it: white space folded, NFC, without a trailing block id and
 /// without trailing `{#id .class}` attributes. `shown` is free of inline markup already.
@@ -25,7 +25,8 @@ pub(super) fn heading_text(shown: &str) -> String {
     }
     let mut text = if is_nfc(text) { text.to_owned() } else { text.nfc().collect() };
     if text.len() > LONGEST_HEADING {
-        text.truncate(text.floor_char_boundary(LONGEST_HEADING));
+        let end = (0..=LONGEST_HEADING).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
         text.truncate(text.trim_end().len());
     }
     text
@@ -47,7 +48,9 @@ fn without_comments(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find("%%") {
-        let Some(length) = rest[open + 2..].find("%%") else { break };
+        let Some(length) = rest[open + 2..].find("%%") else {
+            break;
+        };
         left.push_str(&rest[..open]);
         rest = &rest[open + 2 + length + 2..];
     }
@@ -57,7 +60,9 @@ fn without_comments(text: &str) -> String {
 
 fn without_block_id(text: &str) -> &str {
     match text.rsplit_once('^') {
-        Some((before, id)) if super::links::is_block_id(id) && (before.is_empty() || before.ends_with(' ')) => before.trim_end(),
+        Some((before, id)) if super::links::is_block_id(id) && (before.is_empty() || before.ends_with(' ')) => {
+            before.trim_end()
+        }
         _ => text,
     }
 }
@@ -87,16 +92,22 @@ pub(super) fn sections(text: &str, body: usize, outline: &[Heading]) -> Vec<Sect
         sections.push(Section { heading: None, path: Vec::new(), key, span: body..first, content: body..first });
     }
     let mut path: Vec<usize> = Vec::new();
-    let mut seen = HashMap::with_capacity(outline.len());
+    // Equal paths are told by the equal path above and the heading's own text, without reading the whole
+    // path again: each distinct path has the number of the first heading that had it.
+    let mut first_with: HashMap<(Option<usize>, u8, &str), (usize, u32)> = HashMap::with_capacity(outline.len());
+    let mut numbers: Vec<usize> = Vec::with_capacity(outline.len());
     for (index, heading) in outline.iter().enumerate() {
         while path.last().is_some_and(|&above| outline[above].level >= heading.level) {
             path.pop();
         }
+        let above = path.last().map(|&above| numbers[above]);
+        let (number, count) = first_with.entry((above, heading.level, heading.text.as_str())).or_insert((index, 0));
+        let ordinal = *count;
+        *count += 1;
+        numbers.push(*number);
         path.push(index);
-        let texts = || path.iter().map(|&at| (outline[at].level, outline[at].text.as_str()));
-        let first_of_path = section_key(texts(), 0);
-        let ordinal = seen.entry(first_of_path).and_modify(|count| *count += 1).or_insert(0);
-        let key = if *ordinal == 0 { first_of_path } else { section_key(texts(), *ordinal) };
+        let texts = path.iter().map(|&at| (outline[at].level, outline[at].text.as_str()));
+        let key = section_key(texts, ordinal);
         let start = if index == 0 && !leads { body } else { heading.span.start };
         let end = outline.get(index + 1).map_or(text.len(), |next| next.span.start);
         let content = heading.span.end.min(end)..end;

@@ -46,7 +46,8 @@ pub fn match_moves(gone: &[Gone], new: &[(VaultPath, Known)]) -> BTreeMap<VaultP
                 continue;
             }
             let candidates = by_text.get(&known.hash).into_iter().flatten();
-            let fits = |old: &&&VaultPath| !taken.contains(**old) && (!same_name || old.file_name() == path.file_name());
+            let fits =
+                |old: &&&VaultPath| !taken.contains(**old) && (!same_name || old.file_name() == path.file_name());
             if let Some(old) = candidates.filter(|old| fits(old)).map(|old| *old).next() {
                 taken.insert(old);
                 moves.insert((*path).clone(), old.clone());

@@ -35,7 +35,9 @@ fn cut(draft: &Draft) -> Vec<Cut> {
             open.text = format!("{} # {}", open.text, words.join(" "));
             continue;
         }
-        for (ordinal, part) in words.chunks(8).map(|w| w.join(" ")).chain(words.is_empty().then(String::new)).enumerate() {
+        for (ordinal, part) in
+            words.chunks(8).map(|w| w.join(" ")).chain(words.is_empty().then(String::new)).enumerate()
+        {
             chunks.push(Cut { keys: vec![key], ordinal: ordinal as u32, text: part });
         }
     }
@@ -75,7 +77,13 @@ fn generation(costs: bool) -> Generation {
 type Archive = HashMap<ContextKey, Archived>;
 
 /// What the engine does with a plan, as far as later plans can see.
-fn apply(stored: Option<&StoredNote>, now: &CurrentNote<'_>, plan: &Plan, by: &Generation, archive: &mut Archive) -> StoredNote {
+fn apply(
+    stored: Option<&StoredNote>,
+    now: &CurrentNote<'_>,
+    plan: &Plan,
+    by: &Generation,
+    archive: &mut Archive,
+) -> StoredNote {
     let mut chunks = Vec::new();
     for step in plan.steps.iter().filter(|s| s.action != Action::Remove) {
         let chunk = &now.chunks[step.chunk];
@@ -249,8 +257,10 @@ fn nothing_is_bought_on_a_save_when_the_model_changes() {
 
 #[test]
 fn a_section_that_was_empty_when_its_context_was_due_counts_as_drifted() {
-    let empty = vec![Section { heading: Some(5), body: vec![] }, Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
-    let filled = vec![Section { heading: Some(5), body: vec![7; 8] }, Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
+    let empty =
+        vec![Section { heading: Some(5), body: vec![] }, Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
+    let filled =
+        vec![Section { heading: Some(5), body: vec![7; 8] }, Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
     let plans = history(&[("n.md", &empty), ("n.md", &filled)], &generation(true));
     let step = plans[1].steps[0];
     assert_eq!((step.action, step.reason, step.later), (Action::Reembed, Reason::BodyChanged, Some(Reason::Drifted)));

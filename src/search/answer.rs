@@ -40,12 +40,7 @@ pub fn search(
 ) -> Result<Answer, LexicalError> {
     let vector = lanes::telling(vector);
     let mode = lanes::effective(options.mode, vector);
-    let mut answer = Answer {
-        seq: snapshot.seq(),
-        mode,
-        warnings: query.warnings.clone(),
-        ..Answer::default()
-    };
+    let mut answer = Answer { seq: snapshot.seq(), mode, warnings: query.warnings.clone(), ..Answer::default() };
     let allowed = allowed(snapshot, query, options.contextual)?;
     if allowed.as_ref().is_some_and(RowSet::is_empty) {
         return Ok(answer);
@@ -65,9 +60,7 @@ pub fn search(
         return Ok(answer);
     }
     if mode == Mode::Dense && vector.is_none() {
-        answer.warnings.push(
-            "the embedder knows no word of the query; the lexical mode may find more".to_owned(),
-        );
+        answer.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
         return Ok(answer);
     }
     let candidates = lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options)?;
@@ -79,9 +72,7 @@ pub fn search(
     answer.truncated = truncated;
     for hit in picked {
         let lanes = hit.candidate.lanes(hit.fused);
-        answer
-            .hits
-            .extend(maker.hit(hit.candidate.row, hit.score, Some(lanes), None)?);
+        answer.hits.extend(maker.hit(hit.candidate.row, hit.score, Some(lanes), None)?);
     }
     Ok(answer)
 }
@@ -90,18 +81,10 @@ pub fn search(
 ///
 /// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
 /// lane, which sees no words, is then held to exactly what the lexical lane is.
-fn allowed(
-    snapshot: &Snapshot,
-    query: &Parsed,
-    contextual: bool,
-) -> Result<Option<RowSet>, LexicalError> {
+fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Option<RowSet>, LexicalError> {
     let mut allowed = query.filter.rows(snapshot);
     let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
-        let query = LexicalQuery {
-            phrases,
-            contextual,
-            ..LexicalQuery::default()
-        };
+        let query = LexicalQuery { phrases, contextual, ..LexicalQuery::default() };
         let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
         snapshot.lexical(&query, &among, snapshot.rows())
     };
@@ -110,10 +93,7 @@ fn allowed(
     let phrases: Vec<String> = query.phrases.iter().filter(has_words).cloned().collect();
     if !phrases.is_empty() {
         let rows = holding(phrases, allowed.as_ref())?;
-        allowed = Some(RowSet::of(
-            snapshot.rows(),
-            rows.into_iter().map(|(row, _)| row),
-        ));
+        allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
     }
     for without in query.without.iter().filter(has_words) {
         let rows = holding(vec![without.clone()], allowed.as_ref())?;
@@ -129,13 +109,7 @@ fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Vec<Row> {
         .notes()
         .filter_map(|note| Some((note, *note.rows.iter().find(|row| allowed.contains(**row))?)))
         .map(|(note, row)| {
-            (
-                (
-                    Reverse((day_of(note, query.filter.offset), mtime_seconds(note))),
-                    note.path.as_str(),
-                ),
-                row,
-            )
+            ((Reverse((day_of(note, query.filter.offset), mtime_seconds(note))), note.path.as_str()), row)
         })
         .collect();
     notes.sort_unstable();
@@ -151,10 +125,7 @@ pub(super) fn in_order(snapshot: &Snapshot, a: Row, b: Row) -> Ordering {
 /// Joins the answers of several vaults to one query: by score; among equals each vault's own order counts,
 /// then the order of `answers`.
 pub fn merge(answers: Vec<Answer>, limit: usize) -> Answer {
-    let mut merged = Answer {
-        mode: answers.first().map(|a| a.mode).unwrap_or_default(),
-        ..Answer::default()
-    };
+    let mut merged = Answer { mode: answers.first().map(|a| a.mode).unwrap_or_default(), ..Answer::default() };
     let mut hits: Vec<(usize, usize, Hit)> = Vec::new();
     for (vault, answer) in answers.into_iter().enumerate() {
         merged.seq = merged.seq.max(answer.seq);
@@ -167,26 +138,12 @@ pub fn merge(answers: Vec<Answer>, limit: usize) -> Answer {
                 merged.warnings.push(warning);
             }
         }
-        hits.extend(
-            answer
-                .hits
-                .into_iter()
-                .enumerate()
-                .map(|(place, hit)| (place, vault, hit)),
-        );
+        hits.extend(answer.hits.into_iter().enumerate().map(|(place, hit)| (place, vault, hit)));
     }
-    hits.sort_by(|a, b| {
-        b.2.score
-            .total_cmp(&a.2.score)
-            .then((a.0, a.1).cmp(&(b.0, b.1)))
-    });
+    hits.sort_by(|a, b| b.2.score.total_cmp(&a.2.score).then((a.0, a.1).cmp(&(b.0, b.1))));
     let limit = limit.min(MAX_HITS);
     merged.truncated |= hits.len() > limit;
-    merged.hits = hits
-        .into_iter()
-        .take(limit)
-        .map(|(_, _, hit)| hit)
-        .collect();
+    merged.hits = hits.into_iter().take(limit).map(|(_, _, hit)| hit).collect();
     merged
 }
 
@@ -216,55 +173,21 @@ mod tests {
             lanes: None,
         };
         let warnings = vec!["same".to_owned()];
-        Answer {
-            hits: scores.iter().map(hit).collect(),
-            seq,
-            truncated: false,
-            warnings,
-            mode: Mode::Lexical,
-        }
+        Answer { hits: scores.iter().map(hit).collect(), seq, truncated: false, warnings, mode: Mode::Lexical }
     }
 
     #[test]
     fn answers_merge_by_score() {
-        let merged = merge(
-            vec![
-                answer("a", 7, &[0.9, 0.5, 0.1]),
-                answer("b", 3, &[0.7, 0.5]),
-            ],
-            4,
-        );
-        let got: Vec<_> = merged
-            .hits
-            .iter()
-            .map(|hit| (hit.vault.as_str(), hit.score))
-            .collect();
+        let merged = merge(vec![answer("a", 7, &[0.9, 0.5, 0.1]), answer("b", 3, &[0.7, 0.5])], 4);
+        let got: Vec<_> = merged.hits.iter().map(|hit| (hit.vault.as_str(), hit.score)).collect();
         assert_eq!(got, [("a", 0.9), ("b", 0.7), ("a", 0.5), ("b", 0.5)]);
-        assert_eq!(
-            (
-                merged.seq,
-                merged.truncated,
-                merged.warnings.len(),
-                merged.mode
-            ),
-            (7, true, 1, Mode::Lexical)
-        );
+        assert_eq!((merged.seq, merged.truncated, merged.warnings.len(), merged.mode), (7, true, 1, Mode::Lexical));
     }
 
     #[test]
     fn equal_scores_are_taken_in_turn() {
-        let merged = merge(
-            vec![answer("a", 1, &[1.0, 1.0]), answer("b", 1, &[1.0, 1.0])],
-            9,
-        );
-        assert_eq!(
-            merged
-                .hits
-                .iter()
-                .map(|hit| hit.vault.as_str())
-                .collect::<Vec<_>>(),
-            ["a", "b", "a", "b"]
-        );
+        let merged = merge(vec![answer("a", 1, &[1.0, 1.0]), answer("b", 1, &[1.0, 1.0])], 9);
+        assert_eq!(merged.hits.iter().map(|hit| hit.vault.as_str()).collect::<Vec<_>>(), ["a", "b", "a", "b"]);
         assert!(!merged.truncated);
         assert_eq!(merge(Vec::new(), 9), Answer::default());
     }
@@ -273,10 +196,7 @@ mod tests {
     fn a_hit_goes_over_the_wire_and_back() {
         let answer = answer("a", 1, &[0.5]);
         let json = serde_json::to_string(&answer).unwrap();
-        assert!(
-            !json.contains("linked") && !json.contains("lanes"),
-            "{json}"
-        );
+        assert!(!json.contains("linked") && !json.contains("lanes"), "{json}");
         assert_eq!(serde_json::from_str::<Answer>(&json).unwrap(), answer);
     }
 }

@@ -29,10 +29,7 @@ pub(super) fn period(text: &str, today: Date) -> Option<Period> {
             None => calendar(&text)?,
         },
     };
-    Some(Period {
-        start,
-        end: end.filter(|end| *end <= today),
-    })
+    Some(Period { start, end: end.filter(|end| *end <= today) })
 }
 
 fn back(text: &str) -> Option<Span> {
@@ -55,14 +52,8 @@ fn back(text: &str) -> Option<Span> {
 fn calendar(text: &str) -> Option<(Date, Option<Date>)> {
     let mut parts = text.split('-');
     let year: i16 = number(parts.next()?, 4..=4)?;
-    let month: Option<i8> = parts
-        .next()
-        .map(|m| number(m, 1..=2))
-        .map_or(Some(None), |m| m.map(Some))?;
-    let day: Option<i8> = parts
-        .next()
-        .map(|d| number(d, 1..=2))
-        .map_or(Some(None), |d| d.map(Some))?;
+    let month: Option<i8> = parts.next().map(|m| number(m, 1..=2)).map_or(Some(None), |m| m.map(Some))?;
+    let day: Option<i8> = parts.next().map(|d| number(d, 1..=2)).map_or(Some(None), |d| d.map(Some))?;
     if parts.next().is_some() {
         return None;
     }

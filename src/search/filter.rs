@@ -118,41 +118,29 @@ impl Filter {
                 self.without.push((key, checked(key, value.trim())?));
                 Ok(())
             }
-            Key::After | Key::Before | Key::Modified => {
-                Err("a date cannot be excluded with `-`".to_owned())
-            }
+            Key::After | Key::Before | Key::Modified => Err("a date cannot be excluded with `-`".to_owned()),
         }
     }
 
     fn add_modified(&mut self, value: &str, today: Date) -> Result<(), String> {
-        let (from, to) =
-            if let Some(rest) = value.strip_prefix(">=").or_else(|| value.strip_prefix('>')) {
-                (Some(read(rest, today)?.start), None)
-            } else if let Some(rest) = value.strip_prefix("<=") {
-                (None, read(rest, today)?.end)
-            } else if let Some(rest) = value.strip_prefix('<') {
-                (None, Some(read(rest, today)?.start))
-            } else {
-                let Period { start, end } = read(value, today)?;
-                (Some(start), end)
-            };
+        let (from, to) = if let Some(rest) = value.strip_prefix(">=").or_else(|| value.strip_prefix('>')) {
+            (Some(read(rest, today)?.start), None)
+        } else if let Some(rest) = value.strip_prefix("<=") {
+            (None, read(rest, today)?.end)
+        } else if let Some(rest) = value.strip_prefix('<') {
+            (None, Some(read(rest, today)?.start))
+        } else {
+            let Period { start, end } = read(value, today)?;
+            (Some(start), end)
+        };
         self.modified.narrow(from, to);
         Ok(())
     }
 
     /// Whether every note passes.
     pub fn is_empty(&self) -> bool {
-        let Filter {
-            with,
-            without,
-            day,
-            modified,
-            offset: _,
-        } = self;
-        with.is_empty()
-            && without.is_empty()
-            && *day == Days::default()
-            && *modified == Days::default()
+        let Filter { with, without, day, modified, offset: _ } = self;
+        with.is_empty() && without.is_empty() && *day == Days::default() && *modified == Days::default()
     }
 
     /// The rows of the notes that pass; `None` if there is no condition.
@@ -205,11 +193,7 @@ enum Check {
 }
 
 impl Check {
-    fn new(
-        key: Key,
-        value: &str,
-        linking: &impl Fn(&str) -> Option<HashSet<NoteNo>>,
-    ) -> Option<Self> {
+    fn new(key: Key, value: &str, linking: &impl Fn(&str) -> Option<HashSet<NoteNo>>) -> Option<Self> {
         match key {
             Key::Tag => Some(Check::Tag(fold(value).into_owned())),
             Key::Path => PathPattern::new(value).map(Check::Path),
@@ -225,15 +209,10 @@ impl Check {
     fn holds(&self, note: &NoteEntry) -> bool {
         match self {
             Check::Tag(tag) => note.tags.iter().any(|have| {
-                fold(have)
-                    .strip_prefix(tag.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                fold(have).strip_prefix(tag.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             }),
             Check::Path(pattern) => pattern.matches(note.path.as_str()),
-            Check::Type(kind) => note
-                .kind
-                .as_deref()
-                .is_some_and(|have| fold(have) == kind.as_str()),
+            Check::Type(kind) => note.kind.as_deref().is_some_and(|have| fold(have) == kind.as_str()),
             Check::Linking(notes) => notes.contains(&note.no),
             Check::Written(target) => note.links.iter().any(|link| fold(link) == target.as_str()),
         }
@@ -254,39 +233,20 @@ struct Compiled {
 impl Compiled {
     fn new(filter: &Filter, linking: impl Fn(&str) -> Option<HashSet<NoteNo>>) -> Self {
         let check = |(key, value): &(Key, String)| Check::new(*key, value, &linking);
-        let either = |wanted: Key| {
-            filter
-                .with
-                .iter()
-                .filter(|(key, _)| *key == wanted)
-                .filter_map(check)
-                .collect()
-        };
+        let either = |wanted: Key| filter.with.iter().filter(|(key, _)| *key == wanted).filter_map(check).collect();
         let mut groups: Vec<Vec<Check>> = vec![either(Key::Path), either(Key::Type)];
-        let each = filter
-            .with
-            .iter()
-            .filter(|(key, _)| !matches!(key, Key::Path | Key::Type));
+        let each = filter.with.iter().filter(|(key, _)| !matches!(key, Key::Path | Key::Type));
         groups.extend(each.filter_map(check).map(|check| vec![check]));
         groups.retain(|group| !group.is_empty());
         let without = filter.without.iter().filter_map(check).collect();
-        Compiled {
-            groups,
-            without,
-            day: filter.day,
-            modified: filter.modified,
-            offset: filter.offset,
-        }
+        Compiled { groups, without, day: filter.day, modified: filter.modified, offset: filter.offset }
     }
 
     fn admits(&self, note: &NoteEntry) -> bool {
         let modified = || modified_on(note, self.offset);
         (self.day == Days::default() || self.day.contain(note.date.unwrap_or_else(modified)))
             && (self.modified == Days::default() || self.modified.contain(modified()))
-            && self
-                .groups
-                .iter()
-                .all(|group| group.iter().any(|check| check.holds(note)))
+            && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
             && !self.without.iter().any(|check| check.holds(note))
     }
 }
@@ -316,21 +276,12 @@ mod tests {
     const TODAY: Date = date(2026, 11, 20);
     const DAY: i64 = 86_400;
 
-    fn note(
-        path: &str,
-        tags: &[&str],
-        kind: Option<&str>,
-        date: Option<Date>,
-        mtime: i64,
-    ) -> NoteEntry {
+    fn note(path: &str, tags: &[&str], kind: Option<&str>, date: Option<Date>, mtime: i64) -> NoteEntry {
         NoteEntry {
             no: 1,
             seq: 1,
             path: VaultPath::parse(path).unwrap(),
-            stat: FileStat {
-                mtime_ns: mtime * 1_000_000_000,
-                ..FileStat::default()
-            },
+            stat: FileStat { mtime_ns: mtime * 1_000_000_000, ..FileStat::default() },
             title: "T".into(),
             aliases: Vec::new(),
             tags: tags.iter().map(|t| (*t).to_owned()).collect(),
@@ -348,12 +299,8 @@ mod tests {
 
     fn admits(conditions: &[(Key, &str)], without: &[(Key, &str)], note: &NoteEntry) -> bool {
         let mut filter = Filter::default();
-        conditions
-            .iter()
-            .for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
-        without
-            .iter()
-            .for_each(|(key, value)| filter.add_not(*key, value).unwrap());
+        conditions.iter().for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
+        without.iter().for_each(|(key, value)| filter.add_not(*key, value).unwrap());
         let linking = |target: &str| (target == "Hub").then(|| HashSet::from([1]));
         Compiled::new(&filter, linking).admits(note)
     }
@@ -361,13 +308,7 @@ mod tests {
     #[test]
     fn conditions() {
         use Key::{After, Before, Link, Modified, Path, Tag, Type};
-        let note = note(
-            "Work/Plan.md",
-            &["Project/alpha", "todo"],
-            Some("meeting"),
-            Some(date(2026, 3, 5)),
-            MTIME,
-        );
+        let note = note("Work/Plan.md", &["Project/alpha", "todo"], Some("meeting"), Some(date(2026, 3, 5)), MTIME);
         let cases: [(&[(Key, &str)], bool); 24] = [
             (&[], true),
             (&[(Tag, "project")], true),
@@ -397,12 +338,9 @@ mod tests {
         for (conditions, want) in cases {
             assert_eq!(admits(conditions, &[], &note), want, "{conditions:?}");
         }
-        for (without, want) in [
-            ((Tag, "project"), false),
-            ((Tag, "x"), true),
-            ((Path, "work"), false),
-            ((Link, "Hub"), false),
-        ] {
+        for (without, want) in
+            [((Tag, "project"), false), ((Tag, "x"), true), ((Path, "work"), false), ((Link, "Hub"), false)]
+        {
             assert_eq!(admits(&[], &[without], &note), want, "-{without:?}");
         }
     }
@@ -418,10 +356,7 @@ mod tests {
     fn the_day_of_a_modification_is_that_of_the_users_zone() {
         let note = note("a.md", &[], None, None, MTIME);
         assert_eq!(modified_on(&note, Offset::UTC), TODAY);
-        assert_eq!(
-            modified_on(&note, Offset::from_seconds(-5 * 3600).unwrap()),
-            date(2026, 11, 19)
-        );
+        assert_eq!(modified_on(&note, Offset::from_seconds(-5 * 3600).unwrap()), date(2026, 11, 19));
         for mtime in [i64::MIN, i64::MAX] {
             let mut extreme = note.clone();
             extreme.stat.mtime_ns = mtime;
@@ -432,13 +367,9 @@ mod tests {
     #[test]
     fn bad_values_leave_the_filter_as_it_was() {
         let mut filter = Filter::default();
-        for (key, value) in [
-            (Key::After, "soon"),
-            (Key::Modified, ">"),
-            (Key::Tag, "#"),
-            (Key::Path, "/"),
-            (Key::Link, "[[]]"),
-        ] {
+        for (key, value) in
+            [(Key::After, "soon"), (Key::Modified, ">"), (Key::Tag, "#"), (Key::Path, "/"), (Key::Link, "[[]]")]
+        {
             assert!(filter.add(key, value, TODAY).is_err(), "{key:?} {value}");
         }
         assert!(filter.add_not(Key::After, "2026").is_err());

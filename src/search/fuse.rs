@@ -42,28 +42,16 @@ pub(super) fn fuse(candidates: Vec<Candidate>, dense_weight: f32) -> Vec<Ranked>
         dense_weight.clamp(0.0, 1.0)
     };
     let ranked = candidates.into_iter().map(|candidate| {
-        let words = if best > 0.0 {
-            bm25(&candidate) / best
-        } else {
-            0.0
-        };
+        let words = if best > 0.0 { bm25(&candidate) / best } else { 0.0 };
         let fused = weight * cosine(&candidate) + (1.0 - weight) * words;
-        Ranked {
-            candidate,
-            fused,
-            score: fused,
-        }
+        Ranked { candidate, fused, score: fused }
     });
     ranked.filter(|r| r.fused > 0.0).collect()
 }
 
 /// Best first; among equals `tie` decides, so that an answer never depends on how an index came about.
 pub(super) fn sort(ranked: &mut [Ranked], tie: impl Fn(Row, Row) -> Ordering) {
-    ranked.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| tie(a.candidate.row, b.candidate.row))
-    });
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| tie(a.candidate.row, b.candidate.row)));
 }
 
 #[cfg(test)]
@@ -74,11 +62,7 @@ mod tests {
 
     fn candidate(row: Row, bm25: Option<f32>, cosine: Option<f32>) -> Candidate {
         let lane = |score| LaneScore { rank: 1, score };
-        Candidate {
-            row,
-            lexical: bm25.map(lane),
-            dense: cosine.map(lane),
-        }
+        Candidate { row, lexical: bm25.map(lane), dense: cosine.map(lane) }
     }
 
     fn fused(candidates: &[Candidate], weight: f32) -> Vec<(Row, f32)> {
@@ -95,24 +79,9 @@ mod tests {
             candidate(3, None, Some(0.8)),
             candidate(4, Some(2.0), Some(-0.5)),
         ];
-        assert_eq!(
-            fused(&candidates, 0.5),
-            [(2, 0.7), (1, 0.6), (3, 0.4), (4, 0.1)]
-        );
-        assert_eq!(
-            fused(&candidates, 0.0)
-                .iter()
-                .map(|h| h.0)
-                .collect::<Vec<_>>(),
-            [1, 2, 4]
-        );
-        assert_eq!(
-            fused(&candidates, 7.0)
-                .iter()
-                .map(|h| h.0)
-                .collect::<Vec<_>>(),
-            [2, 3, 1]
-        );
+        assert_eq!(fused(&candidates, 0.5), [(2, 0.7), (1, 0.6), (3, 0.4), (4, 0.1)]);
+        assert_eq!(fused(&candidates, 0.0).iter().map(|h| h.0).collect::<Vec<_>>(), [1, 2, 4]);
+        assert_eq!(fused(&candidates, 7.0).iter().map(|h| h.0).collect::<Vec<_>>(), [2, 3, 1]);
     }
 
     #[test]
@@ -125,15 +94,8 @@ mod tests {
 
     #[test]
     fn equals_are_ordered() {
-        let same = [
-            candidate(9, Some(1.0), None),
-            candidate(2, Some(1.0), None),
-            candidate(5, Some(1.0), None),
-        ];
-        assert_eq!(
-            fused(&same, 0.5).iter().map(|h| h.0).collect::<Vec<_>>(),
-            [2, 5, 9]
-        );
+        let same = [candidate(9, Some(1.0), None), candidate(2, Some(1.0), None), candidate(5, Some(1.0), None)];
+        assert_eq!(fused(&same, 0.5).iter().map(|h| h.0).collect::<Vec<_>>(), [2, 5, 9]);
     }
 
     proptest! {

@@ -19,19 +19,9 @@ pub(super) struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     /// `text` is what highlights and snippets are chosen for; may be empty.
-    pub(super) fn new(
-        snapshot: &'a Snapshot,
-        vault: &'a str,
-        text: &str,
-        options: &'a Options,
-    ) -> Self {
+    pub(super) fn new(snapshot: &'a Snapshot, vault: &'a str, text: &str, options: &'a Options) -> Self {
         let terms = snippet::terms(text, &|text: &str| snapshot.analyze(text));
-        Maker {
-            snapshot,
-            vault,
-            options,
-            terms,
-        }
+        Maker { snapshot, vault, options, terms }
     }
 
     /// The hit for a row; `None` if the snapshot has no such chunk.
@@ -47,9 +37,7 @@ impl<'a> Maker<'a> {
         };
         let texts = self.snapshot.text(row)?;
         let window = self.window(note, row, &texts.text)?;
-        let passage = snippet(&texts.text, &self.terms, &|text: &str| {
-            self.snapshot.analyze(text)
-        });
+        let passage = snippet(&texts.text, &self.terms, &|text: &str| self.snapshot.analyze(text));
         Ok(Some(Hit {
             vault: self.vault.to_owned(),
             path: note.path.as_str().to_owned(),
@@ -61,11 +49,7 @@ impl<'a> Maker<'a> {
             snippet: passage.text,
             highlights: passage.highlights,
             text: texts.text,
-            context: if self.options.contextual {
-                texts.context
-            } else {
-                String::new()
-            },
+            context: if self.options.contextual { texts.context } else { String::new() },
             window: window.text,
             window_lines: window.lines,
             chunk: chunk.id.to_string(),
@@ -81,34 +65,14 @@ impl<'a> Maker<'a> {
         let chunks: Vec<(Row, Place)> = note
             .rows
             .iter()
-            .filter_map(|row| {
-                self.snapshot.chunk(*row).map(|c| {
-                    (
-                        *row,
-                        Place {
-                            span: c.span,
-                            lines: c.lines,
-                        },
-                    )
-                })
-            })
+            .filter_map(|row| self.snapshot.chunk(*row).map(|c| (*row, Place { span: c.span, lines: c.lines })))
             .collect();
         let places: Vec<Place> = chunks.iter().map(|(_, place)| *place).collect();
-        let at = chunks
-            .iter()
-            .position(|(other, _)| *other == row)
-            .unwrap_or(chunks.len());
-        grow(
-            &places,
-            at,
-            self.options.window_chars,
-            |index| match chunks.get(index) {
-                Some((neighbour, _)) if index != at => {
-                    self.snapshot.text(*neighbour).map(|texts| texts.text)
-                }
-                _ => Ok(own.to_owned()),
-            },
-        )
+        let at = chunks.iter().position(|(other, _)| *other == row).unwrap_or(chunks.len());
+        grow(&places, at, self.options.window_chars, |index| match chunks.get(index) {
+            Some((neighbour, _)) if index != at => self.snapshot.text(*neighbour).map(|texts| texts.text),
+            _ => Ok(own.to_owned()),
+        })
     }
 }
 

@@ -31,11 +31,7 @@ pub(super) struct Candidate {
 impl Candidate {
     /// As shown in an answer.
     pub(super) fn lanes(&self, fused: f32) -> Lanes {
-        Lanes {
-            lexical: self.lexical.clone(),
-            dense: self.dense.clone(),
-            fused,
-        }
+        Lanes { lexical: self.lexical.clone(), dense: self.dense.clone(), fused }
     }
 }
 
@@ -65,9 +61,7 @@ pub(super) fn run(
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
     let lexical = match mode {
         Mode::Dense => Vec::new(),
-        Mode::Hybrid | Mode::Lexical => {
-            snapshot.lexical(&query.lexical(options.contextual), &allowed, depth)?
-        }
+        Mode::Hybrid | Mode::Lexical => snapshot.lexical(&query.lexical(options.contextual), &allowed, depth)?,
     };
     let Some(vector) = vector.filter(|_| mode != Mode::Lexical) else {
         return Ok(candidates(lexical, None));
@@ -82,36 +76,23 @@ pub(super) fn run(
 /// The rows of `lexical` that `dense` has no score of.
 fn missing(lexical: &[(Row, f32)], dense: &[(Row, f32)]) -> Vec<Row> {
     let have: std::collections::HashSet<Row> = dense.iter().map(|(row, _)| *row).collect();
-    lexical
-        .iter()
-        .map(|(row, _)| *row)
-        .filter(|row| !have.contains(row))
-        .collect()
+    lexical.iter().map(|(row, _)| *row).filter(|row| !have.contains(row)).collect()
 }
 
 /// The union of both lists; `dense` is `None` if that lane was not asked, else it has every row of `lexical`.
 /// A score that is no number counts as 0, lest one chunk upset the order of all.
 fn candidates(lexical: Vec<(Row, f32)>, dense: Option<Vec<(Row, f32)>>) -> Vec<Candidate> {
-    let mut union: Vec<Candidate> =
-        Vec::with_capacity(lexical.len() + dense.as_ref().map_or(0, Vec::len));
+    let mut union: Vec<Candidate> = Vec::with_capacity(lexical.len() + dense.as_ref().map_or(0, Vec::len));
     let mut places: HashMap<Row, usize> = HashMap::with_capacity(union.capacity());
     for (row, score) in ranked(lexical) {
         places.entry(row).or_insert_with(|| {
-            union.push(Candidate {
-                row,
-                lexical: Some(score),
-                dense: None,
-            });
+            union.push(Candidate { row, lexical: Some(score), dense: None });
             union.len() - 1
         });
     }
     for (row, score) in ranked(dense.unwrap_or_default()) {
         let place = *places.entry(row).or_insert_with(|| {
-            union.push(Candidate {
-                row,
-                lexical: None,
-                dense: None,
-            });
+            union.push(Candidate { row, lexical: None, dense: None });
             union.len() - 1
         });
         union[place].dense.get_or_insert(score);
@@ -127,9 +108,7 @@ fn ranked(mut scores: Vec<(Row, f32)>) -> impl Iterator<Item = (Row, LaneScore)>
         }
     }
     scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    (1..)
-        .zip(scores)
-        .map(|(rank, (row, score))| (row, LaneScore { rank, score }))
+    (1..).zip(scores).map(|(rank, (row, score))| (row, LaneScore { rank, score }))
 }
 
 #[cfg(test)]
@@ -150,21 +129,9 @@ mod tests {
         assert_eq!(
             union,
             [
-                Candidate {
-                    row: 7,
-                    lexical: score(1, 9.0),
-                    dense: score(3, 0.1)
-                },
-                Candidate {
-                    row: 3,
-                    lexical: score(2, 4.0),
-                    dense: score(1, 0.8)
-                },
-                Candidate {
-                    row: 5,
-                    lexical: None,
-                    dense: score(2, 0.6)
-                },
+                Candidate { row: 7, lexical: score(1, 9.0), dense: score(3, 0.1) },
+                Candidate { row: 3, lexical: score(2, 4.0), dense: score(1, 0.8) },
+                Candidate { row: 5, lexical: None, dense: score(2, 0.6) },
             ]
         );
     }
@@ -172,34 +139,18 @@ mod tests {
     #[test]
     fn one_lane_alone() {
         let union = candidates(vec![(1, 2.0)], None);
-        assert_eq!(
-            union,
-            [Candidate {
-                row: 1,
-                lexical: score(1, 2.0),
-                dense: None
-            }]
-        );
+        assert_eq!(union, [Candidate { row: 1, lexical: score(1, 2.0), dense: None }]);
         let union = candidates(Vec::new(), Some(vec![(1, f32::NAN), (2, -0.5), (2, -0.5)]));
         assert_eq!(
-            union
-                .iter()
-                .map(|c| (c.row, c.dense.clone()))
-                .collect::<Vec<_>>(),
+            union.iter().map(|c| (c.row, c.dense.clone())).collect::<Vec<_>>(),
             [(1, score(1, 0.0)), (2, score(2, -0.5))]
         );
     }
 
     #[test]
     fn a_vector_that_says_nothing_is_no_lane() {
-        let zero = Vector {
-            values: Box::new([0, 0]),
-            scale: 0.0,
-        };
-        let some = Vector {
-            values: Box::new([127, 0]),
-            scale: 1.0 / 127.0,
-        };
+        let zero = Vector { values: Box::new([0, 0]), scale: 0.0 };
+        let some = Vector { values: Box::new([127, 0]), scale: 1.0 / 127.0 };
         assert_eq!(telling(Some(&zero)), None);
         assert_eq!(effective(Mode::Hybrid, telling(Some(&zero))), Mode::Lexical);
         assert_eq!(effective(Mode::Hybrid, telling(Some(&some))), Mode::Hybrid);

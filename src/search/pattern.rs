@@ -69,8 +69,7 @@ fn is_extension(rest: &str) -> bool {
 fn push_tokens(pattern: &str, tokens: &mut Vec<Token>) {
     let mut rest = pattern;
     while let Some(c) = rest.chars().next() {
-        let at_start =
-            rest.len() == pattern.len() || pattern[..pattern.len() - rest.len()].ends_with('/');
+        let at_start = rest.len() == pattern.len() || pattern[..pattern.len() - rest.len()].ends_with('/');
         if at_start && rest.starts_with("**/") {
             // `**/**/` says no more than `**/`.
             if tokens.last() != Some(&Token::Folders) {
@@ -112,20 +111,11 @@ fn glob(tokens: &[Token], text: &str) -> bool {
             // The end of the pattern is also reached where a folder's name ends.
             (None, None | Some('/')) => return true,
             (Some(Token::Star), _) => {
-                near = Some(Retry {
-                    token: t + 1,
-                    text: at,
-                });
+                near = Some(Retry { token: t + 1, text: at });
                 Some(0)
             }
             (Some(Token::Any | Token::Folders), _) => {
-                (near, far) = (
-                    None,
-                    Some(Retry {
-                        token: t + 1,
-                        text: at,
-                    }),
-                );
+                (near, far) = (None, Some(Retry { token: t + 1, text: at }));
                 Some(0)
             }
             (Some(Token::One), Some(c)) if c != '/' => Some(c.len_utf8()),
@@ -147,10 +137,7 @@ fn glob(tokens: &[Token], text: &str) -> bool {
 /// Lets a `*` take one more character of its folder's or file's name.
 fn reach_near(retry: Retry, text: &str) -> Option<Retry> {
     let c = text[retry.text..].chars().next().filter(|c| *c != '/')?;
-    Some(Retry {
-        text: retry.text + c.len_utf8(),
-        ..retry
-    })
+    Some(Retry { text: retry.text + c.len_utf8(), ..retry })
 }
 
 /// Lets a `**` take one more character, a `**/` one more folder.
@@ -160,10 +147,7 @@ fn reach_far(retry: Retry, tokens: &[Token], text: &str) -> Option<Retry> {
         Token::Folders => rest.find('/')? + 1,
         _ => rest.chars().next()?.len_utf8(),
     };
-    Some(Retry {
-        text: retry.text + more,
-        ..retry
-    })
+    Some(Retry { text: retry.text + more, ..retry })
 }
 
 #[cfg(test)]
@@ -205,11 +189,7 @@ mod tests {
         ];
         for (pattern, path, want) in cases {
             let compiled = PathPattern::new(pattern).unwrap();
-            assert_eq!(
-                compiled.matches(path),
-                want,
-                "{pattern} on {path}: {compiled:?}"
-            );
+            assert_eq!(compiled.matches(path), want, "{pattern} on {path}: {compiled:?}");
         }
         assert_eq!(PathPattern::new("///"), None);
         assert_eq!(PathPattern::new(""), None);
@@ -223,13 +203,9 @@ mod tests {
         match token {
             Token::Char(c) => text.first() == Some(c) && naive(rest, &text[1..]),
             Token::One => text.first().is_some_and(|c| *c != '/') && naive(rest, &text[1..]),
-            Token::Star => (0..=text.len())
-                .take_while(|n| !text[..*n].contains(&'/'))
-                .any(|n| naive(rest, &text[n..])),
+            Token::Star => (0..=text.len()).take_while(|n| !text[..*n].contains(&'/')).any(|n| naive(rest, &text[n..])),
             Token::Any => (0..=text.len()).any(|n| naive(rest, &text[n..])),
-            Token::Folders => {
-                (0..=text.len()).any(|n| (n == 0 || text[n - 1] == '/') && naive(rest, &text[n..]))
-            }
+            Token::Folders => (0..=text.len()).any(|n| (n == 0 || text[n - 1] == '/') && naive(rest, &text[n..])),
         }
     }
 

@@ -44,11 +44,7 @@ mod tests {
         assert_eq!(picked(2, 10), (vec![1, 2, 4, 6], false));
         assert_eq!(picked(1, 2), (vec![1, 4], true));
         assert_eq!(picked(0, 3), (vec![1, 4, 6], false));
-        assert_eq!(
-            picked(2, 4),
-            (vec![1, 2, 4, 6], false),
-            "chunks beyond the note's share are not more"
-        );
+        assert_eq!(picked(2, 4), (vec![1, 2, 4, 6], false), "chunks beyond the note's share are not more");
         assert_eq!(picked(9, 0), (vec![], true));
         assert_eq!(pick(ranked(), |_| None, 1, 1).0, []);
     }

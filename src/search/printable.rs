@@ -18,9 +18,7 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn clean(text: &str, lines: bool) -> Cow<'_, str> {
-    let tame = |c: char| {
-        !is_hidden(c) && !is_joiner(c) && (!is_space(c) || (lines && matches!(c, '\n' | '\t')))
-    };
+    let tame = |c: char| !is_hidden(c) && !is_joiner(c) && (!is_space(c) || (lines && matches!(c, '\n' | '\t')));
     if text.chars().all(tame) {
         return Cow::Borrowed(text);
     }
@@ -54,10 +52,7 @@ fn clean(text: &str, lines: bool) -> Cow<'_, str> {
 
 /// White space that moves the cursor.
 fn is_space(c: char) -> bool {
-    matches!(
-        c,
-        '\t' | '\n' | '\u{B}' | '\u{C}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
-    )
+    matches!(c, '\t' | '\n' | '\u{B}' | '\u{C}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Never printed: C0 and C1 controls and DEL, bidirectional controls, and characters without a shape
@@ -78,9 +73,7 @@ fn is_joiner(c: char) -> bool {
 
 /// Joiners stay between two visible characters of such scripts; anywhere else they only hide something.
 fn joins(before: Option<char>, after: Option<char>) -> bool {
-    let visible = |c: char| {
-        !c.is_ascii() && !c.is_whitespace() && !is_joiner(c) && !is_hidden(c) && !is_space(c)
-    };
+    let visible = |c: char| !c.is_ascii() && !c.is_whitespace() && !is_joiner(c) && !is_hidden(c) && !is_space(c);
     before.is_some_and(visible) && after.is_some_and(visible)
 }
 
@@ -109,9 +102,7 @@ fn after_escape(rest: &str) -> &str {
 fn after_sequence(introducer: char, rest: &str) -> Option<&str> {
     if introducer == '\u{9B}' {
         let end = rest.bytes().position(|b| !(0x20..=0x3F).contains(&b))?;
-        return (0x40..=0x7E)
-            .contains(&rest.as_bytes()[end])
-            .then(|| &rest[end + 1..]);
+        return (0x40..=0x7E).contains(&rest.as_bytes()[end]).then(|| &rest[end + 1..]);
     }
     // Whatever control comes first ends the search, so that a flood of introducers costs no more than its length.
     let end = rest.find(|c: char| c.is_control() && c != '\t')?;
@@ -136,10 +127,7 @@ mod tests {
             ("\u{1B}[31mred\u{1B}[0m", "red"),
             ("\u{1B}[2J\u{1B}[Hgone", "gone"),
             ("\u{1B}]0;title\u{7}text", "text"),
-            (
-                "\u{1B}]8;;http://evil\u{1B}\\link\u{1B}]8;;\u{1B}\\",
-                "link",
-            ),
+            ("\u{1B}]8;;http://evil\u{1B}\\link\u{1B}]8;;\u{1B}\\", "link"),
             ("\u{1B}]52;c;aGk=\u{9C}x", "x"),
             ("\u{1B}]0;never ends", "]0;never ends"),
             ("\u{1B}P1$r0m\u{1B}\\x", "x"),

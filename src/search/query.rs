@@ -42,12 +42,7 @@ const MAX_WARNINGS: usize = 8;
 
 /// Understands a query; `today` is what relative dates are reckoned from.
 pub fn parse(query: &str, today: Date) -> Parsed {
-    let mut parser = Parser {
-        parsed: Parsed::default(),
-        terms: 0,
-        unclosed: false,
-        today,
-    };
+    let mut parser = Parser { parsed: Parsed::default(), terms: 0, unclosed: false, today };
     let mut rest = query.trim_start();
     while !rest.is_empty() {
         rest = parser.token(rest).trim_start();
@@ -96,9 +91,7 @@ impl Parser {
     /// Takes one token off the start of `rest`, which is neither empty nor begins with a blank.
     fn token<'a>(&mut self, rest: &'a str) -> &'a str {
         // `--option` is searched for, not excluded.
-        let body = rest
-            .strip_prefix('-')
-            .filter(|body| !body.starts_with('-') && !starts_blank(body));
+        let body = rest.strip_prefix('-').filter(|body| !body.starts_with('-') && !starts_blank(body));
         let (negated, body) = (body.is_some(), body.unwrap_or(rest));
         if let Some(after) = strip_quote(body) {
             let Some((phrase, after)) = self.quoted(after) else {
@@ -132,11 +125,7 @@ impl Parser {
     /// Splits what follows an opening quote at the closing one. Once there is none, there is none further on
     /// either: not looking again keeps a flood of opening quotes linear.
     fn quoted<'a>(&mut self, text: &'a str) -> Option<(&'a str, &'a str)> {
-        let split = if self.unclosed {
-            None
-        } else {
-            text.split_once(CLOSING)
-        };
+        let split = if self.unclosed { None } else { text.split_once(CLOSING) };
         if split.is_none() {
             self.unclosed = true;
             self.warn("a quote is not closed; it is ignored".to_owned());
@@ -178,11 +167,7 @@ impl Parser {
             return self.push_words(raw);
         }
         let filter = &mut self.parsed.filter;
-        let added = if negated {
-            filter.add_not(key, value)
-        } else {
-            filter.add(key, value, self.today)
-        };
+        let added = if negated { filter.add_not(key, value) } else { filter.add(key, value, self.today) };
         if let Err(why) = added {
             let shown: String = raw.chars().take(60).collect();
             self.warn(format!("`{shown}` is searched for as words: {why}"));
@@ -200,9 +185,7 @@ impl Parser {
     /// Whether one more phrase, exclusion or condition is taken.
     fn room(&mut self) -> bool {
         if self.terms == MAX_TERMS {
-            self.warn(format!(
-                "only {MAX_TERMS} phrases, exclusions and conditions are heeded; the rest is words"
-            ));
+            self.warn(format!("only {MAX_TERMS} phrases, exclusions and conditions are heeded; the rest is words"));
             return false;
         }
         self.terms += 1;
@@ -235,8 +218,7 @@ fn starts_blank(text: &str) -> bool {
 
 /// Punctuation alone finds nothing, but would keep a query from being one of conditions only.
 fn is_noise(text: &str) -> bool {
-    text.chars()
-        .all(|c| c.is_ascii_punctuation() || c.is_whitespace() || OPENING.contains(&c))
+    text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace() || OPENING.contains(&c))
 }
 
 #[cfg(test)]
@@ -249,11 +231,8 @@ mod tests {
 
     fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
         let mut filter = Filter::default();
-        with.iter()
-            .for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
-        without
-            .iter()
-            .for_each(|(key, value)| filter.add_not(*key, value).unwrap());
+        with.iter().for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
+        without.iter().for_each(|(key, value)| filter.add_not(*key, value).unwrap());
         filter
     }
 
@@ -264,24 +243,14 @@ mod tests {
             ("  two   words ", "two words", &[], &[]),
             ("\"a phrase\"", "", &["a phrase"], &[]),
             ("\" a \n  phrase \"x", "x", &["a phrase"], &[]),
-            (
-                "“a phrase” „noch eine“",
-                "",
-                &["a phrase", "noch eine"],
-                &[],
-            ),
+            ("“a phrase” „noch eine“", "", &["a phrase", "noch eine"], &[]),
             ("-gone stays", "stays", &[], &["gone"]),
             ("-\"not this\" but this", "but this", &[], &["not this"]),
             ("--no-verify", "--no-verify", &[], &[]),
             ("a - b", "a b", &[], &[]),
             ("e-mail", "e-mail", &[], &[]),
             ("\"\" -\"\" ... ?!", "", &[], &[]),
-            (
-                "foo:bar https://x.org/y",
-                "foo:bar https://x.org/y",
-                &[],
-                &[],
-            ),
+            ("foo:bar https://x.org/y", "foo:bar https://x.org/y", &[], &[]),
             ("-foo:bar", "", &[], &["foo:bar"]),
             ("foo:\"bar baz\"", "foo:\"bar baz\"", &[], &[]),
             ("6\" nails", "6\" nails", &[], &[]),
@@ -294,22 +263,10 @@ mod tests {
         ];
         for (query, words, phrases, without) in cases {
             let parsed = parse(query, TODAY);
-            let got = (
-                parsed.words.as_str(),
-                parsed.phrases.as_slice(),
-                parsed.without.as_slice(),
-            );
+            let got = (parsed.words.as_str(), parsed.phrases.as_slice(), parsed.without.as_slice());
             let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
-            assert_eq!(
-                got,
-                (words, owned(phrases).as_slice(), owned(without).as_slice()),
-                "{query}"
-            );
-            assert_eq!(
-                (parsed.warnings.len(), parsed.filter.is_empty()),
-                (0, true),
-                "{query}"
-            );
+            assert_eq!(got, (words, owned(phrases).as_slice(), owned(without).as_slice()), "{query}");
+            assert_eq!((parsed.warnings.len(), parsed.filter.is_empty()), (0, true), "{query}");
         }
     }
 
@@ -321,46 +278,20 @@ mod tests {
             ("TAG:work/x", &[(Tag, "work/x")], &[]),
             ("tag:\"two words\"", &[(Tag, "two words")], &[]),
             ("tag:“two words”", &[(Tag, "two words")], &[]),
-            (
-                "-tag:done -path:\"Old stuff\"",
-                &[],
-                &[(Tag, "done"), (Path, "Old stuff")],
-            ),
+            ("-tag:done -path:\"Old stuff\"", &[], &[(Tag, "done"), (Path, "Old stuff")]),
             ("path:**/a/*.md", &[(Path, "**/a/*.md")], &[]),
-            (
-                "type:daily after:2026-11",
-                &[(Type, "daily"), (After, "2026-11")],
-                &[],
-            ),
-            (
-                "link:[[Note]] before:7d",
-                &[(Link, "Note"), (Before, "7d")],
-                &[],
-            ),
-            (
-                "link:\"A note: about it\"",
-                &[(Link, "A note: about it")],
-                &[],
-            ),
-            (
-                "modified:>2026-01 modified:<today",
-                &[(Modified, ">2026-01"), (Modified, "<today")],
-                &[],
-            ),
+            ("type:daily after:2026-11", &[(Type, "daily"), (After, "2026-11")], &[]),
+            ("link:[[Note]] before:7d", &[(Link, "Note"), (Before, "7d")], &[]),
+            ("link:\"A note: about it\"", &[(Link, "A note: about it")], &[]),
+            ("modified:>2026-01 modified:<today", &[(Modified, ">2026-01"), (Modified, "<today")], &[]),
         ];
         for (query, with, without) in cases {
             let parsed = parse(query, TODAY);
             assert_eq!(parsed.filter, filter(with, without), "{query}");
-            assert!(
-                !parsed.has_text() && parsed.warnings.is_empty(),
-                "{query}: {parsed:?}"
-            );
+            assert!(!parsed.has_text() && parsed.warnings.is_empty(), "{query}: {parsed:?}");
         }
         let mixed = parse("plan tag:\"a b\"next \"x y\" type:daily", TODAY);
-        assert_eq!(
-            (mixed.words.as_str(), mixed.text().as_str()),
-            ("plan next", "plan next x y")
-        );
+        assert_eq!((mixed.words.as_str(), mixed.text().as_str()), ("plan next", "plan next x y"));
         assert_eq!(mixed.filter, filter(&[(Tag, "a b"), (Type, "daily")], &[]));
     }
 
@@ -376,12 +307,7 @@ mod tests {
         ];
         for (query, words) in cases {
             let parsed = parse(query, TODAY);
-            assert_eq!(
-                (parsed.words.as_str(), parsed.warnings.len()),
-                (words, 1),
-                "{query}: {:?}",
-                parsed.warnings
-            );
+            assert_eq!((parsed.words.as_str(), parsed.warnings.len()), (words, 1), "{query}: {:?}", parsed.warnings);
             assert!(parsed.filter.is_empty(), "{query}");
         }
         let open = parse("tag:\"open end", TODAY);

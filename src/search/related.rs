@@ -25,12 +25,7 @@ pub enum Seed {
 /// anything.
 pub fn seed_vector(snapshot: &Snapshot, seed: &Seed) -> Option<Vector> {
     let vectors = match seed {
-        Seed::Note(no) => snapshot
-            .note(*no)?
-            .rows
-            .iter()
-            .flat_map(|row| snapshot.vectors(*row))
-            .collect(),
+        Seed::Note(no) => snapshot.note(*no)?.rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
         Seed::Chunk(row) => snapshot.vectors(*row),
         Seed::Vector(vector) => return telling(Some(vector)).cloned(),
     };
@@ -39,21 +34,10 @@ pub fn seed_vector(snapshot: &Snapshot, seed: &Seed) -> Option<Vector> {
 
 /// Chunks of other notes near the seed, by cosine; for a seed of this vault each hit says whether its note
 /// is linked with the seed's already. `options` has the limits; the mode is always dense.
-pub fn related(
-    snapshot: &Snapshot,
-    vault: &str,
-    seed: &Seed,
-    options: &Options,
-) -> Result<Answer, LexicalError> {
-    let mut answer = Answer {
-        seq: snapshot.seq(),
-        mode: Mode::Dense,
-        ..Answer::default()
-    };
+pub fn related(snapshot: &Snapshot, vault: &str, seed: &Seed, options: &Options) -> Result<Answer, LexicalError> {
+    let mut answer = Answer { seq: snapshot.seq(), mode: Mode::Dense, ..Answer::default() };
     let Some(vector) = seed_vector(snapshot, seed) else {
-        answer
-            .warnings
-            .push("there are no words to compare with other notes".to_owned());
+        answer.warnings.push("there are no words to compare with other notes".to_owned());
         return Ok(answer);
     };
     let own = match seed {
@@ -67,17 +51,12 @@ pub fn related(
     let limit = options.limit.min(MAX_HITS);
     let mut near = snapshot.dense(&vector, &allowed, depth(limit));
     near.retain(|(_, cosine)| *cosine > 0.0);
-    near.sort_by(|a, b| {
-        b.1.total_cmp(&a.1)
-            .then_with(|| in_order(snapshot, a.0, b.0))
-    });
+    near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| in_order(snapshot, a.0, b.0)));
     let (picked, truncated) = pick(near, |(row, _)| note_of(*row), options.per_note, limit);
     answer.truncated = truncated;
     let maker = Maker::new(snapshot, vault, "", options);
     for (row, cosine) in picked {
-        let linked = linked
-            .as_ref()
-            .and_then(|linked| Some(linked.contains(&note_of(row)?)));
+        let linked = linked.as_ref().and_then(|linked| Some(linked.contains(&note_of(row)?)));
         answer.hits.extend(maker.hit(row, cosine, None, linked)?);
     }
     Ok(answer)
@@ -87,11 +66,7 @@ pub fn related(
 fn linked_with(snapshot: &Snapshot, no: NoteNo) -> HashSet<NoteNo> {
     let mut linked: HashSet<NoteNo> = snapshot.backlinks(no).into_iter().collect();
     if let Some(note) = snapshot.note(no) {
-        linked.extend(
-            note.links
-                .iter()
-                .filter_map(|target| snapshot.resolve(target, &note.path)),
-        );
+        linked.extend(note.links.iter().filter_map(|target| snapshot.resolve(target, &note.path)));
     }
     linked
 }
@@ -109,14 +84,8 @@ fn mean(vectors: &[Vector]) -> Option<Vector> {
     if !(length.is_finite() && largest > 0.0) {
         return None;
     }
-    let values = sum
-        .iter()
-        .map(|x| (x / largest * 127.0).round() as i8)
-        .collect();
-    Some(Vector {
-        values,
-        scale: largest / length / 127.0,
-    })
+    let values = sum.iter().map(|x| (x / largest * 127.0).round() as i8).collect();
+    Some(Vector { values, scale: largest / length / 127.0 })
 }
 
 #[cfg(test)]
@@ -125,15 +94,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn unit(values: &[i8]) -> Vector {
-        let length = values
-            .iter()
-            .map(|v| f32::from(*v).powi(2))
-            .sum::<f32>()
-            .sqrt();
-        Vector {
-            values: values.into(),
-            scale: if length > 0.0 { 1.0 / length } else { 0.0 },
-        }
+        let length = values.iter().map(|v| f32::from(*v).powi(2)).sum::<f32>().sqrt();
+        Vector { values: values.into(), scale: if length > 0.0 { 1.0 / length } else { 0.0 } }
     }
 
     #[test]

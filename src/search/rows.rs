@@ -35,9 +35,7 @@ impl RowSet {
 
     /// Whether the row is in the set.
     pub(super) fn contains(&self, row: Row) -> bool {
-        self.0
-            .get(row as usize / 64)
-            .is_some_and(|word| word & (1 << (row % 64)) != 0)
+        self.0.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
     }
 
     /// Takes a row out.
@@ -60,15 +58,9 @@ mod tests {
     #[test]
     fn row_sets() {
         let mut set = RowSet::of(130, [0, 63, 64, 129, 1000]);
-        let members = |set: &RowSet| {
-            (0..200)
-                .filter(|row| set.contains(*row))
-                .collect::<Vec<Row>>()
-        };
+        let members = |set: &RowSet| (0..200).filter(|row| set.contains(*row)).collect::<Vec<Row>>();
         assert_eq!(members(&set), [0, 63, 64, 129]);
-        [0, 64, 65, 1000]
-            .into_iter()
-            .for_each(|row| set.remove(row));
+        [0, 64, 65, 1000].into_iter().for_each(|row| set.remove(row));
         assert_eq!(members(&set), [63, 129]);
         assert!((0..130).all(|row| RowSet::full(130).contains(row)));
         assert!(!set.is_empty() && RowSet::new(0).is_empty());

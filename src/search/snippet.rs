@@ -50,11 +50,7 @@ pub(super) fn snippet(raw: &str, terms: &HashSet<String>, analyze: Analyze) -> S
         None => lead(&shown),
     };
     let text = passage(&shown, core);
-    let highlights = merged(
-        matches(&text, terms, analyze)
-            .into_iter()
-            .map(|(range, _)| range),
-    );
+    let highlights = merged(matches(&text, terms, analyze).into_iter().map(|(range, _)| range));
     Snippet { text, highlights }
 }
 
@@ -79,9 +75,7 @@ fn matches(text: &str, terms: &HashSet<String>, analyze: Analyze) -> Vec<(Range<
         return Vec::new();
     }
     let mut found = analyze(text);
-    found.retain(|(range, term)| {
-        terms.contains(term) && range.start < range.end && text.get(range.clone()).is_some()
-    });
+    found.retain(|(range, term)| terms.contains(term) && range.start < range.end && text.get(range.clone()).is_some());
     found.sort_by_key(|(range, _)| (range.start, range.end));
     found
 }
@@ -177,23 +171,14 @@ fn begin(text: &str, at: usize, room: usize) -> (usize, bool) {
         return (0, false);
     }
     let back = backward(text, at, room.min(LEAD_IN));
-    let word = text[back..at]
-        .find(char::is_whitespace)
-        .map_or(back, |blank| back + blank);
+    let word = text[back..at].find(char::is_whitespace).map_or(back, |blank| back + blank);
     (word, true)
 }
 
 /// Where the last sentence of `text` begins, unless that is at its start: what stands before is unknown.
 fn last_sentence(text: &str) -> Option<usize> {
-    let ends = |at: usize| {
-        text[..at]
-            .trim_end()
-            .ends_with(['.', '!', '?', '…', '。', '！', '？', '।', ':'])
-    };
-    text.split_sentence_bound_indices()
-        .map(|(at, _)| at)
-        .filter(|at| *at > 0 && ends(*at))
-        .last()
+    let ends = |at: usize| text[..at].trim_end().ends_with(['.', '!', '?', '…', '。', '！', '？', '।', ':']);
+    text.split_sentence_bound_indices().map(|(at, _)| at).filter(|at| *at > 0 && ends(*at)).last()
 }
 
 /// Where a passage from `start` ends that should hold everything up to `core_end`, and whether that is
@@ -214,9 +199,7 @@ fn finish(text: &str, start: usize, core_end: usize) -> (usize, bool) {
         }
     }
     let from = core_end.clamp(start, limit);
-    let word = text[from..limit]
-        .rfind(char::is_whitespace)
-        .map_or(limit, |blank| from + blank);
+    let word = text[from..limit].rfind(char::is_whitespace).map_or(limit, |blank| from + blank);
     (word, true)
 }
 
@@ -266,16 +249,10 @@ mod tests {
     fn analyze(text: &str) -> Vec<(Range<usize>, String)> {
         let mut out = Vec::new();
         for (at, word) in text.unicode_word_indices() {
-            out.push((
-                at..at + word.len(),
-                word.to_lowercase().trim_end_matches('s').to_owned(),
-            ));
+            out.push((at..at + word.len(), word.to_lowercase().trim_end_matches('s').to_owned()));
         }
         let chars: Vec<(usize, char)> = text.char_indices().collect();
-        for pair in chars.windows(2).filter(|pair| {
-            pair.iter()
-                .all(|(_, c)| ('\u{4E00}'..='\u{9FFF}').contains(c))
-        }) {
+        for pair in chars.windows(2).filter(|pair| pair.iter().all(|(_, c)| ('\u{4E00}'..='\u{9FFF}').contains(c))) {
             let range = pair[0].0..pair[1].0 + pair[1].1.len_utf8();
             out.push((range.clone(), text[range].to_owned()));
         }
@@ -287,10 +264,7 @@ mod tests {
     }
 
     fn marked(raw: &str, query: &str) -> String {
-        let Snippet {
-            mut text,
-            highlights,
-        } = of(raw, query);
+        let Snippet { mut text, highlights } = of(raw, query);
         for (start, end) in highlights.into_iter().rev() {
             text.insert(end as usize, ']');
             text.insert(start as usize, '[');
@@ -313,10 +287,7 @@ mod tests {
         let filler = "Nothing to see in this sentence at all. ".repeat(20);
         let raw = format!("{filler}The apple fell. An apple and a pear met Newton here. {filler}");
         let text = marked(&raw, "pear newton apple");
-        assert!(
-            text.starts_with("The [apple] fell. An [apple] and a [pear] met [Newton] here."),
-            "{text}"
-        );
+        assert!(text.starts_with("The [apple] fell. An [apple] and a [pear] met [Newton] here."), "{text}");
         assert!(text.ends_with('.') && text.len() <= LENGTH + 8, "{text}");
     }
 
@@ -324,48 +295,25 @@ mod tests {
     fn without_sentences_words_are_kept_whole() {
         let raw = format!("{} needle {}", "hay ".repeat(100), "straw ".repeat(100));
         let text = marked(&raw, "needle");
-        assert!(
-            text.starts_with("…hay hay") && text.ends_with("straw…") && text.contains("[needle]"),
-            "{text}"
-        );
+        assert!(text.starts_with("…hay hay") && text.ends_with("straw…") && text.contains("[needle]"), "{text}");
     }
 
     #[test]
     fn lines_bound_a_passage() {
-        let raw = format!(
-            "{}\n- the needle is here\n- more\n{}",
-            "hay ".repeat(60).trim(),
-            "straw ".repeat(60)
-        );
-        assert!(
-            marked(&raw, "needle").starts_with("- the [needle] is here - more"),
-            "{}",
-            marked(&raw, "needle")
-        );
+        let raw = format!("{}\n- the needle is here\n- more\n{}", "hay ".repeat(60).trim(), "straw ".repeat(60));
+        assert!(marked(&raw, "needle").starts_with("- the [needle] is here - more"), "{}", marked(&raw, "needle"));
     }
 
     #[test]
     fn without_a_match_the_first_words_are_shown() {
-        assert_eq!(
-            marked("## Heading\n\n---\nThe text.\n", "absent"),
-            "The text."
-        );
+        assert_eq!(marked("## Heading\n\n---\nThe text.\n", "absent"), "The text.");
         assert_eq!(marked("## Heading\n", "absent"), "## Heading");
     }
 
     #[test]
     fn what_is_hidden_is_not_shown() {
-        assert_eq!(
-            marked(
-                "a <!-- secret\nneedle --> b \u{1B}[31mneedle\u{202E}",
-                "needle"
-            ),
-            "a b [needle]"
-        );
-        assert_eq!(
-            marked("a <!-- open needle", "needle"),
-            "a <!-- open [needle]"
-        );
+        assert_eq!(marked("a <!-- secret\nneedle --> b \u{1B}[31mneedle\u{202E}", "needle"), "a b [needle]");
+        assert_eq!(marked("a <!-- open needle", "needle"), "a <!-- open [needle]");
     }
 
     #[test]

@@ -19,15 +19,7 @@ struct Vault {
 }
 
 /// A note whose chunks are `texts`, adjacent to each other.
-fn put(
-    index: &mut Index,
-    no: u32,
-    path: &str,
-    tags: &[&str],
-    day: Option<Date>,
-    links: &[&str],
-    texts: &[&str],
-) {
+fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>, links: &[&str], texts: &[&str]) {
     let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
     let path = VaultPath::parse(path).unwrap();
     let title = path.stem().to_owned();
@@ -56,10 +48,7 @@ fn put(
     let note = NoteEntry {
         no,
         seq: 1,
-        stat: FileStat {
-            mtime_ns: i64::from(no) * 1_000_000_000,
-            ..FileStat::default()
-        },
+        stat: FileStat { mtime_ns: i64::from(no) * 1_000_000_000, ..FileStat::default() },
         title,
         path,
         aliases: Vec::new(),
@@ -108,15 +97,7 @@ fn vault() -> Vault {
         &[],
         &["The quarterly budget review moved to Thursday. Ask finance about travel costs.\n"],
     );
-    put(
-        &mut index,
-        4,
-        "日記.md",
-        &[],
-        Some(date(2026, 11, 19)),
-        &[],
-        &["東京都庁へ行きました。\n"],
-    );
+    put(&mut index, 4, "日記.md", &[], Some(date(2026, 11, 19)), &[], &["東京都庁へ行きました。\n"]);
     put(
         &mut index,
         5,
@@ -126,17 +107,12 @@ fn vault() -> Vault {
         &["Apples"],
         &["Travel costs are paid back by finance within a month.\n"],
     );
-    Vault {
-        snapshot: index.publish(7).unwrap(),
-        _dir: dir,
-    }
+    Vault { snapshot: index.publish(7).unwrap(), _dir: dir }
 }
 
 fn ask(vault: &Vault, query: &str, options: &Options) -> Answer {
     let parsed = parse(query, TODAY);
-    let vector: Option<Vector> = parsed
-        .has_text()
-        .then(|| Embedder::Builtin.embed(&parsed.text()));
+    let vector: Option<Vector> = parsed.has_text().then(|| Embedder::Builtin.embed(&parsed.text()));
     search(&vault.snapshot, "v", &parsed, vector.as_ref(), options).unwrap()
 }
 
@@ -147,41 +123,15 @@ fn paths(answer: &Answer) -> Vec<&str> {
 #[test]
 fn a_hit_explains_itself() {
     let vault = vault();
-    let answer = ask(
-        &vault,
-        "when to prune trees",
-        &Options {
-            explain: true,
-            ..Options::default()
-        },
-    );
-    assert_eq!(
-        (answer.seq, answer.mode, answer.truncated),
-        (7, Mode::Hybrid, false)
-    );
+    let answer = ask(&vault, "when to prune trees", &Options { explain: true, ..Options::default() });
+    assert_eq!((answer.seq, answer.mode, answer.truncated), (7, Mode::Hybrid, false));
     let hit = &answer.hits[0];
-    assert_eq!(
-        (hit.path.as_str(), hit.line, hit.mtime),
-        ("Garden/Pruning.md", 1, 2)
-    );
+    assert_eq!((hit.path.as_str(), hit.line, hit.mtime), ("Garden/Pruning.md", 1, 2));
     assert!(hit.score > 0.5 && hit.score <= 1.0);
-    let marked: Vec<&str> = hit
-        .highlights
-        .iter()
-        .map(|(a, b)| &hit.snippet[*a as usize..*b as usize])
-        .collect();
-    assert!(
-        marked.contains(&"Prune") && marked.contains(&"trees"),
-        "{marked:?}"
-    );
+    let marked: Vec<&str> = hit.highlights.iter().map(|(a, b)| &hit.snippet[*a as usize..*b as usize]).collect();
+    assert!(marked.contains(&"Prune") && marked.contains(&"trees"), "{marked:?}");
     let lanes = hit.lanes.as_ref().unwrap();
-    assert_eq!(
-        (
-            lanes.lexical.as_ref().unwrap().rank,
-            lanes.dense.as_ref().unwrap().rank
-        ),
-        (1, 1)
-    );
+    assert_eq!((lanes.lexical.as_ref().unwrap().rank, lanes.dense.as_ref().unwrap().rank), (1, 1));
     assert!((lanes.fused - hit.score).abs() < 1e-6);
 }
 
@@ -192,46 +142,21 @@ fn every_lane_is_held_to_the_conditions() {
     // (query, what every lane must find, what any lane may find)
     let cases: [(&str, &[&str], &[&str]); 8] = [
         ("trees path:Work", &[], WORK),
-        (
-            "travel costs tag:work -budget",
-            &["Work/Travel.md"],
-            &["Work/Travel.md"],
-        ),
-        (
-            "fruit -tag:fruit",
-            &["Garden/Pruning.md"],
-            &["Garden/Pruning.md", "Work/Budget.md", "日記.md"],
-        ),
+        ("travel costs tag:work -budget", &["Work/Travel.md"], &["Work/Travel.md"]),
+        ("fruit -tag:fruit", &["Garden/Pruning.md"], &["Garden/Pruning.md", "Work/Budget.md", "日記.md"]),
         ("\"travel costs\"", WORK, WORK),
         ("finance \"costs travel\"", &[], &[]),
         ("-finance \"travel costs\"", &[], &[]),
-        (
-            "costs link:apples",
-            &["Work/Travel.md"],
-            &["Work/Travel.md"],
-        ),
-        (
-            "trees after:2026-11",
-            &["Garden/Pruning.md"],
-            &["Garden/Pruning.md", "日記.md"],
-        ),
+        ("costs link:apples", &["Work/Travel.md"], &["Work/Travel.md"]),
+        ("trees after:2026-11", &["Garden/Pruning.md"], &["Garden/Pruning.md", "日記.md"]),
     ];
     for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
-        let options = Options {
-            mode,
-            ..Options::default()
-        };
+        let options = Options { mode, ..Options::default() };
         for (query, must, may) in cases {
             let answer = ask(&vault, query, &options);
             let got = paths(&answer);
-            assert!(
-                must.iter().all(|path| got.contains(path)),
-                "{mode:?} {query}: {got:?}"
-            );
-            assert!(
-                got.iter().all(|path| may.contains(path)),
-                "{mode:?} {query}: {got:?}"
-            );
+            assert!(must.iter().all(|path| got.contains(path)), "{mode:?} {query}: {got:?}");
+            assert!(got.iter().all(|path| may.contains(path)), "{mode:?} {query}: {got:?}");
         }
     }
 }
@@ -239,34 +164,10 @@ fn every_lane_is_held_to_the_conditions() {
 #[test]
 fn conditions_alone_give_the_newest_notes() {
     let vault = vault();
-    let answer = ask(
-        &vault,
-        "type:note",
-        &Options {
-            limit: 4,
-            ..Options::default()
-        },
-    );
-    assert_eq!(
-        paths(&answer),
-        [
-            "日記.md",
-            "Garden/Pruning.md",
-            "Garden/Apples.md",
-            "Work/Travel.md"
-        ]
-    );
-    assert!(
-        answer.truncated
-            && answer
-                .hits
-                .iter()
-                .all(|hit| (hit.score - 1.0).abs() < f32::EPSILON)
-    );
-    assert_eq!(
-        paths(&ask(&vault, "-trees tag:fruit", &Options::default())),
-        ["Garden/Apples.md", "Work/Travel.md"]
-    );
+    let answer = ask(&vault, "type:note", &Options { limit: 4, ..Options::default() });
+    assert_eq!(paths(&answer), ["日記.md", "Garden/Pruning.md", "Garden/Apples.md", "Work/Travel.md"]);
+    assert!(answer.truncated && answer.hits.iter().all(|hit| (hit.score - 1.0).abs() < f32::EPSILON));
+    assert_eq!(paths(&ask(&vault, "-trees tag:fruit", &Options::default())), ["Garden/Apples.md", "Work/Travel.md"]);
     let empty = ask(&vault, " ", &Options::default());
     assert_eq!((empty.hits.len(), empty.warnings.len()), (0, 1));
 }
@@ -274,42 +175,14 @@ fn conditions_alone_give_the_newest_notes() {
 #[test]
 fn windows_and_limits() {
     let vault = vault();
-    let options = Options {
-        per_note: 1,
-        ..Options::default()
-    };
+    let options = Options { per_note: 1, ..Options::default() };
     let answer = ask(&vault, "water young trees", &options);
     let hit = &answer.hits[0];
-    assert_eq!(
-        (hit.text.as_str(), hit.window_lines),
-        ("Water the young trees every week.\n", (1, 3))
-    );
-    assert!(
-        hit.window.starts_with("Apple trees need") && hit.window.ends_with("comes off easily.\n")
-    );
-    assert_eq!(
-        paths(&answer)
-            .iter()
-            .filter(|path| **path == "Garden/Apples.md")
-            .count(),
-        1
-    );
-    let narrow = ask(
-        &vault,
-        "water young trees",
-        &Options {
-            window_chars: 0,
-            contextual: false,
-            ..options
-        },
-    );
-    assert_eq!(
-        (
-            narrow.hits[0].window.as_str(),
-            narrow.hits[0].context.as_str()
-        ),
-        (hit.text.as_str(), "")
-    );
+    assert_eq!((hit.text.as_str(), hit.window_lines), ("Water the young trees every week.\n", (1, 3)));
+    assert!(hit.window.starts_with("Apple trees need") && hit.window.ends_with("comes off easily.\n"));
+    assert_eq!(paths(&answer).iter().filter(|path| **path == "Garden/Apples.md").count(), 1);
+    let narrow = ask(&vault, "water young trees", &Options { window_chars: 0, contextual: false, ..options });
+    assert_eq!((narrow.hits[0].window.as_str(), narrow.hits[0].context.as_str()), (hit.text.as_str(), ""));
 }
 
 #[test]
@@ -325,14 +198,8 @@ fn without_a_vector_the_words_answer() {
     let vault = vault();
     let parsed = parse("budget", TODAY);
     let words = search(&vault.snapshot, "v", &parsed, None, &Options::default()).unwrap();
-    assert_eq!(
-        (paths(&words), words.mode),
-        (vec!["Work/Budget.md"], Mode::Lexical)
-    );
-    let dense = Options {
-        mode: Mode::Dense,
-        ..Options::default()
-    };
+    assert_eq!((paths(&words), words.mode), (vec!["Work/Budget.md"], Mode::Lexical));
+    let dense = Options { mode: Mode::Dense, ..Options::default() };
     let none = search(&vault.snapshot, "v", &parsed, None, &dense).unwrap();
     assert_eq!((none.hits.len(), none.warnings.len()), (0, 1));
 }
@@ -340,35 +207,14 @@ fn without_a_vector_the_words_answer() {
 #[test]
 fn related_notes_say_whether_they_are_linked() {
     let vault = vault();
-    let options = Options {
-        per_note: 1,
-        ..Options::default()
-    };
+    let options = Options { per_note: 1, ..Options::default() };
     let answer = related(&vault.snapshot, "v", &Seed::Note(1), &options).unwrap();
     assert!(!paths(&answer).contains(&"Garden/Apples.md"));
-    let linked = |path: &str| {
-        answer
-            .hits
-            .iter()
-            .find(|hit| hit.path == path)
-            .and_then(|hit| hit.linked)
-    };
+    let linked = |path: &str| answer.hits.iter().find(|hit| hit.path == path).and_then(|hit| hit.linked);
     assert_eq!(answer.hits[0].path, "Garden/Pruning.md");
-    assert_eq!(
-        (
-            linked("Garden/Pruning.md"),
-            linked("Work/Budget.md").unwrap_or(false)
-        ),
-        (Some(true), false)
-    );
+    assert_eq!((linked("Garden/Pruning.md"), linked("Work/Budget.md").unwrap_or(false)), (Some(true), false));
     let text = Seed::Vector(Embedder::Builtin.embed("money for trips"));
     let answer = related(&vault.snapshot, "v", &text, &options).unwrap();
     assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
-    assert_eq!(
-        related(&vault.snapshot, "v", &Seed::Note(99), &options)
-            .unwrap()
-            .warnings
-            .len(),
-        1
-    );
+    assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), &options).unwrap().warnings.len(), 1);
 }

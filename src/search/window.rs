@@ -30,17 +30,10 @@ pub(super) fn grow<E>(
 ) -> Result<Window, E> {
     let own = text(at)?;
     let Some(place) = places.get(at) else {
-        return Ok(Window {
-            text: own,
-            lines: (0, 0),
-        });
+        return Ok(Window { text: own, lines: (0, 0) });
     };
     let mut room = limit.saturating_sub(own.chars().count());
-    let mut window = Run {
-        pieces: vec![own],
-        span: place.span,
-        lines: place.lines,
-    };
+    let mut window = Run { pieces: vec![own], span: place.span, lines: place.lines };
     let (mut next, mut before) = (Some(at + 1), at.checked_sub(1));
     let mut forward = true;
     while next.is_some() || before.is_some() {
@@ -52,19 +45,12 @@ pub(super) fn grow<E>(
                 && let Some(cost) = window.add(*place, text(index)?, forward, room)
             {
                 room -= cost;
-                *side = if forward {
-                    Some(index + 1)
-                } else {
-                    index.checked_sub(1)
-                };
+                *side = if forward { Some(index + 1) } else { index.checked_sub(1) };
             }
         }
         forward = !forward;
     }
-    Ok(Window {
-        text: window.pieces.concat(),
-        lines: window.lines,
-    })
+    Ok(Window { text: window.pieces.concat(), lines: window.lines })
 }
 
 struct Run {
@@ -76,11 +62,7 @@ struct Run {
 impl Run {
     /// Whether it is worth reading a chunk's text: a character has at most four bytes.
     fn may_fit(&self, place: &Place, room: usize) -> bool {
-        let overlap = self
-            .span
-            .1
-            .min(place.span.1)
-            .saturating_sub(self.span.0.max(place.span.0));
+        let overlap = self.span.1.min(place.span.1).saturating_sub(self.span.0.max(place.span.0));
         let new = (place.span.1.saturating_sub(place.span.0)).saturating_sub(overlap);
         new.div_ceil(4) as usize <= room
     }
@@ -89,10 +71,7 @@ impl Run {
     fn add(&mut self, place: Place, text: String, forward: bool, room: usize) -> Option<usize> {
         let (mut piece, gap) = if forward {
             let overlap = self.span.1.saturating_sub(place.span.0) as usize;
-            (
-                text[ceil(&text, overlap)..].to_owned(),
-                place.span.0 > self.span.1,
-            )
+            (text[ceil(&text, overlap)..].to_owned(), place.span.0 > self.span.1)
         } else {
             let overlap = place.span.1.saturating_sub(self.span.0) as usize;
             let keep = floor(&text, text.len().saturating_sub(overlap));
@@ -100,13 +79,9 @@ impl Run {
         };
         // What was not indexed between two chunks is blank or hidden: a line end stands for it.
         if gap && !piece.is_empty() {
-            let (last, first) = if forward {
-                (self.pieces.last(), Some(&piece))
-            } else {
-                (Some(&piece), self.pieces.first())
-            };
-            let apart = last.is_some_and(|s| s.ends_with('\n'))
-                || first.is_some_and(|s| s.starts_with('\n'));
+            let (last, first) =
+                if forward { (self.pieces.last(), Some(&piece)) } else { (Some(&piece), self.pieces.first()) };
+            let apart = last.is_some_and(|s| s.ends_with('\n')) || first.is_some_and(|s| s.starts_with('\n'));
             if !apart {
                 piece.insert(if forward { 0 } else { piece.len() }, '\n');
             }
@@ -115,30 +90,21 @@ impl Run {
         if cost > room {
             return None;
         }
-        self.pieces
-            .insert(if forward { self.pieces.len() } else { 0 }, piece);
+        self.pieces.insert(if forward { self.pieces.len() } else { 0 }, piece);
         self.span = (self.span.0.min(place.span.0), self.span.1.max(place.span.1));
-        self.lines = (
-            self.lines.0.min(place.lines.0),
-            self.lines.1.max(place.lines.1),
-        );
+        self.lines = (self.lines.0.min(place.lines.0), self.lines.1.max(place.lines.1));
         Some(cost)
     }
 }
 
 /// The first character boundary at or after `at`.
 fn ceil(text: &str, at: usize) -> usize {
-    (at..text.len())
-        .find(|i| text.is_char_boundary(*i))
-        .unwrap_or(text.len())
+    (at..text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len())
 }
 
 /// The last character boundary at or before `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len()))
-        .rev()
-        .find(|i| text.is_char_boundary(*i))
-        .unwrap_or(0)
+    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -149,12 +115,7 @@ mod tests {
 
     /// Cuts `note` into chunks at the given byte ranges.
     fn places(note: &str, spans: &[(usize, usize)]) -> Vec<Place> {
-        let line = |at: usize| {
-            1 + note.as_bytes()[..at]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count() as u32
-        };
+        let line = |at: usize| 1 + note.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() as u32;
         spans
             .iter()
             .map(|&(from, to)| Place {
@@ -164,12 +125,7 @@ mod tests {
             .collect()
     }
 
-    fn window(
-        note: &str,
-        spans: &[(usize, usize)],
-        at: usize,
-        limit: usize,
-    ) -> (String, (u32, u32)) {
+    fn window(note: &str, spans: &[(usize, usize)], at: usize, limit: usize) -> (String, (u32, u32)) {
         let text = |i: usize| Ok::<_, Infallible>(note[spans[i].0..spans[i].1].to_owned());
         let Ok(window) = grow(&places(note, spans), at, limit, text);
         (window.text, window.lines)
@@ -191,11 +147,7 @@ mod tests {
             (4, 10, "dddd\neeee\n", (4, 5)),
         ];
         for (at, limit, text, lines) in cases {
-            assert_eq!(
-                window(note, &spans, at, limit),
-                (text.to_owned(), lines),
-                "{at} {limit}"
-            );
+            assert_eq!(window(note, &spans, at, limit), (text.to_owned(), lines), "{at} {limit}");
         }
     }
 
@@ -210,25 +162,14 @@ mod tests {
         let note = "0123456789";
         assert_eq!(window(note, &[(0, 5), (3, 8), (6, 10)], 0, 99).0, note);
         assert_eq!(window(note, &[(0, 5), (3, 8), (6, 10)], 1, 99).0, note);
-        assert_eq!(
-            window(note, &[(0, 5), (3, 8), (6, 10)], 2, 7).0,
-            "3456789",
-            "only what is new counts"
-        );
-        assert_eq!(
-            window(note, &[(0, 9), (2, 5), (9, 10)], 0, 99).0,
-            note,
-            "one chunk within another"
-        );
+        assert_eq!(window(note, &[(0, 5), (3, 8), (6, 10)], 2, 7).0, "3456789", "only what is new counts");
+        assert_eq!(window(note, &[(0, 9), (2, 5), (9, 10)], 0, 99).0, note, "one chunk within another");
     }
 
     #[test]
     fn gaps_become_a_line_end() {
         let note = "one....two....three";
-        assert_eq!(
-            window(note, &[(0, 3), (7, 10), (14, 19)], 1, 99).0,
-            "one\ntwo\nthree"
-        );
+        assert_eq!(window(note, &[(0, 3), (7, 10), (14, 19)], 1, 99).0, "one\ntwo\nthree");
     }
 
     #[test]

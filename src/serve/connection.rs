@@ -110,7 +110,9 @@ impl Connection {
             }
             let count = match self.stream.try_read(&mut buffer) {
                 Ok(count) => count,
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => continue,
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                    continue;
+                }
                 Err(_) => return End::Gone,
             };
             if count == 0 {
@@ -189,7 +191,9 @@ impl Connection {
             (Some(id), Ok(result)) => {
                 self.outbox.reply(proto::result_line(&id, result.to_string().as_bytes())).await;
             }
-            (Some(id), Err(error)) => self.outbox.reply(proto::error_line(Some(&id), &error)).await,
+            (Some(id), Err(error)) => {
+                self.outbox.reply(proto::error_line(Some(&id), &error)).await;
+            }
         }
         None
     }
@@ -247,7 +251,11 @@ impl Connection {
                         let (kind, params) = params::event(&notice);
                         if kinds.contains(&kind) {
                             let line = proto::notification_line("event", &params);
-                            if line.len() > MAX_REPLY { outbox.missed(1) } else { outbox.notify(line) }
+                            if line.len() > MAX_REPLY {
+                                outbox.missed(1);
+                            } else {
+                                outbox.notify(line);
+                            }
                         }
                     }
                     Err(RecvError::Lagged(count)) => outbox.missed(count),

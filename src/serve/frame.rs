@@ -107,18 +107,8 @@ impl LineDecoder {
 }
 
 fn is_http(line: &[u8]) -> bool {
-    const METHODS: [&[u8]; 10] = [
-        b"GET ",
-        b"POST ",
-        b"PUT ",
-        b"HEAD ",
-        b"DELETE ",
-        b"OPTIONS ",
-        b"PATCH ",
-        b"CONNECT ",
-        b"TRACE ",
-        b"PRI ",
-    ];
+    const METHODS: [&[u8]; 10] =
+        [b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ", b"TRACE ", b"PRI "];
     METHODS.iter().any(|method| line.starts_with(method))
 }
 

@@ -10,6 +10,8 @@ pub mod locate;
 pub mod params;
 pub mod proto;
 
+#[cfg(test)]
+mod abuse_tests;
 mod connection;
 mod methods;
 mod outbox;

@@ -71,7 +71,10 @@ impl Outbox {
             room.as_mut().enable();
             let done = self.with(|queue| {
                 let fits = line.as_ref().is_none_or(|line| queue.has_room(line.len()));
-                if fits && !queue.broken && let Some(line) = line.take() {
+                if fits
+                    && !queue.broken
+                    && let Some(line) = line.take()
+                {
                     queue.push(line);
                 }
                 fits || queue.broken

@@ -286,14 +286,18 @@ pub fn parse(line: &[u8]) -> Result<Request, Refused> {
     })?;
     let mut object = match value {
         Value::Object(object) => object,
-        Value::Array(_) => return Err(refuse(None, "batches are not spoken; send one request per line")),
+        Value::Array(_) => {
+            return Err(refuse(None, "batches are not spoken; send one request per line"));
+        }
         _ => return Err(refuse(None, "a request is a JSON object")),
     };
     let id = match object.get("id") {
         None => None,
         Some(value) => match Id::from_value(value) {
             Some(id) => Some(id),
-            None => return Err(refuse(None, "`id` is a string, or an integer within ±(2^53 - 1)")),
+            None => {
+                return Err(refuse(None, "`id` is a string, or an integer within ±(2^53 - 1)"));
+            }
         },
     };
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -427,7 +431,8 @@ mod tests {
         for (line, id, code) in table {
             assert_eq!(refused(line), (id, code), "{line}");
         }
-        let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}1{}}}"#, "[".repeat(500), "]".repeat(500));
+        let deep =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}1{}}}"#, "[".repeat(500), "]".repeat(500));
         assert_eq!(refused(&deep), (Value::Null, -32700));
         for bytes in [b"{\"a\":\"\xff\"}".as_slice(), b"\0\0\0", b"\xef\xbb\xbf{}"] {
             assert!(

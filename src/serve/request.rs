@@ -152,7 +152,12 @@ impl Accepted {
         self.cancel.cancel();
         self.running.end(self.key);
         let kind = outcome.as_ref().err().map_or("ok", |error| error.kind.name());
-        tracing::debug!(method = method.name(), outcome = kind, took_ms = start.elapsed().as_secs_f64() * 1e3, "request");
+        tracing::debug!(
+            method = method.name(),
+            outcome = kind,
+            took_ms = start.elapsed().as_secs_f64() * 1e3,
+            "request"
+        );
         if let Some(id) = &self.id {
             let line = match outcome {
                 Ok(body) => proto::result_line(id, &body),

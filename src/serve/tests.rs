@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::connection::{self, GRACE};
-use super::frame::MAX_REQUEST;
 use super::methods::{Backend, Reply};
 use super::proto::{Method, body};
 use super::request::Shared;
@@ -19,11 +18,11 @@ use crate::config::ServeConfig;
 use crate::engine::handle::{CallError, Cancel, Job, Notice, Scope, State};
 
 /// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Counts of what the made-up engine has seen.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     begun: AtomicUsize,
     running: AtomicUsize,
     most: AtomicUsize,
@@ -31,17 +30,17 @@ struct Seen {
     done: AtomicU64,
 }
 
-struct Fake {
-    seen: Arc<Seen>,
-    notices: broadcast::Sender<Arc<Notice>>,
+pub(super) struct Fake {
+    pub(super) seen: Arc<Seen>,
+    pub(super) notices: broadcast::Sender<Arc<Notice>>,
 }
 
 impl Fake {
-    fn new() -> Fake {
+    pub(super) fn new() -> Fake {
         Fake { seen: Arc::default(), notices: broadcast::channel(4096).0 }
     }
 
-    fn backend(&self) -> Backend {
+    pub(super) fn backend(&self) -> Backend {
         let (seen, waits, notices) = (Arc::clone(&self.seen), Arc::clone(&self.seen), self.notices.clone());
         Backend {
             dispatch: Arc::new(move |call, cancel| {
@@ -71,11 +70,11 @@ impl Fake {
         }
     }
 
-    fn connect(&self) -> Client {
+    pub(super) fn connect(&self) -> Client {
         self.connect_with(ServeConfig::default().query_timeout)
     }
 
-    fn connect_with(&self, timeout: Duration) -> Client {
+    pub(super) fn connect_with(&self, timeout: Duration) -> Client {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (drain, draining) = watch::channel(false);
         let shared = Arc::new(Shared::new(self.backend(), timeout));
@@ -83,7 +82,7 @@ impl Fake {
         Client { stream: BufReader::new(ours), server, drain }
     }
 
-    async fn until(&self, what: &str, condition: impl Fn(&Seen) -> bool) {
+    pub(super) async fn until(&self, what: &str, condition: impl Fn(&Seen) -> bool) {
         let start = Instant::now();
         while !condition(&self.seen) {
             assert!(start.elapsed() < PATIENCE, "{what} did not happen");
@@ -118,42 +117,42 @@ fn job(done: u64) -> Job {
     }
 }
 
-struct Client {
-    stream: BufReader<UnixStream>,
-    server: JoinHandle<()>,
-    drain: watch::Sender<bool>,
+pub(super) struct Client {
+    pub(super) stream: BufReader<UnixStream>,
+    pub(super) server: JoinHandle<()>,
+    pub(super) drain: watch::Sender<bool>,
 }
 
 impl Client {
-    async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(super) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.get_mut().write_all(bytes.as_ref()).await.unwrap();
     }
 
-    async fn ask(&mut self, id: impl Into<Value>, method: &str, params: Value) {
+    pub(super) async fn ask(&mut self, id: impl Into<Value>, method: &str, params: Value) {
         self.send(line(id, method, params)).await;
     }
 
-    async fn half_close(&mut self) {
+    pub(super) async fn half_close(&mut self) {
         self.stream.get_mut().shutdown().await.unwrap();
     }
 
     /// The next line; `None` at the end.
-    async fn next(&mut self) -> Option<Value> {
+    pub(super) async fn next(&mut self) -> Option<Value> {
         next(&mut self.stream).await
     }
 
-    async fn error(&mut self) -> (Value, i64) {
+    pub(super) async fn error(&mut self) -> (Value, i64) {
         let reply = self.next().await.unwrap();
         (reply["id"].clone(), reply["error"]["code"].as_i64().unwrap_or_else(|| panic!("{reply}")))
     }
 
-    async fn expect_ping(&mut self) {
+    pub(super) async fn expect_ping(&mut self) {
         self.ask("p", "ping", json!({})).await;
         assert_eq!(self.next().await.unwrap(), json!({ "jsonrpc": "2.0", "id": "p", "result": {} }));
     }
 }
 
-async fn next(stream: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Option<Value> {
+pub(super) async fn next(stream: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Option<Value> {
     use tokio::io::AsyncBufReadExt as _;
     let mut line = Vec::new();
     tokio::time::timeout(PATIENCE, stream.read_until(b'\n', &mut line)).await.expect("an answer").unwrap();
@@ -163,37 +162,8 @@ async fn next(stream: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Option<Val
     Some(serde_json::from_slice(&line).unwrap())
 }
 
-fn line(id: impl Into<Value>, method: &str, params: Value) -> String {
+pub(super) fn line(id: impl Into<Value>, method: &str, params: Value) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params }))
-}
-
-#[tokio::test]
-async fn every_kind_of_garbage_gets_one_error_and_the_next_request_works() {
-    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    let table: [(&[u8], i64); 9] = [
-        (b"garbage", -32700),
-        (b"\0\0\0", -32700),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}", -32700),
-        (b"\x80\x81", -32700),
-        (deep.as_bytes(), -32700),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1,", -32700),
-        (b"[]", -32600),
-        (b"{}", -32600),
-        (b"GET / HTTP/1.1", -32700),
-    ];
-    for (bytes, code) in table {
-        client.send([bytes, b"\r\n\n"].concat()).await;
-        assert_eq!(client.error().await, (Value::Null, code), "{:?}", String::from_utf8_lossy(bytes));
-        client.expect_ping().await;
-    }
-    client.ask(7, "frobnicate", json!({})).await;
-    assert_eq!(client.error().await, (json!(7), -32601));
-    client.ask(8, "cancel", json!({ "id": 1.5 })).await;
-    assert_eq!(client.error().await, (json!(8), -32602));
-    client.ask(9, "subscribe", json!({ "events": 1 })).await;
-    assert_eq!(client.error().await, (json!(9), -32602));
 }
 
 #[tokio::test]
@@ -213,60 +183,6 @@ async fn notifications_are_carried_out_and_never_answered() {
     client.half_close().await;
     assert_eq!(client.next().await, None);
     assert_eq!(fake.seen.begun.load(Ordering::SeqCst), 1);
-}
-
-#[tokio::test]
-async fn a_line_of_20_mb_is_answered_and_the_connection_goes_on() {
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    let piece = vec![b'a'; MAX_REQUEST];
-    for _ in 0..20 {
-        client.send(&piece).await;
-    }
-    client.send("\n").await;
-    assert_eq!(client.error().await, (Value::Null, 1007));
-    client.expect_ping().await;
-    client.ask(1, "search", json!({ "query": "q".repeat(MAX_REQUEST - 100) })).await;
-    assert_eq!(client.next().await.unwrap()["result"]["method"], "search");
-}
-
-#[tokio::test]
-async fn half_a_line_and_a_half_close() {
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    client.send(line(1, "search", json!({ "query": "a" })).trim_end()).await;
-    client.half_close().await;
-    assert_eq!(client.next().await.unwrap()["id"], 1, "a last line needs no line end");
-    assert_eq!(client.next().await, None);
-
-    let mut client = fake.connect();
-    client.send(r#"{"jsonrpc":"2.0","id":2,"method":"shutd"#).await;
-    client.half_close().await;
-    assert_eq!(client.error().await, (Value::Null, -32700));
-    assert_eq!(client.next().await, None);
-    client.server.await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_pipelined_requests_are_all_answered_once() {
-    const COUNT: u64 = 10_000;
-    let fake = Fake::new();
-    let client = fake.connect();
-    let (read, mut write) = client.stream.into_inner().into_split();
-    let writer = tokio::spawn(async move {
-        for id in 0..COUNT {
-            let method = if id % 10 == 0 { "search" } else { "ping" };
-            write.write_all(line(id, method, json!({ "query": "x" })).as_bytes()).await.unwrap();
-        }
-    });
-    let mut read = BufReader::new(read);
-    let mut answered = vec![0; COUNT as usize];
-    while let Some(reply) = next(&mut read).await {
-        assert!(reply.get("result").is_some(), "{reply}");
-        answered[reply["id"].as_u64().unwrap() as usize] += 1;
-    }
-    writer.await.unwrap();
-    assert!(answered.iter().all(|&count| count == 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -331,39 +247,6 @@ async fn a_deadline_answers_and_stops_the_work() {
 }
 
 #[tokio::test]
-async fn a_panic_is_one_error() {
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    for id in 0..20 {
-        client.ask(id, "search", json!({ "query": "panic" })).await;
-        assert_eq!(client.error().await, (json!(id), -32603));
-    }
-    client.ask("after", "search", json!({ "query": "x" })).await;
-    assert_eq!(client.next().await.unwrap()["result"]["query"], "x");
-}
-
-#[tokio::test]
-async fn an_answer_that_is_too_large_says_so() {
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    client.ask(1, "search", json!({ "query": "huge" })).await;
-    assert_eq!(client.error().await, (json!(1), 1007));
-    client.expect_ping().await;
-}
-
-#[tokio::test]
-async fn http_gets_a_line_of_its_own_kind() {
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    client.send("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n{}").await;
-    let mut answer = String::new();
-    tokio::time::timeout(PATIENCE, client.stream.read_to_string(&mut answer)).await.unwrap().unwrap();
-    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("JSON-RPC"), "{answer}");
-    drop(client.stream);
-    client.server.await.unwrap();
-}
-
-#[tokio::test]
 async fn a_client_that_leaves_ends_its_searches_also_after_a_half_close() {
     let fake = Fake::new();
     let mut client = fake.connect();
@@ -383,31 +266,6 @@ async fn a_client_that_leaves_ends_its_searches_also_after_a_half_close() {
     drop(client.stream);
     client.server.await.unwrap();
     fake.until("its end", |seen| seen.cancelled.load(Ordering::SeqCst) == 2).await;
-}
-
-#[tokio::test]
-async fn a_client_that_leaves_in_the_middle_of_an_answer() {
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    for id in 0..8 {
-        client.ask(id, "search", json!({ "query": "big" })).await;
-    }
-    let mut some = [0; 1000];
-    client.stream.read_exact(&mut some).await.unwrap();
-    drop(client.stream);
-    tokio::time::timeout(PATIENCE, client.server).await.unwrap().unwrap();
-}
-
-#[tokio::test]
-async fn a_reader_that_takes_nothing_is_given_up() {
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    for id in 0..4 {
-        client.ask(id, "search", json!({ "query": "big" })).await;
-    }
-    let start = Instant::now();
-    tokio::time::timeout(PATIENCE, client.server).await.unwrap().unwrap();
-    assert!(start.elapsed() >= Duration::from_secs(4), "it was given its time");
 }
 
 #[tokio::test]
@@ -451,40 +309,13 @@ async fn subscribers_get_what_they_asked_for_until_they_leave() {
 }
 
 impl Fake {
-    async fn until_unsubscribed(&self) {
+    pub(super) async fn until_unsubscribed(&self) {
         let start = Instant::now();
         while self.notices.receiver_count() > 0 {
             assert!(start.elapsed() < PATIENCE, "still subscribed");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-}
-
-#[tokio::test]
-async fn a_slow_subscriber_loses_events_but_no_reply() {
-    let fake = Fake::new();
-    let mut client = fake.connect();
-    client.ask(1, "subscribe", json!({})).await;
-    client.next().await.unwrap();
-    let notice = Arc::new(Notice::Index { vault: "v".repeat(10_000), seq: 1, notes: 1, chunks: 1 });
-    const SENT: u64 = 2000;
-    for _ in 0..SENT {
-        fake.notices.send(Arc::clone(&notice)).unwrap();
-    }
-    client.ask("r", "ping", json!({})).await;
-    // Only now does it read.
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    let (mut events, mut missed, mut replied) = (0, 0, 0);
-    while events + missed < SENT || replied == 0 {
-        let line = client.next().await.unwrap();
-        match line["params"]["kind"].as_str() {
-            Some("lagged") => missed += line["params"]["missed"].as_u64().unwrap(),
-            Some(_) => events += 1,
-            None => replied += 1,
-        }
-    }
-    assert_eq!((events + missed, replied), (SENT, 1));
-    assert!(missed > 0 && events >= 256, "{events} events, {missed} missed");
 }
 
 #[tokio::test]
@@ -504,54 +335,32 @@ async fn draining_answers_what_has_arrived_and_ends_what_would_not() {
 }
 
 /// A server on a socket of its own.
-struct Daemon {
-    dir: tempfile::TempDir,
-    stop: oneshot::Sender<()>,
-    server: JoinHandle<std::io::Result<()>>,
+pub(super) struct Daemon {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) stop: oneshot::Sender<()>,
+    pub(super) server: JoinHandle<std::io::Result<()>>,
 }
 
 impl Daemon {
-    fn start(fake: &Fake, limits: ServeConfig) -> Daemon {
+    pub(super) fn start(fake: &Fake, limits: ServeConfig) -> Daemon {
         let dir = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
         let (stop, stopped) = oneshot::channel();
         let backend = fake.backend();
-        let server = tokio::spawn(async move {
-            super::run(listener, backend, &limits, async { drop(stopped.await) }).await
-        });
+        let server =
+            tokio::spawn(async move { super::run(listener, backend, &limits, async { drop(stopped.await) }).await });
         Daemon { dir, stop, server }
     }
 
-    async fn connect(&self) -> BufReader<UnixStream> {
+    pub(super) async fn connect(&self) -> BufReader<UnixStream> {
         BufReader::new(UnixStream::connect(self.dir.path().join("s")).await.unwrap())
     }
 }
 
-async fn ping(stream: &mut BufReader<UnixStream>) -> Option<Value> {
+pub(super) async fn ping(stream: &mut BufReader<UnixStream>) -> Option<Value> {
     // One that is refused may find its pipe broken; what it was told is there to be read all the same.
     let _ = stream.get_mut().write_all(line(1, "ping", json!({})).as_bytes()).await;
     next(stream).await
-}
-
-#[tokio::test]
-async fn one_client_too_many_is_told_and_places_come_free() {
-    let fake = Fake::new();
-    let daemon = Daemon::start(&fake, ServeConfig { max_connections: 4, ..ServeConfig::default() });
-    let mut clients = Vec::new();
-    for _ in 0..4 {
-        let mut client = daemon.connect().await;
-        assert!(ping(&mut client).await.unwrap()["result"].is_object());
-        clients.push(client);
-    }
-    let mut refused = daemon.connect().await;
-    let reply = ping(&mut refused).await.unwrap();
-    assert_eq!((&reply["id"], &reply["error"]["data"]["kind"]), (&Value::Null, &json!("busy")));
-    assert_eq!(next(&mut refused).await, None);
-    clients.pop();
-    let start = Instant::now();
-    while ping(&mut daemon.connect().await).await.unwrap()["result"].is_null() {
-        assert!(start.elapsed() < PATIENCE, "no place came free");
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

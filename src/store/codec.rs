@@ -97,9 +97,7 @@ pub(super) fn is_sealed(bytes: &[u8]) -> bool {
 }
 
 fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Damage> {
-    options()
-        .deserialize(payload)
-        .map_err(|error| Damage::Shape(error.to_string()))
+    options().deserialize(payload).map_err(|error| Damage::Shape(error.to_string()))
 }
 
 /// A note, without its path, which is its key.
@@ -119,9 +117,7 @@ pub(super) fn decode_note(path: &[u8], bytes: &[u8]) -> Result<NoteRecord, Damag
 
 /// Contexts in order: those of a note's chunks, or a single one of the archive or the journal. Of a
 /// template's context neither text nor sketch is kept.
-pub(super) fn encode_contexts<'a>(
-    contexts: impl IntoIterator<Item = &'a ContextRecord>,
-) -> Result<Vec<u8>, Damage> {
+pub(super) fn encode_contexts<'a>(contexts: impl IntoIterator<Item = &'a ContextRecord>) -> Result<Vec<u8>, Damage> {
     seal(&v1::Contexts::from_records(contexts))
 }
 
@@ -144,10 +140,7 @@ pub(super) fn decode_context(bytes: &[u8]) -> Result<ContextRecord, Damage> {
 
 /// The counters.
 pub(super) fn encode_counters(counters: Counters) -> Result<Vec<u8>, Damage> {
-    seal(&v1::Counters {
-        seq: counters.seq,
-        next_no: counters.next_no,
-    })
+    seal(&v1::Counters { seq: counters.seq, next_no: counters.next_no })
 }
 
 /// The counters in the bytes.
@@ -155,10 +148,7 @@ pub(super) fn decode_counters(bytes: &[u8]) -> Result<Counters, Damage> {
     match unseal(bytes)? {
         (1, payload) => {
             let v1::Counters { seq, next_no } = read(payload)?;
-            Ok(Counters {
-                seq,
-                next_no: next_no.max(1),
-            })
+            Ok(Counters { seq, next_no: next_no.max(1) })
         }
         (other, _) => Err(Damage::Version(other)),
     }

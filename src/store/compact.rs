@@ -33,10 +33,7 @@ pub struct CompactReport {
 /// go beyond twice the number of those in use. A damaged store is left as it is, for a start to mend.
 pub fn compact(dir: &Path) -> Result<CompactReport, StoreError> {
     if !dir.is_dir() {
-        return Err(StoreError::Io {
-            path: dir.into(),
-            message: "there is no store here".into(),
-        });
+        return Err(StoreError::Io { path: dir.into(), message: "there is no store here".into() });
     }
     let lock = lock(dir)?;
     let before = bytes_in(dir);
@@ -44,10 +41,7 @@ pub fn compact(dir: &Path) -> Result<CompactReport, StoreError> {
     let live = compact_sled(dir, mark::read(&lock))?;
     journal::compact(&dir.join(super::JOURNAL))?;
     vectors::compact(dir, &live)?;
-    Ok(CompactReport {
-        before,
-        after: bytes_in(dir),
-    })
+    Ok(CompactReport { before, after: bytes_in(dir) })
 }
 
 fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreError> {
@@ -58,23 +52,16 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreErr
     let at = |fault: Fault| fault.at(&sled);
     let (trees, scan) = open(&sled).map_err(at)?;
     if scan.counters.seq < on_disk {
-        return Err(at(Fault::Damaged(
-            "changes that had been on the disk are missing".into(),
-        )));
+        return Err(at(Fault::Damaged("changes that had been on the disk are missing".into())));
     }
     let copied = trees.copy_to(&new).and_then(|()| trees.lengths());
     drop(trees);
     let checked = copied.and_then(|expected| {
         let (copy, copied) = open(&new)?;
-        if copy.lengths()? == expected
-            && copied.notes == scan.notes
-            && copied.counters == scan.counters
-        {
+        if copy.lengths()? == expected && copied.notes == scan.notes && copied.counters == scan.counters {
             Ok(())
         } else {
-            Err(Fault::Environment(
-                "the copy is not like the original".into(),
-            ))
+            Err(Fault::Environment("the copy is not like the original".into()))
         }
     });
     if let Err(fault) = checked {
@@ -82,8 +69,7 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreErr
         let _ = fs::remove_dir_all(&new);
         return Err(fault.at(&new));
     }
-    let rename =
-        |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| StoreError::io(from, &e));
+    let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| StoreError::io(from, &e));
     rename(&sled, &old)?;
     if let Err(error) = rename(&new, &sled) {
         rename(&old, &sled)?;
@@ -98,12 +84,7 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreErr
             return Err(fault.at(&new));
         }
     }
-    Ok(scan
-        .notes
-        .into_iter()
-        .flat_map(|note| note.chunks)
-        .flat_map(|chunk| chunk.inputs)
-        .collect())
+    Ok(scan.notes.into_iter().flat_map(|note| note.chunks).flat_map(|chunk| chunk.inputs).collect())
 }
 
 /// Opens and scans; every paid context counts as known, for nobody asks for them here.

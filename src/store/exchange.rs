@@ -68,12 +68,7 @@ struct Schema {
 
 impl Line {
     fn new(key: ContextKey, path: Option<&str>, record: ContextRecord) -> Self {
-        let Spent {
-            tokens_in,
-            tokens_out,
-            tokens_cached,
-            micro_dollars,
-        } = record.spent;
+        let Spent { tokens_in, tokens_out, tokens_cached, micro_dollars } = record.spent;
         Line {
             schema: SCHEMA,
             key: key.to_string(),
@@ -103,20 +98,11 @@ impl Line {
         };
         let Schema { schema } = serde_json::from_slice(bytes).map_err(json)?;
         if schema != SCHEMA {
-            return Err(format!(
-                "schema {schema} is not known; this program reads schema {SCHEMA}"
-            ));
+            return Err(format!("schema {schema} is not known; this program reads schema {SCHEMA}"));
         }
         let line: Line = serde_json::from_slice(bytes).map_err(json)?;
-        let key = line
-            .key
-            .parse()
-            .map_err(|_| "`key` is not 32 hexadecimal digits")?;
-        let sections = line
-            .sections
-            .iter()
-            .map(|s| s.parse::<SectionKey>())
-            .collect::<Result<_, _>>();
+        let key = line.key.parse().map_err(|_| "`key` is not 32 hexadecimal digits")?;
+        let sections = line.sections.iter().map(|s| s.parse::<SectionKey>()).collect::<Result<_, _>>();
         let written_for = line.written_for.parse::<TextHash>();
         if !(0.0..=1.0).contains(&line.quality) {
             return Err("`quality` is not between 0 and 1".into());
@@ -149,11 +135,7 @@ impl Store {
     /// first, in order of path; with `templates` also the records of template contexts, without text.
     /// Returns how many lines.
     pub fn export(&self, out: impl Write, templates: bool) -> Result<u64, StoreError> {
-        let mut out = Sink {
-            out: std::io::BufWriter::new(out),
-            lines: 0,
-            seen: HashSet::new(),
-        };
+        let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0, seen: HashSet::new() };
         for note in self.notes()? {
             let contexts = self.contexts(&note.path)?;
             for (chunk, context) in note.chunks.iter().zip(contexts) {
@@ -163,8 +145,7 @@ impl Store {
                 }
             }
         }
-        let archived: Vec<_> =
-            guarded(|| self.trees.archived().collect()).map_err(|f| self.fault(f))?;
+        let archived: Vec<_> = guarded(|| self.trees.archived().collect()).map_err(|f| self.fault(f))?;
         for (key, context) in archived {
             if templates || context.is_paid() {
                 out.line(Line::new(key, None, context))?;
@@ -181,9 +162,7 @@ impl Store {
                 out.line(Line::new(key, None, context))?;
             }
         }
-        out.out
-            .flush()
-            .map_err(|error| Sink::<Vec<u8>>::fail(&error))?;
+        out.out.flush().map_err(|error| Sink::<Vec<u8>>::fail(&error))?;
         Ok(out.lines)
     }
 
@@ -195,10 +174,9 @@ impl Store {
         let mut number = 0;
         loop {
             number += 1;
-            match read_line(&mut input).map_err(|error| StoreError::Io {
-                path: "import".into(),
-                message: format!("line {number}: {error}"),
-            })? {
+            match read_line(&mut input)
+                .map_err(|error| StoreError::Io { path: "import".into(), message: format!("line {number}: {error}") })?
+            {
                 None => break,
                 Some(Err(why)) => report.bad.push((number, why)),
                 Some(Ok(line)) if line.trim_ascii().is_empty() => {}
@@ -231,13 +209,9 @@ impl Store {
         drop(journal);
         let mut writes = Writes::default();
         for (key, record) in batch.iter() {
-            writes
-                .archive(*key, record)
-                .map_err(|fault| self.fault(fault))?;
+            writes.archive(*key, record).map_err(|fault| self.fault(fault))?;
         }
-        self.trees
-            .commit(&writes)
-            .map_err(|fault| self.fault(fault))?;
+        self.trees.commit(&writes).map_err(|fault| self.fault(fault))?;
         report.added += batch.len() as u64;
         batch.clear();
         Ok(())
@@ -252,10 +226,7 @@ struct Sink<W: Write> {
 
 impl<W: Write> Sink<W> {
     fn fail(error: &std::io::Error) -> StoreError {
-        StoreError::Io {
-            path: "export".into(),
-            message: error.to_string(),
-        }
+        StoreError::Io { path: "export".into(), message: error.to_string() }
     }
 
     /// Writes a line, unless its key was written before.
@@ -264,9 +235,7 @@ impl<W: Write> Sink<W> {
             return Ok(());
         }
         serde_json::to_writer(&mut self.out, &line).map_err(|error| Self::fail(&error.into()))?;
-        self.out
-            .write_all(b"\n")
-            .map_err(|error| Self::fail(&error))?;
+        self.out.write_all(b"\n").map_err(|error| Self::fail(&error))?;
         self.lines += 1;
         Ok(())
     }
@@ -276,12 +245,7 @@ impl<W: Write> Sink<W> {
 /// and thrown away.
 fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<Vec<u8>, String>>> {
     let mut line = Vec::new();
-    if input
-        .by_ref()
-        .take(LONGEST_LINE)
-        .read_until(b'\n', &mut line)?
-        == 0
-    {
+    if input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
     }
     if line.last() == Some(&b'\n') || (line.len() as u64) < LONGEST_LINE {
@@ -289,10 +253,7 @@ fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<Vec<u8>,
     }
     loop {
         line.clear();
-        let read = input
-            .by_ref()
-            .take(LONGEST_LINE)
-            .read_until(b'\n', &mut line)?;
+        let read = input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
         if read == 0 || line.last() == Some(&b'\n') {
             return Ok(Some(Err(format!("longer than {LONGEST_LINE} bytes"))));
         }

@@ -70,12 +70,7 @@ impl Journal {
     pub(super) fn open(path: &Path) -> Result<(Self, u64), StoreError> {
         let fail = |error: std::io::Error| StoreError::io(path, &error);
         let created = !path.exists();
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(fail)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
         if created && let Some(dir) = path.parent() {
             salvage::sync_dir(dir)?;
         }
@@ -84,9 +79,7 @@ impl Journal {
         let mut length = bytes.len() as u64;
         if let Some(torn) = frames.torn {
             length = torn as u64;
-            file.set_len(length)
-                .and_then(|()| file.sync_data())
-                .map_err(fail)?;
+            file.set_len(length).and_then(|()| file.sync_data()).map_err(fail)?;
         }
         let mut journal = Journal {
             file,
@@ -114,16 +107,9 @@ impl Journal {
         match entry {
             Entry::Context { keys, record } => {
                 let newest = keys.last().copied().unwrap_or(ContextKey([0; 16]));
-                let n = *self
-                    .by_id
-                    .entry(id(record))
-                    .or_insert(self.places.len() as u32);
+                let n = *self.by_id.entry(id(record)).or_insert(self.places.len() as u32);
                 if n as usize == self.places.len() {
-                    self.places.push(Place {
-                        offset,
-                        length,
-                        newest,
-                    });
+                    self.places.push(Place { offset, length, newest });
                 }
                 self.by_key.extend(keys.iter().map(|&key| (key, n)));
             }
@@ -159,26 +145,20 @@ impl Journal {
 
     /// For each context the last key that was given to it, unless a later context took that key over.
     pub(super) fn newest_keys(&self) -> impl Iterator<Item = ContextKey> + '_ {
-        let is_its = |(n, place): (usize, &Place)| {
-            (self.by_key.get(&place.newest) == Some(&(n as u32))).then_some(place.newest)
-        };
+        let is_its =
+            |(n, place): (usize, &Place)| (self.by_key.get(&place.newest) == Some(&(n as u32))).then_some(place.newest);
         self.places.iter().enumerate().filter_map(is_its)
     }
 
     fn read(&self, place: Place) -> Result<ContextRecord, StoreError> {
         let mut frame = vec![0; place.length as usize];
-        self.file
-            .read_exact_at(&mut frame, place.offset)
-            .map_err(|e| StoreError::io(&self.path, &e))?;
+        self.file.read_exact_at(&mut frame, place.offset).map_err(|e| StoreError::io(&self.path, &e))?;
         match codec::decode_entry(&frame[HEAD..]) {
             Ok(Entry::Context { record, .. }) => codec::decode_context(&record),
             Ok(Entry::Alias { .. }) => Err(Damage::Shape("a context was expected".into())),
             Err(damage) => Err(damage),
         }
-        .map_err(|damage| StoreError::Io {
-            path: self.path.clone(),
-            message: damage.to_string(),
-        })
+        .map_err(|damage| StoreError::Io { path: self.path.clone(), message: damage.to_string() })
     }
 
     /// Sees to it that each of these contexts is found by its key, and, unless another is, by the key of
@@ -205,11 +185,7 @@ impl Journal {
                 (None, None) => {
                     let own = context_key(&context.sections, context.written_for);
                     // Another context that was written for the same keeps that key.
-                    let keys = if own == key || self.contains(own) {
-                        vec![key]
-                    } else {
-                        vec![own, key]
-                    };
+                    let keys = if own == key || self.contains(own) { vec![key] } else { vec![own, key] };
                     fresh.insert(of, keys.clone());
                     Entry::Context { keys, record }
                 }
@@ -222,11 +198,7 @@ impl Journal {
             };
             let start = bytes.len();
             frame(&entry, &mut bytes).map_err(|damage| self.unfit(&damage))?;
-            entries.push((
-                entry,
-                self.length + start as u64,
-                (bytes.len() - start) as u32,
-            ));
+            entries.push((entry, self.length + start as u64, (bytes.len() - start) as u32));
         }
         self.write(&bytes)?;
         if !fresh.is_empty() {
@@ -245,9 +217,7 @@ impl Journal {
         let fail = |path: &Path, error: std::io::Error| StoreError::io(path, &error);
         if self.broken {
             // Half a frame is at the end; were it left there, damage would be counted at the next start.
-            self.file
-                .set_len(self.length)
-                .map_err(|error| fail(&self.path, error))?;
+            self.file.set_len(self.length).map_err(|error| fail(&self.path, error))?;
             self.broken = false;
         }
         self.dirty = true;
@@ -262,19 +232,14 @@ impl Journal {
     /// Waits until everything is on the disk.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         if self.dirty {
-            self.file
-                .sync_data()
-                .map_err(|error| StoreError::io(&self.path, &error))?;
+            self.file.sync_data().map_err(|error| StoreError::io(&self.path, &error))?;
             self.dirty = false;
         }
         Ok(())
     }
 
     fn unfit(&self, damage: &Damage) -> StoreError {
-        StoreError::Io {
-            path: self.path.clone(),
-            message: format!("a context cannot be written: {damage}"),
-        }
+        StoreError::Io { path: self.path.clone(), message: format!("a context cannot be written: {damage}") }
     }
 }
 
@@ -312,9 +277,7 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
     }
     let temporary = path.with_extension("journal.new");
     let mut file = File::create(&temporary).map_err(fail)?;
-    file.write_all(&out)
-        .and_then(|()| file.sync_all())
-        .map_err(fail)?;
+    file.write_all(&out).and_then(|()| file.sync_all()).map_err(fail)?;
     if damaged > 0 {
         fs::copy(path, salvage::aside(path)).map_err(fail)?;
     }
@@ -349,8 +312,7 @@ pub(super) fn scan(bytes: &[u8]) -> Frames {
             at += length;
             continue;
         }
-        let next = (at + 1..bytes.len())
-            .find(|&p| bytes[p] == MAGIC[0] && whole_frame(&bytes[p..]).is_some());
+        let next = (at + 1..bytes.len()).find(|&p| bytes[p] == MAGIC[0] && whole_frame(&bytes[p..]).is_some());
         match next {
             Some(next) => {
                 frames.damaged += 1;

@@ -23,12 +23,6 @@ pub(super) fn write(file: &File, seq: u64) {
 /// The last number that was remembered, 0 if there is none.
 pub(super) fn read(file: &File) -> u64 {
     let (mut number, mut sum) = ([0; 8], [0; 8]);
-    let read = file
-        .read_exact_at(&mut number, 0)
-        .and_then(|()| file.read_exact_at(&mut sum, 8));
-    if read.is_ok() && checksum(&[&number]) == sum {
-        u64::from_le_bytes(number)
-    } else {
-        0
-    }
+    let read = file.read_exact_at(&mut number, 0).and_then(|()| file.read_exact_at(&mut sum, 8));
+    if read.is_ok() && checksum(&[&number]) == sum { u64::from_le_bytes(number) } else { 0 }
 }

@@ -64,10 +64,7 @@ pub enum StoreError {
 
 impl StoreError {
     fn io(path: &Path, error: &std::io::Error) -> Self {
-        StoreError::Io {
-            path: path.to_path_buf(),
-            message: error.to_string(),
-        }
+        StoreError::Io { path: path.to_path_buf(), message: error.to_string() }
     }
 }
 
@@ -117,12 +114,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Takes the store's own lock, which guards all of its files and is let go by the system with the process.
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(LOCK);
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path);
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(|error| StoreError::io(&path, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -150,11 +142,7 @@ impl Store {
     /// database aside if it does not open or scan; paid contexts are then brought back from the journal.
     /// A store that is locked, or that cannot be read or written for a reason outside it (rights, space),
     /// is an error and stays where it is.
-    pub fn open(
-        dir: &Path,
-        embedder_identity: &str,
-        dimensions: usize,
-    ) -> Result<(Self, Opened), StoreError> {
+    pub fn open(dir: &Path, embedder_identity: &str, dimensions: usize) -> Result<(Self, Opened), StoreError> {
         let create = DirBuilder::new().recursive(true).mode(0o700).create(dir);
         create.map_err(|error| StoreError::io(dir, &error))?;
         let lock = lock(dir)?;
@@ -163,12 +151,7 @@ impl Store {
         let (trees, scan, quarantined) = open_or_replace(dir, &lock, &journal)?;
         // Contexts that only the database knows: entries of the journal went bad or the file is gone.
         journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
-        let mut opened = Opened {
-            quarantined,
-            contexts_recovered: 0,
-            journal_damaged,
-            notes: scan.notes.len() as u64,
-        };
+        let mut opened = Opened { quarantined, contexts_recovered: 0, journal_damaged, notes: scan.notes.len() as u64 };
         let vectors = VectorFile::open(dir, embedder_identity, dimensions)?;
         let store = Store {
             dir: dir.to_path_buf(),
@@ -197,14 +180,10 @@ impl Store {
             for &key in keys {
                 // One that went bad since the journal was opened must not keep the others from coming back.
                 if let Ok(Some(context)) = journal.get(key) {
-                    writes
-                        .archive(key, &context)
-                        .map_err(|fault| self.fault(fault))?;
+                    writes.archive(key, &context).map_err(|fault| self.fault(fault))?;
                 }
             }
-            self.trees
-                .commit(&writes)
-                .map_err(|fault| self.fault(fault))?;
+            self.trees.commit(&writes).map_err(|fault| self.fault(fault))?;
         }
         Ok(journal.len() as u64)
     }
@@ -249,10 +228,7 @@ impl Store {
     /// Applies several changes, each under a sequence number of its own, as one transaction: all of them or
     /// none. Much faster than one by one; a few hundred at a time are enough, for all are held in memory.
     /// Returns a record for each, as [`Store::apply`] does.
-    pub fn apply_many(
-        &self,
-        changes: Vec<(VaultPath, NoteWrite)>,
-    ) -> Result<Vec<NoteRecord>, StoreError> {
+    pub fn apply_many(&self, changes: Vec<(VaultPath, NoteWrite)>) -> Result<Vec<NoteRecord>, StoreError> {
         let mut counters = locked(&self.counters);
         self.journal_paid(&changes)?;
         let mut next = *counters;
@@ -266,10 +242,7 @@ impl Store {
         if records.is_empty() {
             return Ok(records);
         }
-        writes
-            .counters(next)
-            .and_then(|()| self.trees.commit(&writes))
-            .map_err(|fault| self.fault(fault))?;
+        writes.counters(next).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
         *counters = next;
         *locked(&self.scanned) = None;
         Ok(records)
@@ -277,13 +250,10 @@ impl Store {
 
     /// Journals every paid context of the changes under the key that its chunk has now.
     fn journal_paid(&self, changes: &[(VaultPath, NoteWrite)]) -> Result<(), StoreError> {
-        let held = changes
-            .iter()
-            .filter_map(|(_, change)| change.put.as_ref())
-            .flat_map(|(note, contexts)| {
-                let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
-                note.chunks.iter().map(key).zip(contexts)
-            });
+        let held = changes.iter().filter_map(|(_, change)| change.put.as_ref()).flat_map(|(note, contexts)| {
+            let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
+            note.chunks.iter().map(key).zip(contexts)
+        });
         let archived = changes.iter().flat_map(|(_, change)| &change.archive);
         let all = archived.map(|(key, context)| (*key, context)).chain(held);
         locked(&self.journal).append(all).map(drop)
@@ -311,15 +281,8 @@ impl Store {
             return Ok(gone);
         };
         if record.chunks.len() != contexts.len() {
-            let message = format!(
-                "{} contexts for {} chunks of a note",
-                contexts.len(),
-                record.chunks.len()
-            );
-            return Err(StoreError::Io {
-                path: self.dir.clone(),
-                message,
-            });
+            let message = format!("{} contexts for {} chunks of a note", contexts.len(), record.chunks.len());
+            return Err(StoreError::Io { path: self.dir.clone(), message });
         }
         record.path = path;
         record.seq = next.seq;
@@ -331,6 +294,20 @@ impl Store {
         Ok(record)
     }
 
+    /// Writes what `stat` says of a note whose text is as it was; its sequence number stays, for nothing that
+    /// the index holds has changed. A note that is not known is left alone.
+    pub fn touch(&self, path: &VaultPath, stat: FileStat) -> Result<(), StoreError> {
+        // Held so that no transaction comes between reading the record and writing it.
+        let counters = locked(&self.counters);
+        let Some(mut record) = self.note(path)? else { return Ok(()) };
+        record.stat = stat;
+        let mut writes = Writes::default();
+        writes.note(&record).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
+        *locked(&self.scanned) = None;
+        drop(counters);
+        Ok(())
+    }
+
     /// The last sequence number given.
     pub fn seq(&self) -> u64 {
         locked(&self.counters).seq
@@ -338,11 +315,7 @@ impl Store {
 
     /// A context that was archived, or that was ever paid for under this key.
     pub fn archived(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
-        match self
-            .trees
-            .archived_under(key)
-            .map_err(|fault| self.fault(fault))?
-        {
+        match self.trees.archived_under(key).map_err(|fault| self.fault(fault))? {
             Some(context) => Ok(Some(context)),
             None => locked(&self.journal).get(key),
         }
@@ -392,9 +365,7 @@ impl Store {
             locked(&self.journal).sync()?;
             locked(&self.vectors).sync()?;
         }
-        self.trees
-            .flush(durable)
-            .map_err(|fault| self.fault(fault))?;
+        self.trees.flush(durable).map_err(|fault| self.fault(fault))?;
         if durable {
             salvage::sync_dir(&self.dir)?;
             mark::write(&self.lock, seq);
@@ -428,9 +399,7 @@ fn open_or_replace(
             Ok((trees, scan)) if scan.counters.seq < expected => {
                 salvage::drop_damaged(trees);
                 let seq = scan.counters.seq;
-                Fault::Damaged(format!(
-                    "it ends at change {seq}, {expected} had been on the disk"
-                ))
+                Fault::Damaged(format!("it ends at change {seq}, {expected} had been on the disk"))
             }
             Ok((trees, scan)) => {
                 mark::write(lock, expected);
@@ -450,10 +419,7 @@ fn open_or_replace(
         }
     }
     let message = quarantined.map_or_else(String::new, |(_, why)| why);
-    Err(StoreError::Io {
-        path: sled,
-        message: format!("a new database does not open: {message}"),
-    })
+    Err(StoreError::Io { path: sled, message: format!("a new database does not open: {message}") })
 }
 
 /// The record of a note that is not known.
@@ -465,6 +431,7 @@ fn nothing_at(path: &VaultPath) -> NoteRecord {
         stat: FileStat::default(),
         hash: TextHash([0; 16]),
         structure: StructureHash([0; 16]),
+        contextualizer: String::new(),
         embedder: String::new(),
         chunker: String::new(),
         title: String::new(),

@@ -22,6 +22,8 @@ pub struct NoteRecord {
     pub hash: TextHash,
     /// Hash of its outline.
     pub structure: StructureHash,
+    /// See [`crate::plan::Generation::contextualizer`]: the one in force when the note was last decided about.
+    pub contextualizer: String,
     /// See [`crate::plan::Generation::embedder`].
     pub embedder: String,
     /// See [`crate::plan::Generation::chunker`].

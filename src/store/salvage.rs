@@ -35,10 +35,9 @@ impl Fault {
         match self {
             Fault::Locked => StoreError::Locked(path),
             Fault::Environment(message) => StoreError::Io { path, message },
-            Fault::Damaged(why) => StoreError::Io {
-                path,
-                message: format!("damaged ({why}); it is moved aside at the next start"),
-            },
+            Fault::Damaged(why) => {
+                StoreError::Io { path, message: format!("damaged ({why}); it is moved aside at the next start") }
+            }
         }
     }
 }
@@ -68,11 +67,9 @@ fn from_io(error: &io::Error) -> Fault {
     match error.kind() {
         _ if text.contains("could not acquire lock") => Fault::Locked,
         _ if names_environment(&text) => Fault::Environment(text),
-        Kind::UnexpectedEof
-        | Kind::InvalidData
-        | Kind::InvalidInput
-        | Kind::Other
-        | Kind::NotFound => Fault::Damaged(text),
+        Kind::UnexpectedEof | Kind::InvalidData | Kind::InvalidInput | Kind::Other | Kind::NotFound => {
+            Fault::Damaged(text)
+        }
         _ => Fault::Environment(text),
     }
 }
@@ -81,22 +78,12 @@ fn from_io(error: &io::Error) -> Fault {
 /// of the machine and not of the data: ENOSPC, EACCES, EPERM, EROFS, EDQUOT, EMFILE, ENFILE, EFBIG, EIO,
 /// ENOMEM, in the numbers that Linux and macOS share or have of their own.
 fn names_environment(text: &str) -> bool {
-    [
-        "StorageFull",
-        "PermissionDenied",
-        "ReadOnlyFilesystem",
-        "QuotaExceeded",
-        "FileTooLarge",
-        "OutOfMemory",
-    ]
-    .iter()
-    .any(|kind| text.contains(kind))
+    ["StorageFull", "PermissionDenied", "ReadOnlyFilesystem", "QuotaExceeded", "FileTooLarge", "OutOfMemory"]
+        .iter()
+        .any(|kind| text.contains(kind))
         || [28, 13, 1, 30, 122, 69, 24, 23, 27, 5, 12]
             .iter()
-            .any(|code| {
-                text.contains(&format!("os error {code})"))
-                    || text.contains(&format!("code: {code},"))
-            })
+            .any(|code| text.contains(&format!("os error {code})")) || text.contains(&format!("code: {code},")))
 }
 
 thread_local! {
@@ -131,40 +118,30 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, F
 }
 
 fn on_a_thread_of_sled() -> bool {
-    thread::current()
-        .name()
-        .is_some_and(|name| name.starts_with("sled-io-") || name == "log flusher")
+    thread::current().name().is_some_and(|name| name.starts_with("sled-io-") || name == "log flusher")
 }
 
 fn from_panic(payload: &(dyn Any + Send)) -> Fault {
     let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text
-        .or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or("");
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("");
     let place = PANICKED_AT.take().unwrap_or_default();
     // Only the last two parts of the path: the rest is where the crate was compiled.
     let mut parts: Vec<&str> = place.rsplit('/').take(2).collect();
     parts.reverse();
     let message = format!("sled panicked at {}", parts.join("/"));
-    if names_environment(text) {
-        Fault::Environment(message)
-    } else {
-        Fault::Damaged(message)
-    }
+    if names_environment(text) { Fault::Environment(message) } else { Fault::Damaged(message) }
 }
 
 /// Drops something of sled's that may panic or hang in doing so (it waits for threads that may be gone).
 pub(super) fn drop_damaged<T: Send + 'static>(value: T) {
     let (done, wait) = mpsc::channel();
-    let spawned = thread::Builder::new()
-        .name("sled-io-drop".into())
-        .spawn(move || {
-            let _ = guarded(|| {
-                drop(value);
-                Ok(())
-            });
-            let _ = done.send(());
+    let spawned = thread::Builder::new().name("sled-io-drop".into()).spawn(move || {
+        let _ = guarded(|| {
+            drop(value);
+            Ok(())
         });
+        let _ = done.send(());
+    });
     if spawned.is_ok() {
         let _ = wait.recv_timeout(Duration::from_secs(10));
     }
@@ -179,16 +156,12 @@ pub(super) fn probe(dir: &Path) -> Result<(), StoreError> {
         file.sync_data()
     });
     let removed = fs::remove_file(&path);
-    written
-        .and(removed)
-        .map_err(|error| StoreError::io(&path, &error))
+    written.and(removed).map_err(|error| StoreError::io(&path, &error))
 }
 
 /// `<path>.damaged-<seconds since 1970>`, with a number behind it if that is taken.
 pub(super) fn aside(path: &Path) -> PathBuf {
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let name = |suffix: String| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
@@ -212,9 +185,7 @@ pub(super) fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
 
 /// Makes renames, creations and removals in `dir` last.
 pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
-    File::open(dir)
-        .and_then(|dir| dir.sync_all())
-        .map_err(|error| StoreError::io(dir, &error))
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|error| StoreError::io(dir, &error))
 }
 
 #[cfg(test)]
@@ -229,38 +200,21 @@ mod tests {
             let fault = io(io::Error::from_raw_os_error(code));
             assert!(matches!(fault, Fault::Environment(_)), "{code}: {fault:?}");
             // sled wraps errors of its other threads again.
-            let again = io(io::Error::other(format!(
-                "{:?}",
-                io::Error::from_raw_os_error(code)
-            )));
+            let again = io(io::Error::other(format!("{:?}", io::Error::from_raw_os_error(code))));
             assert!(matches!(again, Fault::Environment(_)), "{code}: {again:?}");
         }
-        for kind in [
-            Kind::UnexpectedEof,
-            Kind::InvalidData,
-            Kind::NotFound,
-            Kind::Other,
-        ] {
+        for kind in [Kind::UnexpectedEof, Kind::InvalidData, Kind::NotFound, Kind::Other] {
             assert!(matches!(io(kind.into()), Fault::Damaged(_)), "{kind}");
         }
-        assert!(matches!(
-            sled::Error::ReportableBug("x".into()).into(),
-            Fault::Damaged(_)
-        ));
+        assert!(matches!(sled::Error::ReportableBug("x".into()).into(), Fault::Damaged(_)));
     }
 
     #[test]
     fn a_panic_is_a_fault_without_its_words() {
         let fault = guarded::<()>(|| panic!("private words")).unwrap_err();
-        let Fault::Damaged(message) = &fault else {
-            panic!("{fault:?}")
-        };
-        assert!(
-            message.contains("salvage.rs") && !message.contains("private"),
-            "{message}"
-        );
-        let fault =
-            guarded::<()>(|| panic!("write: Os {{ code: 28, kind: StorageFull }}")).unwrap_err();
+        let Fault::Damaged(message) = &fault else { panic!("{fault:?}") };
+        assert!(message.contains("salvage.rs") && !message.contains("private"), "{message}");
+        let fault = guarded::<()>(|| panic!("write: Os {{ code: 28, kind: StorageFull }}")).unwrap_err();
         assert!(matches!(fault, Fault::Environment(_)), "{fault:?}");
     }
 

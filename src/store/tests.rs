@@ -37,12 +37,7 @@ pub(super) fn paid(sections: &[SectionKey], written_for: TextHash, text: &str) -
         sketch: Sketch::of("a few words that the sketch is of"),
         quality: 0.75,
         written_at: 1_790_000_000,
-        spent: Spent {
-            tokens_in: 900,
-            tokens_out: 80,
-            tokens_cached: 700,
-            micro_dollars: Some(1234),
-        },
+        spent: Spent { tokens_in: 900, tokens_out: 80, tokens_cached: 700, micro_dollars: Some(1234) },
     }
 }
 
@@ -68,13 +63,7 @@ pub(super) fn note(at: &str, chunks: u8, version: u32) -> (NoteRecord, Vec<Conte
     record.properties = r#"{"type":"meeting"}"#.into();
     record.warnings = vec![(3, "odd".into())];
     record.decided = (Reason::NewNote, 1_790_000_000);
-    record.stat = FileStat {
-        size: 12,
-        mtime_ns: -5,
-        ctime_ns: 7,
-        dev: 9,
-        ino: 11,
-    };
+    record.stat = FileStat { size: 12, mtime_ns: -5, ctime_ns: 7, dev: 9, ino: 11 };
     let mut contexts = Vec::new();
     for n in 0..chunks {
         let hash = text_hash(format!("{at} {n} {version}").as_bytes());
@@ -102,25 +91,14 @@ pub(super) fn note(at: &str, chunks: u8, version: u32) -> (NoteRecord, Vec<Conte
 }
 
 pub(super) fn put(at: &str, chunks: u8, version: u32) -> (VaultPath, NoteWrite) {
-    (
-        path(at),
-        NoteWrite {
-            put: Some(note(at, chunks, version)),
-            ..NoteWrite::default()
-        },
-    )
+    (path(at), NoteWrite { put: Some(note(at, chunks, version)), ..NoteWrite::default() })
 }
 
 /// The keys of a note's paid chunks.
 pub(super) fn paid_keys(at: &str, chunks: u8, version: u32) -> Vec<ContextKey> {
     let (record, contexts) = note(at, chunks, version);
-    let paid = record
-        .chunks
-        .iter()
-        .zip(&contexts)
-        .filter(|(_, context)| context.is_paid());
-    paid.map(|(chunk, _)| context_key(&chunk.keys, chunk.hash))
-        .collect()
+    let paid = record.chunks.iter().zip(&contexts).filter(|(_, context)| context.is_paid());
+    paid.map(|(chunk, _)| context_key(&chunk.keys, chunk.hash)).collect()
 }
 
 #[test]
@@ -132,37 +110,18 @@ fn what_was_applied_comes_back_after_a_restart() {
     let first = store.apply(&at, write).unwrap();
     let (at, write) = put("a/one.md", 2, 0);
     let second = store.apply(&at, write).unwrap();
-    assert_eq!(
-        (first.seq, first.no, second.seq, second.no, store.seq()),
-        (1, 1, 2, 2, 2)
-    );
+    assert_eq!((first.seq, first.no, second.seq, second.no, store.seq()), (1, 1, 2, 2, 2));
     store.flush(true).unwrap();
     drop(store);
 
     let (store, opened) = open(dir.path());
-    assert_eq!(
-        opened,
-        Opened {
-            notes: 2,
-            ..Opened::default()
-        }
-    );
+    assert_eq!(opened, Opened { notes: 2, ..Opened::default() });
     assert_eq!(store.seq(), 2);
-    assert_eq!(
-        store.take_scanned().unwrap(),
-        [second.clone(), first.clone()]
-    );
-    assert_eq!(
-        store.take_scanned().unwrap(),
-        [second.clone(), first.clone()],
-        "read again"
-    );
+    assert_eq!(store.take_scanned().unwrap(), [second.clone(), first.clone()]);
+    assert_eq!(store.take_scanned().unwrap(), [second.clone(), first.clone()], "read again");
     assert_eq!(store.note(&first.path).unwrap(), Some(first.clone()));
     assert_eq!(store.note(&path("none.md")).unwrap(), None);
-    assert_eq!(
-        store.contexts(&first.path).unwrap(),
-        note("b/two.md", 3, 0).1
-    );
+    assert_eq!(store.contexts(&first.path).unwrap(), note("b/two.md", 3, 0).1);
     assert_eq!(store.contexts(&path("none.md")).unwrap(), []);
     assert!(store.bytes_on_disk() > 0);
     // A number that was given is never given again, and one that is there is kept.
@@ -183,11 +142,7 @@ fn a_move_a_removal_and_the_archive_are_one_transaction() {
     let key = context_key(&[section(9)], text_hash(b"now"));
     let mut moved = note("new.md", 2, 0);
     moved.0.no = old.no;
-    let write = NoteWrite {
-        put: Some(moved),
-        moved_from: Some(at.clone()),
-        archive: vec![(key, archived.clone())],
-    };
+    let write = NoteWrite { put: Some(moved), moved_from: Some(at.clone()), archive: vec![(key, archived.clone())] };
     let new = store.apply(&path("new.md"), write).unwrap();
     assert_eq!((new.no, new.seq), (old.no, 2));
     assert_eq!(store.note(&at).unwrap(), None);
@@ -198,13 +153,7 @@ fn a_move_a_removal_and_the_archive_are_one_transaction() {
     let gone = store.apply(&new.path, NoteWrite::default()).unwrap();
     assert_eq!((gone.path, gone.no, gone.seq), (new.path, new.no, 3));
     assert_eq!(store.notes().unwrap(), []);
-    assert_eq!(
-        store
-            .apply(&path("never.md"), NoteWrite::default())
-            .unwrap()
-            .no,
-        0
-    );
+    assert_eq!(store.apply(&path("never.md"), NoteWrite::default()).unwrap().no, 0);
     // Undo: the moved note's contexts are found by what they were written for.
     for key in paid_keys("new.md", 2, 0) {
         assert!(store.archived(key).unwrap().is_some());
@@ -216,18 +165,13 @@ fn many_are_applied_at_once_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
     let names: Vec<String> = (0..50).map(|n| format!("note {n:02}.md")).collect();
-    let records = store
-        .apply_many(names.iter().map(|name| put(name, 4, 0)).collect())
-        .unwrap();
+    let records = store.apply_many(names.iter().map(|name| put(name, 4, 0)).collect()).unwrap();
     let numbers: Vec<_> = records.iter().map(|r| (r.seq, u64::from(r.no))).collect();
     assert_eq!(numbers, (1..=50).map(|n| (n, n)).collect::<Vec<_>>());
     let mut bad = put("bad.md", 3, 0);
     bad.1.put.as_mut().unwrap().1.pop();
     assert!(store.apply_many(vec![put("good.md", 1, 0), bad]).is_err());
-    assert_eq!(
-        (store.seq(), store.note(&path("good.md")).unwrap()),
-        (50, None)
-    );
+    assert_eq!((store.seq(), store.note(&path("good.md")).unwrap()), (50, None));
     assert_eq!(store.apply_many(Vec::new()).unwrap(), []);
     drop(store);
     assert_eq!(open(dir.path()).0.notes().unwrap(), records);
@@ -249,27 +193,17 @@ fn a_template_context_is_stored_without_words() {
     let (record, mut contexts) = note("a.md", 1, 0);
     contexts[0].text = "words that are computed".into();
     contexts[0].sketch = Sketch::of("words that are computed");
-    let write = NoteWrite {
-        put: Some((record, contexts)),
-        ..NoteWrite::default()
-    };
+    let write = NoteWrite { put: Some((record, contexts)), ..NoteWrite::default() };
     store.apply(&path("a.md"), write).unwrap();
     assert_eq!(store.contexts(&path("a.md")).unwrap(), note("a.md", 1, 0).1);
-    assert_eq!(
-        locked(&store.journal).len(),
-        0,
-        "free contexts are not journaled"
-    );
+    assert_eq!(locked(&store.journal).len(), 0, "free contexts are not journaled");
 }
 
 #[test]
 fn a_store_in_use_is_locked_and_stays_where_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
-    assert!(matches!(
-        Store::open(dir.path(), EMBEDDER, DIMENSIONS),
-        Err(StoreError::Locked(_))
-    ));
+    assert!(matches!(Store::open(dir.path(), EMBEDDER, DIMENSIONS), Err(StoreError::Locked(_))));
     assert!(matches!(compact(dir.path()), Err(StoreError::Locked(_))));
     // sled's own lock, held by somebody who does not know of ours.
     let fault = guarded_open_error(&dir.path().join("sled"));
@@ -284,12 +218,8 @@ fn guarded_open_error(path: &Path) -> Fault {
 }
 
 pub(super) fn quarantines(dir: &Path) -> usize {
-    let names = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name());
-    names
-        .filter(|name| name.to_string_lossy().starts_with("sled.damaged-"))
-        .count()
+    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_string_lossy().starts_with("sled.damaged-")).count()
 }
 
 #[test]
@@ -297,9 +227,7 @@ fn a_folder_that_cannot_be_written_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "not a folder").unwrap();
-    let error = Store::open(&file.join("store"), EMBEDDER, DIMENSIONS)
-        .err()
-        .unwrap();
+    let error = Store::open(&file.join("store"), EMBEDDER, DIMENSIONS).err().unwrap();
     assert!(matches!(error, StoreError::Io { .. }), "{error}");
     assert!(compact(&dir.path().join("none")).is_err());
 }
@@ -308,44 +236,24 @@ fn a_folder_that_cannot_be_written_is_an_error() {
 fn export_and_import_carry_every_paid_context() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
-    store
-        .apply_many((0..5).map(|n| put(&format!("note {n}.md"), 4, 0)).collect())
-        .unwrap();
+    store.apply_many((0..5).map(|n| put(&format!("note {n}.md"), 4, 0)).collect()).unwrap();
     let key = context_key(&[section(9)], text_hash(b"now"));
-    let archived = paid(
-        &[section(9)],
-        text_hash(b"gone"),
-        "archived \"words\"\nwith a line end",
-    );
-    let write = NoteWrite {
-        archive: vec![(key, archived.clone())],
-        ..NoteWrite::default()
-    };
+    let archived = paid(&[section(9)], text_hash(b"gone"), "archived \"words\"\nwith a line end");
+    let write = NoteWrite { archive: vec![(key, archived.clone())], ..NoteWrite::default() };
     store.apply(&path("x.md"), write).unwrap();
     let mut lines = Vec::new();
     // Ten live ones, the archived one under two keys.
     assert_eq!(store.export(&mut lines, false).unwrap(), 12);
-    assert!(
-        String::from_utf8(lines.clone())
-            .unwrap()
-            .contains(r#""path":"note 0.md""#)
-    );
+    assert!(String::from_utf8(lines.clone()).unwrap().contains(r#""path":"note 0.md""#));
     assert_eq!(store.export(Vec::new(), true).unwrap(), 22);
-    let nothing = ImportReport {
-        known: 12,
-        ..ImportReport::default()
-    };
+    let nothing = ImportReport { known: 12, ..ImportReport::default() };
     assert_eq!(store.import(&*lines).unwrap(), nothing);
 
     let other = tempfile::tempdir().unwrap();
     let (copy, _) = open(other.path());
     let text = String::from_utf8(lines.clone()).unwrap();
     let first = text.lines().next().unwrap();
-    let mut input = format!(
-        "garbage\n{}\n\n",
-        first.replace("\"schema\":1", "\"schema\":2")
-    )
-    .into_bytes();
+    let mut input = format!("garbage\n{}\n\n", first.replace("\"schema\":1", "\"schema\":2")).into_bytes();
     input.extend(vec![b'x'; 3 << 20]);
     input.extend(b"\n\xff\xfe\n");
     input.extend(first.replace("0.75", "7.5").into_bytes());
@@ -373,19 +281,13 @@ fn compacting_keeps_everything_and_gives_space_back() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
     for version in 0..6 {
-        let changes = (0..100)
-            .map(|n| put(&format!("note {n:03}.md"), 10, version))
-            .collect();
+        let changes = (0..100).map(|n| put(&format!("note {n:03}.md"), 10, version)).collect();
         store.apply_many(changes).unwrap();
     }
     for n in 10..100 {
-        store
-            .apply(&path(&format!("note {n:03}.md")), NoteWrite::default())
-            .unwrap();
+        store.apply(&path(&format!("note {n:03}.md")), NoteWrite::default()).unwrap();
     }
-    let vectors: Vec<_> = (0..100u8)
-        .map(|n| (InputHash([n; 16]), vector(n)))
-        .collect();
+    let vectors: Vec<_> = (0..100u8).map(|n| (InputHash([n; 16]), vector(n))).collect();
     store.put_vectors(&vectors).unwrap();
     let (notes, seq) = (store.notes().unwrap(), store.seq());
     store.flush(true).unwrap();
@@ -393,18 +295,9 @@ fn compacting_keeps_everything_and_gives_space_back() {
     let report = compact(dir.path()).unwrap();
     assert!(report.after < report.before, "{report:?}");
     let (store, opened) = open(dir.path());
-    assert_eq!(
-        opened,
-        Opened {
-            notes: 10,
-            ..Opened::default()
-        }
-    );
+    assert_eq!(opened, Opened { notes: 10, ..Opened::default() });
     assert_eq!((store.notes().unwrap(), store.seq()), (notes, seq));
-    assert_eq!(
-        store.contexts(&path("note 003.md")).unwrap(),
-        note("note 003.md", 10, 0).1
-    );
+    assert_eq!(store.contexts(&path("note 003.md")).unwrap(), note("note 003.md", 10, 0).1);
     for n in 0..100 {
         for version in 0..6 {
             for key in paid_keys(&format!("note {n:03}.md"), 10, version) {
@@ -413,22 +306,15 @@ fn compacting_keeps_everything_and_gives_space_back() {
         }
     }
     // Ten inputs are in use; of the other ninety the newest twenty stay.
-    let kept: Vec<u8> = (0..100)
-        .filter(|&n| store.vector(InputHash([n; 16])).is_some())
-        .collect();
+    let kept: Vec<u8> = (0..100).filter(|&n| store.vector(InputHash([n; 16])).is_some()).collect();
     assert_eq!(kept, (0..10).chain(80..100).collect::<Vec<_>>());
     assert_eq!(store.vector(InputHash([85; 16])), Some(vector(85)));
     assert!(!dir.path().join("sled.old").exists() && !dir.path().join("sled.new").exists());
 }
 
 pub(super) fn vector(n: u8) -> Vector {
-    let values = (0..DIMENSIONS as i8)
-        .map(|i| i.wrapping_mul(31).wrapping_sub(n.cast_signed()))
-        .collect();
-    Vector {
-        values,
-        scale: 0.01 + f32::from(n),
-    }
+    let values = (0..DIMENSIONS as i8).map(|i| i.wrapping_mul(31).wrapping_sub(n.cast_signed())).collect();
+    Vector { values, scale: 0.01 + f32::from(n) }
 }
 
 #[test]
@@ -437,11 +323,7 @@ fn a_compaction_that_was_cut_short_is_settled() {
     let (store, _) = open(dir.path());
     let record = store.apply_many(vec![put("a.md", 2, 0)]).unwrap();
     drop(store);
-    let (sled, old, new) = (
-        dir.path().join("sled"),
-        dir.path().join("sled.old"),
-        dir.path().join("sled.new"),
-    );
+    let (sled, old, new) = (dir.path().join("sled"), dir.path().join("sled.old"), dir.path().join("sled.new"));
     // Between the two renames, with a new database that is not whole.
     fs::rename(&sled, &old).unwrap();
     fs::create_dir(&new).unwrap();

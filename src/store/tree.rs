@@ -66,20 +66,18 @@ pub(super) struct Scan {
 }
 
 impl Writes {
+    /// Puts a note's record alone.
+    pub(super) fn note(&mut self, note: &NoteRecord) -> Result<(), Fault> {
+        let key = note.path.as_str().as_bytes().to_vec();
+        self.0.push((Tree::Notes, key, Some(codec::encode_note(note)?)));
+        Ok(())
+    }
+
     /// Puts a note with its contexts.
-    pub(super) fn put(
-        &mut self,
-        note: &NoteRecord,
-        contexts: &[ContextRecord],
-    ) -> Result<(), Fault> {
+    pub(super) fn put(&mut self, note: &NoteRecord, contexts: &[ContextRecord]) -> Result<(), Fault> {
         let key = note.path.as_str().as_bytes();
-        self.0
-            .push((Tree::Notes, key.to_vec(), Some(codec::encode_note(note)?)));
-        self.0.push((
-            Tree::Contexts,
-            key.to_vec(),
-            Some(codec::encode_contexts(contexts)?),
-        ));
+        self.note(note)?;
+        self.0.push((Tree::Contexts, key.to_vec(), Some(codec::encode_contexts(contexts)?)));
         Ok(())
     }
 
@@ -91,26 +89,14 @@ impl Writes {
     }
 
     /// Puts a context into the archive.
-    pub(super) fn archive(
-        &mut self,
-        key: ContextKey,
-        context: &ContextRecord,
-    ) -> Result<(), Fault> {
-        self.0.push((
-            Tree::Archive,
-            key.0.to_vec(),
-            Some(codec::encode_contexts([context])?),
-        ));
+    pub(super) fn archive(&mut self, key: ContextKey, context: &ContextRecord) -> Result<(), Fault> {
+        self.0.push((Tree::Archive, key.0.to_vec(), Some(codec::encode_contexts([context])?)));
         Ok(())
     }
 
     /// Sets the counters.
     pub(super) fn counters(&mut self, counters: Counters) -> Result<(), Fault> {
-        self.0.push((
-            Tree::Meta,
-            COUNTERS.to_vec(),
-            Some(codec::encode_counters(counters)?),
-        ));
+        self.0.push((Tree::Meta, COUNTERS.to_vec(), Some(codec::encode_counters(counters)?)));
         Ok(())
     }
 }
@@ -131,11 +117,8 @@ impl Trees {
 
     fn open_once(path: &Path) -> Result<Self, Fault> {
         // `Config::mode` is read by nothing in this version of sled, so it is not set.
-        let db = sled::Config::new()
-            .path(path)
-            .cache_capacity(CACHE_BYTES)
-            .flush_every_ms(Some(FLUSH_EVERY_MS))
-            .open()?;
+        let db =
+            sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(Some(FLUSH_EVERY_MS)).open()?;
         Ok(Trees {
             meta: db.open_tree("meta")?,
             notes: db.open_tree("notes")?,
@@ -148,10 +131,7 @@ impl Trees {
 
     /// Opens the database and decodes all of it. `is_known` tells which keys of paid contexts need not be
     /// handed back.
-    pub(super) fn open_scanned(
-        path: &Path,
-        is_known: impl Fn(ContextKey) -> bool,
-    ) -> Result<(Self, Scan), Fault> {
+    pub(super) fn open_scanned(path: &Path, is_known: impl Fn(ContextKey) -> bool) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
         match guarded(|| trees.scan(is_known)) {
             Ok(scan) => Ok((trees, scan)),
@@ -227,9 +207,7 @@ impl Trees {
         let key = path.as_str().as_bytes();
         guarded(|| {
             let bytes = self.notes.get(key)?;
-            Ok(bytes
-                .map(|bytes| codec::decode_note(key, &bytes))
-                .transpose()?)
+            Ok(bytes.map(|bytes| codec::decode_note(key, &bytes)).transpose()?)
         })
     }
 
@@ -245,16 +223,12 @@ impl Trees {
     pub(super) fn archived_under(&self, key: ContextKey) -> Result<Option<ContextRecord>, Fault> {
         guarded(|| {
             let bytes = self.archive.get(key.0)?;
-            Ok(bytes
-                .map(|bytes| codec::decode_context(&bytes))
-                .transpose()?)
+            Ok(bytes.map(|bytes| codec::decode_context(&bytes)).transpose()?)
         })
     }
 
     /// The whole archive. The caller runs it under [`guarded`].
-    pub(super) fn archived(
-        &self,
-    ) -> impl Iterator<Item = Result<(ContextKey, ContextRecord), Fault>> {
+    pub(super) fn archived(&self) -> impl Iterator<Item = Result<(ContextKey, ContextRecord), Fault>> {
         self.archive.iter().map(|entry| {
             let (key, bytes) = entry?;
             let key = <[u8; 16]>::try_from(&*key)

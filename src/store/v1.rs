@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::codec::Damage;
 use super::record::{ChunkRecord, NoteRecord};
 use crate::context::{ContextRecord, Origin, Spent};
-use crate::fingerprint::{
-    ChunkId, ContextKey, InputHash, SectionKey, Sketch, StructureHash, TextHash,
-};
+use crate::fingerprint::{ChunkId, ContextKey, InputHash, SectionKey, Sketch, StructureHash, TextHash};
 use crate::plan::{Action, Reason};
 use crate::vault::{FileStat, VaultPath};
 
@@ -30,6 +28,7 @@ pub(super) struct Note<'a> {
     stat: (u64, i64, i64, u64, u64),
     hash: TextHash,
     structure: StructureHash,
+    contextualizer: Cow<'a, str>,
     embedder: Cow<'a, str>,
     chunker: Cow<'a, str>,
     title: Cow<'a, str>,
@@ -89,29 +88,21 @@ struct Context<'a> {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Entry {
     /// A context (bytes of [`super::codec::encode_contexts`]) and the keys that find it.
-    Context {
-        keys: Vec<ContextKey>,
-        record: Vec<u8>,
-    },
+    Context { keys: Vec<ContextKey>, record: Vec<u8> },
     /// One more key for the context whose bytes have this hash.
     Alias { key: ContextKey, of: [u8; 16] },
 }
 
 impl<'a> From<&'a NoteRecord> for Note<'a> {
     fn from(note: &'a NoteRecord) -> Self {
-        let FileStat {
-            size,
-            mtime_ns,
-            ctime_ns,
-            dev,
-            ino,
-        } = note.stat;
+        let FileStat { size, mtime_ns, ctime_ns, dev, ino } = note.stat;
         Note {
             no: note.no,
             seq: note.seq,
             stat: (size, mtime_ns, ctime_ns, dev, ino),
             hash: note.hash,
             structure: note.structure,
+            contextualizer: Cow::Borrowed(&note.contextualizer),
             embedder: Cow::Borrowed(&note.embedder),
             chunker: Cow::Borrowed(&note.chunker),
             title: Cow::Borrowed(&note.title),
@@ -137,15 +128,10 @@ impl Note<'_> {
             path,
             no: self.no,
             seq: self.seq,
-            stat: FileStat {
-                size,
-                mtime_ns,
-                ctime_ns,
-                dev,
-                ino,
-            },
+            stat: FileStat { size, mtime_ns, ctime_ns, dev, ino },
             hash: self.hash,
             structure: self.structure,
+            contextualizer: self.contextualizer.into_owned(),
             embedder: self.embedder.into_owned(),
             chunker: self.chunker.into_owned(),
             title: self.title.into_owned(),
@@ -158,11 +144,7 @@ impl Note<'_> {
             conflict: self.conflict,
             warnings: self.warnings.into_owned(),
             decided: (reason(self.decided.0)?, self.decided.1),
-            chunks: self
-                .chunks
-                .into_iter()
-                .map(Chunk::into_record)
-                .collect::<Result<_, _>>()?,
+            chunks: self.chunks.into_iter().map(Chunk::into_record).collect::<Result<_, _>>()?,
         })
     }
 }
@@ -180,10 +162,7 @@ impl<'a> From<&'a ChunkRecord> for Chunk<'a> {
             context_hash: chunk.context_hash,
             wanted: chunk.wanted,
             inputs: Cow::Borrowed(&chunk.inputs),
-            decided: (
-                action_number(chunk.decided.0),
-                reason_number(chunk.decided.1),
-            ),
+            decided: (action_number(chunk.decided.0), reason_number(chunk.decided.1)),
             later: chunk.later.map(reason_number),
         }
     }
@@ -211,10 +190,7 @@ impl Chunk<'_> {
 impl<'a> Contexts<'a> {
     /// The stored shape of the records.
     pub(super) fn from_records(records: impl IntoIterator<Item = &'a ContextRecord>) -> Self {
-        let mut out = Contexts {
-            generations: Vec::new(),
-            contexts: Vec::new(),
-        };
+        let mut out = Contexts { generations: Vec::new(), contexts: Vec::new() };
         for record in records {
             let known = out.generations.iter().position(|g| *g == record.generation);
             let generation = known.unwrap_or_else(|| {
@@ -246,12 +222,7 @@ impl<'a> Contexts<'a> {
                 sketch: context.sketch.into_owned(),
                 quality: context.quality,
                 written_at: context.written_at,
-                spent: Spent {
-                    tokens_in,
-                    tokens_out,
-                    tokens_cached,
-                    micro_dollars,
-                },
+                spent: Spent { tokens_in, tokens_out, tokens_cached, micro_dollars },
             })
         };
         self.contexts.into_iter().map(record).collect()
@@ -260,12 +231,7 @@ impl<'a> Contexts<'a> {
 
 impl<'a> Context<'a> {
     fn new(record: &'a ContextRecord, generation: u32) -> Self {
-        let Spent {
-            tokens_in,
-            tokens_out,
-            tokens_cached,
-            micro_dollars,
-        } = record.spent;
+        let Spent { tokens_in, tokens_out, tokens_cached, micro_dollars } = record.spent;
         let (origin, text, sketch) = match record.origin {
             Origin::Template => (0, "", Cow::Owned(Sketch::default())),
             Origin::Model => (1, &*record.text, Cow::Borrowed(&record.sketch)),

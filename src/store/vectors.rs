@@ -32,17 +32,9 @@ pub(super) struct VectorFile {
 
 /// Name of the file: readable, and unique by a hash of the identity.
 fn file_name(identity: &str, dimensions: usize) -> String {
-    let slug: String = identity
-        .chars()
-        .take(40)
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
+    let slug: String = identity.chars().take(40).map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let hash = blake3::hash(identity.as_bytes()).to_hex();
-    format!(
-        "vectors-{}-{}-{dimensions}.bin",
-        slug.to_ascii_lowercase(),
-        &hash[..8]
-    )
+    format!("vectors-{}-{}-{dimensions}.bin", slug.to_ascii_lowercase(), &hash[..8])
 }
 
 fn header(identity: &str, dimensions: usize) -> Vec<u8> {
@@ -96,10 +88,7 @@ fn input_of(record: &[u8]) -> Option<InputHash> {
 fn vector_of(record: &[u8]) -> Option<Vector> {
     let scale = record.get(16..)?.first_chunk::<4>()?;
     let values = record.get(20..record.len().checked_sub(4)?)?;
-    Some(Vector {
-        values: values.iter().map(|v| v.cast_signed()).collect(),
-        scale: f32::from_le_bytes(*scale),
-    })
+    Some(Vector { values: values.iter().map(|v| v.cast_signed()).collect(), scale: f32::from_le_bytes(*scale) })
 }
 
 impl VectorFile {
@@ -111,14 +100,7 @@ impl VectorFile {
         let head = header(identity, dimensions);
         // A crash while the file was made can leave a part of the header. A whole file with a damaged
         // header is read all the same: its name says what it must be, and records have checksums.
-        let options = || {
-            OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&path)
-        };
+        let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = options().map_err(fail)?;
         let mut bytes = fs::read(&path).map_err(fail)?;
         if !bytes.starts_with(&head) {
@@ -144,16 +126,7 @@ impl VectorFile {
             }
         }
         let head = head.len() as u64;
-        Ok(VectorFile {
-            file,
-            path,
-            head,
-            dimensions,
-            rows: whole as u32,
-            index,
-            loaded: Some(bytes),
-            dirty: false,
-        })
+        Ok(VectorFile { file, path, head, dimensions, rows: whole as u32, index, loaded: Some(bytes), dirty: false })
     }
 
     /// Frees the copy of the file in memory; vectors are read from disk from now on.
@@ -179,36 +152,25 @@ impl VectorFile {
         let size = record_size(self.dimensions);
         let at = self.head + u64::from(row) * size as u64;
         // A record that was appended after the file was loaded is read from disk.
-        let loaded = self
-            .loaded
-            .as_ref()
-            .and_then(|bytes| bytes.get(at as usize..at as usize + size));
+        let loaded = self.loaded.as_ref().and_then(|bytes| bytes.get(at as usize..at as usize + size));
         if let Some(record) = loaded {
             return vector_of(record);
         }
         let mut record = vec![0; size];
         self.file.read_exact_at(&mut record, at).ok()?;
-        (input_of(&record) == Some(input))
-            .then(|| vector_of(&record))
-            .flatten()
+        (input_of(&record) == Some(input)).then(|| vector_of(&record)).flatten()
     }
 
     /// Appends the vectors of inputs that have none yet.
     pub(super) fn put(&mut self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
-        let fail = |message: String| StoreError::Io {
-            path: self.path.clone(),
-            message,
-        };
+        let fail = |message: String| StoreError::Io { path: self.path.clone(), message };
         let mut bytes = Vec::new();
         let mut inputs = Vec::new();
         let mut fresh = HashSet::new();
         for (input, vector) in vectors {
             if vector.values.len() != self.dimensions {
                 let wrong = vector.values.len();
-                return Err(fail(format!(
-                    "a vector has {wrong} dimensions instead of {}",
-                    self.dimensions
-                )));
+                return Err(fail(format!("a vector has {wrong} dimensions instead of {}", self.dimensions)));
             }
             if !self.index.contains_key(input) && fresh.insert(*input) {
                 encode(*input, vector, &mut bytes);
@@ -220,9 +182,7 @@ impl VectorFile {
         }
         let end = self.head + u64::from(self.rows) * record_size(self.dimensions) as u64;
         // Written at its place, not at the file's end: what a failed write left behind is written over.
-        self.file
-            .write_all_at(&bytes, end)
-            .map_err(|error| fail(error.to_string()))?;
+        self.file.write_all_at(&bytes, end).map_err(|error| fail(error.to_string()))?;
         self.dirty = true;
         for input in inputs {
             self.index.insert(input, self.rows);
@@ -234,9 +194,7 @@ impl VectorFile {
     /// Waits until everything is on the disk.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         if self.dirty {
-            self.file
-                .sync_data()
-                .map_err(|error| StoreError::io(&self.path, &error))?;
+            self.file.sync_data().map_err(|error| StoreError::io(&self.path, &error))?;
             self.dirty = false;
         }
         Ok(())
@@ -250,10 +208,7 @@ pub(super) fn compact(dir: &Path, live: &HashSet<InputHash>) -> Result<(), Store
     let fail = |error: io::Error| StoreError::io(dir, &error);
     for entry in fs::read_dir(dir).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if name.starts_with("vectors-") && path.extension().is_some_and(|end| end == "bin") {
             compact_file(&path, live)?;
         }
@@ -274,10 +229,7 @@ fn compact_file(path: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError
         .filter_map(|record| Some((input_of(record)?, record)))
         .filter(|(input, _)| seen.insert(*input))
         .collect();
-    let lives = good
-        .iter()
-        .filter(|(input, _)| live.contains(input))
-        .count();
+    let lives = good.iter().filter(|(input, _)| live.contains(input)).count();
     let mut drop = (good.len() - lives).saturating_sub(2 * lives);
     let mut out = bytes[..head].to_vec();
     for (input, record) in good {
@@ -292,9 +244,7 @@ fn compact_file(path: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError
     }
     let temporary = path.with_extension("bin.new");
     let mut file = File::create(&temporary).map_err(fail)?;
-    file.write_all(&out)
-        .and_then(|()| file.sync_all())
-        .map_err(fail)?;
+    file.write_all(&out).and_then(|()| file.sync_all()).map_err(fail)?;
     fs::rename(&temporary, path).map_err(fail)
 }
 

@@ -66,9 +66,7 @@ impl VaultPath {
 
     /// From its text form, as users and clients write it; `None` as for [`VaultPath::from_relative`].
     pub fn parse(text: &str) -> Option<Self> {
-        let normal = text
-            .split('/')
-            .all(|part| !part.is_empty() && part != "." && part != "..");
+        let normal = text.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
         (normal && !text.contains('\0')).then(|| VaultPath(text.into()))
     }
 
@@ -111,20 +109,14 @@ impl VaultPath {
 
     /// Whether this is `folder` itself or lies below it.
     pub fn is_under(&self, folder: &VaultPath) -> bool {
-        self.0
-            .strip_prefix(folder.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        self.0.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 
 fn push_name(text: &mut String, name: &OsStr) {
     use std::os::unix::ffi::OsStrExt;
     let escape = |text: &mut String, bytes: &[u8]| {
-        text.extend(
-            bytes
-                .iter()
-                .filter_map(|&b| char::from_u32(0xF700 + u32::from(b))),
-        );
+        text.extend(bytes.iter().filter_map(|&b| char::from_u32(0xF700 + u32::from(b))));
     };
     for part in name.as_bytes().utf8_chunks() {
         for c in part.valid().chars() {
@@ -244,15 +236,7 @@ mod tests {
 
     #[test]
     fn paths_that_leave_the_vault_are_refused() {
-        for bad in [
-            "",
-            "/etc/passwd",
-            "../x",
-            "a/../../x",
-            "a//b",
-            "./a",
-            "a\0b",
-        ] {
+        for bad in ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a\0b"] {
             assert_eq!(VaultPath::parse(bad), None, "{bad}");
         }
         assert_eq!(VaultPath::from_relative(Path::new("/abs")), None);
@@ -262,10 +246,7 @@ mod tests {
     #[test]
     fn parts() {
         let path = VaultPath::parse("Projects/2026/Plan.v2.md").unwrap();
-        assert_eq!(
-            (path.folder(), path.file_name(), path.stem()),
-            ("Projects/2026", "Plan.v2.md", "Plan.v2")
-        );
+        assert_eq!((path.folder(), path.file_name(), path.stem()), ("Projects/2026", "Plan.v2.md", "Plan.v2"));
         assert!(path.is_under(&VaultPath::parse("Projects").unwrap()));
         assert!(!path.is_under(&VaultPath::parse("Proj").unwrap()));
     }

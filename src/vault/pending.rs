@@ -45,14 +45,12 @@ pub struct Pending {
 impl Pending {
     /// Nothing pending.
     pub fn new(timing: Timing) -> Self {
-        Pending {
-            timing,
-            paths: BTreeSet::new(),
-            folders: BTreeSet::new(),
-            rescan: None,
-            storm: false,
-            span: None,
-        }
+        Pending { timing, paths: BTreeSet::new(), folders: BTreeSet::new(), rescan: None, storm: false, span: None }
+    }
+
+    /// Other times are in force.
+    pub fn set_timing(&mut self, timing: Timing) {
+        self.timing = timing;
     }
 
     /// Takes in a hint that came at `now`.
@@ -89,11 +87,7 @@ impl Pending {
 
     /// How many distinct paths and folders wait; 1 for a walk.
     pub fn len(&self) -> usize {
-        if self.rescan.is_some() || self.storm {
-            1
-        } else {
-            self.paths.len() + self.folders.len()
-        }
+        if self.rescan.is_some() || self.storm { 1 } else { self.paths.len() + self.folders.len() }
     }
 
     /// Whether nothing waits.
@@ -108,9 +102,7 @@ impl Pending {
         let (quiet, longest) = match self.rescan {
             Some(reason) if at_once(reason) => (Duration::ZERO, Duration::ZERO),
             _ if self.storm || git_locked => (timing.storm, timing.storm_longest),
-            None if self.folders.is_empty() && self.paths.len() == 1 => {
-                (timing.lone, timing.burst_longest)
-            }
+            None if self.folders.is_empty() && self.paths.len() == 1 => (timing.lone, timing.burst_longest),
             _ => (timing.burst, timing.burst_longest),
         };
         Some(after(last, quiet).min(after(first, longest)))
@@ -125,10 +117,7 @@ impl Pending {
         Some(match taken.rescan {
             Some(reason) => Batch::Walk(reason),
             None if taken.storm => Batch::Walk(RescanReason::Storm),
-            None => Batch::Paths {
-                paths: taken.paths,
-                folders: outermost(&taken.folders),
-            },
+            None => Batch::Paths { paths: taken.paths, folders: outermost(&taken.folders) },
         })
     }
 }
@@ -138,9 +127,7 @@ fn at_once(reason: RescanReason) -> bool {
     use RescanReason as R;
     match reason {
         R::Start | R::Asked | R::RootChanged => true,
-        R::Overflow | R::WatchLost | R::Storm | R::Resume | R::Interval | R::Doubt | R::Poll => {
-            false
-        }
+        R::Overflow | R::WatchLost | R::Storm | R::Resume | R::Interval | R::Doubt | R::Poll => false,
     }
 }
 
@@ -164,11 +151,7 @@ fn weight(reason: RescanReason) -> u8 {
 /// Folders that lie in no other folder of the set: walking one walks all below it.
 fn outermost(folders: &BTreeSet<VaultPath>) -> BTreeSet<VaultPath> {
     let texts: BTreeSet<&str> = folders.iter().map(VaultPath::as_str).collect();
-    folders
-        .iter()
-        .filter(|folder| !folder.ancestors().any(|above| texts.contains(above)))
-        .cloned()
-        .collect()
+    folders.iter().filter(|folder| !folder.ancestors().any(|above| texts.contains(above))).cloned().collect()
 }
 
 /// An absurdly long wait of a configuration must not overflow the clock; it then counts as none.

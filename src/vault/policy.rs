@@ -125,28 +125,15 @@ impl Policy {
         // Git takes an unclosed `[` literally; in a configuration it is a typing error.
         builder.allow_unclosed_class(false);
         for glob in &config.exclude {
-            let bad = |error: ignore::Error| VaultError::BadGlob {
-                glob: glob.clone(),
-                error: error.to_string(),
-            };
-            builder
-                .add_line(None, glob.strip_prefix("./").unwrap_or(glob))
-                .map_err(bad)?;
+            let bad = |error: ignore::Error| VaultError::BadGlob { glob: glob.clone(), error: error.to_string() };
+            builder.add_line(None, glob.strip_prefix("./").unwrap_or(glob)).map_err(bad)?;
         }
         let exclude = builder.build().map_err(|error| {
             let glob = config.exclude.join("`, `");
-            VaultError::BadGlob {
-                glob,
-                error: error.to_string(),
-            }
+            VaultError::BadGlob { glob, error: error.to_string() }
         })?;
         let seen = RwLock::new(HashMap::new());
-        Ok(Policy {
-            root: root.to_owned(),
-            exclude,
-            max_note_bytes: config.max_note_bytes,
-            seen,
-        })
+        Ok(Policy { root: root.to_owned(), exclude, max_note_bytes: config.max_note_bytes, seen })
     }
 
     /// What `path` is, if it is a folder (`is_dir`) or a file. Need not exist.
@@ -203,10 +190,7 @@ impl Policy {
         while let Some(rules) = next {
             let below = path.as_os_str().as_bytes().get(rules.prefix..)?;
             let below = Path::new(OsStr::from_bytes(below));
-            for (globs, why) in [
-                (&rules.situated, Why::SituatedIgnore),
-                (&rules.git, Why::GitIgnore),
-            ] {
+            for (globs, why) in [(&rules.situated, Why::SituatedIgnore), (&rules.git, Why::GitIgnore)] {
                 match globs.matched(below, is_dir) {
                     Match::Ignore(_) => return Some(why),
                     Match::Whitelist(_) => return None,
@@ -221,22 +205,10 @@ impl Policy {
     /// The rules in a folder (`None`: the root), given those in the folder above it.
     fn rules_in(&self, folder: Option<(&str, &Rules)>) -> Rules {
         let name = folder.map_or("", |(name, _)| name);
-        let seen = self
-            .seen
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-            .cloned();
+        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         seen.unwrap_or_else(|| {
             let above = folder.and_then(|(_, above)| above.clone());
-            let rules = self.load(
-                name,
-                above.clone(),
-                IgnoreFiles {
-                    situated: true,
-                    git: true,
-                },
-            );
+            let rules = self.load(name, above.clone(), IgnoreFiles { situated: true, git: true });
             // A folder without ignore files may be a name that a client made up: it is not remembered.
             if !same(&rules, &above) {
                 self.remember(name, &rules);
@@ -246,12 +218,7 @@ impl Policy {
     }
 
     /// Reads a folder's ignore files anew. Walks call this from the outside in, with what the listing has.
-    pub(super) fn refresh(
-        &self,
-        folder: Option<&VaultPath>,
-        above: &Rules,
-        has: IgnoreFiles,
-    ) -> Rules {
+    pub(super) fn refresh(&self, folder: Option<&VaultPath>, above: &Rules, has: IgnoreFiles) -> Rules {
         let name = folder.map_or("", VaultPath::as_str);
         let rules = self.load(name, above.clone(), has);
         self.remember(name, &rules);
@@ -271,23 +238,12 @@ impl Policy {
     }
 
     fn remember(&self, folder: &str, rules: &Rules) {
-        self.seen
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(folder.into(), rules.clone());
+        self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), rules.clone());
     }
 
     fn load(&self, folder: &str, above: Rules, has: IgnoreFiles) -> Rules {
-        let situated = if has.situated {
-            self.globs(folder, SITUATED)
-        } else {
-            Gitignore::empty()
-        };
-        let git = if has.git {
-            self.globs(folder, GIT)
-        } else {
-            Gitignore::empty()
-        };
+        let situated = if has.situated { self.globs(folder, SITUATED) } else { Gitignore::empty() };
+        let git = if has.git { self.globs(folder, GIT) } else { Gitignore::empty() };
         if situated.is_empty() && git.is_empty() {
             return above;
         }
@@ -295,23 +251,13 @@ impl Policy {
             0 => 0,
             length => length + 1,
         };
-        Some(Arc::new(RulesOf {
-            situated,
-            git,
-            prefix,
-            above,
-        }))
+        Some(Arc::new(RulesOf { situated, git, prefix, above }))
     }
 
     /// As git does, a malformed line is passed over, and so is a file that cannot be read.
     fn globs(&self, folder: &str, name: &str) -> Gitignore {
-        let path = if folder.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{folder}/{name}")
-        };
-        let bytes =
-            VaultPath::parse(&path).and_then(|path| read(&self.root, &path, MAX_IGNORE_BYTES).ok());
+        let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        let bytes = VaultPath::parse(&path).and_then(|path| read(&self.root, &path, MAX_IGNORE_BYTES).ok());
         let Some((bytes, _)) = bytes else {
             return Gitignore::empty();
         };
@@ -339,14 +285,9 @@ fn same(one: &Rules, other: &Rules) -> bool {
 
 /// The name as the file system has it, without a copy unless it is not plain UTF-8.
 pub(super) fn file_system_form(path: &str) -> Cow<'_, Path> {
-    if path
-        .chars()
-        .any(|c| matches!(u32::from(c), 0xF780..=0xF7FF))
-    {
+    if path.chars().any(|c| matches!(u32::from(c), 0xF780..=0xF7FF)) {
         // The text came out of a `VaultPath` or is a folder of one, so it parses.
-        VaultPath::parse(path).map_or(Cow::Borrowed(Path::new(path)), |path| {
-            Cow::Owned(path.to_relative())
-        })
+        VaultPath::parse(path).map_or(Cow::Borrowed(Path::new(path)), |path| Cow::Owned(path.to_relative()))
     } else {
         Cow::Borrowed(Path::new(path))
     }
@@ -362,24 +303,12 @@ fn is_note_name(name: &[u8]) -> bool {
 /// Names of editors' backups, locks and probes, of half-written downloads and of office locks.
 /// Dot-names (`.#note.md`, `.note.md.swp`, rsync's, Syncthing's, iCloud's stubs) never come here.
 fn is_temporary(name: &[u8]) -> bool {
-    let ends = [
-        b"~".as_slice(),
-        b".swp",
-        b".swx",
-        b".swo",
-        b".tmp",
-        b".temp",
-        b".part",
-        b".crdownload",
-        b".icloud",
-    ];
+    let ends = [b"~".as_slice(), b".swp", b".swx", b".swo", b".tmp", b".temp", b".part", b".crdownload", b".icloud"];
     ends.iter().any(|end| name.ends_with(end))
         || name.starts_with(b"~$")
         || name == b"4913"
         || (name.len() > 2 && name.starts_with(b"#") && name.ends_with(b"#"))
-        || (name.len() == 9
-            && name.starts_with(b"sed")
-            && name[3..].iter().all(u8::is_ascii_alphanumeric))
+        || (name.len() == 9 && name.starts_with(b"sed") && name[3..].iter().all(u8::is_ascii_alphanumeric))
 }
 
 /// By Syncthing, Dropbox, Obsidian Sync, Nextcloud, Seafile, Synology and Resilio, as far as their names can be told
@@ -389,29 +318,15 @@ pub fn is_conflict(name: &str) -> bool {
     let in_brackets = |phrase: &str| {
         name.find('(').is_some_and(|open| {
             let inside = &name[open..];
-            inside
-                .find(phrase)
-                .is_some_and(|at| inside[at..].contains(')'))
+            inside.find(phrase).is_some_and(|at| inside[at..].contains(')'))
         })
     };
     let then_digit = |mark: &str| {
-        name.find(mark)
-            .is_some_and(|at| name[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
+        name.find(mark).is_some_and(|at| name[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
     };
     name.contains(".sync-conflict-")
-        || [
-            "conflicted copy",
-            "conflict copy",
-            "case conflict",
-            "sfconflict ",
-        ]
-        .into_iter()
-        .any(in_brackets)
+        || ["conflicted copy", "conflict copy", "case conflict", "sfconflict "].into_iter().any(in_brackets)
         || then_digit("_conflict-")
-        || ["_conflict.md", "_conflict.markdown", "_conflict.txt"]
-            .iter()
-            .any(|end| name.ends_with(end))
-        || [".conflict.md", ".conflict.markdown", ".conflict.txt"]
-            .iter()
-            .any(|end| name.ends_with(end))
+        || ["_conflict.md", "_conflict.markdown", "_conflict.txt"].iter().any(|end| name.ends_with(end))
+        || [".conflict.md", ".conflict.markdown", ".conflict.txt"].iter().any(|end| name.ends_with(end))
 }

@@ -45,11 +45,7 @@ pub enum ReadError {
 
 /// The bytes of a regular file of at most `max_bytes`, and its state, which was the same before and
 /// after. Never blocks on a FIFO, and never leaves the vault.
-pub fn read(
-    root: &Path,
-    path: &VaultPath,
-    max_bytes: u64,
-) -> Result<(Vec<u8>, FileStat), ReadError> {
+pub fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mut file = File::from(open(root, path, flags)?);
     let before = regular(&file.metadata()?).ok_or(ReadError::NotAFile)?;
@@ -57,9 +53,7 @@ pub fn read(
         return Err(ReadError::TooLarge(before.size));
     }
     let mut bytes = Vec::with_capacity(before.size as usize + 1);
-    (&mut file)
-        .take(max_bytes.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    (&mut file).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     let after = file_stat(&file.metadata()?);
     if after.size > max_bytes {
         return Err(ReadError::TooLarge(after.size));
@@ -86,8 +80,7 @@ fn regular(meta: &Metadata) -> Option<FileStat> {
 
 /// What is kept of the metadata of a file.
 pub(super) fn file_stat(meta: &Metadata) -> FileStat {
-    let nanos =
-        |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+    let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
     FileStat {
         size: meta.len(),
         mtime_ns: nanos(meta.mtime(), meta.mtime_nsec()),
@@ -123,12 +116,7 @@ fn open_at_once(root: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedF
 
 /// The same guarantee with calls that every Unix has: a name with one component and without `..`
 /// cannot leave its folder unless it is a link.
-fn open_step_by_step(
-    root: OwnedFd,
-    relative: &Path,
-    flags: OFlags,
-    folder_flags: OFlags,
-) -> Result<OwnedFd, Errno> {
+fn open_step_by_step(root: OwnedFd, relative: &Path, flags: OFlags, folder_flags: OFlags) -> Result<OwnedFd, Errno> {
     let open_in = |folder: &OwnedFd, name: &std::ffi::OsStr, flags: OFlags| {
         let flags = flags | OFlags::NOFOLLOW;
         rustix::io::retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::empty()))
@@ -159,8 +147,7 @@ impl From<Errno> for ReadError {
 
 impl From<io::Error> for ReadError {
     fn from(error: io::Error) -> Self {
-        Errno::from_io_error(&error)
-            .map_or_else(|| ReadError::Io(error.to_string()), ReadError::from)
+        Errno::from_io_error(&error).map_or_else(|| ReadError::Io(error.to_string()), ReadError::from)
     }
 }
 
@@ -188,14 +175,7 @@ mod tests {
         symlink("..", vault.join("up")).unwrap();
         symlink("/proc/self/root", vault.join("magic")).unwrap();
         fs::write(vault.join("large.md"), vec![b'x'; 101]).unwrap();
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            vault.join("fifo.md"),
-            rustix::fs::FileType::Fifo,
-            Mode::RUSR,
-            0,
-        )
-        .unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, vault.join("fifo.md"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(vault.join("socket.md")).unwrap();
 
         let cases = [
@@ -219,14 +199,8 @@ mod tests {
             assert_eq!(stat(&vault, &path(name)).is_some(), reachable, "{name}");
         }
         let (bytes, file) = read(&vault, &path("folder/note.md"), 4).unwrap();
-        assert_eq!(
-            (bytes.as_slice(), Some(file)),
-            (b"text".as_slice(), stat(&vault, &path("folder/note.md")))
-        );
-        assert_eq!(
-            read(&dir.path().join("none"), &path("x.md"), 1),
-            Err(ReadError::Gone)
-        );
+        assert_eq!((bytes.as_slice(), Some(file)), (b"text".as_slice(), stat(&vault, &path("folder/note.md"))));
+        assert_eq!(read(&dir.path().join("none"), &path("x.md"), 1), Err(ReadError::Gone));
     }
 
     #[test]
@@ -252,11 +226,7 @@ mod tests {
     #[test]
     fn names_of_any_bytes_are_read() {
         let dir = tempfile::tempdir().unwrap();
-        for name in [
-            b"\xff\xfe.md".as_slice(),
-            "🦀\n.md".as_bytes(),
-            "\u{F7A0}.md".as_bytes(),
-        ] {
+        for name in [b"\xff\xfe.md".as_slice(), "🦀\n.md".as_bytes(), "\u{F7A0}.md".as_bytes()] {
             let name = Path::new(std::ffi::OsStr::from_bytes(name));
             fs::write(dir.path().join(name), "text").unwrap();
             let path = VaultPath::from_relative(name).unwrap();
@@ -285,10 +255,7 @@ mod tests {
                 match read(dir.path(), &path("note.md"), 2 << 20) {
                     Ok((bytes, stat)) => {
                         assert_eq!(bytes.len() as u64, stat.size);
-                        assert!(
-                            bytes.windows(2).all(|pair| pair[0] == pair[1]),
-                            "of two versions"
-                        );
+                        assert!(bytes.windows(2).all(|pair| pair[0] == pair[1]), "of two versions");
                     }
                     Err(error) => assert_eq!(error, ReadError::ChangedWhileRead),
                 }

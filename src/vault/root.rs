@@ -24,9 +24,7 @@ pub enum VaultError {
         error: io::Error,
     },
     /// A glob of the configuration is malformed.
-    #[error(
-        "the glob `{glob}` in `exclude` is not valid: {error}; the syntax is that of .gitignore"
-    )]
+    #[error("the glob `{glob}` in `exclude` is not valid: {error}; the syntax is that of .gitignore")]
     BadGlob {
         /// As the user wrote it.
         glob: String,
@@ -52,10 +50,7 @@ impl VaultError {
         match error.kind() {
             io::ErrorKind::NotFound => VaultError::Missing(root.to_owned()),
             io::ErrorKind::NotADirectory => VaultError::NotAFolder(root.to_owned()),
-            _ => VaultError::Unreadable {
-                path: root.to_owned(),
-                error,
-            },
+            _ => VaultError::Unreadable { path: root.to_owned(), error },
         }
     }
 }
@@ -76,17 +71,12 @@ pub fn root_id(root: &Path) -> Result<RootId, VaultError> {
     if !meta.is_dir() {
         return Err(VaultError::NotAFolder(root.to_owned()));
     }
-    Ok(RootId {
-        dev: meta.dev(),
-        ino: meta.ino(),
-    })
+    Ok(RootId { dev: meta.dev(), ino: meta.ino() })
 }
 
 /// Whether git is at work in the vault or in the repository around it: its index lock exists.
 pub fn git_locked(root: &Path) -> bool {
-    root.ancestors()
-        .find_map(git_folder)
-        .is_some_and(|git| git.join("index.lock").symlink_metadata().is_ok())
+    root.ancestors().find_map(git_folder).is_some_and(|git| git.join("index.lock").symlink_metadata().is_ok())
 }
 
 /// The git folder of a work tree: `.git`, or what the file `.git` of a worktree or submodule points to.
@@ -159,17 +149,10 @@ mod tests {
     fn a_root_that_is_none_is_told() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), "").unwrap();
-        let cases = [
-            ("none", "does not exist"),
-            ("file", "is not a folder"),
-            ("file/x", "is not a folder"),
-        ];
+        let cases = [("none", "does not exist"), ("file", "is not a folder"), ("file/x", "is not a folder")];
         for (name, message) in cases {
             let error = root_id(&dir.path().join(name)).unwrap_err().to_string();
-            assert!(
-                error.contains(message) && error.contains(name),
-                "{name}: {error}"
-            );
+            assert!(error.contains(message) && error.contains(name), "{name}: {error}");
         }
         assert_eq!(root_id(dir.path()).unwrap(), root_id(dir.path()).unwrap());
     }
@@ -177,8 +160,7 @@ mod tests {
     #[test]
     fn the_lock_of_git_is_seen_in_the_vault_around_it_and_in_a_worktree() {
         let dir = tempfile::tempdir().unwrap();
-        let [repository, vault, tree] =
-            ["repo", "repo/vault", "tree"].map(|name| dir.path().join(name));
+        let [repository, vault, tree] = ["repo", "repo/vault", "tree"].map(|name| dir.path().join(name));
         fs::create_dir_all(repository.join(".git/worktrees/tree")).unwrap();
         fs::create_dir_all(&vault).unwrap();
         fs::create_dir_all(&tree).unwrap();
@@ -194,15 +176,8 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn kinds_of_file_systems() {
-        let cases = [
-            (0x6969, Some("NFS")),
-            (0xFF53_4D42, Some("SMB")),
-            (0x6573_5546, Some("FUSE")),
-        ];
-        for (magic, kind) in cases
-            .into_iter()
-            .chain([(0xEF53, None), (0x0102_1994, None)])
-        {
+        let cases = [(0x6969, Some("NFS")), (0xFF53_4D42, Some("SMB")), (0x6573_5546, Some("FUSE"))];
+        for (magic, kind) in cases.into_iter().chain([(0xEF53, None), (0x0102_1994, None)]) {
             assert_eq!(blind_kind(magic), kind, "{magic:x}");
         }
         // procfs answers statfs on every Linux, and is none of these.

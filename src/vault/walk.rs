@@ -55,9 +55,7 @@ impl fmt::Display for Skip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Skip::TooLarge(bytes) => write!(f, "it has {bytes} bytes, more than `max_note_bytes`"),
-            Skip::LinkInside => {
-                f.write_str("it is a link into the vault; its target is indexed where it lies")
-            }
+            Skip::LinkInside => f.write_str("it is a link into the vault; its target is indexed where it lies"),
             Skip::LinkOutside => f.write_str("it is a link that leaves the vault"),
             Skip::LinkBroken => f.write_str("it is a link to nothing"),
             Skip::NotAFile => f.write_str("it is a FIFO, socket or device"),
@@ -71,26 +69,9 @@ impl fmt::Display for Skip {
 ///
 /// # Errors
 /// The root is no readable folder, or `cancel` became true.
-pub fn walk(
-    root: &Path,
-    policy: &Policy,
-    under: Option<&VaultPath>,
-    cancel: &AtomicBool,
-) -> Result<Walk, VaultError> {
-    let found = Walk {
-        root: root_id(root)?,
-        files: vec![],
-        folders: vec![],
-        skipped: vec![],
-        complete: true,
-    };
-    let mut crawl = Crawl {
-        root,
-        policy,
-        cancel,
-        found,
-        look_at_files: true,
-    };
+pub fn walk(root: &Path, policy: &Policy, under: Option<&VaultPath>, cancel: &AtomicBool) -> Result<Walk, VaultError> {
+    let found = Walk { root: root_id(root)?, files: vec![], folders: vec![], skipped: vec![], complete: true };
+    let mut crawl = Crawl { root, policy, cancel, found, look_at_files: true };
     crawl.run(under, &mut |_| {})?;
     let mut found = crawl.found;
     found.files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -108,21 +89,8 @@ pub(super) fn enter_folders(
     cancel: &AtomicBool,
     mut enter: impl FnMut(Option<&VaultPath>),
 ) -> Result<(), VaultError> {
-    let found = Walk {
-        root: root_id(root)?,
-        files: vec![],
-        folders: vec![],
-        skipped: vec![],
-        complete: true,
-    };
-    Crawl {
-        root,
-        policy,
-        cancel,
-        found,
-        look_at_files: false,
-    }
-    .run(under, &mut enter)
+    let found = Walk { root: root_id(root)?, files: vec![], folders: vec![], skipped: vec![], complete: true };
+    Crawl { root, policy, cancel, found, look_at_files: false }.run(under, &mut enter)
 }
 
 struct Crawl<'a> {
@@ -137,11 +105,7 @@ struct Crawl<'a> {
 type Next = (Option<VaultPath>, Rules);
 
 impl Crawl<'_> {
-    fn run(
-        &mut self,
-        under: Option<&VaultPath>,
-        enter: &mut dyn FnMut(Option<&VaultPath>),
-    ) -> Result<(), VaultError> {
+    fn run(&mut self, under: Option<&VaultPath>, enter: &mut dyn FnMut(Option<&VaultPath>)) -> Result<(), VaultError> {
         // A stack instead of recursion: a vault may be nested as deeply as it likes.
         let mut stack: Vec<Next> = match under {
             None => vec![(None, None)],
@@ -192,22 +156,15 @@ impl Crawl<'_> {
     }
 
     fn place(&self, path: Option<&VaultPath>) -> PathBuf {
-        path.map_or_else(
-            || self.root.to_owned(),
-            |path| self.root.join(file_system_form(path.as_str())),
-        )
+        path.map_or_else(|| self.root.to_owned(), |path| self.root.join(file_system_form(path.as_str())))
     }
 
-    fn judge(
-        &mut self,
-        folder: Option<&VaultPath>,
-        above: &Rules,
-        entries: &[DirEntry],
-        stack: &mut Vec<Next>,
-    ) {
+    fn judge(&mut self, folder: Option<&VaultPath>, above: &Rules, entries: &[DirEntry], stack: &mut Vec<Next>) {
         let names: Vec<OsString> = entries.iter().map(DirEntry::file_name).collect();
         let mut has = IgnoreFiles::default();
-        names.iter().for_each(|name| has.see(name));
+        for name in &names {
+            has.see(name);
+        }
         let rules = self.policy.refresh(folder, above, has);
         for (entry, name) in entries.iter().zip(&names) {
             let path = VaultPath::child(folder, name);
@@ -226,9 +183,7 @@ impl Crawl<'_> {
         meta: impl FnOnce() -> io::Result<std::fs::Metadata>,
         rules: &Rules,
     ) -> Option<Next> {
-        let verdict = self
-            .policy
-            .entry(rules, &file_system_form(path.as_str()), kind.is_dir());
+        let verdict = self.policy.entry(rules, &file_system_form(path.as_str()), kind.is_dir());
         match verdict {
             Verdict::Folder => return Some((Some(path), rules.clone())),
             _ if !self.look_at_files => {}
@@ -255,11 +210,7 @@ impl Crawl<'_> {
             || (self.policy.entry(rules, &relative, true) == Verdict::Folder
                 && target.as_ref().is_ok_and(|target| target.is_dir()));
         if missed {
-            let inside = |target: &Path| {
-                self.root
-                    .canonicalize()
-                    .is_ok_and(|root| target.starts_with(root))
-            };
+            let inside = |target: &Path| self.root.canonicalize().is_ok_and(|root| target.starts_with(root));
             let skip = match target {
                 Ok(target) if inside(&target) => Skip::LinkInside,
                 Ok(_) => Skip::LinkOutside,
@@ -273,14 +224,9 @@ impl Crawl<'_> {
 
     /// What went away since its folder was listed is not unreadable.
     fn unreadable(&mut self, path: VaultPath, error: &io::Error) {
-        if !matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        ) {
+        if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
             self.found.complete = false;
-            self.found
-                .skipped
-                .push((path, Skip::Unreadable(error.to_string())));
+            self.found.skipped.push((path, Skip::Unreadable(error.to_string())));
         }
     }
 }

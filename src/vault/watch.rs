@@ -100,10 +100,7 @@ struct Limits {
 }
 
 /// Some 20 MB of events: a slow disk under a storm must not take all memory.
-const LIMITS: Limits = Limits {
-    watches: usize::MAX,
-    queue: 50_000,
-};
+const LIMITS: Limits = Limits { watches: usize::MAX, queue: 50_000 };
 
 impl Watcher {
     /// Starts watching. Returns when the watches stand, so that a walk begun afterwards misses nothing.
@@ -132,43 +129,27 @@ impl Watcher {
         root_id(root)?;
         let state = Arc::new(State::default());
         if poll.unwrap_or_else(|| needs_polling(root).is_some()) {
-            return Ok(Watcher {
-                mode: "poll",
-                state,
-                inbox: None,
-            });
+            return Ok(Watcher { mode: "poll", state, inbox: None });
         }
         let (sender, inbox) = channel();
         let handler = queue(limits.queue, sender.clone(), Arc::clone(&state));
         // A link that leads out of the vault must not be watched, so links are not followed.
-        let system =
-            match RecommendedWatcher::new(handler, Config::default().with_follow_symlinks(false)) {
-                Ok(system) => system,
-                Err(error) => {
-                    state.troubles(|troubles| troubles.blind = Some(no_instance(&error)));
-                    return Ok(Watcher {
-                        mode: "poll",
-                        state,
-                        inbox: None,
-                    });
-                }
-            };
-        let mut worker =
-            worker::Worker::new(limits, root, policy, system, Arc::clone(&state), sink);
-        worker.arm()?;
-        let unwatchable = |error: std::io::Error| VaultError::Unwatchable {
-            path: root.to_owned(),
-            error: error.to_string(),
+        let system = match RecommendedWatcher::new(handler, Config::default().with_follow_symlinks(false)) {
+            Ok(system) => system,
+            Err(error) => {
+                state.troubles(|troubles| troubles.blind = Some(no_instance(&error)));
+                return Ok(Watcher { mode: "poll", state, inbox: None });
+            }
         };
+        let mut worker = worker::Worker::new(limits, root, policy, system, Arc::clone(&state), sink);
+        worker.arm()?;
+        let unwatchable =
+            |error: std::io::Error| VaultError::Unwatchable { path: root.to_owned(), error: error.to_string() };
         std::thread::Builder::new()
             .name("situated-watch".into())
             .spawn(move || worker.run(&inbox))
             .map_err(unwatchable)?;
-        Ok(Watcher {
-            mode: SYSTEM,
-            state,
-            inbox: Some(sender),
-        })
+        Ok(Watcher { mode: SYSTEM, state, inbox: Some(sender) })
     }
 
     /// How changes are noticed: `inotify`, `fsevents`, `kqueue` or `poll`.
@@ -179,9 +160,7 @@ impl Watcher {
     /// Whether the vault, or a part of it, must be walked at the polling interval.
     pub fn needs_poll(&self) -> bool {
         self.inbox.is_none()
-            || self
-                .state
-                .troubles(|t| t.root_gone.is_some() || t.root_unwatched || !t.unwatched.is_empty())
+            || self.state.troubles(|t| t.root_gone.is_some() || t.root_unwatched || !t.unwatched.is_empty())
     }
 
     /// What keeps the vault from being watched as it should, and what to do about it.
@@ -195,10 +174,7 @@ impl Watcher {
                 return troubles.blind.clone();
             }
             let why = troubles.limit.as_deref().unwrap_or("the system refused");
-            Some(format!(
-                "{unwatched} of {} folders are not watched but polled: {why}",
-                troubles.folders + 1
-            ))
+            Some(format!("{unwatched} of {} folders are not watched but polled: {why}", troubles.folders + 1))
         })
     }
 
@@ -243,11 +219,7 @@ const SYSTEM: &str = "fsevents";
 const SYSTEM: &str = "kqueue";
 
 /// What notify's thread does with an event: it must be quick, or the kernel's queue overflows.
-fn queue(
-    limit: usize,
-    sender: Sender<Message>,
-    state: Arc<State>,
-) -> impl FnMut(notify::Result<notify::Event>) + Send {
+fn queue(limit: usize, sender: Sender<Message>, state: Arc<State>) -> impl FnMut(notify::Result<notify::Event>) + Send {
     move |result| {
         let message = match result {
             // A rescan has no paths and is not to be overlooked; our own reads are half of all events.

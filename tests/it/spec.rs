@@ -22,8 +22,8 @@ use situated::embed::builtin;
 use situated::fingerprint::{ContextKey, Sketch, context_key, text_hash};
 use situated::note::{Note, NoteRules, parse};
 use situated::plan::{
-    Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, StoredChunk, StoredNote, Trigger, plan,
-    wants_model,
+    Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, StoredChunk, StoredNote, Trigger,
+    plan, wants_model,
 };
 use situated::vault::VaultPath;
 

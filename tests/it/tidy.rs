@@ -5,21 +5,64 @@ use std::path::{Path, PathBuf};
 
 /// The modules in the order in which data flows.
 const ORDER: [&str; 19] = [
-    "config", "fingerprint", "vault", "note", "chunk", "plan", "context", "embed", "store", "index", "search", "engine",
-    "serve", "sandbox", "client", "cli", "daemon", "main", "lib",
+    "config",
+    "fingerprint",
+    "vault",
+    "note",
+    "chunk",
+    "plan",
+    "context",
+    "embed",
+    "store",
+    "index",
+    "search",
+    "engine",
+    "serve",
+    "sandbox",
+    "client",
+    "cli",
+    "daemon",
+    "main",
+    "lib",
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
 const PURE: [&str; 21] = [
-    "fingerprint.rs", "vault/mod.rs", "vault/pending.rs", "note/", "chunk/", "plan.rs", "plan/", "context/",
-    "embed/mod.rs", "embed/builtin.rs", "embed/tokenizer.rs", "embed/input.rs", "index/mod.rs", "index/blocks.rs",
-    "index/links.rs", "index/vector.rs", "search/", "serve/frame.rs", "serve/proto.rs", "store/record.rs", "store/codec.rs",
+    "fingerprint.rs",
+    "vault/mod.rs",
+    "vault/pending.rs",
+    "note/",
+    "chunk/",
+    "plan.rs",
+    "plan/",
+    "context/",
+    "embed/mod.rs",
+    "embed/builtin.rs",
+    "embed/tokenizer.rs",
+    "embed/input.rs",
+    "index/mod.rs",
+    "index/blocks.rs",
+    "index/links.rs",
+    "index/vector.rs",
+    "search/",
+    "serve/frame.rs",
+    "serve/proto.rs",
+    "store/record.rs",
+    "store/codec.rs",
 ];
 
 /// What pure files never name.
 const IMPURE: [&str; 10] = [
-    "std::fs", "std::net", "std::process", "std::thread", "Instant::now", "SystemTime", "Timestamp::now", "Zoned::now",
-    "tokio::", ".unwrap()",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "Instant::now",
+    "SystemTime",
+    "Timestamp::now",
+    "Zoned::now",
+    "tokio::",
+    ".unwrap()",
 ];
 
 /// Which edge may import which other edge.
@@ -68,7 +111,8 @@ fn source(root: &Path, file: &Path) -> Source {
     let text = std::fs::read_to_string(file).unwrap();
     let name = file.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
     let module = name.split('/').next().unwrap().trim_end_matches(".rs").to_owned();
-    let production = if name.ends_with("tests.rs") { "" } else { text.split("#[cfg(test)]\nmod tests {").next().unwrap() };
+    let production =
+        if name.ends_with("tests.rs") { "" } else { text.split("#[cfg(test)]\nmod tests {").next().unwrap() };
     let code = production.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
     Source { name, module, code, lines: text.lines().count() }
 }

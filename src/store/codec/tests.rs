@@ -24,29 +24,9 @@ fn golden_bytes() {
     let cases = [
         ("note", encode_note(&record).unwrap(), NOTE),
         ("contexts", encode_contexts(&contexts).unwrap(), CONTEXTS),
-        (
-            "counters",
-            encode_counters(Counters {
-                seq: 70_000,
-                next_no: 9,
-            })
-            .unwrap(),
-            COUNTERS,
-        ),
-        (
-            "entry",
-            encode_entry(&v1::Entry::Context {
-                keys: vec![key],
-                record: vec![1, 2],
-            })
-            .unwrap(),
-            ENTRY,
-        ),
-        (
-            "alias",
-            encode_entry(&v1::Entry::Alias { key, of: [6; 16] }).unwrap(),
-            ALIAS,
-        ),
+        ("counters", encode_counters(Counters { seq: 70_000, next_no: 9 }).unwrap(), COUNTERS),
+        ("entry", encode_entry(&v1::Entry::Context { keys: vec![key], record: vec![1, 2] }).unwrap(), ENTRY),
+        ("alias", encode_entry(&v1::Entry::Alias { key, of: [6; 16] }).unwrap(), ALIAS),
     ];
     for (what, bytes, golden) in &cases {
         assert_eq!(hex(bytes), *golden, "the stored shape of {what} changed");
@@ -54,13 +34,7 @@ fn golden_bytes() {
     assert_eq!(decode_note(b"a.md", &cases[0].1), Ok(record));
     assert_eq!(decode_contexts(&cases[1].1), Ok(contexts.clone()));
     assert_eq!(decode_context(&one).as_ref(), Ok(&contexts[1]));
-    assert_eq!(
-        decode_counters(&cases[2].1),
-        Ok(Counters {
-            seq: 70_000,
-            next_no: 9
-        })
-    );
+    assert_eq!(decode_counters(&cases[2].1), Ok(Counters { seq: 70_000, next_no: 9 }));
     assert!(decode_context(&cases[1].1).is_err(), "two are not one");
 }
 
@@ -79,8 +53,7 @@ const CONTEXTS: &str = "01e1d18c28a574139a020a74656d706c6174652f31086c6c6d2f7465
     fb840350fbbc0201fbd204";
 const COUNTERS: &str = "01da07dc7d63806fcafc7011010009";
 const ENTRY: &str = "01bd1df50138440e08000105050505050505050505050505050505020102";
-const ALIAS: &str =
-    "01fb65b433dc0e54c2010505050505050505050505050505050506060606060606060606060606060606";
+const ALIAS: &str = "01fb65b433dc0e54c2010505050505050505050505050505050506060606060606060606060606060606";
 
 #[test]
 fn every_flipped_bit_is_noticed() {
@@ -108,10 +81,7 @@ fn an_unknown_version_is_told_from_damage() {
 #[test]
 fn what_is_read_as_another_type_is_an_error() {
     let (record, contexts) = note("a.md", 2, 0);
-    let (note, contexts) = (
-        encode_note(&record).unwrap(),
-        encode_contexts(&contexts).unwrap(),
-    );
+    let (note, contexts) = (encode_note(&record).unwrap(), encode_contexts(&contexts).unwrap());
     assert!(decode_contexts(&note).is_err() && decode_counters(&note).is_err());
     assert!(decode_note(b"a.md", &contexts).is_err() && decode_entry(&contexts).is_err());
     assert!(decode_note(b"../a.md", &note).is_err() && decode_note(b"\xFF", &note).is_err());

@@ -6,10 +6,7 @@ use crate::store::tests::{free, paid, section};
 
 fn texts(n: u8) -> (ContextKey, ContextRecord) {
     let hash = text_hash(&[n]);
-    (
-        context_key(&[section(n)], hash),
-        paid(&[section(n)], hash, &format!("context {n}")),
-    )
+    (context_key(&[section(n)], hash), paid(&[section(n)], hash, &format!("context {n}")))
 }
 
 /// A journal with the contexts 0..n, and where each frame begins.
@@ -19,11 +16,7 @@ fn written(path: &Path, n: u8) -> Vec<usize> {
         let (key, context) = texts(n);
         assert_eq!(journal.append([(key, &context)]).unwrap(), 1);
     }
-    scan(&fs::read(path).unwrap())
-        .whole
-        .iter()
-        .map(|(offset, _)| *offset)
-        .collect()
+    scan(&fs::read(path).unwrap()).whole.iter().map(|(offset, _)| *offset).collect()
 }
 
 fn assert_has(journal: &Journal, wanted: impl IntoIterator<Item = u8>) {
@@ -56,10 +49,7 @@ fn a_frame_torn_at_any_byte_is_cut_off_and_the_rest_stays() {
     grown.extend([0; 300]);
     fs::write(&path, &grown).unwrap();
     let (journal, damaged) = Journal::open(&path).unwrap();
-    assert_eq!(
-        (damaged, journal.len(), journal.length),
-        (0, 3, last as u64)
-    );
+    assert_eq!((damaged, journal.len(), journal.length), (0, 3, last as u64));
 }
 
 #[test]
@@ -98,27 +88,11 @@ fn a_context_is_written_once_and_found_by_all_its_keys() {
     let (own, context) = texts(1);
     let edited = context_key(&[section(1)], text_hash(b"edited"));
     let again = context_key(&[section(1)], text_hash(b"edited again"));
-    assert_eq!(
-        journal
-            .append([(edited, &context), (edited, &context), (again, &context)])
-            .unwrap(),
-        1
-    );
+    assert_eq!(journal.append([(edited, &context), (edited, &context), (again, &context)]).unwrap(), 1);
     let length = journal.length;
-    assert_eq!(
-        journal
-            .append([(again, &context), (own, &context)])
-            .unwrap(),
-        0
-    );
+    assert_eq!(journal.append([(again, &context), (own, &context)]).unwrap(), 0);
     assert_eq!(journal.length, length, "nothing is new");
-    assert_eq!(
-        journal
-            .append([(own, &free(&[], TextHash([0; 16])))])
-            .unwrap(),
-        0,
-        "free ones are not kept"
-    );
+    assert_eq!(journal.append([(own, &free(&[], TextHash([0; 16])))]).unwrap(), 0, "free ones are not kept");
     let (journal, _) = Journal::open(&path).unwrap();
     assert_eq!(journal.len(), 1);
     for key in [own, edited, again] {
@@ -133,10 +107,7 @@ fn the_last_context_for_a_key_wins() {
     let path = dir.path().join("j");
     let (mut journal, _) = Journal::open(&path).unwrap();
     let (key, first) = texts(1);
-    let second = ContextRecord {
-        text: "better".into(),
-        ..first.clone()
-    };
+    let second = ContextRecord { text: "better".into(), ..first.clone() };
     journal.append([(key, &first)]).unwrap();
     journal.append([(key, &second)]).unwrap();
     assert_eq!(journal.get(key).unwrap().as_ref(), Some(&second));
@@ -145,10 +116,7 @@ fn the_last_context_for_a_key_wins() {
     assert_eq!(journal.newest_keys().collect::<Vec<_>>(), [key]);
     // The first one is back in force: an entry of its key, not another copy.
     assert_eq!(journal.append([(key, &first)]).unwrap(), 0);
-    assert_eq!(
-        Journal::open(&path).unwrap().0.get(key).unwrap().as_ref(),
-        Some(&first)
-    );
+    assert_eq!(Journal::open(&path).unwrap().0.get(key).unwrap().as_ref(), Some(&first));
 }
 
 #[test]
@@ -158,22 +126,12 @@ fn compacting_loses_no_context_and_no_key() {
     let starts = written(&path, 5);
     let (mut journal, _) = Journal::open(&path).unwrap();
     let (_, context) = texts(1);
-    let others: Vec<_> = (0..20u8)
-        .map(|n| context_key(&[SectionKey([7; 16])], text_hash(&[n, 7])))
-        .collect();
+    let others: Vec<_> = (0..20u8).map(|n| context_key(&[SectionKey([7; 16])], text_hash(&[n, 7]))).collect();
     for key in &others {
         journal.append([(*key, &context)]).unwrap();
     }
     let (taken, first) = texts(2);
-    journal
-        .append([(
-            taken,
-            &ContextRecord {
-                text: "taken over".into(),
-                ..first.clone()
-            },
-        )])
-        .unwrap();
+    journal.append([(taken, &ContextRecord { text: "taken over".into(), ..first.clone() })]).unwrap();
     drop(journal);
     // An entry of a version to come, and a damaged frame.
     let mut bytes = fs::read(&path).unwrap();
@@ -197,9 +155,7 @@ fn compacting_loses_no_context_and_no_key() {
     let after = fs::read(&path).unwrap();
     assert!(after.len() < bytes.len() && after.windows(later.len()).any(|w| w == later));
     let kept = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path());
-    let kept: Vec<_> = kept
-        .filter(|p| p.to_string_lossy().contains(".damaged-"))
-        .collect();
+    let kept: Vec<_> = kept.filter(|p| p.to_string_lossy().contains(".damaged-")).collect();
     assert_eq!(fs::read(&kept[0]).unwrap(), bytes, "the damaged file stays");
     assert!(compact(&dir.path().join("none")).is_ok());
 }

@@ -26,9 +26,7 @@ fn name(n: u32) -> String {
 /// A store with some history, still open.
 fn written(dir: &Path) -> Store {
     let (store, _) = open(dir);
-    store
-        .apply_many((0..NOTES).map(|n| put(&name(n), 6, 0)).collect())
-        .unwrap();
+    store.apply_many((0..NOTES).map(|n| put(&name(n), 6, 0)).collect()).unwrap();
     for n in 0..NOTES {
         let (at, write) = put(&name(n), 6, 1);
         store.apply(&at, write).unwrap();
@@ -48,21 +46,14 @@ fn must_open(dir: &Path, what: &str) -> Opened {
         for version in 0..2 {
             for key in paid_keys(&name(n), 6, version) {
                 let found = store.archived(key).unwrap();
-                assert!(
-                    found.is_some_and(|c| c.text.contains(&name(n))),
-                    "{what}: note {n}"
-                );
+                assert!(found.is_some_and(|c| c.text.contains(&name(n))), "{what}: note {n}");
             }
         }
     }
     match &opened.quarantined {
         Some((moved, why)) => {
             assert!(moved.is_dir() && !why.is_empty(), "{what}");
-            assert_eq!(
-                (opened.notes, opened.contexts_recovered),
-                (0, u64::from(NOTES) * 3),
-                "{what}"
-            );
+            assert_eq!((opened.notes, opened.contexts_recovered), (0, u64::from(NOTES) * 3), "{what}");
         }
         None => assert_eq!(opened.notes, u64::from(NOTES), "{what}"),
     }
@@ -82,10 +73,7 @@ fn a_killed_store_has_all_that_was_flushed() {
     let expected = store.notes().unwrap();
     let (killed, opened) = open(copy.path());
     assert_eq!((opened.quarantined, opened.notes), (None, u64::from(NOTES)));
-    assert_eq!(
-        (killed.notes().unwrap(), killed.seq()),
-        (expected, store.seq())
-    );
+    assert_eq!((killed.notes().unwrap(), killed.seq()), (expected, store.seq()));
 }
 
 #[test]
@@ -96,9 +84,7 @@ fn a_damaged_database_is_moved_aside_and_no_paid_context_is_lost() {
     let store = written(dir.path());
     // Several of sled's segments of half a megabyte.
     for version in 0..100 {
-        store
-            .apply_many((0..NOTES).map(|n| put(&name(n), 6, version % 2)).collect())
-            .unwrap();
+        store.apply_many((0..NOTES).map(|n| put(&name(n), 6, version % 2)).collect()).unwrap();
     }
     store.flush(true).unwrap();
     drop(store);
@@ -115,22 +101,13 @@ fn a_damaged_database_is_moved_aside_and_no_paid_context_is_lost() {
             copy_all(dir.path(), copy.path());
             let at = bytes.len() * case / CASES;
             fs::write(copy.path().join("sled/db"), damaged(&bytes, case % 3, at)).unwrap();
-            let what = format!(
-                "case {case} at {at} of {}, restarted: {restarted}",
-                bytes.len()
-            );
+            let what = format!("case {case} at {at} of {}, restarted: {restarted}", bytes.len());
             let opened = must_open(copy.path(), &what);
-            *reasons
-                .entry(opened.quarantined.map_or_else(String::new, |(_, why)| why))
-                .or_default() += 1;
+            *reasons.entry(opened.quarantined.map_or_else(String::new, |(_, why)| why)).or_default() += 1;
         }
         let said = |words: &str| reasons.keys().any(|why| why.contains(words));
         assert_eq!(said("had been on the disk"), !restarted, "{reasons:?}");
-        assert_eq!(
-            said("panicked at pagecache/") || said("corrupted data"),
-            restarted,
-            "{reasons:?}"
-        );
+        assert_eq!(said("panicked at pagecache/") || said("corrupted data"), restarted, "{reasons:?}");
     }
 }
 
@@ -149,14 +126,8 @@ fn damaged(bytes: &[u8], how: usize, at: usize) -> Vec<u8> {
 fn every_file_of_the_database_may_be_emptied_or_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     drop(written(dir.path()));
-    let files: Vec<_> = fs::read_dir(dir.path().join("sled"))
-        .unwrap()
-        .map(|e| e.unwrap())
-        .collect();
-    for file in files
-        .iter()
-        .filter(|file| file.file_type().unwrap().is_file())
-    {
+    let files: Vec<_> = fs::read_dir(dir.path().join("sled")).unwrap().map(|e| e.unwrap()).collect();
+    for file in files.iter().filter(|file| file.file_type().unwrap().is_file()) {
         for content in [vec![], vec![0xFF; 4096]] {
             let copy = tempfile::tempdir().unwrap();
             copy_all(dir.path(), copy.path());
@@ -173,11 +144,7 @@ fn records_that_do_not_decode_are_damage() {
     drop(written(dir.path()));
     for (tree, key, value) in [
         ("notes", name(3).into_bytes(), vec![1; 40]),
-        (
-            "contexts",
-            name(3).into_bytes(),
-            codec::encode_contexts([]).unwrap(),
-        ),
+        ("contexts", name(3).into_bytes(), codec::encode_contexts([]).unwrap()),
         ("archive", vec![1; 16], vec![]),
         ("meta", b"counters".to_vec(), vec![2; 20]),
         ("notes", vec![0xFF], vec![]),
@@ -218,7 +185,10 @@ fn child_that_writes() {
     let Some(dir) = std::env::var_os("SITUATED_STORE_TEST_DIR") else {
         return;
     };
-    let (store, _) = open(Path::new(&dir));
+    let store = match Store::open(Path::new(&dir), EMBEDDER, DIMENSIONS) {
+        Ok((store, _)) => store,
+        Err(error) => return println!("failed {error}"),
+    };
     for version in 0.. {
         for n in 0..NOTES {
             let (at, write) = put(&name(n), 6, version % 2);
@@ -234,8 +204,7 @@ fn child_that_writes() {
 }
 
 fn child(dir: &Path, shell: &str) -> std::process::Child {
-    let script =
-        format!("{shell} exec \"$0\" store::tests::damage::child_that_writes --exact --nocapture");
+    let script = format!("{shell} exec \"$0\" store::tests::damage::child_that_writes --exact --nocapture");
     std::process::Command::new("sh")
         .args(["-c", &script])
         .arg(std::env::current_exe().unwrap())
@@ -251,9 +220,7 @@ fn a_process_that_is_killed_holds_the_lock_until_then_and_loses_nothing_flushed(
     use std::io::BufRead;
     let dir = tempfile::tempdir().unwrap();
     let mut child = child(dir.path(), "");
-    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap())
-        .lines()
-        .map_while(Result::ok);
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let mut last = 0;
     for line in &mut lines {
         if let Some(seq) = line.strip_prefix("applied ") {
@@ -263,41 +230,33 @@ fn a_process_that_is_killed_holds_the_lock_until_then_and_loses_nothing_flushed(
             break;
         }
     }
-    assert!(matches!(
-        Store::open(dir.path(), EMBEDDER, DIMENSIONS),
-        Err(StoreError::Locked(_))
-    ));
+    assert!(matches!(Store::open(dir.path(), EMBEDDER, DIMENSIONS), Err(StoreError::Locked(_))));
     child.kill().unwrap();
     child.wait().unwrap();
     let (store, opened) = open(dir.path());
-    assert!(
-        last >= 100 && store.seq() >= last,
-        "{} of {last}",
-        store.seq()
-    );
+    assert!(last >= 100 && store.seq() >= last, "{} of {last}", store.seq());
     assert_eq!((opened.notes, opened.quarantined), (u64::from(NOTES), None));
 }
 
-/// A limit on the size of files stands in for a full disk: writes fail, here with EFBIG.
+/// A limit on the size of files stands in for a full disk: writes fail, here with EFBIG. The smaller limit
+/// stops the store from opening, the larger one from going on.
 #[test]
 fn a_full_disk_is_an_error_and_no_damage() {
     use std::io::Read;
-    let dir = tempfile::tempdir().unwrap();
-    drop(written(dir.path()));
-    let limit = fs::metadata(dir.path().join(JOURNAL)).unwrap().len() / 512;
-    // The journal is about as large as it may get, the database larger than that.
-    let script = format!("trap '' XFSZ; ulimit -f {};", limit.max(1));
-    let mut child = child(dir.path(), &script);
-    let mut said = String::new();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
-    child.wait().unwrap();
-    assert!(!said.contains("applied "), "{said}");
-    assert_eq!(quarantines(dir.path()), 0, "{said}");
-    let opened = must_open(dir.path(), "after the limit");
-    assert_eq!(opened.quarantined, None);
+    for goes_on in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        drop(written(dir.path()));
+        let size = |name: &str| fs::metadata(dir.path().join(name)).unwrap().len();
+        let limit = if goes_on { size("sled/db") + (1 << 20) } else { size(JOURNAL) };
+        let script = format!("trap '' XFSZ; ulimit -f {};", limit / 512);
+        let mut child = child(dir.path(), &script);
+        let mut said = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        child.wait().unwrap();
+        assert_eq!(said.contains("applied "), goes_on, "{said}");
+        assert!(said.contains("failed "), "{said}");
+        assert_eq!(quarantines(dir.path()), 0, "{said}");
+        let opened = must_open(dir.path(), "after the limit");
+        assert_eq!(opened.quarantined, None);
+    }
 }

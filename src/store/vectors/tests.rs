@@ -29,11 +29,7 @@ fn vectors_come_back_from_memory_and_from_disk() {
     assert_has(&file, 0..30);
     file.sync().unwrap();
     let length = fs::metadata(&file.path).unwrap().len();
-    assert_eq!(
-        length,
-        file.head + 30 * record_size(DIMENSIONS) as u64,
-        "none is written twice"
-    );
+    assert_eq!(length, file.head + 30 * record_size(DIMENSIONS) as u64, "none is written twice");
     let mut file = open(dir.path());
     assert_eq!(file.len(), 30);
     assert_has(&file, 0..30);
@@ -44,16 +40,10 @@ fn vectors_come_back_from_memory_and_from_disk() {
     file.load().unwrap();
     assert_has(&file, 0..40);
     assert_eq!(file.get(input(99)), None);
-    let zero = Vector {
-        values: vec![0; DIMENSIONS].into(),
-        scale: 0.0,
-    };
+    let zero = Vector { values: vec![0; DIMENSIONS].into(), scale: 0.0 };
     file.put(&[(input(98), zero.clone())]).unwrap();
     assert_eq!(file.get(input(98)), Some(zero));
-    let long = Vector {
-        values: vec![0; DIMENSIONS + 1].into(),
-        scale: 0.0,
-    };
+    let long = Vector { values: vec![0; DIMENSIONS + 1].into(), scale: 0.0 };
     assert!(file.put(&[(input(97), long)]).is_err());
 }
 
@@ -61,29 +51,11 @@ fn vectors_come_back_from_memory_and_from_disk() {
 fn another_embedder_has_another_file() {
     let dir = tempfile::tempdir().unwrap();
     put(&mut open(dir.path()), 0..3);
-    let names = [
-        (EMBEDDER, DIMENSIONS),
-        (EMBEDDER, 16),
-        ("test-embedder/1", DIMENSIONS),
-        ("日本語", 8),
-    ];
-    let names: HashSet<_> = names
-        .iter()
-        .map(|(identity, dims)| file_name(identity, *dims))
-        .collect();
+    let names = [(EMBEDDER, DIMENSIONS), (EMBEDDER, 16), ("test-embedder/1", DIMENSIONS), ("日本語", 8)];
+    let names: HashSet<_> = names.iter().map(|(identity, dims)| file_name(identity, *dims)).collect();
     assert_eq!(names.len(), 4);
-    assert!(
-        names
-            .iter()
-            .all(|name| name.is_ascii() && !name.contains('/')),
-        "{names:?}"
-    );
-    assert_eq!(
-        VectorFile::open(dir.path(), "other", DIMENSIONS)
-            .unwrap()
-            .len(),
-        0
-    );
+    assert!(names.iter().all(|name| name.is_ascii() && !name.contains('/')), "{names:?}");
+    assert_eq!(VectorFile::open(dir.path(), "other", DIMENSIONS).unwrap().len(), 0);
     assert_has(&open(dir.path()), 0..3);
 }
 
@@ -112,11 +84,7 @@ fn torn_and_damaged_records_are_left_out() {
         let mut file = open(dir.path());
         let hit = at.checked_sub(head).map(|at| (at / size) as u8);
         assert_has(&file, (0..4).filter(|n| Some(*n) != hit));
-        assert_eq!(
-            file.len(),
-            4 - usize::from(hit.is_some()),
-            "flipped at {at}"
-        );
+        assert_eq!(file.len(), 4 - usize::from(hit.is_some()), "flipped at {at}");
         // A record that went bad is written again when its vector is made again.
         put(&mut file, 0..4);
         assert_has(&open(dir.path()), 0..4);
@@ -152,8 +120,5 @@ fn compacting_drops_repeats_and_the_oldest_garbage() {
     // A file without its header is left alone.
     fs::write(dir.path().join("vectors-x-8.bin"), "garbage").unwrap();
     compact(dir.path(), &live).unwrap();
-    assert_eq!(
-        fs::read(dir.path().join("vectors-x-8.bin")).unwrap(),
-        b"garbage"
-    );
+    assert_eq!(fs::read(dir.path().join("vectors-x-8.bin")).unwrap(), b"garbage");
 }

@@ -50,22 +50,12 @@ fn verdicts_by_name() {
             Why::DotName,
             ".md .obsidian/x.md a/.trash/b/x.md .#a.md .a.md.swp .note.md.ISE5wh .syncthing.a.md.tmp .a.md.icloud",
         ),
-        (
-            Why::Temporary,
-            "a.md~ a.swp a.swx #a.md# a.md.tmp 4913 sedA1b2C3 ~$a.txt a.md.part",
-        ),
-        (
-            Why::NotANote,
-            "a.png a amd a.md.bak sedimentary a.mdx Makefile",
-        ),
+        (Why::Temporary, "a.md~ a.swp a.swx #a.md# a.md.tmp 4913 sedA1b2C3 ~$a.txt a.md.part"),
+        (Why::NotANote, "a.png a amd a.md.bak sedimentary a.mdx Makefile"),
     ];
     for (why, names) in ignored {
         for name in names.split(' ') {
-            assert_eq!(
-                policy.verdict(&path(name), false),
-                Verdict::Ignored(why),
-                "{name}"
-            );
+            assert_eq!(policy.verdict(&path(name), false), Verdict::Ignored(why), "{name}");
         }
     }
     for name in ["a", "a.md", "4913", "sediments", "sedA1b2C3", "a/b c"] {
@@ -76,66 +66,32 @@ fn verdicts_by_name() {
 #[test]
 fn verdicts_by_ignore_files() {
     let dir = vault(&[
-        (
-            ".gitignore",
-            "\u{FEFF}drafts/\n*.txt\n/top.md\nkept/*\n!kept/a.md\n# comment\nbad{glob\nnames\u{fc}\n",
-        ),
+        (".gitignore", "\u{FEFF}drafts/\n*.txt\n/top.md\nkept/*\n!kept/a.md\n# comment\nbad{glob\nnames\u{fc}\n"),
         (".situatedignore", "!drafts/\nsecret*\n"),
         ("sub/.gitignore", "!*.txt\ndeep/x.md\n"),
         ("sub/deep/.situatedignore", "!x.md\n"),
         ("shut/.gitignore", "!*.txt\n"),
         ("shut2/.gitignore", "*\n"),
     ]);
-    let policy = policy(
-        dir.path(),
-        &["shut/", "./Templates/**", "!listed.txt", "old-*"],
-    );
+    let policy = policy(dir.path(), &["shut/", "./Templates/**", "!listed.txt", "old-*"]);
     use Why::{Excluded, GitIgnore, SituatedIgnore};
     let cases = [
-        (
-            "drafts/a.md",
-            Ok(()),
-            "the other ignore file of the same folder wins",
-        ),
+        ("drafts/a.md", Ok(()), "the other ignore file of the same folder wins"),
         ("a.txt", Err(GitIgnore), ""),
-        (
-            "any/where/a.txt",
-            Err(GitIgnore),
-            "without a slash a glob matches at any depth",
-        ),
+        ("any/where/a.txt", Err(GitIgnore), "without a slash a glob matches at any depth"),
         ("top.md", Err(GitIgnore), ""),
         ("any/top.md", Ok(()), "a leading slash anchors"),
         ("kept/a.md", Ok(()), ""),
         ("kept/b.md", Err(GitIgnore), ""),
         ("sub/a.txt", Ok(()), "the deeper file wins"),
-        (
-            "sub/other/a.txt",
-            Ok(()),
-            "the deeper file holds below its folder",
-        ),
+        ("sub/other/a.txt", Ok(()), "the deeper file holds below its folder"),
         ("sub/deep/x.md", Ok(()), "the deepest wins"),
-        (
-            "shut/a.txt",
-            Err(Excluded),
-            "nothing comes back out of an ignored folder",
-        ),
+        ("shut/a.txt", Err(Excluded), "nothing comes back out of an ignored folder"),
         ("shut2/a/b.md", Err(GitIgnore), ""),
         ("x/secret plans/a.md", Err(SituatedIgnore), ""),
-        (
-            "Templates/daily.md",
-            Err(Excluded),
-            "a leading ./ is forgiven",
-        ),
-        (
-            "x/Templates/daily.md",
-            Ok(()),
-            "a glob with a slash is anchored",
-        ),
-        (
-            "listed.txt",
-            Ok(()),
-            "the configuration can keep what an ignore file drops",
-        ),
+        ("Templates/daily.md", Err(Excluded), "a leading ./ is forgiven"),
+        ("x/Templates/daily.md", Ok(()), "a glob with a slash is anchored"),
+        ("listed.txt", Ok(()), "the configuration can keep what an ignore file drops"),
         ("x/old-plan.md", Err(Excluded), ""),
     ];
     for (name, expected, why) in cases {
@@ -144,10 +100,7 @@ fn verdicts_by_ignore_files() {
     }
     assert_eq!(policy.verdict(&path("Templates"), true), Verdict::Folder);
     assert_eq!(policy.verdict(&path("kept"), true), Verdict::Folder);
-    assert!(
-        policy.is_ignore_file(&path("a/.gitignore"))
-            && policy.is_ignore_file(&path(".situatedignore"))
-    );
+    assert!(policy.is_ignore_file(&path("a/.gitignore")) && policy.is_ignore_file(&path(".situatedignore")));
     assert!(!policy.is_ignore_file(&path(".gitignore/a.md")));
 }
 
@@ -166,40 +119,20 @@ fn a_bad_glob_is_named() {
 fn a_walk_reads_ignore_files_anew() {
     let dir = vault(&[("a/x.md", ""), ("a/.gitignore", "x.md")]);
     let policy = policy(dir.path(), &[]);
-    assert_eq!(
-        policy.verdict(&path("a/x.md"), false),
-        Verdict::Ignored(Why::GitIgnore)
-    );
+    assert_eq!(policy.verdict(&path("a/x.md"), false), Verdict::Ignored(Why::GitIgnore));
     fs::remove_file(dir.path().join("a/.gitignore")).unwrap();
-    let found = walk(
-        dir.path(),
-        &policy,
-        Some(&path("a")),
-        &AtomicBool::new(false),
-    )
-    .unwrap();
+    let found = walk(dir.path(), &policy, Some(&path("a")), &AtomicBool::new(false)).unwrap();
     assert_eq!(found.files.len(), 1);
     assert_eq!(policy.verdict(&path("a/x.md"), false), Verdict::Note);
 }
 
 #[test]
 fn an_ignore_file_that_is_no_file_of_the_vault_is_not_read() {
-    let dir = vault(&[
-        ("outside", "*.md\n"),
-        ("vault/a.md", ""),
-        ("vault/sub/a.md", ""),
-    ]);
+    let dir = vault(&[("outside", "*.md\n"), ("vault/a.md", ""), ("vault/sub/a.md", "")]);
     let root = dir.path().join("vault");
     std::os::unix::fs::symlink("../outside", root.join(".gitignore")).unwrap();
     let fifo = root.join("sub/.situatedignore");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        fifo,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR,
-        0,
-    )
-    .unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
     let policy = policy(&root, &[]);
     assert_eq!(policy.verdict(&path("a.md"), false), Verdict::Note);
     assert_eq!(policy.verdict(&path("sub/a.md"), false), Verdict::Note);
@@ -238,15 +171,7 @@ fn copies_of_conflicts() {
 fn trees() -> impl Strategy<Value = Vec<(String, Option<String>)>> {
     let name = || proptest::sample::select(vec!["a", "b", "drafts", "x y", ".hidden", "\u{F7FF}"]);
     let folder = proptest::collection::vec(name(), 0..4).prop_map(|names| names.join("/"));
-    let file = proptest::sample::select(vec![
-        "a.md",
-        "b.MD",
-        "c.txt",
-        ".d.md",
-        "e.png",
-        "f.md~",
-        "g.markdown",
-    ]);
+    let file = proptest::sample::select(vec!["a.md", "b.MD", "c.txt", ".d.md", "e.png", "f.md~", "g.markdown"]);
     let line = proptest::sample::select(vec![
         "*.md",
         "!*.md",
@@ -268,24 +193,15 @@ fn trees() -> impl Strategy<Value = Vec<(String, Option<String>)>> {
         "[",
         "{",
     ]);
-    let ignore_file = (
-        proptest::sample::select(vec![".gitignore", ".situatedignore"]),
-        proptest::collection::vec(line, 0..4),
-    )
-        .prop_map(|(name, lines)| (name, Some(lines.join("\n"))));
+    let ignore_file =
+        (proptest::sample::select(vec![".gitignore", ".situatedignore"]), proptest::collection::vec(line, 0..4))
+            .prop_map(|(name, lines)| (name, Some(lines.join("\n"))));
     let entry = prop_oneof![3 => file.prop_map(|name| (name, None)), 1 => ignore_file];
     proptest::collection::vec((folder, entry), 0..30).prop_map(|entries| {
         let place = |folder: String, name: &str| {
-            if folder.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{folder}/{name}")
-            }
+            if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
         };
-        entries
-            .into_iter()
-            .map(|(folder, (name, text))| (place(folder, name), text))
-            .collect()
+        entries.into_iter().map(|(folder, (name, text))| (place(folder, name), text)).collect()
     })
 }
 

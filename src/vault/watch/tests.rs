@@ -36,14 +36,8 @@ impl Fixture {
         let hints: Arc<Mutex<Vec<Hint>>> = Arc::default();
         let sink = Arc::clone(&hints);
         let sink = Box::new(move |hint| sink.lock().unwrap().push(hint));
-        let watcher =
-            Watcher::start_within(limits, &root, policy(&root), Some(false), sink).unwrap();
-        Fixture {
-            dir,
-            root,
-            hints,
-            watcher,
-        }
+        let watcher = Watcher::start_within(limits, &root, policy(&root), Some(false), sink).unwrap();
+        Fixture { dir, root, hints, watcher }
     }
 
     fn seen(&self) -> Vec<Hint> {
@@ -57,11 +51,7 @@ impl Fixture {
     fn wait(&self, what: &str, condition: impl Fn(&[Hint]) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while !condition(&self.seen()) {
-            assert!(
-                Instant::now() < deadline,
-                "waiting for {what}; seen: {:?}",
-                self.seen()
-            );
+            assert!(Instant::now() < deadline, "waiting for {what}; seen: {:?}", self.seen());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -105,11 +95,7 @@ fn has_rescan(hints: &[Hint], reason: RescanReason) -> bool {
 }
 
 fn shell(folder: &Path, command: &str) {
-    let status = Command::new("sh")
-        .args(["-ec", command])
-        .current_dir(folder)
-        .status()
-        .unwrap();
+    let status = Command::new("sh").args(["-ec", command]).current_dir(folder).status().unwrap();
     assert!(status.success(), "{command}");
 }
 
@@ -123,31 +109,16 @@ fn every_way_to_save_a_file_is_one_hint_for_its_path() {
             "new file and rename, as sed -i, rsync, Syncthing and os.replace",
             "echo new > .note.md.tmp; mv .note.md.tmp note.md",
         ),
-        (
-            "a temporary of a plain name",
-            "echo new > sedA1b2C3; mv sedA1b2C3 note.md",
-        ),
-        (
-            "backup by renaming, as vim",
-            "echo > 4913; rm 4913; mv note.md note.md~; echo new > note.md; rm note.md~",
-        ),
+        ("a temporary of a plain name", "echo new > sedA1b2C3; mv sedA1b2C3 note.md"),
+        ("backup by renaming, as vim", "echo > 4913; rm 4913; mv note.md note.md~; echo new > note.md; rm note.md~"),
         (
             "swap and lock files",
             "echo > .note.md.swp; ln -s user@host.1 '.#note.md'; echo new > note.md; rm .note.md.swp '.#note.md'",
         ),
-        (
-            "delete and create, as git checkout",
-            "rm note.md; echo new > note.md",
-        ),
+        ("delete and create, as git checkout", "rm note.md; echo new > note.md"),
         ("touch", "touch note.md"),
-        (
-            "an older file with its time",
-            "touch -d '2001-01-01' ../old.md; cp -p ../old.md note.md",
-        ),
-        (
-            "an older file moved here",
-            "touch -d '2001-01-01' ../old.md; mv ../old.md note.md",
-        ),
+        ("an older file with its time", "touch -d '2001-01-01' ../old.md; cp -p ../old.md note.md"),
+        ("an older file moved here", "touch -d '2001-01-01' ../old.md; mv ../old.md note.md"),
         ("delete", "rm note.md"),
         ("a hard link", "rm note.md; ln ../beside.md note.md"),
     ];
@@ -158,9 +129,7 @@ fn every_way_to_save_a_file_is_one_hint_for_its_path() {
         let hints = vault.fence("fence.md");
         let others: Vec<&Hint> = hints
             .iter()
-            .filter(|hint| {
-                ![Hint::Path(path("note.md")), Hint::Path(path("fence.md"))].contains(hint)
-            })
+            .filter(|hint| ![Hint::Path(path("note.md")), Hint::Path(path("fence.md"))].contains(hint))
             .collect();
         // Nothing else, or a lone save would wait as long as a burst.
         assert!(others.is_empty(), "{saver}: {others:?}");
@@ -174,22 +143,13 @@ fn reading_is_no_event() {
         fs::read(vault.root.join("note.md")).unwrap();
         fs::read_dir(&vault.root).unwrap().count();
     }
-    assert_eq!(
-        vault
-            .fence("fence.md")
-            .iter()
-            .filter(|hint| **hint != Hint::Path(path("fence.md")))
-            .count(),
-        0
-    );
+    assert_eq!(vault.fence("fence.md").iter().filter(|hint| **hint != Hint::Path(path("fence.md"))).count(), 0);
 }
 
 #[test]
 fn a_tree_copied_in_is_covered_file_by_file() {
     let vault = Fixture::new(&["note.md"]);
-    let names: Vec<String> = (0..250)
-        .map(|i| format!("new/f{}/g{}/n{i}.md", i % 5, i % 50))
-        .collect();
+    let names: Vec<String> = (0..250).map(|i| format!("new/f{}/g{}/n{i}.md", i % 5, i % 50)).collect();
     for name in &names {
         write(&vault.dir.path().join(name), "text");
     }
@@ -212,61 +172,35 @@ fn a_tree_copied_in_is_covered_file_by_file() {
 fn a_note_written_at_once_into_new_nested_folders_is_found() {
     let vault = Fixture::new(&[]);
     for i in 0..20 {
-        shell(
-            &vault.root,
-            &format!("mkdir -p n{i}/a/b/c; echo text > n{i}/a/b/c/note.md"),
-        );
+        shell(&vault.root, &format!("mkdir -p n{i}/a/b/c; echo text > n{i}/a/b/c/note.md"));
         // What counts is that a walk begun at the hint, as the engine's is, finds the note or a later
         // event tells of it.
         vault.wait_covered(&format!("n{i}/a/b/c/note.md"));
         vault.fence("fence.md");
         vault.clear();
         write(&vault.root.join(format!("n{i}/a/b/c/note.md")), "again");
-        vault.wait("the watch", |hints| {
-            hints.contains(&Hint::Path(path(&format!("n{i}/a/b/c/note.md"))))
-        });
+        vault.wait("the watch", |hints| hints.contains(&Hint::Path(path(&format!("n{i}/a/b/c/note.md")))));
     }
 }
 
 #[test]
 fn folders_that_move() {
     let vault = Fixture::new(&["a/b/note.md", "../elsewhere/sub/note.md", "keep.md"]);
-    let rename =
-        |from: &str, to: &str| fs::rename(vault.root.join(from), vault.root.join(to)).unwrap();
+    let rename = |from: &str, to: &str| fs::rename(vault.root.join(from), vault.root.join(to)).unwrap();
     let steps = [
         // From, to, what must be looked at, a note that must be watched afterwards.
-        (
-            "a",
-            "z",
-            vec!["a/b/note.md", "z/b/note.md"],
-            Some("z/b/note.md"),
-        ),
-        (
-            "z",
-            "a",
-            vec!["a/b/note.md", "z/b/note.md"],
-            Some("a/b/note.md"),
-        ),
-        (
-            "../elsewhere",
-            "in",
-            vec!["in/sub/note.md"],
-            Some("in/sub/note.md"),
-        ),
+        ("a", "z", vec!["a/b/note.md", "z/b/note.md"], Some("z/b/note.md")),
+        ("z", "a", vec!["a/b/note.md", "z/b/note.md"], Some("a/b/note.md")),
+        ("../elsewhere", "in", vec!["in/sub/note.md"], Some("in/sub/note.md")),
         ("in", "../out", vec!["in/sub/note.md"], None),
         ("a", ".hidden", vec!["a/b/note.md"], None),
-        (
-            ".hidden",
-            "shown",
-            vec!["shown/b/note.md"],
-            Some("shown/b/note.md"),
-        ),
+        (".hidden", "shown", vec!["shown/b/note.md"], Some("shown/b/note.md")),
     ];
     for (from, to, looked_at, watched) in steps {
         rename(from, to);
-        looked_at
-            .into_iter()
-            .for_each(|name| vault.wait_covered(name));
+        for name in looked_at {
+            vault.wait_covered(name);
+        }
         vault.fence("keep.md");
         vault.clear();
         if let Some(name) = watched {
@@ -279,10 +213,7 @@ fn folders_that_move() {
     fs::remove_dir_all(vault.root.join("shown")).unwrap();
     vault.wait_covered("shown/b/note.md");
     let hints = vault.fence("keep.md");
-    assert!(
-        !hints.iter().any(|hint| matches!(hint, Hint::Rescan(_))),
-        "{hints:?}"
-    );
+    assert!(!hints.iter().any(|hint| matches!(hint, Hint::Rescan(_))), "{hints:?}");
     assert!(!covered(&hints, &path("in/sub/note.md")), "{hints:?}");
 }
 
@@ -296,9 +227,7 @@ fn a_folder_made_again_under_its_name_is_watched() {
     vault.fence("keep.md");
     vault.clear();
     write(&vault.root.join("a/b/note.md"), "changed");
-    vault.wait("the note", |hints| {
-        hints.contains(&Hint::Path(path("a/b/note.md")))
-    });
+    vault.wait("the note", |hints| hints.contains(&Hint::Path(path("a/b/note.md"))));
 }
 
 #[test]
@@ -307,24 +236,17 @@ fn a_vault_that_goes_and_comes_back() {
         let vault = Fixture::new(&["a/note.md"]);
         fs::remove_dir_all(&vault.root).unwrap();
         if !made_again_at_once {
-            vault.wait("its going", |hints| {
-                has_rescan(hints, RescanReason::RootChanged)
-            });
+            vault.wait("its going", |hints| has_rescan(hints, RescanReason::RootChanged));
             let deadline = Instant::now() + Duration::from_secs(20);
             while vault.watcher.problem().is_none() {
                 assert!(Instant::now() < deadline);
                 std::thread::sleep(Duration::from_millis(5));
             }
-            assert!(
-                vault.watcher.problem().unwrap().contains("does not exist")
-                    && vault.watcher.needs_poll()
-            );
+            assert!(vault.watcher.problem().unwrap().contains("does not exist") && vault.watcher.needs_poll());
             vault.clear();
         }
         write(&vault.root.join("a/note.md"), "back");
-        vault.wait("its return", |hints| {
-            has_rescan(hints, RescanReason::RootChanged)
-        });
+        vault.wait("its return", |hints| has_rescan(hints, RescanReason::RootChanged));
         let deadline = Instant::now() + Duration::from_secs(20);
         while vault.watcher.problem().is_some() {
             assert!(Instant::now() < deadline, "{:?}", vault.watcher.problem());
@@ -345,17 +267,11 @@ fn a_vault_renamed_away_is_gone_and_its_new_place_is_not_ours() {
     let vault = Fixture::new(&["note.md"]);
     let elsewhere = vault.dir.path().join("elsewhere");
     fs::rename(&vault.root, &elsewhere).unwrap();
-    vault.wait("its going", |hints| {
-        has_rescan(hints, RescanReason::RootChanged)
-    });
+    vault.wait("its going", |hints| has_rescan(hints, RescanReason::RootChanged));
     write(&elsewhere.join("note.md"), "elsewhere");
     fs::rename(&elsewhere, &vault.root).unwrap();
     vault.wait("its return", |hints| {
-        hints
-            .iter()
-            .filter(|hint| **hint == Hint::Rescan(RescanReason::RootChanged))
-            .count()
-            == 2
+        hints.iter().filter(|hint| **hint == Hint::Rescan(RescanReason::RootChanged)).count() == 2
     });
     vault.fence("fence.md");
     assert_eq!(vault.watcher.problem(), None);
@@ -382,12 +298,7 @@ fn links_are_not_followed_and_odd_files_do_no_harm() {
 #[test]
 fn names_of_any_bytes() {
     let vault = Fixture::new(&[]);
-    let names = [
-        b"\xff\xfe.md".as_slice(),
-        "🦀.md".as_bytes(),
-        b"new\nline.md",
-        b"folder \xC3\x28/note.md",
-    ];
+    let names = [b"\xff\xfe.md".as_slice(), "🦀.md".as_bytes(), b"new\nline.md", b"folder \xC3\x28/note.md"];
     for name in names {
         let name = Path::new(OsStr::from_bytes(name));
         write(&vault.root.join(name), "text");
@@ -399,18 +310,12 @@ fn names_of_any_bytes() {
 fn what_is_ignored_costs_no_watch_until_the_policy_changes() {
     let vault = Fixture::new(&[".git/a/x.md", "node_modules/b/x.md", "kept/x.md"]);
     write(&vault.root.join(".gitignore"), "node_modules/\n");
-    vault.wait("the ignore file", |hints| {
-        hints.contains(&Hint::Path(path(".gitignore")))
-    });
+    vault.wait("the ignore file", |hints| hints.contains(&Hint::Path(path(".gitignore"))));
     vault.watcher.set_policy(policy(&vault.root));
     let wait_folders = |count: usize| {
         let deadline = Instant::now() + Duration::from_secs(20);
         while vault.watcher.state.troubles(|troubles| troubles.folders) != count {
-            assert!(
-                Instant::now() < deadline,
-                "{}",
-                vault.watcher.state.troubles(|troubles| troubles.folders)
-            );
+            assert!(Instant::now() < deadline, "{}", vault.watcher.state.troubles(|troubles| troubles.folders));
             std::thread::sleep(Duration::from_millis(5));
         }
     };
@@ -418,14 +323,7 @@ fn what_is_ignored_costs_no_watch_until_the_policy_changes() {
     vault.clear();
     write(&vault.root.join("node_modules/b/x.md"), "changed");
     write(&vault.root.join(".git/a/x.md"), "changed");
-    assert_eq!(
-        vault
-            .fence("fence.md")
-            .iter()
-            .filter(|hint| **hint != Hint::Path(path("fence.md")))
-            .count(),
-        0
-    );
+    assert_eq!(vault.fence("fence.md").iter().filter(|hint| **hint != Hint::Path(path("fence.md"))).count(), 0);
 
     fs::remove_file(vault.root.join(".gitignore")).unwrap();
     vault.watcher.set_policy(policy(&vault.root));
@@ -440,23 +338,11 @@ fn what_is_ignored_costs_no_watch_until_the_policy_changes() {
 fn a_limit_of_watches_is_told_and_mends_itself() {
     let notes: Vec<String> = (0..100).map(|i| format!("f{i}/note.md")).collect();
     let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
-    let vault = Fixture::within(
-        Limits {
-            watches: 20,
-            ..LIMITS
-        },
-        &notes,
-    );
+    let vault = Fixture::within(Limits { watches: 20, ..LIMITS }, &notes);
     assert!(has_rescan(&vault.seen(), RescanReason::WatchLost));
     let problem = vault.watcher.problem().unwrap();
-    assert!(
-        problem.starts_with("81 of 101 folders are not watched but polled"),
-        "{problem}"
-    );
-    assert!(
-        problem.contains("sudo sysctl fs.inotify.max_user_watches="),
-        "{problem}"
-    );
+    assert!(problem.starts_with("81 of 101 folders are not watched but polled"), "{problem}");
+    assert!(problem.contains("sudo sysctl fs.inotify.max_user_watches="), "{problem}");
     assert!(vault.watcher.needs_poll());
 
     // Room appears when watched folders go, and the next walk's folders take it.
@@ -465,13 +351,7 @@ fn a_limit_of_watches_is_told_and_mends_itself() {
     let deadline = Instant::now() + Duration::from_secs(20);
     while vault.watcher.problem().is_some() {
         assert!(Instant::now() < deadline, "{:?}", vault.watcher.problem());
-        let found = walk(
-            &vault.root,
-            &policy(&vault.root),
-            None,
-            &AtomicBool::new(false),
-        )
-        .unwrap();
+        let found = walk(&vault.root, &policy(&vault.root), None, &AtomicBool::new(false)).unwrap();
         vault.watcher.reconcile(found.folders);
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -485,20 +365,11 @@ fn a_limit_of_watches_is_told_and_mends_itself() {
 fn an_overflow_is_a_rescan_and_leaves_no_folder_unwatched() {
     let vault = Fixture::within(Limits { queue: 0, ..LIMITS }, &["note.md"]);
     // No event finds room in the queue, so that each is lost.
-    shell(
-        &vault.root,
-        "for i in $(seq 100); do mkdir d$i; echo text > d$i/note.md; done",
-    );
-    vault.wait("the overflow", |hints| {
-        has_rescan(hints, RescanReason::Overflow)
-    });
+    shell(&vault.root, "for i in $(seq 100); do mkdir d$i; echo text > d$i/note.md; done");
+    vault.wait("the overflow", |hints| has_rescan(hints, RescanReason::Overflow));
     let deadline = Instant::now() + Duration::from_secs(20);
     while vault.watcher.state.troubles(|troubles| troubles.folders) != 100 {
-        assert!(
-            Instant::now() < deadline,
-            "{}",
-            vault.watcher.state.troubles(|troubles| troubles.folders)
-        );
+        assert!(Instant::now() < deadline, "{}", vault.watcher.state.troubles(|troubles| troubles.folders));
         std::thread::sleep(Duration::from_millis(5));
     }
     for i in [1, 50, 100] {
@@ -513,16 +384,10 @@ fn rescans_have_no_paths_and_are_seen_all_the_same() {
     let state = Arc::new(State::default());
     let (sender, inbox) = channel();
     let mut handler = queue(10, sender, Arc::clone(&state));
-    handler(Ok(
-        notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan)
-    ));
-    let Ok(Message::Event(event)) = inbox.try_recv() else {
-        panic!("not queued")
-    };
+    handler(Ok(notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan)));
+    let Ok(Message::Event(event)) = inbox.try_recv() else { panic!("not queued") };
     assert!(event.need_rescan());
-    handler(Ok(notify::Event::new(EventKind::Access(
-        notify::event::AccessKind::Any,
-    ))));
+    handler(Ok(notify::Event::new(EventKind::Access(notify::event::AccessKind::Any))));
     assert!(inbox.try_recv().is_err());
 }
 
@@ -531,23 +396,11 @@ fn how_a_vault_is_watched() {
     let dir = tempfile::tempdir().unwrap();
     let start = |root: &Path, poll| Watcher::start(root, policy(root), poll, |_| {});
     let polled = start(dir.path(), Some(true)).unwrap();
-    assert_eq!(
-        (polled.mode(), polled.needs_poll(), polled.problem()),
-        ("poll", true, None)
-    );
+    assert_eq!((polled.mode(), polled.needs_poll(), polled.problem()), ("poll", true, None));
     polled.rearm();
     let watched = start(dir.path(), Some(false)).unwrap();
-    assert_eq!(
-        (watched.mode(), watched.needs_poll(), watched.problem()),
-        (SYSTEM, false, None)
-    );
+    assert_eq!((watched.mode(), watched.needs_poll(), watched.problem()), (SYSTEM, false, None));
     fs::write(dir.path().join("file"), "").unwrap();
-    assert!(matches!(
-        start(&dir.path().join("none"), None),
-        Err(VaultError::Missing(_))
-    ));
-    assert!(matches!(
-        start(&dir.path().join("file"), None),
-        Err(VaultError::NotAFolder(_))
-    ));
+    assert!(matches!(start(&dir.path().join("none"), None), Err(VaultError::Missing(_))));
+    assert!(matches!(start(&dir.path().join("file"), None), Err(VaultError::NotAFolder(_))));
 }

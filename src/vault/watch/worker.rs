@@ -152,11 +152,7 @@ impl Worker {
     }
 
     fn touch(&self, path: &Path, touch: Touch, turn: &mut Turn) {
-        let Some(relative) = self
-            .prefixes
-            .iter()
-            .find_map(|prefix| path.strip_prefix(prefix).ok())
-        else {
+        let Some(relative) = self.prefixes.iter().find_map(|prefix| path.strip_prefix(prefix).ok()) else {
             return;
         };
         if let Some(path) = VaultPath::from_relative(relative) {
@@ -178,9 +174,7 @@ impl Worker {
             self.policy = policy;
         }
         // A root that was made anew can have the inode of the old one, so the event counts as well.
-        let changed = self
-            .armed
-            .is_some_and(|armed| root_id(&self.root).ok() != Some(armed));
+        let changed = self.armed.is_some_and(|armed| root_id(&self.root).ok() != Some(armed));
         if self.armed.is_none() || turn.root_lost || changed || turn.rearm {
             return self.rearm();
         }
@@ -189,18 +183,17 @@ impl Worker {
             if let Some(reason) = turn.rescan {
                 return (self.sink)(Hint::Rescan(reason));
             }
-            appeared
-                .into_iter()
-                .for_each(|folder| (self.sink)(Hint::Folder(folder)));
+            for folder in appeared {
+                (self.sink)(Hint::Folder(folder));
+            }
         }
         self.mend(turn.seen);
         let mut placed = BTreeSet::new();
-        let hints: Vec<Hint> = turn
-            .touched
-            .into_iter()
-            .filter_map(|(path, touch)| self.hint(path, touch, &mut placed))
-            .collect();
-        hints.into_iter().for_each(|hint| (self.sink)(hint));
+        let hints: Vec<Hint> =
+            turn.touched.into_iter().filter_map(|(path, touch)| self.hint(path, touch, &mut placed)).collect();
+        for hint in hints {
+            (self.sink)(hint);
+        }
     }
 
     /// Begins anew with the root as it is now, or says that it is gone.
@@ -216,8 +209,7 @@ impl Worker {
         });
         let armed = self.arm();
         let back = armed.is_ok();
-        self.state
-            .troubles(|troubles| troubles.root_gone = armed.err().map(|error| error.to_string()));
+        self.state.troubles(|troubles| troubles.root_gone = armed.err().map(|error| error.to_string()));
         if back || !was_gone {
             (self.sink)(Hint::Rescan(RescanReason::RootChanged));
         }
@@ -262,16 +254,11 @@ impl Worker {
 
     /// The hint that a touched path is worth, after its watches were brought up to date. `placed` are the
     /// folders that had this done in the same turn.
-    fn hint(
-        &mut self,
-        path: VaultPath,
-        touch: Touch,
-        placed: &mut BTreeSet<String>,
-    ) -> Option<Hint> {
+    fn hint(&mut self, path: VaultPath, touch: Touch, placed: &mut BTreeSet<String>) -> Option<Hint> {
         let known = self.folders.contains(&path);
         let as_file = self.policy.verdict(&path, false);
-        let ours = as_file == Verdict::Note
-            || (self.policy.is_ignore_file(&path) && self.policy.rules_around(&path).is_ok());
+        let ours =
+            as_file == Verdict::Note || (self.policy.is_ignore_file(&path) && self.policy.rules_around(&path).is_ok());
         if !known && !touch.moved {
             return ours.then_some(Hint::Path(path));
         }
@@ -324,18 +311,13 @@ impl Worker {
             }
             return Ok(());
         }
-        let (root, policy, state) = (
-            self.root.clone(),
-            Arc::clone(&self.policy),
-            Arc::clone(&self.state),
-        );
+        let (root, policy, state) = (self.root.clone(), Arc::clone(&self.policy), Arc::clone(&self.state));
         let before = state.troubles(|troubles| troubles.unwatched.len());
         let result = enter_folders(&root, &policy, under, &state.stop, |folder| {
             self.watch_one(folder);
         });
-        if state.troubles(|troubles| {
-            troubles.unwatched.len() > before || (under.is_none() && troubles.root_unwatched)
-        }) {
+        if state.troubles(|troubles| troubles.unwatched.len() > before || (under.is_none() && troubles.root_unwatched))
+        {
             (self.sink)(Hint::Rescan(RescanReason::WatchLost));
         }
         result
@@ -343,23 +325,12 @@ impl Worker {
 
     /// Places one watch and says whether it stands.
     fn watch_one(&mut self, folder: Option<&VaultPath>) -> bool {
-        let path = folder.map_or_else(
-            || self.root.clone(),
-            |folder| self.root.join(folder.to_relative()),
-        );
-        let mode = if BY_FOLDER {
-            RecursiveMode::NonRecursive
-        } else {
-            RecursiveMode::Recursive
-        };
-        let watched =
-            self.folders.len() + 1 - self.state.troubles(|troubles| troubles.unwatched.len());
+        let path = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder.to_relative()));
+        let mode = if BY_FOLDER { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
+        let watched = self.folders.len() + 1 - self.state.troubles(|troubles| troubles.unwatched.len());
         let room = folder.is_none() || self.is_watched(folder) || watched < self.limits.watches;
-        let result = if room {
-            self.system.watch(&path, mode)
-        } else {
-            Err(notify::Error::new(ErrorKind::MaxFilesWatch))
-        };
+        let result =
+            if room { self.system.watch(&path, mode) } else { Err(notify::Error::new(ErrorKind::MaxFilesWatch)) };
         let trouble = match result {
             Ok(()) => None,
             // Of a closed folder the walk tells; it is known here, so that its opening is noticed.
@@ -368,11 +339,7 @@ impl Worker {
                 return false;
             }
             Err(error) if matches!(error.kind, ErrorKind::PathNotFound) => return false,
-            Err(error)
-                if is_io(&error, |kind| {
-                    matches!(kind, Io::NotFound | Io::NotADirectory)
-                }) =>
-            {
+            Err(error) if is_io(&error, |kind| matches!(kind, Io::NotFound | Io::NotADirectory)) => {
                 return false;
             }
             Err(error) if matches!(error.kind, ErrorKind::MaxFilesWatch) => Some(no_watches()),
@@ -400,55 +367,32 @@ impl Worker {
 
     fn is_watched(&self, folder: Option<&VaultPath>) -> bool {
         folder.is_some_and(|folder| {
-            self.folders.contains(folder)
-                && !self
-                    .state
-                    .troubles(|troubles| troubles.unwatched.contains(folder))
+            self.folders.contains(folder) && !self.state.troubles(|troubles| troubles.unwatched.contains(folder))
         })
     }
 
     /// A watch that does not stand any more cannot be removed, which is as well.
     fn unwatch(&mut self, folder: Option<&VaultPath>) {
-        let path = folder.map_or_else(
-            || self.root.clone(),
-            |folder| self.root.join(folder.to_relative()),
-        );
+        let path = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder.to_relative()));
         let _ = self.system.unwatch(&path);
     }
 }
 
 fn touch_of(event: &notify::Event) -> Touch {
     match event.kind {
-        EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => Touch {
-            moved: true,
-            folder: true,
-            file: false,
-        },
+        EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => {
+            Touch { moved: true, folder: true, file: false }
+        }
         EventKind::Create(CreateKind::File)
         | EventKind::Remove(RemoveKind::File)
-        | EventKind::Modify(ModifyKind::Data(_)) => Touch {
-            moved: false,
-            folder: false,
-            file: true,
-        },
+        | EventKind::Modify(ModifyKind::Data(_)) => Touch { moved: false, folder: false, file: true },
         EventKind::Modify(ModifyKind::Metadata(_)) => Touch::default(),
         // What came of the old name tells what the old name was.
         EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
-            let now = event
-                .paths
-                .get(1)
-                .and_then(|path| path.symlink_metadata().ok());
-            Touch {
-                moved: true,
-                folder: false,
-                file: now.is_some_and(|meta| !meta.is_dir()),
-            }
+            let now = event.paths.get(1).and_then(|path| path.symlink_metadata().ok());
+            Touch { moved: true, folder: false, file: now.is_some_and(|meta| !meta.is_dir()) }
         }
-        _ => Touch {
-            moved: true,
-            folder: false,
-            file: false,
-        },
+        _ => Touch { moved: true, folder: false, file: false },
     }
 }
 

@@ -1,0 +1,251 @@
+//! The index alone, on a generated vault: 100,000 chunks of 256 dimensions, words by Zipf's law.
+//!
+//! `cargo bench --bench index`; `SITUATED_BENCH_CHUNKS` chooses another size. Criterion measures what is
+//! done often; what is done once (building, restarting) is timed by hand and printed.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use criterion::Criterion;
+use situated::embed::Vector;
+use situated::fingerprint::{chunk_id, section_key};
+use situated::index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot};
+use situated::vault::{FileStat, VaultPath};
+
+const DIMENSIONS: usize = 256;
+const CHUNKS_PER_NOTE: u32 = 5;
+const WORDS_PER_CHUNK: usize = 120;
+const WORDS_PER_CONTEXT: usize = 25;
+const VOCABULARY: usize = 60_000;
+
+/// A small generator of numbers (xorshift64*), so that every run sees the same vault.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// 0..1.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// The rank of a word, about as often as in English: the first is one word in twenty.
+    fn rank(&mut self) -> usize {
+        ((VOCABULARY as f64).powf(self.unit()) - 1.0) as usize
+    }
+}
+
+/// A pronounceable word for a rank; frequent words are short.
+fn word(rank: usize) -> String {
+    const SYLLABLES: [&str; 20] = [
+        "ka", "to", "mi", "ren", "sol", "va", "di", "nor", "pe", "lu", "gat", "bri", "sho", "en", "ur", "fil", "cra",
+        "wem", "jo", "zin",
+    ];
+    let (mut rest, mut word) = (rank + 1, String::new());
+    while rest > 0 {
+        word.push_str(SYLLABLES[rest % 20]);
+        rest /= 20;
+    }
+    word
+}
+
+struct Generator {
+    random: Random,
+    words: Vec<String>,
+}
+
+impl Generator {
+    fn text(&mut self, words: usize) -> String {
+        let mut text = String::new();
+        for _ in 0..words {
+            text.push_str(&self.words[self.random.rank()]);
+            text.push(if self.random.unit() < 0.1 { '.' } else { ' ' });
+            if text.ends_with('.') {
+                text.push(' ');
+            }
+        }
+        text
+    }
+
+    fn vector(&mut self) -> Vector {
+        let values: Box<[i8]> = (0..DIMENSIONS)
+            .map(|_| ((self.random.next() >> 40) % 255) as i32 as u8 as i8)
+            .map(|v| v.max(-127))
+            .collect();
+        let length = values.iter().map(|&v| f32::from(v) * f32::from(v)).sum::<f32>().sqrt();
+        Vector { values, scale: length.recip() }
+    }
+
+    fn note(&mut self, no: u32, seq: u64) -> (NoteEntry, Vec<ChunkDoc>) {
+        let title = self.text(4);
+        let path = VaultPath::parse(&format!("folder{}/note {no}.md", no % 40)).expect("a path of the vault");
+        let chunks = (0..CHUNKS_PER_NOTE).map(|position| {
+            let text = self.text(WORDS_PER_CHUNK);
+            let heading_path: Arc<[String]> = [title.clone(), self.text(3)].into();
+            let entry = ChunkEntry {
+                id: chunk_id(path.as_str(), section_key([], 0), position),
+                note: no,
+                position,
+                span: (0, text.len() as u32),
+                lines: (1, 9),
+                heading_path,
+            };
+            ChunkDoc {
+                entry,
+                searchable: text.clone(),
+                text,
+                context: self.text(WORDS_PER_CONTEXT),
+                vectors: vec![self.vector()],
+            }
+        });
+        let chunks = chunks.collect();
+        let note = NoteEntry {
+            no,
+            seq,
+            path,
+            stat: FileStat::default(),
+            title,
+            aliases: Vec::new(),
+            tags: vec!["area/work".to_owned()],
+            kind: None,
+            date: None,
+            properties: "{}".into(),
+            links: vec![format!("note {}", no / 2), format!("note {}", no / 3)],
+            conflict: false,
+            rows: Vec::new(),
+        };
+        (note, chunks)
+    }
+}
+
+/// Resident memory in MiB: all, and without mapped files.
+fn resident() -> (u64, u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0) / 1024
+    };
+    (field("VmRSS:"), field("RssAnon:"))
+}
+
+fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index, Arc<Snapshot>) {
+    let mut index = Index::open(dir, DIMENSIONS).expect("an index");
+    index.bulk(true).expect("bulk mode");
+    let (mut bytes, mut spent) = (0, std::time::Duration::ZERO);
+    for no in 1..=notes {
+        let (note, chunks) = generator.note(no, u64::from(no));
+        bytes += chunks.iter().map(|c| c.text.len()).sum::<usize>();
+        let start = Instant::now();
+        index.put(note, chunks).expect("a put");
+        spent += start.elapsed();
+    }
+    let start = Instant::now();
+    index.publish(u64::from(notes)).expect("a snapshot");
+    index.bulk(false).expect("single mode");
+    let snapshot = index.publish(u64::from(notes)).expect("a snapshot");
+    spent += start.elapsed();
+    let rate = bytes as f64 / 1e6 / spent.as_secs_f64();
+    println!(
+        "build: {} chunks, {} MB of text in {spent:.2?}: {rate:.1} MB/s, {} segments",
+        snapshot.chunk_count(),
+        bytes / 1_000_000,
+        index.segments()
+    );
+    println!("resident after build (all, anonymous): {:?} MiB", resident());
+    (index, snapshot)
+}
+
+fn restart(dir: &std::path::Path, snapshot: &Snapshot) -> (Index, Arc<Snapshot>) {
+    let notes = snapshot.notes().map(|note| {
+        let chunk = |&row: &Row| snapshot.chunk(row).map(|chunk| (chunk.clone(), snapshot.vectors(row)));
+        ((**note).clone(), note.rows.iter().filter_map(chunk).collect::<Vec<_>>())
+    });
+    let notes: Vec<_> = notes.collect();
+    let start = Instant::now();
+    let mut index = Index::open(dir, DIMENSIONS).expect("an index");
+    let opened = start.elapsed();
+    let lagging = notes
+        .into_iter()
+        .filter(|(note, chunks)| index.load(note.clone(), chunks.clone()) == situated::index::Verdict::Lags)
+        .count();
+    let dropped = index.drop_unknown().expect("dropped");
+    let snapshot = index.publish(1).expect("a snapshot");
+    println!("restart: open {opened:.2?}, all {:.2?}; {lagging} lag, {dropped} dropped", start.elapsed());
+    (index, snapshot)
+}
+
+fn query(words: &str) -> LexicalQuery {
+    LexicalQuery { words: words.to_owned(), contextual: true, ..LexicalQuery::default() }
+}
+
+fn main() {
+    let chunks: u32 = std::env::var("SITUATED_BENCH_CHUNKS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
+    let notes = (chunks / CHUNKS_PER_NOTE).max(2);
+    let mut generator = Generator { random: Random(42), words: (0..VOCABULARY).map(word).collect() };
+    let dir = tempfile::tempdir().expect("a folder");
+    let (index, snapshot) = build(dir.path(), notes, &mut generator);
+    drop(index);
+    let (mut index, snapshot) = restart(dir.path(), &snapshot);
+
+    let mut criterion = Criterion::default().configure_from_args().sample_size(50);
+    let target = generator.vector();
+    criterion.bench_function("dense/all", |b| b.iter(|| black_box(snapshot.dense(&target, &|_| true, 100))));
+    criterion.bench_function("dense/one in ten allowed", |b| {
+        b.iter(|| black_box(snapshot.dense(&target, &|row| row % 10 == 0, 100)))
+    });
+
+    let w = |rank: usize| word(rank);
+    let queries = [
+        ("1 frequent", w(5)),
+        ("3 rare", format!("{} {} {}", w(20_000), w(30_000), w(40_000))),
+        ("3 middling", format!("{} {} {}", w(500), w(900), w(2000))),
+        ("3 frequent", format!("{} {} {}", w(3), w(8), w(20))),
+        ("8 mixed", [30, 60, 200, 700, 1500, 4000, 9000, 25_000].map(w).join(" ")),
+    ];
+    for (name, words) in &queries {
+        for (contextual, suffix) in [(true, ""), (false, " without contexts")] {
+            let query = LexicalQuery { contextual, ..query(words) };
+            criterion.bench_function(&format!("lexical/{name}{suffix}"), |b| {
+                b.iter(|| black_box(snapshot.lexical(&query, &|_| true, 100)))
+            });
+        }
+    }
+    let phrase = LexicalQuery { phrases: vec![format!("{} {}", w(3), w(8))], ..query("") };
+    criterion.bench_function("lexical/phrase", |b| b.iter(|| black_box(snapshot.lexical(&phrase, &|_| true, 100))));
+    let mut row = 0;
+    criterion.bench_function("text of a chunk", |b| {
+        b.iter(|| {
+            row = (row + 7919) % snapshot.rows() as Row;
+            black_box(snapshot.text(row)).is_ok()
+        });
+    });
+    let hits: Vec<Row> =
+        snapshot.lexical(&query(&queries[2].1), &|_| true, 30).expect("hits").iter().map(|hit| hit.0).collect();
+    criterion.bench_function("texts of 30 hits again", |b| {
+        b.iter(|| hits.iter().filter(|&&row| snapshot.text(row).is_ok()).count());
+    });
+    criterion.bench_function("resolve a link", |b| {
+        b.iter(|| black_box(snapshot.resolve("note 77", &snapshot.notes().next().expect("a note").path)))
+    });
+
+    let mut seq = u64::from(notes) + 1;
+    criterion.bench_function("save: put one note and publish", |b| {
+        b.iter(|| {
+            seq += 1;
+            let (note, chunks) = generator.note((seq % u64::from(notes)) as u32 + 1, seq);
+            index.put(note, chunks).expect("a put");
+            black_box(index.publish(seq).expect("a snapshot"))
+        });
+    });
+    println!("segments after the saves: {}; resident (all, anonymous): {:?} MiB", index.segments(), resident());
+    let start = Instant::now();
+    index.sync().expect("synced");
+    println!("sync: {:.2?}", start.elapsed());
+    criterion.final_summary();
+}

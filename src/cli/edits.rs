@@ -1,0 +1,113 @@
+//! The two edits of `situated try`: a sentence in a body, and a heading with another name. They are made to
+//! whatever passages the questions found, so that the sample vault can change without them.
+
+use std::fs;
+use std::path::Path;
+
+use super::exit;
+use super::print::{bold, printable};
+use super::session::Failure;
+use crate::search::Hit;
+
+/// What is written into a body, and how it is found again: no word of it is in the sample vault.
+const SENTENCE: &str = "The harmonium in the attic is to be tuned before the solstice concert.";
+const SENTENCE_QUERY: &str = "when is the harmonium tuned";
+
+/// What a heading is renamed to.
+const HEADING: &str = "Quincunx orchard";
+
+/// A change to a note of the copy, and the query that must find it.
+pub(super) struct Edit {
+    /// What is done, for a person.
+    pub what: String,
+    /// The note.
+    pub path: String,
+    /// Its new text.
+    pub text: String,
+    /// What must find it.
+    pub query: String,
+}
+
+/// Adds a sentence to the passage that the first question found.
+pub(super) fn edit_body(hits: &[Hit], vault: &Path) -> Result<Edit, Failure> {
+    let hit = hits.first().ok_or_else(|| Failure::new(exit::INTERNAL, "there is no passage to edit"))?;
+    let text = fs::read_to_string(vault.join(&hit.path))?;
+    Ok(Edit {
+        what: format!("Add a sentence to {}", bold(printable(&hit.path))),
+        path: hit.path.clone(),
+        text: with_sentence(&text, hit.end_line as usize),
+        query: SENTENCE_QUERY.to_owned(),
+    })
+}
+
+/// The text with the sentence as a paragraph of its own after that line (from 1).
+fn with_sentence(text: &str, line: usize) -> String {
+    let at = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let (before, after) = text.split_at(at);
+    let before = before.trim_end_matches('\n');
+    let gap = if after.is_empty() { "" } else { "\n" };
+    format!("{before}\n\n{SENTENCE}\n{gap}{}", after.trim_start_matches('\n'))
+}
+
+/// Renames the heading of a passage that was found, best one that lies deep in its note.
+pub(super) fn rename_heading(hits: &[Hit], vault: &Path) -> Result<Edit, Failure> {
+    let mut candidates: Vec<&Hit> = hits.iter().skip(1).collect();
+    candidates.sort_by_key(|hit| std::cmp::Reverse(hit.heading_path.len()));
+    for hit in candidates {
+        let text = fs::read_to_string(vault.join(&hit.path))?;
+        if let Some(heading) = hit.heading_path.last()
+            && let Some(renamed) = with_heading(&text, heading)
+        {
+            let what = format!("Rename the heading {} in {}", bold(printable(heading)), bold(printable(&hit.path)));
+            return Ok(Edit { what, path: hit.path.clone(), text: renamed, query: HEADING.to_owned() });
+        }
+    }
+    Err(Failure::new(exit::INTERNAL, "no passage that was found stands under a heading"))
+}
+
+/// The text with that ATX heading renamed; `None` if no line is that heading.
+fn with_heading(text: &str, heading: &str) -> Option<String> {
+    let mut found = false;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let marks = line.bytes().take_while(|byte| *byte == b'#').count();
+        let is_it = !found && (1..=6).contains(&marks) && line[marks..].trim() == heading;
+        if is_it {
+            found = true;
+            let end = if line.ends_with('\n') { "\n" } else { "" };
+            format!("{} {HEADING}{end}", &line[..marks])
+        } else {
+            line.to_owned()
+        }
+    });
+    let renamed: String = lines.collect();
+    found.then_some(renamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::FILES;
+    use super::*;
+
+    #[test]
+    fn a_sentence_becomes_a_paragraph_of_its_own() {
+        let text = "# A\n\none\n\n# B\n\ntwo\n";
+        assert_eq!(with_sentence(text, 3), format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n"));
+        assert_eq!(with_sentence(text, 4), format!("# A\n\none\n\n{SENTENCE}\n\n# B\n\ntwo\n"));
+        assert_eq!(with_sentence(text, 99), format!("# A\n\none\n\n# B\n\ntwo\n\n{SENTENCE}\n"));
+        assert_eq!(with_sentence("no end", 1), format!("no end\n\n{SENTENCE}\n"));
+    }
+
+    #[test]
+    fn only_the_heading_is_renamed() {
+        assert_eq!(with_heading("# A\nB\n## B\n## B\n", "B").unwrap(), format!("# A\nB\n## {HEADING}\n## B\n"));
+        assert_eq!(with_heading("#B\n####### B\n", "C"), None);
+        assert_eq!(with_heading("## Ü ", "Ü").unwrap(), format!("## {HEADING}"));
+    }
+
+    #[test]
+    fn what_is_written_is_not_in_the_sample() {
+        for (path, text) in FILES {
+            assert!(!text.contains("harmonium") && !text.contains("Quincunx"), "{path}");
+        }
+    }
+}

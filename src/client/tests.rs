@@ -1,0 +1,140 @@
+//! A made-up daemon that behaves, dies, babbles or says nothing.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::net::UnixListener;
+
+use super::*;
+
+/// Answers each line of one client with what `answer` makes of it; ends when that is `None`.
+fn daemon(dir: &Path, answer: impl Fn(Value) -> Option<String> + Send + 'static) -> (PathBuf, thread::JoinHandle<()>) {
+    let path = dir.join("s");
+    let listener = UnixListener::bind(&path).unwrap();
+    let thread = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut writer = stream.try_clone().unwrap();
+        for line in BufReader::new(stream).lines() {
+            match answer(serde_json::from_str(&line.unwrap()).unwrap()) {
+                Some(reply) => writer.write_all(reply.as_bytes()).unwrap(),
+                None => return,
+            }
+        }
+    });
+    (path, thread)
+}
+
+fn reply(request: &Value, result: Value) -> String {
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }))
+}
+
+#[test]
+fn calls_and_progress() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _thread) = daemon(dir.path(), |request| {
+        let progress = match request["params"]["progress"].as_i64() {
+            Some(token) => {
+                let params = json!({ "token": token, "done": 3, "phase": "p" });
+                format!("{}\n\n", json!({ "jsonrpc": "2.0", "method": "progress", "params": params }))
+            }
+            None => String::new(),
+        };
+        Some(progress + &reply(&request, request["method"].clone()))
+    });
+    let mut client = Client::connect_to(&path).unwrap();
+    assert_eq!(client.call("ping", Value::Null).unwrap(), "ping");
+    let mut seen = Vec::new();
+    let result = client.call_with_progress("sync", Value::Null, &mut |progress| seen.push(progress.done)).unwrap();
+    assert_eq!((result, seen), (json!("sync"), vec![3]));
+    assert_eq!(client.call("status", json!({ "vault": "x" })).unwrap(), "status");
+}
+
+#[test]
+fn errors_keep_their_kind_and_map_to_exit_codes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _thread) = daemon(dir.path(), |request| {
+        let data = json!({ "kind": request["method"], "hint": "do this" });
+        let error = json!({ "code": 1005, "message": "no", "data": data });
+        Some(format!("{}\n", json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })))
+    });
+    let mut client = Client::connect_to(&path).unwrap();
+    let table = [("not_found", 1), ("invalid_params", 2), ("busy", 75), ("timeout", 124), ("internal", 70)];
+    for (kind, exit) in table {
+        let error = client.call(kind, json!({})).unwrap_err();
+        assert_eq!((error.exit_code(), error.hint(), error.to_string()), (exit, Some("do this"), "no; do this".into()));
+    }
+}
+
+#[test]
+fn nobody_there_says_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("s");
+    let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
+    let start = Instant::now();
+    let error = Client::connect(&discovery).unwrap_err();
+    assert_eq!(error.exit_code(), 69);
+    assert!(error.to_string().starts_with("no daemon is running: start it with `situated run VAULT` or the service"));
+    drop(UnixListener::bind(&socket).unwrap());
+    assert_eq!(Client::connect(&discovery).unwrap_err().exit_code(), 69, "a stale socket");
+    assert!(start.elapsed() < START_PATIENCE, "nobody holds the lock, so nobody is waited for");
+}
+
+#[test]
+fn a_daemon_that_is_starting_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = File::create(dir.path().join("lock")).unwrap();
+    lock.try_lock().unwrap();
+    let socket = dir.path().join("s");
+    let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
+    let connecting = thread::spawn(move || Client::connect(&discovery).is_ok());
+    thread::sleep(Duration::from_millis(100));
+    let _listener = UnixListener::bind(&socket).unwrap();
+    assert!(connecting.join().unwrap());
+}
+
+#[test]
+fn silence_ends_in_a_timeout_and_a_late_answer_is_not_taken_for_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _thread) = daemon(dir.path(), |request| {
+        if request["method"] == "slow" {
+            thread::sleep(Duration::from_millis(200));
+        }
+        Some(reply(&request, request["method"].clone()))
+    });
+    let mut client = Client::connect_to(&path).unwrap();
+    client.set_timeout(Some(Duration::from_millis(50)));
+    let error = client.call("slow", Value::Null).unwrap_err();
+    assert!(matches!(error, ClientError::Timeout(_)) && error.exit_code() == 124, "{error}");
+    client.set_timeout(Some(Duration::from_secs(20)));
+    assert_eq!(client.call("next", Value::Null).unwrap(), "next");
+}
+
+#[test]
+fn a_daemon_that_dies_or_babbles() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _thread) = daemon(dir.path(), |_| None);
+    assert!(matches!(Client::connect_to(&path).unwrap().call("ping", Value::Null), Err(ClientError::Closed)));
+    for babble in ["hello\n", "[]\n", "{\"id\":99,\"result\":1}\n", "{\"id\":1}\n"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _thread) = daemon(dir.path(), |_| Some(babble.to_owned()));
+        let error = Client::connect_to(&path).unwrap().call("ping", Value::Null).unwrap_err();
+        assert!(matches!(error, ClientError::Protocol(_)), "{babble}: {error}");
+    }
+}
+
+#[test]
+fn events_until_enough() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _thread) = daemon(dir.path(), |request| {
+        let event = |n: u64| json!({ "jsonrpc": "2.0", "method": "event", "params": { "seq": n } });
+        Some(format!("{}{}\n{}\n", reply(&request, json!({})), event(1), event(2)))
+    });
+    let mut seen = Vec::new();
+    let mut client = Client::connect_to(&path).unwrap();
+    client
+        .subscribe(Some(&["index"]), &mut |event| {
+            seen.push(event["seq"].as_u64());
+            seen.len() < 2
+        })
+        .unwrap();
+    assert_eq!(seen, [Some(1), Some(2)]);
+}
