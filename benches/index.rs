@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 use criterion::Criterion;
 use situated::embed::Vector;
 use situated::fingerprint::{chunk_id, section_key};
-use situated::index::{
-    ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot, Verdict,
-};
+use situated::index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot, Verdict};
 use situated::vault::{FileStat, VaultPath};
 
 const DIMENSIONS: usize = 256;
@@ -130,23 +128,14 @@ impl Generator {
 /// CPU time of this thread so far.
 fn cpu() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace()
-        .next()?
-        .parse()
-        .ok()
-        .map(Duration::from_nanos)
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// CPU time of the process so far, to a hundredth of a second.
 fn process_cpu() -> Duration {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let ticks = text.rsplit(')').next().map_or(0, |rest| {
-        let fields: Vec<u64> = rest
-            .split_whitespace()
-            .skip(11)
-            .take(2)
-            .filter_map(|f| f.parse().ok())
-            .collect();
+        let fields: Vec<u64> = rest.split_whitespace().skip(11).take(2).filter_map(|f| f.parse().ok()).collect();
         fields.iter().sum()
     });
     Duration::from_millis(ticks * 10)
@@ -159,9 +148,7 @@ fn measure<T>(criterion: &mut Criterion, name: &str, mut work: impl FnMut() -> T
             for _ in 0..times {
                 black_box(work());
             }
-            cpu()
-                .zip(before)
-                .map_or_else(|| wall.elapsed(), |(now, before)| now - before)
+            cpu().zip(before).map_or_else(|| wall.elapsed(), |(now, before)| now - before)
         });
     });
 }
@@ -202,18 +189,8 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
         bytes / 1_000_000,
         index.segments()
     );
-<<<<<<< HEAD
+    println!("CPU of the build, all threads: {:.2?}", process_cpu() - whole - generating);
     println!("resident after build (all, anonymous): {:?} MiB", resident());
-=======
-    println!(
-        "CPU of the build, all threads: {:.2?}",
-        process_cpu() - whole - generating
-    );
-    println!(
-        "resident after build (all, anonymous): {:?} MiB",
-        resident()
-    );
->>>>>>> h-index
     (index, snapshot)
 }
 
@@ -228,15 +205,8 @@ fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapsh
     let mut index = Index::open(dir, DIMENSIONS).expect("an index");
     let opened = start.elapsed();
     let cpu_open = cpu();
-    let lagging = notes
-        .into_iter()
-<<<<<<< HEAD
-        .filter(|(note, chunks)| index.load(note.clone(), chunks.clone()) == situated::index::Verdict::Lags)
-=======
-        .map(|(note, chunks)| index.load(note, chunks))
-        .filter(|v| *v == Verdict::Lags)
->>>>>>> h-index
-        .count();
+    let lagging =
+        notes.into_iter().map(|(note, chunks)| index.load(note, chunks)).filter(|v| *v == Verdict::Lags).count();
     if let Some((now, before)) = cpu().zip(cpu_open) {
         println!("loading the tables: {:.2?} of CPU", now - before);
     }
@@ -250,30 +220,9 @@ fn query(words: &str) -> LexicalQuery {
     LexicalQuery { words: words.to_owned(), contextual: true, ..LexicalQuery::default() }
 }
 
-<<<<<<< HEAD
-fn main() {
-    let chunks: u32 = std::env::var("SITUATED_BENCH_CHUNKS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
-    let notes = (chunks / CHUNKS_PER_NOTE).max(2);
-    let mut generator = Generator { random: Random(42), words: (0..VOCABULARY).map(word).collect() };
-    let dir = tempfile::tempdir().expect("a folder");
-    let (index, snapshot) = build(dir.path(), notes, &mut generator);
-    drop(index);
-    let (mut index, snapshot) = restart(dir.path(), &snapshot);
-
-    let mut criterion = Criterion::default().configure_from_args().sample_size(50);
-    let target = generator.vector();
-    criterion.bench_function("dense/all", |b| b.iter(|| black_box(snapshot.dense(&target, &|_| true, 100))));
-    criterion.bench_function("dense/one in ten allowed", |b| {
-        b.iter(|| black_box(snapshot.dense(&target, &|row| row % 10 == 0, 100)))
-=======
 fn searches(criterion: &mut Criterion, snapshot: &Snapshot, target: &Vector) {
-    measure(criterion, "dense/all", || {
-        snapshot.dense(target, &|_| true, 100)
-    });
-    measure(criterion, "dense/one in ten allowed", || {
-        snapshot.dense(target, &|row| row % 10 == 0, 100)
->>>>>>> h-index
-    });
+    measure(criterion, "dense/all", || snapshot.dense(target, &|_| true, 100));
+    measure(criterion, "dense/one in ten allowed", || snapshot.dense(target, &|row| row % 10 == 0, 100));
     let w = word;
     let queries = [
         ("1 frequent", w(5)),
@@ -284,74 +233,23 @@ fn searches(criterion: &mut Criterion, snapshot: &Snapshot, target: &Vector) {
     ];
     for (name, words) in &queries {
         for (contextual, suffix) in [(true, ""), (false, " without contexts")] {
-<<<<<<< HEAD
             let query = LexicalQuery { contextual, ..query(words) };
-            criterion.bench_function(&format!("lexical/{name}{suffix}"), |b| {
-                b.iter(|| black_box(snapshot.lexical(&query, &|_| true, 100)))
-            });
+            measure(criterion, &format!("lexical/{name}{suffix}"), || snapshot.lexical(&query, &|_| true, 100));
         }
     }
     let phrase = LexicalQuery { phrases: vec![format!("{} {}", w(3), w(8))], ..query("") };
-    criterion.bench_function("lexical/phrase", |b| b.iter(|| black_box(snapshot.lexical(&phrase, &|_| true, 100))));
-=======
-            let query = LexicalQuery {
-                contextual,
-                ..query(words)
-            };
-            measure(criterion, &format!("lexical/{name}{suffix}"), || {
-                snapshot.lexical(&query, &|_| true, 100)
-            });
-        }
-    }
-    let phrase = LexicalQuery {
-        phrases: vec![format!("{} {}", w(3), w(8))],
-        ..query("")
-    };
-    measure(criterion, "lexical/phrase", || {
-        snapshot.lexical(&phrase, &|_| true, 100)
-    });
->>>>>>> h-index
+    measure(criterion, "lexical/phrase", || snapshot.lexical(&phrase, &|_| true, 100));
     let mut row = 0;
     measure(criterion, "text of a chunk", || {
         row = (row + 7919) % snapshot.rows() as Row;
         snapshot.text(row).is_ok()
     });
-<<<<<<< HEAD
-    let hits: Vec<Row> =
-        snapshot.lexical(&query(&queries[2].1), &|_| true, 30).expect("hits").iter().map(|hit| hit.0).collect();
-    criterion.bench_function("texts of 30 hits again", |b| {
-        b.iter(|| hits.iter().filter(|&&row| snapshot.text(row).is_ok()).count());
-    });
-    criterion.bench_function("resolve a link", |b| {
-        b.iter(|| black_box(snapshot.resolve("note 77", &snapshot.notes().next().expect("a note").path)))
-=======
-    let hits = snapshot
-        .lexical(&query(&queries[2].1), &|_| true, 30)
-        .expect("hits");
-    measure(criterion, "texts of 30 hits again", || {
-        hits.iter()
-            .filter(|hit| snapshot.text(hit.0).is_ok())
-            .count()
-    });
+    let hits = snapshot.lexical(&query(&queries[2].1), &|_| true, 30).expect("hits");
+    measure(criterion, "texts of 30 hits again", || hits.iter().filter(|hit| snapshot.text(hit.0).is_ok()).count());
     let from = snapshot.notes().next().expect("a note").path.clone();
-    measure(criterion, "resolve a link", || {
-        snapshot.resolve("note 77", &from)
->>>>>>> h-index
-    });
+    measure(criterion, "resolve a link", || snapshot.resolve("note 77", &from));
 }
 
-<<<<<<< HEAD
-    let mut seq = u64::from(notes) + 1;
-    criterion.bench_function("save: put one note and publish", |b| {
-        b.iter(|| {
-            seq += 1;
-            let (note, chunks) = generator.note((seq % u64::from(notes)) as u32 + 1, seq);
-            index.put(note, chunks).expect("a put");
-            black_box(index.publish(seq).expect("a snapshot"))
-        });
-    });
-    println!("segments after the saves: {}; resident (all, anonymous): {:?} MiB", index.segments(), resident());
-=======
 /// Saves one by one, as a user does; printed by hand, because the work is spread over threads.
 fn saves(index: &mut Index, notes: u32, generator: &mut Generator) {
     let (before, mut times) = (process_cpu(), Vec::new());
@@ -374,15 +272,9 @@ fn saves(index: &mut Index, notes: u32, generator: &mut Generator) {
 }
 
 fn main() {
-    let chunks: u32 = std::env::var("SITUATED_BENCH_CHUNKS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(100_000);
+    let chunks: u32 = std::env::var("SITUATED_BENCH_CHUNKS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
     let notes = (chunks / CHUNKS_PER_NOTE).max(2);
-    let mut generator = Generator {
-        random: Random(42),
-        words: (0..VOCABULARY).map(word).collect(),
-    };
+    let mut generator = Generator { random: Random(42), words: (0..VOCABULARY).map(word).collect() };
     let dir = tempfile::tempdir().expect("a folder");
     let (index, snapshot) = build(dir.path(), notes, &mut generator);
     drop(index);
@@ -395,7 +287,6 @@ fn main() {
     drop(snapshot);
     saves(&mut index, notes, &mut generator);
     println!("resident (all, anonymous): {:?} MiB", resident());
->>>>>>> h-index
     let start = Instant::now();
     index.sync().expect("synced");
     println!("sync: {:.2?}", start.elapsed());

@@ -34,10 +34,7 @@ pub fn inputs(context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>)
                 (context, "") => context.to_owned(),
                 (context, part) => format!("{context}\n\n{part}"),
             };
-            Input {
-                hash: input_hash(&text),
-                text,
-            }
+            Input { hash: input_hash(&text), text }
         })
         .collect()
 }
@@ -77,15 +74,9 @@ fn cuts(text: &str, starts: &[u32], count: usize) -> Vec<usize> {
         // Half a window back at most: scripts without spaces are cut at a character.
         let lowest = (before + 1).max(ideal.saturating_sub(starts.len() / count / 2));
         // The pieces of one character share a place and stay together.
-        let mut places = (lowest..=ideal)
-            .rev()
-            .filter(|k| starts[*k] != starts[*k - 1]);
+        let mut places = (lowest..=ideal).rev().filter(|k| starts[*k] != starts[*k - 1]);
         let nearest = places.clone().next();
-        cuts.extend(
-            places
-                .find(|k| begins_word(text, starts[*k] as usize))
-                .or(nearest),
-        );
+        cuts.extend(places.find(|k| begins_word(text, starts[*k] as usize)).or(nearest));
     }
     cuts.push(starts.len());
     cuts
@@ -104,13 +95,7 @@ fn begins_word(text: &str, at: usize) -> bool {
 /// HTML tags, the query strings of URLs, and lines that are nothing but a ruler (of a table, below a
 /// heading, between paragraphs). Fenced and inline code stays as it is. Each removed stretch leaves a space.
 pub fn embeddable(raw: &str) -> Cow<'_, str> {
-    let noise = Scan {
-        raw,
-        at: 0,
-        noise: Vec::new(),
-        ends: [true; 2],
-    }
-    .run();
+    let noise = Scan { raw, at: 0, noise: Vec::new(), ends: [true; 2] }.run();
     if noise.is_empty() {
         return Cow::Borrowed(raw);
     }
@@ -211,9 +196,7 @@ impl Scan<'_> {
     /// The length of the comment that begins here.
     fn comment(&mut self) -> Option<usize> {
         let rest = &self.raw[self.at..];
-        let kind = COMMENTS
-            .iter()
-            .position(|(begin, _)| rest.starts_with(begin))?;
+        let kind = COMMENTS.iter().position(|(begin, _)| rest.starts_with(begin))?;
         let (begin, end) = COMMENTS[kind];
         if !self.ends[kind] {
             return None;
@@ -236,9 +219,7 @@ fn fence_of(line: &str) -> Option<&str> {
 fn is_ruler(line: &str) -> bool {
     let line = line.trim();
     line.len() >= 3
-        && line
-            .bytes()
-            .all(|b| matches!(b, b'|' | b':' | b'-' | b'=' | b'+' | b'*' | b'_' | b' '))
+        && line.bytes().all(|b| matches!(b, b'|' | b':' | b'-' | b'=' | b'+' | b'*' | b'_' | b' '))
         && line.bytes().any(|b| matches!(b, b'-' | b'=' | b'*' | b'_'))
 }
 
@@ -246,9 +227,7 @@ fn is_ruler(line: &str) -> bool {
 fn inline_code(line: &str) -> Option<usize> {
     let marks = line.bytes().take_while(|b| *b == b'`').count();
     let (open, rest) = line.split_at(marks);
-    (marks > 0)
-        .then(|| rest.find(open).map(|n| 2 * marks + n))
-        .flatten()
+    (marks > 0).then(|| rest.find(open).map(|n| 2 * marks + n)).flatten()
 }
 
 /// Elements that are markup in notes. A list, for `<name>` is also how people write placeholders and types.
@@ -260,16 +239,10 @@ const ELEMENTS: &str = "a abbr b blockquote br center cite code col colgroup dd 
 /// The length of the HTML tag that `line` begins with.
 fn tag(line: &str) -> Option<usize> {
     let inner = line.strip_prefix('<')?;
-    let length = inner
-        .find(['<', '>'])
-        .filter(|n| inner.as_bytes()[*n] == b'>')?;
+    let length = inner.find(['<', '>']).filter(|n| inner.as_bytes()[*n] == b'>')?;
     let name = inner[..length].trim_start_matches('/');
-    let name = &name[..name
-        .find(|c: char| !c.is_ascii_alphanumeric())
-        .unwrap_or(name.len())];
-    let after = inner[..length].trim_start_matches('/')[name.len()..]
-        .bytes()
-        .next();
+    let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
+    let after = inner[..length].trim_start_matches('/')[name.len()..].bytes().next();
     let whole = matches!(after, None | Some(b' ' | b'\t' | b'/'));
     (whole && ELEMENTS.split(' ').any(|e| e.eq_ignore_ascii_case(name))).then_some(length + 2)
 }
@@ -302,27 +275,18 @@ mod tests {
     }
 
     fn texts(context: &str, raw: &str) -> Vec<String> {
-        inputs(context, raw, &pieces)
-            .into_iter()
-            .map(|i| i.text)
-            .collect()
+        inputs(context, raw, &pieces).into_iter().map(|i| i.text).collect()
     }
 
     #[test]
     fn noise_is_left_out() {
         let cases = [
-            (
-                "plain text, 100 % of it < all",
-                "plain text, 100 % of it < all",
-            ),
+            ("plain text, 100 % of it < all", "plain text, 100 % of it < all"),
             ("a <!-- secret --> b", "a   b"),
             ("a <!-- two\nlines --> b", "a   b"),
             ("a <!-- open", "a <!-- open"),
             ("a %%hidden%% b %% open", "a   b %% open"),
-            (
-                "one<br/>two <span class=\"x\">three</span>",
-                "one two  three ",
-            ),
+            ("one<br/>two <span class=\"x\">three</span>", "one two  three "),
             ("H<SUB>2</SUB>O", "H 2 O"),
             (
                 "Vec<String>, <placeholder>, <https://example.org/a>",
@@ -337,18 +301,9 @@ mod tests {
             ("~~~\n<b>", "~~~\n<b>"),
             ("| a | b |\n|---|:-:|\n| 1 | 2 |", "| a | b |\n \n| 1 | 2 |"),
             ("Title\n=====\n\n---\n* * *\n- a", "Title\n \n\n \n \n- a"),
-            (
-                "see https://example.org/p?utm_source=x&y=1#part.",
-                "see https://example.org/p #part.",
-            ),
-            (
-                "[x](https://example.org/?q=1) y?",
-                "[x](https://example.org/ ) y?",
-            ),
-            (
-                "https://example.org/why? yes",
-                "https://example.org/why? yes",
-            ),
+            ("see https://example.org/p?utm_source=x&y=1#part.", "see https://example.org/p #part."),
+            ("[x](https://example.org/?q=1) y?", "[x](https://example.org/ ) y?"),
+            ("https://example.org/why? yes", "https://example.org/why? yes"),
         ];
         for (raw, expected) in cases {
             assert_eq!(embeddable(raw), expected, "{raw:?}");
@@ -359,9 +314,7 @@ mod tests {
     #[test]
     fn hostile_text_is_scanned_once() {
         // Each of these would take minutes if every mark looked through all the rest.
-        for mark in [
-            "<!--", "%%%", "%% <!--", "<", "`` ` ", "<p ", "http://", "http://?", "`` `", "```\n",
-        ] {
+        for mark in ["<!--", "%%%", "%% <!--", "<", "`` ` ", "<p ", "http://", "http://?", "`` `", "```\n"] {
             let text = mark.repeat((4 << 20) / mark.len());
             assert!(embeddable(&text).len() <= text.len());
         }
@@ -369,10 +322,7 @@ mod tests {
 
     #[test]
     fn context_and_text_make_the_input() {
-        assert_eq!(
-            texts("From: a note", "Some words."),
-            ["From: a note\n\nSome words."]
-        );
+        assert_eq!(texts("From: a note", "Some words."), ["From: a note\n\nSome words."]);
         assert_eq!(texts("", " Some words.\n"), ["Some words."]);
         assert_eq!(texts("From: a note", "<!-- nothing -->"), ["From: a note"]);
         assert_eq!(texts("", ""), [""]);
@@ -384,8 +334,7 @@ mod tests {
     #[test]
     fn long_chunks_become_equal_windows() {
         let words = |n: usize| vec!["word"; n].join(" ");
-        let lengths =
-            |raw: &str| -> Vec<usize> { texts("", raw).iter().map(|t| model().count(t)).collect() };
+        let lengths = |raw: &str| -> Vec<usize> { texts("", raw).iter().map(|t| model().count(t)).collect() };
         assert_eq!(lengths(&words(240)), [240]);
         assert_eq!(lengths(&words(241)), [120, 121]);
         assert_eq!(lengths(&words(400)), [200, 200]);
@@ -393,20 +342,13 @@ mod tests {
         assert_eq!(lengths(&words(2000)), [200; 10]);
         // A word of several pieces is never torn.
         for text in texts("", &vec!["supercalifragilistic"; 100].join(" ")) {
-            assert!(
-                text.split(' ').all(|w| w == "supercalifragilistic"),
-                "{text}"
-            );
+            assert!(text.split(' ').all(|w| w == "supercalifragilistic"), "{text}");
         }
         // Without spaces a character is the place to cut; its pieces stay together.
         assert_eq!(texts("", &"日本語".repeat(100)).len(), 2);
         assert!(lengths(&"한국어".repeat(200)).iter().all(|n| *n <= WINDOW));
         let context = texts("About tests.", &words(500));
-        assert!(
-            context
-                .iter()
-                .all(|t| t.starts_with("About tests.\n\nword"))
-        );
+        assert!(context.iter().all(|t| t.starts_with("About tests.\n\nword")));
         // A line of megabytes whose words are half a window long.
         let line = format!("{} ", "日".repeat(99)).repeat(20_000);
         assert!(lengths(&line).iter().all(|n| *n <= WINDOW));

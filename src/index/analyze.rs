@@ -262,13 +262,9 @@ impl Words<'_> {
                     self.cut_pairs();
                     return true;
                 }
-<<<<<<< HEAD
-                Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => self.at += c.len_utf8(),
-=======
                 Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => {
                     self.at += c.len_utf8();
                 }
->>>>>>> h-index
             }
         }
         false
