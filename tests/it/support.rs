@@ -285,3 +285,25 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// A daemon over the sample vault, under a name of one's own.
+pub(crate) struct SampleDaemon {
+    daemon: Daemon,
+    _place: Place,
+}
+
+impl SampleDaemon {
+    pub(crate) fn socket(&self) -> &Path {
+        &self.daemon.socket
+    }
+}
+
+/// Starts a daemon over a copy of the sample vault named `name`; `prepare` may change the copy first.
+pub(crate) fn sample_daemon(name: &str, prepare: impl FnOnce(&Path)) -> SampleDaemon {
+    let mut place = Place::new();
+    place.vault = place.dir.path().join(name);
+    copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vault"), &place.vault);
+    prepare(&place.vault);
+    let daemon = place.start();
+    SampleDaemon { daemon, _place: place }
+}
