@@ -386,7 +386,9 @@ impl Decision<'_> {
             return self.fresh(index, Reason::StructureChanged);
         };
         let old = &notes.stored.chunks[donor];
-        let outdated = old.contextualizer != self.generation.contextualizer;
+        // A template that stands where no model's context was due is not outdated by a model.
+        let governed = old.paid || old.wanted || !self.generation.costs;
+        let outdated = governed && old.contextualizer != self.generation.contextualizer;
         if self.trigger == Trigger::Rebuild {
             let reason = if outdated { Reason::ContextualizerChanged } else { Reason::Rebuild };
             let context = ContextSource::Fresh;
