@@ -1,16 +1,17 @@
 //! The index alone, on a generated vault: 100,000 chunks of 256 dimensions, words by Zipf's law.
 //!
 //! `cargo bench --bench index`; `SITUATED_BENCH_CHUNKS` chooses another size. Criterion measures what is
-//! done often; what is done once (building, restarting) is timed by hand and printed.
+//! done often, in CPU time of the thread where the system tells it, so that a busy machine does not blur it;
+//! what is done once (building, restarting) is timed by hand and printed.
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use situated::embed::Vector;
 use situated::fingerprint::{chunk_id, section_key};
-use situated::index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot};
+use situated::index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot, Verdict};
 use situated::vault::{FileStat, VaultPath};
 
 const DIMENSIONS: usize = 256;
@@ -124,6 +125,34 @@ impl Generator {
     }
 }
 
+/// CPU time of this thread so far.
+fn cpu() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// CPU time of the process so far, to a hundredth of a second.
+fn process_cpu() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = text.rsplit(')').next().map_or(0, |rest| {
+        let fields: Vec<u64> = rest.split_whitespace().skip(11).take(2).filter_map(|f| f.parse().ok()).collect();
+        fields.iter().sum()
+    });
+    Duration::from_millis(ticks * 10)
+}
+
+fn measure<T>(criterion: &mut Criterion, name: &str, mut work: impl FnMut() -> T) {
+    criterion.bench_function(name, |b| {
+        b.iter_custom(|times| {
+            let (wall, before) = (Instant::now(), cpu());
+            for _ in 0..times {
+                black_box(work());
+            }
+            cpu().zip(before).map_or_else(|| wall.elapsed(), |(now, before)| now - before)
+        });
+    });
+}
+
 /// Resident memory in MiB: all, and without mapped files.
 fn resident() -> (u64, u64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -137,9 +166,12 @@ fn resident() -> (u64, u64) {
 fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index, Arc<Snapshot>) {
     let mut index = Index::open(dir, DIMENSIONS).expect("an index");
     index.bulk(true).expect("bulk mode");
-    let (mut bytes, mut spent) = (0, std::time::Duration::ZERO);
+    let (whole, mut generating) = (process_cpu(), Duration::ZERO);
+    let (mut bytes, mut spent) = (0, Duration::ZERO);
     for no in 1..=notes {
+        let before = cpu().unwrap_or_default();
         let (note, chunks) = generator.note(no, u64::from(no));
+        generating += cpu().unwrap_or_default() - before;
         bytes += chunks.iter().map(|c| c.text.len()).sum::<usize>();
         let start = Instant::now();
         index.put(note, chunks).expect("a put");
@@ -157,23 +189,27 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
         bytes / 1_000_000,
         index.segments()
     );
+    println!("CPU of the build, all threads: {:.2?}", process_cpu() - whole - generating);
     println!("resident after build (all, anonymous): {:?} MiB", resident());
     (index, snapshot)
 }
 
-fn restart(dir: &std::path::Path, snapshot: &Snapshot) -> (Index, Arc<Snapshot>) {
+fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapshot>) {
     let notes = snapshot.notes().map(|note| {
         let chunk = |&row: &Row| snapshot.chunk(row).map(|chunk| (chunk.clone(), snapshot.vectors(row)));
         ((**note).clone(), note.rows.iter().filter_map(chunk).collect::<Vec<_>>())
     });
     let notes: Vec<_> = notes.collect();
+    drop(snapshot);
     let start = Instant::now();
     let mut index = Index::open(dir, DIMENSIONS).expect("an index");
     let opened = start.elapsed();
-    let lagging = notes
-        .into_iter()
-        .filter(|(note, chunks)| index.load(note.clone(), chunks.clone()) == situated::index::Verdict::Lags)
-        .count();
+    let cpu_open = cpu();
+    let lagging =
+        notes.into_iter().map(|(note, chunks)| index.load(note, chunks)).filter(|v| *v == Verdict::Lags).count();
+    if let Some((now, before)) = cpu().zip(cpu_open) {
+        println!("loading the tables: {:.2?} of CPU", now - before);
+    }
     let dropped = index.drop_unknown().expect("dropped");
     let snapshot = index.publish(1).expect("a snapshot");
     println!("restart: open {opened:.2?}, all {:.2?}; {lagging} lag, {dropped} dropped", start.elapsed());
@@ -184,23 +220,10 @@ fn query(words: &str) -> LexicalQuery {
     LexicalQuery { words: words.to_owned(), contextual: true, ..LexicalQuery::default() }
 }
 
-fn main() {
-    let chunks: u32 = std::env::var("SITUATED_BENCH_CHUNKS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
-    let notes = (chunks / CHUNKS_PER_NOTE).max(2);
-    let mut generator = Generator { random: Random(42), words: (0..VOCABULARY).map(word).collect() };
-    let dir = tempfile::tempdir().expect("a folder");
-    let (index, snapshot) = build(dir.path(), notes, &mut generator);
-    drop(index);
-    let (mut index, snapshot) = restart(dir.path(), &snapshot);
-
-    let mut criterion = Criterion::default().configure_from_args().sample_size(50);
-    let target = generator.vector();
-    criterion.bench_function("dense/all", |b| b.iter(|| black_box(snapshot.dense(&target, &|_| true, 100))));
-    criterion.bench_function("dense/one in ten allowed", |b| {
-        b.iter(|| black_box(snapshot.dense(&target, &|row| row % 10 == 0, 100)))
-    });
-
-    let w = |rank: usize| word(rank);
+fn searches(criterion: &mut Criterion, snapshot: &Snapshot, target: &Vector) {
+    measure(criterion, "dense/all", || snapshot.dense(target, &|_| true, 100));
+    measure(criterion, "dense/one in ten allowed", || snapshot.dense(target, &|row| row % 10 == 0, 100));
+    let w = word;
     let queries = [
         ("1 frequent", w(5)),
         ("3 rare", format!("{} {} {}", w(20_000), w(30_000), w(40_000))),
@@ -211,39 +234,59 @@ fn main() {
     for (name, words) in &queries {
         for (contextual, suffix) in [(true, ""), (false, " without contexts")] {
             let query = LexicalQuery { contextual, ..query(words) };
-            criterion.bench_function(&format!("lexical/{name}{suffix}"), |b| {
-                b.iter(|| black_box(snapshot.lexical(&query, &|_| true, 100)))
-            });
+            measure(criterion, &format!("lexical/{name}{suffix}"), || snapshot.lexical(&query, &|_| true, 100));
         }
     }
     let phrase = LexicalQuery { phrases: vec![format!("{} {}", w(3), w(8))], ..query("") };
-    criterion.bench_function("lexical/phrase", |b| b.iter(|| black_box(snapshot.lexical(&phrase, &|_| true, 100))));
+    measure(criterion, "lexical/phrase", || snapshot.lexical(&phrase, &|_| true, 100));
     let mut row = 0;
-    criterion.bench_function("text of a chunk", |b| {
-        b.iter(|| {
-            row = (row + 7919) % snapshot.rows() as Row;
-            black_box(snapshot.text(row)).is_ok()
-        });
+    measure(criterion, "text of a chunk", || {
+        row = (row + 7919) % snapshot.rows() as Row;
+        snapshot.text(row).is_ok()
     });
-    let hits: Vec<Row> =
-        snapshot.lexical(&query(&queries[2].1), &|_| true, 30).expect("hits").iter().map(|hit| hit.0).collect();
-    criterion.bench_function("texts of 30 hits again", |b| {
-        b.iter(|| hits.iter().filter(|&&row| snapshot.text(row).is_ok()).count());
-    });
-    criterion.bench_function("resolve a link", |b| {
-        b.iter(|| black_box(snapshot.resolve("note 77", &snapshot.notes().next().expect("a note").path)))
-    });
+    let hits = snapshot.lexical(&query(&queries[2].1), &|_| true, 30).expect("hits");
+    measure(criterion, "texts of 30 hits again", || hits.iter().filter(|hit| snapshot.text(hit.0).is_ok()).count());
+    let from = snapshot.notes().next().expect("a note").path.clone();
+    measure(criterion, "resolve a link", || snapshot.resolve("note 77", &from));
+}
 
-    let mut seq = u64::from(notes) + 1;
-    criterion.bench_function("save: put one note and publish", |b| {
-        b.iter(|| {
-            seq += 1;
-            let (note, chunks) = generator.note((seq % u64::from(notes)) as u32 + 1, seq);
-            index.put(note, chunks).expect("a put");
-            black_box(index.publish(seq).expect("a snapshot"))
-        });
-    });
-    println!("segments after the saves: {}; resident (all, anonymous): {:?} MiB", index.segments(), resident());
+/// Saves one by one, as a user does; printed by hand, because the work is spread over threads.
+fn saves(index: &mut Index, notes: u32, generator: &mut Generator) {
+    let (before, mut times) = (process_cpu(), Vec::new());
+    for seq in (u64::from(notes) + 1..).take(200) {
+        let no = (generator.random.next() % u64::from(notes)) as u32 + 1;
+        let (note, chunks) = generator.note(no, seq);
+        let start = Instant::now();
+        index.put(note, chunks).expect("a put");
+        black_box(index.publish(seq).expect("a snapshot"));
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    println!(
+        "save (put one note and publish): wall p50 {:.2?}, p99 {:.2?}; CPU of all threads, merges included: {:.2?} each; {} segments after",
+        times[100],
+        times[198],
+        (process_cpu() - before) / 200,
+        index.segments()
+    );
+}
+
+fn main() {
+    let chunks: u32 = std::env::var("SITUATED_BENCH_CHUNKS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
+    let notes = (chunks / CHUNKS_PER_NOTE).max(2);
+    let mut generator = Generator { random: Random(42), words: (0..VOCABULARY).map(word).collect() };
+    let dir = tempfile::tempdir().expect("a folder");
+    let (index, snapshot) = build(dir.path(), notes, &mut generator);
+    drop(index);
+    let (mut index, snapshot) = restart(dir.path(), snapshot);
+    println!("resident (all, anonymous): {:?} MiB", resident());
+
+    let mut criterion = Criterion::default().configure_from_args().sample_size(20);
+    let target = generator.vector();
+    searches(&mut criterion, &snapshot, &target);
+    drop(snapshot);
+    saves(&mut index, notes, &mut generator);
+    println!("resident (all, anonymous): {:?} MiB", resident());
     let start = Instant::now();
     index.sync().expect("synced");
     println!("sync: {:.2?}", start.elapsed());

@@ -13,7 +13,7 @@ use super::session::{Failure, Session, safe};
 use crate::config::{Loaded, VaultConfig};
 use crate::embed::Embedder;
 use crate::serve::bind::DataLock;
-use crate::store::{Store, StoreError};
+use crate::store::{CompactReport, Store, StoreError};
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
@@ -146,9 +146,8 @@ pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failur
     let _lock = lock(&loaded)?;
     let mut reports = Vec::new();
     for vault in vaults {
-        let before = open(&loaded, vault)?.bytes_on_disk();
-        crate::store::compact(&crate::engine::vault_dir(&loaded.config.data_dir, &vault.path))?;
-        let after = open(&loaded, vault)?.bytes_on_disk();
+        let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
+        let CompactReport { before, after } = crate::store::compact(&dir)?;
         session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));
     }

@@ -129,7 +129,8 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
     let vault = if look.vault { format!("{}: ", safe(&hit.vault)) } else { String::new() };
     let place = format!("{vault}{}:{}", printable(&hit.path), hit.line);
     let stale = if hit.stale { "  changed since" } else { "" };
-    let when = format!("  {}", age(look.now, hit.mtime));
+    let linked = if hit.linked == Some(true) { "  linked already" } else { "" };
+    let when = format!("  {}{linked}", age(look.now, hit.mtime));
     let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
     out.line(format!("{margin}{}{}{}", cyan(cut_front(&place, room)), dim(when), yellow(stale)))?;
 
@@ -300,6 +301,7 @@ pub(super) mod tests {
             chunk: "abc".into(),
             mtime: 0,
             stale: true,
+            linked: None,
             lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5 }),
         }
     }

@@ -155,7 +155,14 @@ impl Scan<'_> {
         while self.at < end {
             let rest = &self.raw[self.at..];
             let line = &rest[..end - self.at];
-            let Some(next) = line.bytes().position(|b| matches!(b, b'`' | b'<' | b'%' | b'h')) else {
+            // Every seventeenth letter of English is an `h`: only those before a `t` are looked at.
+            let bytes = line.as_bytes();
+            let marks = |i: usize, b: u8| match b {
+                b'`' | b'<' | b'%' => true,
+                b'h' => bytes.get(i + 1) == Some(&b't'),
+                _ => false,
+            };
+            let Some(next) = (0..bytes.len()).find(|i| marks(*i, bytes[*i])) else {
                 self.at = end;
                 return;
             };

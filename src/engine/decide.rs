@@ -24,7 +24,6 @@ use crate::vault::{FileStat, VaultPath};
 
 /// What deciding needs to know of a vault.
 pub(super) struct Desk {
-    pub(super) name: String,
     pub(super) root: PathBuf,
     pub(super) max_note_bytes: u64,
     pub(super) rules: NoteRules,
@@ -142,8 +141,7 @@ impl Desk {
             plan::plan(facts.as_ref(), Some(&current), &self.generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
-        let mut sheet =
-            Sheet { desk: self, note: &note, chunks: &chunks, templates, archive, now, vectors: HashMap::new() };
+        let mut sheet = Sheet { desk: self, note: &note, chunks: &chunks, templates, now, vectors: HashMap::new() };
         let (record, contexts) = match &stored {
             Some((record, contexts)) => (Some(record), contexts.as_slice()),
             None => (None, &[][..]),
@@ -209,7 +207,6 @@ struct Sheet<'a> {
     note: &'a Note,
     chunks: &'a [Chunk],
     templates: Vec<String>,
-    archive: Archive<'a>,
     now: i64,
     vectors: HashMap<InputHash, (Vector, bool)>,
 }

@@ -232,14 +232,11 @@ impl Handle {
     /// As [`Handle::sync`]; with `accept_deletes` notes that seem gone are gone.
     pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool) -> Result<u64, CallError> {
         let vaults = self.choose(scope.vault.as_deref())?;
-        let mut last = 0;
+        let job = self.0.jobs.begin("sync", scope, vaults.len());
         for vault in vaults {
-            let scope = Scope { vault: Some(vault.name.clone()), path: scope.path.clone() };
-            let (job, _) = self.0.jobs.begin("sync", scope);
             self.send(Event::Sync { vault: vault.id, job, accept_deletes })?;
-            last = job;
         }
-        Ok(last)
+        Ok(job)
     }
 
     /// Begins to make a scope anew; with `dry_run` only says how much that is.
@@ -284,7 +281,7 @@ impl Handle {
                 seq: 0,
             });
         }
-        let (job, _) = self.0.jobs.begin("rebuild", scope);
+        let job = self.0.jobs.begin("rebuild", scope, vaults.len());
         for vault in &vaults {
             self.send(Event::Rebuild { vault: vault.id, job, under: under.clone() })?;
         }
@@ -424,22 +421,13 @@ impl Handle {
     /// Waits until everything that was saved before now is in the snapshots.
     fn freshen(&self, vault: Option<&str>, cancel: &Cancel) -> Result<(), CallError> {
         let until = Instant::now() + FRESH_WITHIN;
-        let mut jobs = Vec::new();
-        for vault in self.choose(vault)? {
-            jobs.push(self.sync(Scope { vault: Some(vault.name.clone()), path: None })?);
-        }
-        for job in jobs {
-            loop {
-                let now = self.wait_job(job, Duration::from_millis(100))?;
-                if now.state != "running" {
-                    break;
-                }
-                if cancel.is_cancelled() {
-                    return Err(CallError::Cancelled);
-                }
-                if Instant::now() > until {
-                    return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
-                }
+        let job = self.sync(Scope { vault: vault.map(str::to_owned), path: None })?;
+        while self.wait_job(job, Duration::from_millis(100))?.state == "running" {
+            if cancel.is_cancelled() {
+                return Err(CallError::Cancelled);
+            }
+            if Instant::now() > until {
+                return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::handle::{CallError, Job, Scope, SkippedFile};
@@ -25,8 +25,10 @@ struct Table {
 
 struct Entry {
     job: Job,
+    /// Vaults that are still at it.
+    parts: usize,
     began: Instant,
-    cancel: Arc<AtomicBool>,
+    cancel: AtomicBool,
 }
 
 impl Jobs {
@@ -35,8 +37,8 @@ impl Jobs {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a job; returns its number and the flag that cancels it.
-    pub(super) fn begin(&self, kind: &str, scope: Scope) -> (u64, Arc<AtomicBool>) {
+    /// Begins a job that ends when `parts` vaults have ended it; returns its number.
+    pub(super) fn begin(&self, kind: &str, scope: Scope, parts: usize) -> u64 {
         let mut table = self.table();
         table.last += 1;
         let number = table.last;
@@ -53,14 +55,13 @@ impl Jobs {
             phase: "looking".to_owned(),
             seq: 0,
         };
-        let cancel = Arc::new(AtomicBool::new(false));
-        table.jobs.insert(number, Entry { job, began: Instant::now(), cancel: cancel.clone() });
+        table.jobs.insert(number, Entry { job, parts, began: Instant::now(), cancel: AtomicBool::new(false) });
         while table.jobs.len() > REMEMBERED {
             let finished = table.jobs.iter().find(|(_, e)| e.job.state != "running").map(|(n, _)| *n);
             let Some(finished) = finished else { break };
             table.jobs.remove(&finished);
         }
-        (number, cancel)
+        number
     }
 
     /// Changes a running job and wakes whoever waits for it; returns what it is now.
@@ -72,6 +73,28 @@ impl Jobs {
             entry.job.took_ms = entry.began.elapsed().as_millis() as u64;
         }
         let job = entry.job.clone();
+        drop(table);
+        self.moved_on.notify_all();
+        Some(job)
+    }
+
+    /// A vault is through with its part: the job ends with the last one, in the worst state of all.
+    pub(super) fn end_part(&self, number: u64, seq: u64, changed: u64, state: &str) -> Option<Job> {
+        let mut table = self.table();
+        let entry = table.jobs.get_mut(&number)?;
+        entry.parts = entry.parts.saturating_sub(1);
+        let job = &mut entry.job;
+        job.changed += changed;
+        job.seq = job.seq.max(seq);
+        if state != "done" || job.phase != "failed" && job.phase != "cancelled" {
+            state.clone_into(&mut job.phase);
+        }
+        if entry.parts == 0 && job.state == "running" {
+            job.state.clone_from(&job.phase);
+            job.total = job.total.or(Some(job.done));
+            job.took_ms = entry.began.elapsed().as_millis() as u64;
+        }
+        let job = job.clone();
         drop(table);
         self.moved_on.notify_all();
         Some(job)
@@ -139,31 +162,42 @@ fn unknown(number: u64) -> CallError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
     fn waiting_ends_with_the_job() {
         let jobs = Arc::new(Jobs::default());
-        let (number, cancel) = jobs.begin("sync", Scope::default());
+        let number = jobs.begin("sync", Scope::default(), 1);
         let other = jobs.clone();
         let waiter = std::thread::spawn(move || other.wait(number, Duration::from_secs(20)));
-        jobs.change(number, |job| job.state = "done".to_owned());
+        jobs.end_part(number, 3, 1, "done");
         assert_eq!(waiter.join().unwrap().unwrap().state, "done");
         jobs.cancel(number).unwrap();
-        assert!(cancel.load(Ordering::Relaxed));
+        assert!(jobs.is_cancelled(number));
         assert!(matches!(jobs.get(99), Err(CallError::NotFound { .. })));
+    }
+
+    #[test]
+    fn a_job_of_two_vaults_ends_with_the_second_and_remembers_a_failure() {
+        let jobs = Jobs::default();
+        let number = jobs.begin("sync", Scope::default(), 2);
+        assert_eq!(jobs.end_part(number, 5, 1, "failed").unwrap().state, "running");
+        let ended = jobs.end_part(number, 4, 2, "done").unwrap();
+        assert_eq!((ended.state.as_str(), ended.seq, ended.changed), ("failed", 5, 3));
     }
 
     #[test]
     fn an_ended_job_does_not_change_any_more_and_old_ones_are_forgotten() {
         let jobs = Jobs::default();
-        let (first, _) = jobs.begin("sync", Scope::default());
-        jobs.change(first, |job| job.state = "done".to_owned());
+        let first = jobs.begin("sync", Scope::default(), 1);
+        jobs.end_part(first, 0, 0, "done");
         jobs.change(first, |job| job.done = 7);
         assert_eq!(jobs.get(first).unwrap().done, 0);
         for _ in 0..2 * REMEMBERED {
-            let (number, _) = jobs.begin("sync", Scope::default());
-            jobs.change(number, |job| job.state = "done".to_owned());
+            let number = jobs.begin("sync", Scope::default(), 1);
+            jobs.end_part(number, 0, 0, "done");
         }
         assert_eq!(jobs.all().len(), REMEMBERED);
         assert!(jobs.get(first).is_err());

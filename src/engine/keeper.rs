@@ -62,7 +62,6 @@ pub(super) struct Batch {
     pub(super) jobs: Vec<u64>,
     pub(super) left: usize,
     pub(super) done: u64,
-    pub(super) total: u64,
     pub(super) changed: u64,
     /// Too many to tell one by one.
     pub(super) quiet: bool,
@@ -95,7 +94,6 @@ impl Keeper {
         }
         let index = Index::open(&lexical, embedder.dimensions())?;
         let desk = Arc::new(Desk {
-            name: vault.name.clone(),
             root: vault.path.clone(),
             max_note_bytes: vault.max_note_bytes,
             rules: vault.rules.clone(),
@@ -172,7 +170,7 @@ impl Keeper {
     /// Queues tasks as one batch; returns its number.
     pub(super) fn enqueue(&mut self, tasks: Vec<Task>, jobs: Vec<u64>, quiet: bool) -> u64 {
         let number = self.batches.keys().next_back().map_or(0, |last| last + 1).max(self.shared.next_batch());
-        let batch = Batch { jobs, left: tasks.len(), total: tasks.len() as u64, quiet, ..Batch::default() };
+        let batch = Batch { jobs, left: tasks.len(), quiet, ..Batch::default() };
         self.batches.insert(number, batch);
         self.queue.extend(tasks.into_iter().map(|task| (number, task)));
         number
@@ -323,6 +321,20 @@ impl Keeper {
         self.desk.store.flush(true)?;
         self.index.sync()?;
         Ok(())
+    }
+
+    /// Waits until nobody uses the store any more, so that it can be opened again.
+    pub(super) fn let_go(self) {
+        /// Queries and workers are done long before.
+        const PATIENCE: Duration = Duration::from_secs(5);
+        self.shared.snapshot.store(None);
+        self.shared.desk.store(None);
+        let store = self.desk.store.clone();
+        drop(self);
+        let until = Instant::now() + PATIENCE;
+        while Arc::strong_count(&store) > 1 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Remembers which folder the vault is, to notice another one mounted in its place.

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{broadcast, watch};
 
-use crate::config::{Config, WatchConfig};
+use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::index::{LexicalError, Snapshot};
 use crate::store::StoreError;
 use crate::vault::pending::Timing;
@@ -129,6 +129,19 @@ struct VaultShared {
 }
 
 impl VaultShared {
+    fn new(id: u64, vault: &VaultConfig) -> Arc<Self> {
+        let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
+        Arc::new(VaultShared {
+            id,
+            name: vault.name.clone(),
+            path: vault.path.clone(),
+            snapshot: ArcSwapOption::empty(),
+            desk: ArcSwapOption::empty(),
+            status: Mutex::new(status),
+            batches: AtomicU64::new(0),
+        })
+    }
+
     fn status(&self) -> MutexGuard<'_, VaultStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -170,9 +183,12 @@ impl Engine {
     /// Starts the engine's thread. Vaults are opened there: the handle answers `not_ready` until then.
     pub fn start(config: Config, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
         let (events, inbox) = mpsc::channel();
+        let listed: BTreeMap<u64, Arc<VaultShared>> =
+            (0..).zip(&config.vaults).map(|(id, vault)| (id, VaultShared::new(id, vault))).collect();
         let shared = Arc::new(Shared {
             events: events.clone(),
-            vaults: ArcSwap::from_pointee(Vec::new()),
+            // Listed at once, so that whoever asks early hears that they are being opened.
+            vaults: ArcSwap::from_pointee(listed.values().cloned().collect()),
             config: ArcSwap::from_pointee(config.clone()),
             reload,
             jobs: Jobs::default(),
@@ -196,7 +212,8 @@ impl Engine {
             keepers: BTreeMap::new(),
             landed: Vec::new(),
             tickets: 0,
-            next_vault: 0,
+            next_vault: listed.len() as u64,
+            listed,
             paused: None,
             asleep: time_asleep(),
             notes_of_trouble: Vec::new(),
@@ -221,6 +238,8 @@ struct Loop {
     landed: Vec<(Errand, Outcome)>,
     tickets: u64,
     next_vault: u64,
+    /// What is told of, opened or not.
+    listed: BTreeMap<u64, Arc<VaultShared>>,
     /// `Some(None)`: until resumed.
     paused: Option<Option<Instant>>,
     asleep: Duration,
@@ -330,25 +349,13 @@ impl Loop {
     }
 
     fn open(&mut self, config: &Config) {
-        for vault in &config.vaults {
-            self.open_vault(config, vault);
+        for (vault, shared) in config.vaults.iter().zip(self.listed.values().cloned().collect::<Vec<_>>()) {
+            self.open_vault(config, vault, shared);
         }
-        self.publish_vaults();
     }
 
-    fn open_vault(&mut self, config: &Config, vault: &crate::config::VaultConfig) {
-        let id = self.next_vault;
-        self.next_vault += 1;
-        let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
-        let shared = Arc::new(VaultShared {
-            id,
-            name: vault.name.clone(),
-            path: vault.path.clone(),
-            snapshot: ArcSwapOption::empty(),
-            desk: ArcSwapOption::empty(),
-            status: Mutex::new(status),
-            batches: AtomicU64::new(0),
-        });
+    fn open_vault(&mut self, config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) {
+        let id = shared.id;
         match Keeper::open(config, vault, shared) {
             Ok((keeper, opened)) => {
                 if let Some((moved_to, why)) = &opened.quarantined {
@@ -358,10 +365,9 @@ impl Loop {
                     ));
                 }
                 self.keepers.insert(id, keeper);
-                self.publish_vaults();
                 self.watch(id);
-                let (job, _) =
-                    self.shared.jobs.begin("index", report::Scope { vault: Some(vault.name.clone()), path: None });
+                let scope = report::Scope { vault: Some(vault.name.clone()), path: None };
+                let job = self.shared.jobs.begin("index", scope, 1);
                 self.scan(id, Extent::Everything, RescanReason::Start, vec![job]);
             }
             Err(error) => {
@@ -372,7 +378,7 @@ impl Loop {
     }
 
     fn publish_vaults(&self) {
-        self.shared.vaults.store(Arc::new(self.keepers.values().map(|k| k.shared.clone()).collect()));
+        self.shared.vaults.store(Arc::new(self.listed.values().cloned().collect()));
     }
 
     fn reload(&mut self, config: &Config) {
@@ -383,10 +389,13 @@ impl Loop {
         };
         let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
         for id in old {
-            if let Some(mut keeper) = self.keepers.remove(&id)
-                && let Err(error) = keeper.close()
-            {
-                tracing::error!(%error, vault = keeper.config.name, "closing");
+            self.listed.remove(&id);
+            self.publish_vaults();
+            if let Some(mut keeper) = self.keepers.remove(&id) {
+                if let Err(error) = keeper.close() {
+                    tracing::error!(%error, vault = keeper.config.name, "closing");
+                }
+                keeper.let_go();
             }
         }
         self.notes_of_trouble.clear();
@@ -396,7 +405,10 @@ impl Loop {
         self.shared.config.store(Arc::new(config.clone()));
         let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
         for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
-            self.open_vault(config, vault);
+            let shared = VaultShared::new(self.next_vault, vault);
+            self.next_vault += 1;
+            self.listed.insert(shared.id, shared.clone());
+            self.open_vault(config, vault, shared);
         }
         self.publish_vaults();
     }

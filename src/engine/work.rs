@@ -367,14 +367,7 @@ impl Loop {
 
     fn end_jobs(&self, jobs: &[u64], seq: u64, changed: u64, state: &str) {
         for number in jobs {
-            let ended = self.shared.jobs.change(*number, |job| {
-                job.changed += changed;
-                job.seq = job.seq.max(seq);
-                state.clone_into(&mut job.state);
-                state.clone_into(&mut job.phase);
-                job.total = job.total.or(Some(job.done));
-            });
-            if let Some(job) = ended {
+            if let Some(job) = self.shared.jobs.end_part(*number, seq, changed, state) {
                 self.shared.notify(Notice::Job(job));
             }
         }

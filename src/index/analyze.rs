@@ -262,7 +262,9 @@ impl Words<'_> {
                     self.cut_pairs();
                     return true;
                 }
-                Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => self.at += c.len_utf8(),
+                Class::Extend | Class::Apostrophe | Class::Joiner | Class::Other => {
+                    self.at += c.len_utf8();
+                }
             }
         }
         false

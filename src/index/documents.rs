@@ -237,7 +237,9 @@ impl Documents {
         document.add_u64(f.seq, note.seq);
         document.add_u64(f.position, position as u64);
         let texts = |field, texts: &[String], document: &mut TantivyDocument| {
-            texts.iter().for_each(|text| document.add_text(field, text));
+            for text in texts {
+                document.add_text(field, text);
+            }
         };
         document.add_text(f.title, &note.title);
         texts(f.aliases, &note.aliases, &mut document);

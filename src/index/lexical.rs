@@ -165,7 +165,11 @@ impl View {
 /// Per document of a segment, whether it matches.
 fn matching(weight: &dyn Weight, reader: &SegmentReader) -> Result<Vec<bool>, LexicalError> {
     let mut matching = vec![false; reader.max_doc() as usize];
-    weight.for_each_no_score(reader, &mut |docs| docs.iter().for_each(|&doc| matching[doc as usize] = true))?;
+    weight.for_each_no_score(reader, &mut |docs| {
+        for &doc in docs {
+            matching[doc as usize] = true;
+        }
+    })?;
     Ok(matching)
 }
 

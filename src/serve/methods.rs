@@ -109,8 +109,8 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             done(&Decisions { decisions: handle.explain(vault.as_deref(), &path)? })
         }
         Method::Sync => {
-            let SyncParams { vault, path, wait, .. } = parse(params)?;
-            let job = handle.sync(Scope { vault, path })?;
+            let SyncParams { vault, path, accept_deletes, wait, .. } = parse(params)?;
+            let job = handle.sync_accepting(Scope { vault, path }, accept_deletes)?;
             if wait { Ok(Reply::Wait(job)) } else { done(&handle.job(job)?) }
         }
         Method::Rebuild => {

@@ -125,6 +125,8 @@ pub struct SyncParams {
     pub vault: Option<String>,
     /// A folder or note in it; everything if absent.
     pub path: Option<String>,
+    /// Notes that seem gone are gone: settles the doubt about a vault that was emptied.
+    pub accept_deletes: bool,
     /// Answer when the job has ended, rather than when it has begun.
     pub wait: bool,
     /// Token of `progress` notifications, wanted if present.
@@ -134,7 +136,7 @@ pub struct SyncParams {
 
 impl Default for SyncParams {
     fn default() -> Self {
-        SyncParams { vault: None, path: None, wait: true, progress: None }
+        SyncParams { vault: None, path: None, accept_deletes: false, wait: true, progress: None }
     }
 }
 

@@ -1,0 +1,203 @@
+//! A vault's ordinary life: save, edit, rename, move, delete, restart. What is decided, what is found, and
+//! that nobody writes to the vault.
+
+use serde_json::json;
+
+use crate::support::Place;
+
+const PLAN: &str = "---\ntags: [garden]\n---\n# Garden\n\nBeds and paths.\n\n## Spring\n\nSow carrots under the apricot tree.\n\n## Autumn\n\nPlant garlic, cover the beds.\n";
+
+#[test]
+fn a_body_edit_is_found_at_once_and_regenerates_nothing() {
+    let place = Place::with(&[("Garden.md", PLAN)]);
+    let mut daemon = place.start();
+    assert_eq!(daemon.holding("apricot"), ["Garden.md"]);
+    place.write("Garden.md", PLAN.replace("apricot", "medlar"));
+    let before = place.tree();
+    daemon.wait_holding("medlar", &["Garden.md"]);
+    assert!(daemon.holding("apricot").is_empty());
+    let decision = daemon.decision("Garden.md");
+    assert_eq!((&decision["reason"], &decision["regenerated"]), (&json!("BodyChanged"), &json!(0)));
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_renamed_heading_regenerates_and_says_so() {
+    let place = Place::with(&[("Garden.md", PLAN)]);
+    let mut daemon = place.start();
+    place.write("Garden.md", PLAN.replace("## Autumn", "## October"));
+    daemon.wait_holding("October", &["Garden.md"]);
+    let decision = daemon.decision("Garden.md");
+    assert_eq!(decision["reason"], "StructureChanged");
+    assert!(decision["regenerated"].as_u64().unwrap() >= 1, "{decision}");
+}
+
+#[test]
+fn a_move_keeps_and_a_deletion_removes() {
+    let place = Place::with(&[("Garden.md", PLAN), ("Other.md", "# Other\n\nA quince.\n")]);
+    let mut daemon = place.start();
+    std::fs::create_dir(place.vault.join("Archive")).unwrap();
+    std::fs::rename(place.vault.join("Garden.md"), place.vault.join("Archive/Garden.md")).unwrap();
+    daemon.wait_holding("apricot", &["Archive/Garden.md"]);
+    let decision = daemon.decision("Archive/Garden.md");
+    assert_eq!((&decision["reason"], &decision["regenerated"]), (&json!("NoteMoved"), &json!(0)), "{decision}");
+    std::fs::remove_file(place.vault.join("Archive/Garden.md")).unwrap();
+    daemon.wait_holding("apricot", &[]);
+    assert_eq!(daemon.holding("quince"), ["Other.md"]);
+}
+
+#[test]
+fn a_restart_with_an_unchanged_vault_decides_nothing_and_answers_the_same() {
+    let place = Place::with_sample();
+    let mut daemon = place.start();
+    let queries = ["sensor", "budget", "Bewuchs", "who agreed to the second option"];
+    let mut answers = |daemon: &mut crate::support::Daemon| queries.map(|q| daemon.search(q));
+    let before = answers(&mut daemon);
+    assert_eq!(daemon.stop(), Some(0));
+    let mut daemon = place.start();
+    assert_eq!(answers(&mut daemon), before);
+    let status = daemon.call("status", json!({}));
+    assert_eq!(status["vaults"][0]["decisions"], json!([]), "a restart decided something");
+}
+
+#[test]
+fn a_fresh_answer_holds_what_was_saved_before_the_question() {
+    let place = Place::with(&[("a.md", "# A\n\nnothing yet\n")]);
+    let mut daemon = place.start();
+    for i in 0..20 {
+        place.write("a.md", format!("# A\n\nunicorn{i}\n"));
+        let found = daemon.call("search", json!({"query": format!("unicorn{i}"), "fresh": true, "mode": "lexical"}));
+        assert_eq!(found["hits"][0]["path"], "a.md", "round {i}");
+        assert_eq!(found["hits"][0]["stale"], false);
+    }
+}
+
+#[test]
+fn a_hit_says_all_that_it_promises() {
+    let place = Place::with(&[("Projects/Garden.md", PLAN)]);
+    let mut daemon = place.start();
+    let found = daemon.call("search", json!({"query": "apricot carrots", "explain": true}));
+    let hit = &found["hits"][0];
+    for key in [
+        "path", "line", "end_line", "title", "heading_path", "score", "snippet", "text", "context", "window", "chunk",
+        "mtime", "stale", "lanes",
+    ] {
+        assert!(!hit[key].is_null(), "a hit has no `{key}`: {hit}");
+    }
+    let text = hit["text"].as_str().unwrap();
+    assert!(PLAN.contains(text), "the text is not the note's own: {text:?}");
+    assert!(hit["context"].as_str().unwrap().contains("Garden"), "{hit}");
+    assert!(hit["lanes"]["lexical"]["rank"] == 1, "{hit}");
+}
+
+#[test]
+fn filters_modes_and_contexts_do_what_they_say() {
+    let place = Place::with(&[
+        ("Daily/2026-03-01.md", "# Log\n\nwalrus in the morning #zoo\n"),
+        ("Projects/Zoo.md", "---\ntype: project\ntags: [zoo/plan]\n---\n# Zoo\n\nwalrus enclosure, 50 % done\n"),
+        ("Notes/Sea.md", "# Sea\n\nthe walrus sings and the seal does not\n"),
+    ]);
+    let mut daemon = place.start();
+    let all = ["Daily/2026-03-01.md", "Notes/Sea.md", "Projects/Zoo.md"];
+    let cases: [(&str, &[&str]); 9] = [
+        ("walrus", &all),
+        ("walrus tag:zoo", &["Daily/2026-03-01.md", "Projects/Zoo.md"]),
+        ("walrus type:project", &["Projects/Zoo.md"]),
+        ("walrus type:daily", &["Daily/2026-03-01.md"]),
+        ("walrus path:Notes/", &["Notes/Sea.md"]),
+        ("walrus -seal", &["Daily/2026-03-01.md", "Projects/Zoo.md"]),
+        ("\"walrus sings\"", &["Notes/Sea.md"]),
+        ("walrus after:2026-02-01 before:2026-04-01", &["Daily/2026-03-01.md"]),
+        ("walrus path:nowhere/", &[]),
+    ];
+    for (query, expected) in cases {
+        for mode in ["lexical", "hybrid", "dense"] {
+            let found = daemon.call("search", json!({"query": query, "mode": mode}));
+            let mut paths: Vec<&str> = found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap()).collect();
+            paths.sort_unstable();
+            paths.dedup();
+            assert_eq!(paths, expected, "{query} ({mode})");
+        }
+    }
+    // "Sea" stands in the title and the context of one note only.
+    let by_context = |contextual: bool| json!({"query": "Projects", "mode": "lexical", "contextual": contextual});
+    assert_eq!(daemon.call("search", by_context(true))["hits"][0]["path"], "Projects/Zoo.md");
+    assert_eq!(daemon.call("search", by_context(false))["hits"], json!([]));
+}
+
+#[test]
+fn any_script_finds_something() {
+    let place = Place::with(&[
+        ("de.md", "# Küche\n\nDie Äpfel liegen im Kühlschrank.\n"),
+        ("ja.md", "# 会議\n\n来週の会議は東京で開催されます。\n"),
+        ("ru.md", "# Заметки\n\nВстреча перенесена на четверг.\n"),
+        ("hi.md", "# टिप्पणी\n\nबैठक अगले सप्ताह होगी।\n"),
+        ("th.md", "# บันทึก\n\nการประชุมจะจัดขึ้นที่กรุงเทพ\n"),
+        ("fr.md", "# Été\n\nLa crème brûlée du café.\n"),
+    ]);
+    let mut daemon = place.start();
+    for (query, path) in [
+        ("Kühlschrank", "de.md"),
+        ("apfel kuhlschrank", "de.md"),
+        ("東京 会議", "ja.md"),
+        ("перенесена", "ru.md"),
+        ("बैठक", "hi.md"),
+        ("กรุงเทพ", "th.md"),
+        ("creme brulee", "fr.md"),
+    ] {
+        assert_eq!(daemon.search(query).first().map(String::as_str), Some(path), "{query}");
+    }
+}
+
+#[test]
+fn two_vaults_live_in_one_daemon() {
+    let place = Place::with(&[("a.md", "# A\n\nplatypus here\n")]);
+    let second = place.dir.path().join("work");
+    std::fs::create_dir(&second).unwrap();
+    std::fs::write(second.join("b.md"), "# B\n\nplatypus there\n").unwrap();
+    let config = format!(
+        "[[vault]]\nname = \"notes\"\npath = {:?}\n\n[[vault]]\nname = \"work\"\npath = {:?}\n",
+        place.vault, second
+    );
+    std::fs::write(place.dir.path().join("config.toml"), config).unwrap();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_status("both idle", |s| {
+        s["state"] == "idle" && s["vaults"].as_array().is_some_and(|v| v.len() == 2 && v.iter().all(|v| v["notes"] == 1))
+    });
+    let found = daemon.call("search", json!({"query": "platypus"}));
+    let mut vaults: Vec<&str> = found["hits"].as_array().unwrap().iter().map(|h| h["vault"].as_str().unwrap()).collect();
+    vaults.sort_unstable();
+    assert_eq!(vaults, ["notes", "work"]);
+    let found = daemon.call("search", json!({"query": "platypus", "vault": "work"}));
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1);
+    let error = daemon.try_call("search", json!({"query": "x", "vault": "wrok"})).unwrap_err();
+    assert_eq!(error["data"]["kind"], "not_found");
+    assert!(error["message"].as_str().unwrap().contains("notes, work"), "{error}");
+}
+
+#[test]
+fn a_rebuild_does_everything_anew_and_can_be_narrowed() {
+    let place = Place::with_sample();
+    let mut daemon = place.start();
+    let notes = daemon.call("status", json!({}))["vaults"][0]["notes"].as_u64().unwrap();
+    let dry = daemon.call("rebuild", json!({"dry_run": true}));
+    assert_eq!(dry["total"], notes);
+    let job = daemon.call("rebuild", json!({"wait": true, "path": "Projects"}));
+    assert!(job["total"].as_u64().unwrap() < notes && job["total"] == job["done"], "{job}");
+    let job = daemon.call("rebuild", json!({"wait": true}));
+    assert_eq!((&job["state"], &job["done"], &job["changed"]), (&json!("done"), &json!(notes), &json!(notes)), "{job}");
+    let error = daemon.try_call("rebuild", json!({"path": "Nowhere"})).unwrap_err();
+    assert_eq!(error["data"]["kind"], "not_found");
+}
+
+#[test]
+fn nothing_of_a_note_or_a_query_reaches_the_log() {
+    let place = Place::with(&[("a.md", "---\ntitle: [broken\n---\n# A\n\ncanaryword in a note\n")]);
+    place.write("b.md", b"\xff\xfe\x00canaryword".as_slice());
+    let mut daemon = place.start();
+    daemon.search("canaryquery \"unclosed");
+    place.write("a.md", "# A\n\ncanaryword edited\n");
+    daemon.wait_holding("edited", &["a.md"]);
+    let log = daemon.log();
+    assert!(!log.contains("canary"), "{log}");
+}

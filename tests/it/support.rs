@@ -1,0 +1,309 @@
+//! A real daemon on a real vault in a temporary folder, spoken to over its socket.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long anything may take before a test gives up: long, for the machine may be busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A temporary place with a vault in it, and everything a daemon of its own needs.
+pub(crate) struct Place {
+    pub(crate) dir: TempDir,
+    pub(crate) vault: PathBuf,
+}
+
+impl Place {
+    /// With an empty vault.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("situated-it-").tempdir().unwrap();
+        let vault = dir.path().join("notes");
+        std::fs::create_dir(&vault).unwrap();
+        Place { dir, vault }
+    }
+
+    /// With these notes.
+    pub(crate) fn with(notes: &[(&str, &str)]) -> Self {
+        let place = Place::new();
+        for (path, text) in notes {
+            place.write(path, text);
+        }
+        place
+    }
+
+    /// With a copy of the sample vault.
+    pub(crate) fn with_sample() -> Self {
+        let place = Place::new();
+        copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vault"), &place.vault);
+        place
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.vault.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.dir.path().join("s")
+    }
+
+    /// `situated` with this place's data and socket, and nothing of the user's.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_situated"));
+        command
+            .env_clear()
+            .env("HOME", self.dir.path())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("SITUATED_CONFIG", self.dir.path().join("config.toml"))
+            .env("SITUATED_DATA_DIR", self.data())
+            .env("SITUATED_SOCKET", self.socket())
+            .stdin(Stdio::null());
+        if !self.dir.path().join("config.toml").exists() {
+            command.env_remove("SITUATED_CONFIG");
+        }
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command().args(arguments).output().unwrap()
+    }
+
+    /// A daemon that is idle.
+    pub(crate) fn start(&self) -> Daemon {
+        let mut daemon = self.spawn(&["run", self.vault.to_str().unwrap()]);
+        daemon.wait_idle();
+        daemon
+    }
+
+    /// A daemon as it starts.
+    pub(crate) fn spawn(&self, arguments: &[&str]) -> Daemon {
+        let log = self.dir.path().join("log");
+        let file = || std::fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
+        let child = self.command().args(arguments).stdout(file()).stderr(file()).spawn().unwrap();
+        Daemon { child, socket: self.socket(), log, client: None, next: 0 }
+    }
+
+    /// Hashes of everything in the vault, to see that nobody wrote to it.
+    pub(crate) fn tree(&self) -> BTreeMap<PathBuf, String> {
+        let mut tree = BTreeMap::new();
+        hash_tree(&self.vault, &self.vault, &mut tree);
+        tree
+    }
+}
+
+fn hash_tree(root: &Path, dir: &Path, tree: &mut BTreeMap<PathBuf, String>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let kind = path.symlink_metadata().unwrap().file_type();
+        let name = path.strip_prefix(root).unwrap().to_owned();
+        if kind.is_dir() {
+            hash_tree(root, &path, tree);
+            tree.insert(name, "folder".to_owned());
+        } else if kind.is_file() {
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            tree.insert(name, blake3::hash(&bytes).to_string());
+        } else {
+            tree.insert(name, format!("{kind:?}"));
+        }
+    }
+}
+
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_tree(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+/// A running daemon; killed when dropped.
+pub(crate) struct Daemon {
+    child: Child,
+    socket: PathBuf,
+    log: PathBuf,
+    client: Option<BufReader<UnixStream>>,
+    next: u64,
+}
+
+impl Daemon {
+    /// The result of a call; panics on an error.
+    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+        self.try_call(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The result of a call, or its error.
+    pub(crate) fn try_call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        self.next += 1;
+        let id = self.next;
+        let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        let client = self.client();
+        client.get_mut().write_all(line.as_bytes()).unwrap();
+        loop {
+            let mut reply = String::new();
+            assert_ne!(client.read_line(&mut reply).unwrap(), 0, "the daemon hung up on {method}");
+            let reply: Value = serde_json::from_str(&reply).unwrap();
+            if reply["id"] == json!(id) {
+                return match reply.get("error") {
+                    Some(error) => Err(error.clone()),
+                    None => Ok(reply["result"].clone()),
+                };
+            }
+        }
+    }
+
+    fn client(&mut self) -> &mut BufReader<UnixStream> {
+        self.client.get_or_insert_with(|| {
+            let stream = UnixStream::connect(&self.socket).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            BufReader::new(stream)
+        })
+    }
+
+    /// Waits until a condition on the status holds; returns the status.
+    pub(crate) fn wait_status(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            assert!(self.child.try_wait().unwrap().is_none(), "the daemon ended: {}", self.log());
+            if UnixStream::connect(&self.socket).is_ok()
+                && let Ok(status) = self.try_call("status", json!({}))
+                && holds(&status)
+            {
+                return status;
+            }
+            assert!(Instant::now() < until, "not {what} in time: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until there is nothing to do and a vault is served.
+    pub(crate) fn wait_idle(&mut self) -> Value {
+        self.wait_status("idle", |s| {
+            let settled = s["state"] == "idle" || s["state"] == "degraded";
+            settled && s["vaults"].as_array().is_some_and(|v| !v.is_empty())
+        })
+    }
+
+    /// Paths of the hits of a query, best first.
+    pub(crate) fn search(&mut self, query: &str) -> Vec<String> {
+        let found = self.call("search", json!({"query": query, "limit": 50}));
+        found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Paths of the notes that hold a word, by words alone.
+    pub(crate) fn holding(&mut self, word: &str) -> Vec<String> {
+        let found = self.call("search", json!({"query": format!("\"{word}\""), "mode": "lexical", "limit": 200, "per_note": 1}));
+        let mut paths: Vec<String> =
+            found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap().to_owned()).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    /// Waits until exactly these notes hold a word.
+    pub(crate) fn wait_holding(&mut self, word: &str, paths: &[&str]) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let found = self.holding(word);
+            if found == paths {
+                return;
+            }
+            assert!(Instant::now() < until, "`{word}` is in {found:?}, not in {paths:?}: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The newest decision about a note.
+    pub(crate) fn decision(&mut self, path: &str) -> Value {
+        self.call("explain", json!({"path": path}))["decisions"][0].clone()
+    }
+
+    /// What the daemon printed.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// kill -9.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM; returns the exit code.
+    pub(crate) fn stop(mut self) -> Option<i32> {
+        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.wait_exit()
+    }
+
+    /// Waits for the end; returns the exit code.
+    pub(crate) fn wait_exit(&mut self) -> Option<i32> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(Instant::now() < until, "the daemon does not end: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for a condition.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < until, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A daemon over the sample vault, under a name of one's own.
+pub(crate) struct SampleDaemon {
+    daemon: Daemon,
+    _place: Place,
+}
+
+impl SampleDaemon {
+    pub(crate) fn socket(&self) -> &Path {
+        &self.daemon.socket
+    }
+}
+
+/// Starts a daemon over a copy of the sample vault named `name`; `prepare` may change the copy first.
+pub(crate) fn sample_daemon(name: &str, prepare: impl FnOnce(&Path)) -> SampleDaemon {
+    let mut place = Place::new();
+    place.vault = place.dir.path().join(name);
+    copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vault"), &place.vault);
+    prepare(&place.vault);
+    let daemon = place.start();
+    SampleDaemon { daemon, _place: place }
+}
