@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use criterion::Criterion;
+use criterion::{Criterion, SamplingMode};
 use situated::embed::Vector;
 use situated::fingerprint::{chunk_id, section_key};
 use situated::index::{
@@ -160,8 +160,15 @@ fn process_cpu() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
+/// Long samples, because the system counts CPU time in steps of some milliseconds.
 fn measure<T>(criterion: &mut Criterion, name: &str, mut work: impl FnMut() -> T) {
-    criterion.bench_function(name, |b| {
+    let (lane, name) = name.split_once('/').unwrap_or(("other", name));
+    let mut group = criterion.benchmark_group(lane);
+    group
+        .sampling_mode(SamplingMode::Flat)
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(2));
+    group.bench_function(name, |b| {
         b.iter_custom(|times| {
             let (wall, before) = (Instant::now(), cpu());
             for _ in 0..times {
@@ -172,6 +179,7 @@ fn measure<T>(criterion: &mut Criterion, name: &str, mut work: impl FnMut() -> T
                 .map_or_else(|| wall.elapsed(), |(now, before)| now - before)
         });
     });
+    group.finish();
 }
 
 /// Resident memory in MiB: all, and without mapped files.
@@ -363,7 +371,7 @@ fn main() {
     let (mut index, snapshot) = restart(dir.path(), snapshot);
     println!("resident (all, anonymous): {:?} MiB", resident());
 
-    let mut criterion = Criterion::default().configure_from_args().sample_size(20);
+    let mut criterion = Criterion::default().configure_from_args();
     let target = generator.vector();
     searches(&mut criterion, &snapshot, &target);
     drop(snapshot);
