@@ -174,9 +174,10 @@ fn measure<T>(criterion: &mut Criterion, name: &str, mut work: impl FnMut() -> T
             for _ in 0..times {
                 black_box(work());
             }
-            cpu()
-                .zip(before)
-                .map_or_else(|| wall.elapsed(), |(now, before)| now - before)
+            cpu().zip(before).map_or_else(
+                || wall.elapsed(),
+                |(now, before)| now.saturating_sub(before),
+            )
         });
     });
     group.finish();
@@ -202,7 +203,7 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
     for no in 1..=notes {
         let before = cpu().unwrap_or_default();
         let (note, chunks) = generator.note(no, u64::from(no));
-        generating += cpu().unwrap_or_default() - before;
+        generating += cpu().unwrap_or_default().saturating_sub(before);
         bytes += chunks.iter().map(|c| c.text.len()).sum::<usize>();
         let start = Instant::now();
         index.put(note, chunks).expect("a put");
@@ -222,7 +223,7 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
     );
     println!(
         "CPU of the build, all threads: {:.2?}",
-        process_cpu() - whole - generating
+        process_cpu().saturating_sub(whole + generating)
     );
     println!(
         "resident after build (all, anonymous): {:?} MiB",
@@ -255,7 +256,10 @@ fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapsh
         .filter(|v| *v == Verdict::Lags)
         .count();
     if let Some((now, before)) = cpu().zip(cpu_open) {
-        println!("loading the tables: {:.2?} of CPU", now - before);
+        println!(
+            "loading the tables: {:.2?} of CPU",
+            now.saturating_sub(before)
+        );
     }
     let dropped = index.drop_unknown().expect("dropped");
     let snapshot = index.publish(1).expect("a snapshot");
@@ -350,7 +354,7 @@ fn saves(index: &mut Index, notes: u32, generator: &mut Generator) {
         "save (put one note and publish): wall p50 {:.2?}, p99 {:.2?}; CPU of all threads, merges included: {:.2?} each; {} segments after",
         times[100],
         times[198],
-        (process_cpu() - before) / 200,
+        process_cpu().saturating_sub(before) / 200,
         index.segments()
     );
 }
