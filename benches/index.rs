@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use criterion::Criterion;
+use criterion::{Criterion, SamplingMode};
 use situated::embed::Vector;
 use situated::fingerprint::{chunk_id, section_key};
 use situated::index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot, Verdict};
@@ -141,16 +141,31 @@ fn process_cpu() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
+/// Long samples, because the system counts CPU time in steps of some milliseconds.
 fn measure<T>(criterion: &mut Criterion, name: &str, mut work: impl FnMut() -> T) {
-    criterion.bench_function(name, |b| {
+    let (lane, name) = name.split_once('/').unwrap_or(("other", name));
+    let mut group = criterion.benchmark_group(lane);
+    group
+        .sampling_mode(SamplingMode::Flat)
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(2));
+    group.bench_function(name, |b| {
         b.iter_custom(|times| {
             let (wall, before) = (Instant::now(), cpu());
             for _ in 0..times {
                 black_box(work());
             }
+<<<<<<< HEAD
             cpu().zip(before).map_or_else(|| wall.elapsed(), |(now, before)| now - before)
+=======
+            cpu().zip(before).map_or_else(
+                || wall.elapsed(),
+                |(now, before)| now.saturating_sub(before),
+            )
+>>>>>>> h-index
         });
     });
+    group.finish();
 }
 
 /// Resident memory in MiB: all, and without mapped files.
@@ -171,7 +186,7 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
     for no in 1..=notes {
         let before = cpu().unwrap_or_default();
         let (note, chunks) = generator.note(no, u64::from(no));
-        generating += cpu().unwrap_or_default() - before;
+        generating += cpu().unwrap_or_default().saturating_sub(before);
         bytes += chunks.iter().map(|c| c.text.len()).sum::<usize>();
         let start = Instant::now();
         index.put(note, chunks).expect("a put");
@@ -189,8 +204,19 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
         bytes / 1_000_000,
         index.segments()
     );
+<<<<<<< HEAD
     println!("CPU of the build, all threads: {:.2?}", process_cpu() - whole - generating);
     println!("resident after build (all, anonymous): {:?} MiB", resident());
+=======
+    println!(
+        "CPU of the build, all threads: {:.2?}",
+        process_cpu().saturating_sub(whole + generating)
+    );
+    println!(
+        "resident after build (all, anonymous): {:?} MiB",
+        resident()
+    );
+>>>>>>> h-index
     (index, snapshot)
 }
 
@@ -208,7 +234,10 @@ fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapsh
     let lagging =
         notes.into_iter().map(|(note, chunks)| index.load(note, chunks)).filter(|v| *v == Verdict::Lags).count();
     if let Some((now, before)) = cpu().zip(cpu_open) {
-        println!("loading the tables: {:.2?} of CPU", now - before);
+        println!(
+            "loading the tables: {:.2?} of CPU",
+            now.saturating_sub(before)
+        );
     }
     let dropped = index.drop_unknown().expect("dropped");
     let snapshot = index.publish(1).expect("a snapshot");
@@ -266,7 +295,7 @@ fn saves(index: &mut Index, notes: u32, generator: &mut Generator) {
         "save (put one note and publish): wall p50 {:.2?}, p99 {:.2?}; CPU of all threads, merges included: {:.2?} each; {} segments after",
         times[100],
         times[198],
-        (process_cpu() - before) / 200,
+        process_cpu().saturating_sub(before) / 200,
         index.segments()
     );
 }
@@ -281,7 +310,7 @@ fn main() {
     let (mut index, snapshot) = restart(dir.path(), snapshot);
     println!("resident (all, anonymous): {:?} MiB", resident());
 
-    let mut criterion = Criterion::default().configure_from_args().sample_size(20);
+    let mut criterion = Criterion::default().configure_from_args();
     let target = generator.vector();
     searches(&mut criterion, &snapshot, &target);
     drop(snapshot);

@@ -16,7 +16,12 @@ pub(super) fn pack(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<
     let mut open: Option<Group> = None;
     for (i, section) in note.sections.iter().enumerate() {
         let tokens = ruler.tokens(&section.span);
-        let joins = open.as_ref().is_some_and(|group| group.takes(note, section, tokens, config));
+        let leads = is_heading_only(note, section)
+            && note.sections.get(i + 1).is_some_and(|next| next.path.starts_with(&section.path));
+        let joins = open.as_ref().is_some_and(|group| {
+            // A heading without text of its own belongs to what it heads, not to what stands before it.
+            (group.only_headings || !leads) && group.takes(note, section, tokens, config)
+        });
         match &mut open {
             Some(group) if joins => {
                 group.sections.end = i + 1;

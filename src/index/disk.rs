@@ -92,6 +92,19 @@ impl Folder {
     }
 }
 
+/// Puts the new file in the old one's place. Where the system can, the two change places and the old one is
+/// deleted then: a plain rename over a file makes ext4 write the new one out at once, on the path of a save.
+fn replace(new: &Path, old: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        if renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).is_ok() {
+            return fs::remove_file(new);
+        }
+    }
+    fs::rename(new, old)
+}
+
 /// What the mark holds: changes with every commit and every merge.
 fn fingerprint(state: &[u8]) -> Vec<u8> {
     blake3::hash(state).to_hex().as_bytes().to_vec()
@@ -158,7 +171,7 @@ impl Directory for Unsynced {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let temporary = self.path.join(format!(".new-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         fs::write(&temporary, data)?;
-        fs::rename(&temporary, self.path.join(path))
+        replace(&temporary, &self.path.join(path))
     }
 
     fn sync_directory(&self) -> io::Result<()> {

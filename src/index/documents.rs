@@ -29,7 +29,7 @@ const SMALL_HEAP: usize = 15_000_000;
 const BULK_HEAP: usize = 32_000_000;
 const BULK_THREADS: usize = 2;
 /// Text handed to the writer before it is made to finish: bounds the queue in front of its threads.
-const MOST_QUEUED: usize = 16 << 20;
+const MOST_QUEUED: usize = 32 << 20;
 /// Blocks of 16 KiB of stored text that a snapshot keeps unpacked, per segment.
 const CACHED_BLOCKS: usize = 16;
 
@@ -170,7 +170,11 @@ impl Documents {
     fn open_folder(folder: &Folder) -> Result<Parts, Failure> {
         let open = || -> Result<Parts, Failure> {
             let (schema, fields) = schema();
-            let settings = IndexSettings::default();
+            // A thread of its own for packing texts would be started for every save.
+            let settings = IndexSettings {
+                docstore_compress_dedicated_thread: false,
+                ..IndexSettings::default()
+            };
             let directory = folder.directory()?;
             let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
             index.tokenizers().register(ANALYZER, Analyzer::default());
@@ -372,10 +376,11 @@ fn writer(index: &tantivy::Index, bulk: bool) -> tantivy::Result<IndexWriter> {
         .num_merge_threads(1)
         .build();
     let writer = index.writer_with_options(options)?;
-    // Segments of a size within 8 times each other are merged by four: a save of one note starts merges of a
-    // few documents only, and 100,000 chunks lie in about four to ten segments.
+    // Segments of a size within 8 times each other are merged by six: a save of one note starts merges of a
+    // few documents only, and 100,000 chunks lie in about five to ten segments. While a vault is built its
+    // segments will soon be merged with larger ones, so it waits for more of them.
     let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(4);
+    policy.set_min_num_segments(if bulk { 12 } else { 6 });
     policy.set_min_layer_size(256);
     policy.set_level_log_size(3.0);
     policy.set_del_docs_ratio_before_merge(0.3);

@@ -11,6 +11,8 @@ mod disk;
 mod documents;
 mod lexical;
 mod links;
+#[cfg(test)]
+mod restart_tests;
 mod snapshot;
 #[cfg(test)]
 mod testing;

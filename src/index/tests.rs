@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::testing::{chunk, chunks, id, note, vector};
 use super::*;
 
-fn open(dir: &Path) -> Index {
+pub(super) fn open(dir: &Path) -> Index {
     Index::open(dir, 2).unwrap()
 }
 
@@ -29,8 +29,18 @@ fn found(snapshot: &Snapshot, query: &LexicalQuery) -> Vec<String> {
     found
 }
 
-fn finds(snapshot: &Snapshot, words: &str) -> Vec<String> {
+pub(super) fn finds(snapshot: &Snapshot, words: &str) -> Vec<String> {
     found(snapshot, &query(words))
+}
+
+/// The files of the segments in the lexical index's folder.
+pub(super) fn segment_files(words: &Path) -> Vec<std::path::PathBuf> {
+    let files = std::fs::read_dir(words)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    files
+        .filter(|path| path.file_name().unwrap().len() > 32)
+        .collect()
 }
 
 #[test]
@@ -234,6 +244,7 @@ fn the_raw_text_is_shown_and_the_searchable_text_is_searched() {
     assert_eq!(snapshot.text(0).unwrap().text, "visible %%hidden%%");
 }
 
+<<<<<<< HEAD
 fn loaded(docs: Vec<ChunkDoc>) -> Vec<(ChunkEntry, Vec<Vector>)> {
     docs.into_iter().map(|doc| (doc.entry, doc.vectors)).collect()
 }
@@ -345,6 +356,8 @@ fn segment_files_of_one_note() -> usize {
     segment_files(&dir.path().join("words")).len()
 }
 
+=======
+>>>>>>> h-index
 #[test]
 fn a_second_writer_is_refused_and_harms_nothing() {
     let dir = tempfile::tempdir().unwrap();

@@ -79,8 +79,20 @@ fn a_hit_says_all_that_it_promises() {
     let found = daemon.call("search", json!({"query": "apricot carrots", "explain": true}));
     let hit = &found["hits"][0];
     for key in [
-        "path", "line", "end_line", "title", "heading_path", "score", "snippet", "text", "context", "window", "chunk",
-        "mtime", "stale", "lanes",
+        "path",
+        "line",
+        "end_line",
+        "title",
+        "heading_path",
+        "score",
+        "snippet",
+        "text",
+        "context",
+        "window",
+        "chunk",
+        "mtime",
+        "stale",
+        "lanes",
     ] {
         assert!(!hit[key].is_null(), "a hit has no `{key}`: {hit}");
     }
@@ -113,7 +125,8 @@ fn filters_modes_and_contexts_do_what_they_say() {
     for (query, expected) in cases {
         for mode in ["lexical", "hybrid", "dense"] {
             let found = daemon.call("search", json!({"query": query, "mode": mode}));
-            let mut paths: Vec<&str> = found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap()).collect();
+            let mut paths: Vec<&str> =
+                found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap()).collect();
             paths.sort_unstable();
             paths.dedup();
             assert_eq!(paths, expected, "{query} ({mode})");
@@ -162,10 +175,12 @@ fn two_vaults_live_in_one_daemon() {
     std::fs::write(place.dir.path().join("config.toml"), config).unwrap();
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_status("both idle", |s| {
-        s["state"] == "idle" && s["vaults"].as_array().is_some_and(|v| v.len() == 2 && v.iter().all(|v| v["notes"] == 1))
+        s["state"] == "idle"
+            && s["vaults"].as_array().is_some_and(|v| v.len() == 2 && v.iter().all(|v| v["notes"] == 1))
     });
     let found = daemon.call("search", json!({"query": "platypus"}));
-    let mut vaults: Vec<&str> = found["hits"].as_array().unwrap().iter().map(|h| h["vault"].as_str().unwrap()).collect();
+    let mut vaults: Vec<&str> =
+        found["hits"].as_array().unwrap().iter().map(|h| h["vault"].as_str().unwrap()).collect();
     vaults.sort_unstable();
     assert_eq!(vaults, ["notes", "work"]);
     let found = daemon.call("search", json!({"query": "platypus", "vault": "work"}));

@@ -25,13 +25,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut open: Option<Block<'_>> = None;
     for (number, line) in text.lines().enumerate() {
         match (line.strip_prefix("```"), open.take()) {
-            (Some(info), None) => {
-                open = Some(Block {
-                    info,
-                    line: number + 1,
-                    lines: Vec::new(),
-                })
-            }
+            (Some(info), None) => open = Some(Block { info, line: number + 1, lines: Vec::new() }),
             (Some(_), Some(block)) => blocks.push(block),
             (None, Some(mut block)) => {
                 block.lines.push(line);
@@ -60,19 +54,14 @@ fn matches(pattern: &Value, actual: &Value) -> bool {
     match (pattern, actual) {
         (Value::String(pattern), _) if pattern == "…" => true,
         (Value::String(pattern), Value::String(actual)) => text_matches(pattern, actual),
-        (Value::Object(pattern), Value::Object(actual)) => pattern.iter().all(|(key, pattern)| {
-            actual
-                .get(key)
-                .is_some_and(|actual| matches(pattern, actual))
-        }),
+        (Value::Object(pattern), Value::Object(actual)) => {
+            pattern.iter().all(|(key, pattern)| actual.get(key).is_some_and(|actual| matches(pattern, actual)))
+        }
         (Value::Array(pattern), Value::Array(actual)) => {
             let open = pattern.last() == Some(&json!("…"));
             let fixed = &pattern[..pattern.len() - usize::from(open)];
             (actual.len() == fixed.len() || (open && actual.len() > fixed.len()))
-                && fixed
-                    .iter()
-                    .zip(actual)
-                    .all(|(pattern, actual)| matches(pattern, actual))
+                && fixed.iter().zip(actual).all(|(pattern, actual)| matches(pattern, actual))
         }
         _ => pattern == actual,
     }
@@ -103,60 +92,40 @@ fn run(block: &Block<'_>, socket: &Path) {
     for (offset, line) in block.lines.iter().enumerate() {
         let place = format!("PROTOCOL.md:{}", block.line + offset + 1);
         if let Some(sent) = line.strip_prefix("→ ") {
-            stream
-                .write_all(format!("{sent}\n").as_bytes())
-                .unwrap_or_else(|error| panic!("{place}: {error}"));
+            stream.write_all(format!("{sent}\n").as_bytes()).unwrap_or_else(|error| panic!("{place}: {error}"));
         } else if let Some(expected) = line.strip_prefix("← ") {
-            let pattern: Value =
-                serde_json::from_str(expected).unwrap_or_else(|error| panic!("{place}: {error}"));
+            let pattern: Value = serde_json::from_str(expected).unwrap_or_else(|error| panic!("{place}: {error}"));
             expect(&pattern, &mut reader, &place);
         } else {
             panic!("{place}: neither → nor ←");
         }
     }
     stream.shutdown(std::net::Shutdown::Write).unwrap();
-    if !block
-        .lines
-        .iter()
-        .any(|line| line.contains("\"subscribe\""))
-    {
+    if !block.lines.iter().any(|line| line.contains("\"subscribe\"")) {
         let mut rest = String::new();
         reader.read_line(&mut rest).unwrap();
-        assert_eq!(
-            rest, "",
-            "PROTOCOL.md:{}: one answer more than expected",
-            block.line
-        );
+        assert_eq!(rest, "", "PROTOCOL.md:{}: one answer more than expected", block.line);
     }
 }
 
 fn expect(pattern: &Value, reader: &mut impl std::io::BufRead, place: &str) {
     loop {
         let mut line = String::new();
-        reader
-            .read_line(&mut line)
-            .unwrap_or_else(|error| panic!("{place}: nothing more came: {error}"));
+        reader.read_line(&mut line).unwrap_or_else(|error| panic!("{place}: nothing more came: {error}"));
         assert!(!line.is_empty(), "{place}: the connection ended");
-        let actual: Value =
-            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{place}: {error}: {line}"));
+        let actual: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{place}: {error}: {line}"));
         if matches(pattern, &actual) {
             return;
         }
         let is_notification = actual.get("id").is_none();
-        assert!(
-            is_notification,
-            "{place}:\nexpected {pattern}\n     got {actual}"
-        );
+        assert!(is_notification, "{place}:\nexpected {pattern}\n     got {actual}");
     }
 }
 
 #[test]
 fn every_example_of_the_specification() {
     let daemon = crate::support::sample_daemon("notes", add_notes);
-    let examples: Vec<_> = blocks(PROTOCOL)
-        .into_iter()
-        .filter(|block| block.info == "json-rpc")
-        .collect();
+    let examples: Vec<_> = blocks(PROTOCOL).into_iter().filter(|block| block.info == "json-rpc").collect();
     assert!(examples.len() > 10);
     for block in &examples {
         run(block, daemon.socket());
@@ -168,17 +137,10 @@ fn every_method_and_error_is_specified() {
     let schema = situated::serve::params::schema();
     for (method, _) in schema["methods"].as_object().unwrap() {
         let called = format!("\"method\":\"{method}\"");
-        assert!(
-            PROTOCOL.contains(&called),
-            "there is no example of `{method}`"
-        );
+        assert!(PROTOCOL.contains(&called), "there is no example of `{method}`");
     }
     for error in schema["errors"].as_array().unwrap() {
-        let row = format!(
-            "| {} | `{}` |",
-            error["code"],
-            error["kind"].as_str().unwrap()
-        );
+        let row = format!("| {} | `{}` |", error["code"], error["kind"].as_str().unwrap());
         assert!(PROTOCOL.contains(&row), "the table of errors lacks {row}");
     }
 }

@@ -208,7 +208,8 @@ impl Daemon {
 
     /// Paths of the notes that hold a word, by words alone.
     pub(crate) fn holding(&mut self, word: &str) -> Vec<String> {
-        let found = self.call("search", json!({"query": format!("\"{word}\""), "mode": "lexical", "limit": 200, "per_note": 1}));
+        let found = self
+            .call("search", json!({"query": format!("\"{word}\""), "mode": "lexical", "limit": 200, "per_note": 1}));
         let mut paths: Vec<String> =
             found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap().to_owned()).collect();
         paths.sort();
