@@ -145,24 +145,14 @@ fn process_cpu() -> Duration {
 fn measure<T>(criterion: &mut Criterion, name: &str, mut work: impl FnMut() -> T) {
     let (lane, name) = name.split_once('/').unwrap_or(("other", name));
     let mut group = criterion.benchmark_group(lane);
-    group
-        .sampling_mode(SamplingMode::Flat)
-        .sample_size(10)
-        .measurement_time(Duration::from_secs(2));
+    group.sampling_mode(SamplingMode::Flat).sample_size(10).measurement_time(Duration::from_secs(2));
     group.bench_function(name, |b| {
         b.iter_custom(|times| {
             let (wall, before) = (Instant::now(), cpu());
             for _ in 0..times {
                 black_box(work());
             }
-<<<<<<< HEAD
-            cpu().zip(before).map_or_else(|| wall.elapsed(), |(now, before)| now - before)
-=======
-            cpu().zip(before).map_or_else(
-                || wall.elapsed(),
-                |(now, before)| now.saturating_sub(before),
-            )
->>>>>>> h-index
+            cpu().zip(before).map_or_else(|| wall.elapsed(), |(now, before)| now.saturating_sub(before))
         });
     });
     group.finish();
@@ -204,19 +194,8 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
         bytes / 1_000_000,
         index.segments()
     );
-<<<<<<< HEAD
-    println!("CPU of the build, all threads: {:.2?}", process_cpu() - whole - generating);
+    println!("CPU of the build, all threads: {:.2?}", process_cpu().saturating_sub(whole + generating));
     println!("resident after build (all, anonymous): {:?} MiB", resident());
-=======
-    println!(
-        "CPU of the build, all threads: {:.2?}",
-        process_cpu().saturating_sub(whole + generating)
-    );
-    println!(
-        "resident after build (all, anonymous): {:?} MiB",
-        resident()
-    );
->>>>>>> h-index
     (index, snapshot)
 }
 
@@ -234,10 +213,7 @@ fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapsh
     let lagging =
         notes.into_iter().map(|(note, chunks)| index.load(note, chunks)).filter(|v| *v == Verdict::Lags).count();
     if let Some((now, before)) = cpu().zip(cpu_open) {
-        println!(
-            "loading the tables: {:.2?} of CPU",
-            now.saturating_sub(before)
-        );
+        println!("loading the tables: {:.2?} of CPU", now.saturating_sub(before));
     }
     let dropped = index.drop_unknown().expect("dropped");
     let snapshot = index.publish(1).expect("a snapshot");

@@ -171,10 +171,7 @@ impl Documents {
         let open = || -> Result<Parts, Failure> {
             let (schema, fields) = schema();
             // A thread of its own for packing texts would be started for every save.
-            let settings = IndexSettings {
-                docstore_compress_dedicated_thread: false,
-                ..IndexSettings::default()
-            };
+            let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
             let directory = folder.directory()?;
             let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
             index.tokenizers().register(ANALYZER, Analyzer::default());

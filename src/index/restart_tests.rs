@@ -7,91 +7,42 @@ use super::tests::{finds, open, segment_files};
 use super::*;
 
 fn loaded(docs: Vec<ChunkDoc>) -> Vec<(ChunkEntry, Vec<Vector>)> {
-    docs.into_iter()
-        .map(|doc| (doc.entry, doc.vectors))
-        .collect()
+    docs.into_iter().map(|doc| (doc.entry, doc.vectors)).collect()
 }
 
 #[test]
 fn a_restart_tells_what_is_current_and_shows_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
-    for (no, texts) in [
-        (1, &["one", "shared"][..]),
-        (2, &["two shared"]),
-        (3, &["three shared"]),
-        (4, &["four"]),
-        (5, &["five"]),
-    ] {
-        index
-            .put(
-                note(no, u64::from(no), &format!("{no}.md")),
-                chunks(no, texts),
-            )
-            .unwrap();
+    for (no, texts) in
+        [(1, &["one", "shared"][..]), (2, &["two shared"]), (3, &["three shared"]), (4, &["four"]), (5, &["five"])]
+    {
+        index.put(note(no, u64::from(no), &format!("{no}.md")), chunks(no, texts)).unwrap();
     }
     index.publish(5).unwrap();
     drop(index);
 
     let mut index = open(dir.path());
     assert_eq!(index.rebuilt(), None);
-    assert_eq!(
-        index.load(note(1, 1, "1.md"), loaded(chunks(1, &["", ""]))),
-        Verdict::Current
-    );
-    assert_eq!(
-        index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))),
-        Verdict::Lags,
-        "another time"
-    );
-    assert_eq!(
-        index.load(note(3, 3, "3.md"), loaded(chunks(3, &["", ""]))),
-        Verdict::Lags,
-        "a chunk is missing"
-    );
-    assert_eq!(
-        index.load(note(6, 6, "6.md"), loaded(chunks(6, &[""]))),
-        Verdict::Lags,
-        "never written"
-    );
-    assert_eq!(
-        index.load(note(8, 8, "8.md"), vec![]),
-        Verdict::Current,
-        "nothing to write"
-    );
+    assert_eq!(index.load(note(1, 1, "1.md"), loaded(chunks(1, &["", ""]))), Verdict::Current);
+    assert_eq!(index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))), Verdict::Lags, "another time");
+    assert_eq!(index.load(note(3, 3, "3.md"), loaded(chunks(3, &["", ""]))), Verdict::Lags, "a chunk is missing");
+    assert_eq!(index.load(note(6, 6, "6.md"), loaded(chunks(6, &[""]))), Verdict::Lags, "never written");
+    assert_eq!(index.load(note(8, 8, "8.md"), vec![]), Verdict::Current, "nothing to write");
     let ghosts = index.publish(9).unwrap();
-    assert_eq!(
-        finds(&ghosts, "shared one two four"),
-        ["1:0", "1:1", "3:0"],
-        "only documents of the right time"
-    );
-    assert_eq!(
-        ghosts.text(ghosts.row_of(id(1, 0)).unwrap()).unwrap().text,
-        "one"
-    );
+    assert_eq!(finds(&ghosts, "shared one two four"), ["1:0", "1:1", "3:0"], "only documents of the right time");
+    assert_eq!(ghosts.text(ghosts.row_of(id(1, 0)).unwrap()).unwrap().text, "one");
     assert!(ghosts.text(ghosts.row_of(id(2, 0)).unwrap()).is_err());
 
-    index
-        .put(note(2, 9, "2.md"), chunks(2, &["two again"]))
-        .unwrap();
-    assert_eq!(
-        index.drop_unknown().unwrap(),
-        3,
-        "3, 4 and 5; not what was just put"
-    );
+    index.put(note(2, 9, "2.md"), chunks(2, &["two again"])).unwrap();
+    assert_eq!(index.drop_unknown().unwrap(), 3, "3, 4 and 5; not what was just put");
     let mended = index.publish(10).unwrap();
     assert_eq!(finds(&mended, "one two three four five"), ["1:0", "2:0"]);
     drop(index);
 
     let mut index = open(dir.path());
-    assert_eq!(
-        index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))),
-        Verdict::Current
-    );
-    assert_eq!(
-        index.load(note(3, 3, "3.md"), loaded(chunks(3, &[""]))),
-        Verdict::Lags
-    );
+    assert_eq!(index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))), Verdict::Current);
+    assert_eq!(index.load(note(3, 3, "3.md"), loaded(chunks(3, &[""]))), Verdict::Lags);
 }
 
 #[test]
@@ -102,10 +53,7 @@ fn what_was_not_published_is_gone_after_a_restart() {
     index.publish(1).unwrap();
     index.put(note(1, 2, "1.md"), chunks(1, &["new"])).unwrap();
     drop(index);
-    assert_eq!(
-        open(dir.path()).load(note(1, 2, "1.md"), loaded(chunks(1, &[""]))),
-        Verdict::Lags
-    );
+    assert_eq!(open(dir.path()).load(note(1, 2, "1.md"), loaded(chunks(1, &[""]))), Verdict::Lags);
 }
 
 fn built(dir: &Path, sync: bool) {
@@ -125,44 +73,24 @@ fn survives(sync: bool, damage: impl Fn(&Path)) -> bool {
     let mut index = open(dir.path());
     let current = index.load(note(1, 1, "1.md"), loaded(chunks(1, &[""]))) == Verdict::Current;
     assert_eq!(current, index.rebuilt().is_none());
-    index
-        .put(note(1, 2, "1.md"), chunks(1, &["mended"]))
-        .unwrap();
+    index.put(note(1, 2, "1.md"), chunks(1, &["mended"])).unwrap();
     assert_eq!(finds(&index.publish(2).unwrap(), "mended"), ["1:0"]);
     current
 }
 
 #[test]
 fn damage_and_doubt_start_an_empty_index() {
-    let write = |name: &'static str, text: &'static str| {
-        move |words: &Path| std::fs::write(words.join(name), text).unwrap()
-    };
-    assert!(
-        survives(false, |_| {}),
-        "the death of the process loses nothing"
-    );
-    assert!(
-        survives(true, write("boot", "another boot")),
-        "synced before the machine stopped"
-    );
-    assert!(
-        !survives(false, write("boot", "another boot")),
-        "not synced before the machine stopped"
-    );
+    let write =
+        |name: &'static str, text: &'static str| move |words: &Path| std::fs::write(words.join(name), text).unwrap();
+    assert!(survives(false, |_| {}), "the death of the process loses nothing");
+    assert!(survives(true, write("boot", "another boot")), "synced before the machine stopped");
+    assert!(!survives(false, write("boot", "another boot")), "not synced before the machine stopped");
     assert!(!survives(true, write("format", "situated words 0\n")));
     assert!(!survives(true, write("meta.json", "{")));
     assert!(!survives(true, write("meta.json", "")));
-    assert!(!survives(true, |words| std::fs::remove_file(
-        words.join("meta.json")
-    )
-    .unwrap()));
-    assert!(!survives(true, |words| std::fs::remove_file(
-        &segment_files(words)[0]
-    )
-    .unwrap()));
-    assert!(!survives(true, |words| segment_files(words)
-        .iter()
-        .for_each(|f| std::fs::write(f, "").unwrap())));
+    assert!(!survives(true, |words| std::fs::remove_file(words.join("meta.json")).unwrap()));
+    assert!(!survives(true, |words| std::fs::remove_file(&segment_files(words)[0]).unwrap()));
+    assert!(!survives(true, |words| segment_files(words).iter().for_each(|f| std::fs::write(f, "").unwrap())));
     for at in 0..segment_files_of_one_note() {
         assert!(
             !survives(true, |words| {

@@ -35,12 +35,8 @@ pub(super) fn finds(snapshot: &Snapshot, words: &str) -> Vec<String> {
 
 /// The files of the segments in the lexical index's folder.
 pub(super) fn segment_files(words: &Path) -> Vec<std::path::PathBuf> {
-    let files = std::fs::read_dir(words)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    files
-        .filter(|path| path.file_name().unwrap().len() > 32)
-        .collect()
+    let files = std::fs::read_dir(words).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.file_name().unwrap().len() > 32).collect()
 }
 
 #[test]
@@ -244,120 +240,6 @@ fn the_raw_text_is_shown_and_the_searchable_text_is_searched() {
     assert_eq!(snapshot.text(0).unwrap().text, "visible %%hidden%%");
 }
 
-<<<<<<< HEAD
-fn loaded(docs: Vec<ChunkDoc>) -> Vec<(ChunkEntry, Vec<Vector>)> {
-    docs.into_iter().map(|doc| (doc.entry, doc.vectors)).collect()
-}
-
-#[test]
-fn a_restart_tells_what_is_current_and_shows_nothing_else() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut index = open(dir.path());
-    for (no, texts) in
-        [(1, &["one", "shared"][..]), (2, &["two shared"]), (3, &["three shared"]), (4, &["four"]), (5, &["five"])]
-    {
-        index.put(note(no, u64::from(no), &format!("{no}.md")), chunks(no, texts)).unwrap();
-    }
-    index.publish(5).unwrap();
-    drop(index);
-
-    let mut index = open(dir.path());
-    assert_eq!(index.rebuilt(), None);
-    assert_eq!(index.load(note(1, 1, "1.md"), loaded(chunks(1, &["", ""]))), Verdict::Current);
-    assert_eq!(index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))), Verdict::Lags, "another time");
-    assert_eq!(index.load(note(3, 3, "3.md"), loaded(chunks(3, &["", ""]))), Verdict::Lags, "a chunk is missing");
-    assert_eq!(index.load(note(6, 6, "6.md"), loaded(chunks(6, &[""]))), Verdict::Lags, "never written");
-    assert_eq!(index.load(note(8, 8, "8.md"), vec![]), Verdict::Current, "nothing to write");
-    let ghosts = index.publish(9).unwrap();
-    assert_eq!(finds(&ghosts, "shared one two four"), ["1:0", "1:1", "3:0"], "only documents of the right time");
-    assert_eq!(ghosts.text(ghosts.row_of(id(1, 0)).unwrap()).unwrap().text, "one");
-    assert!(ghosts.text(ghosts.row_of(id(2, 0)).unwrap()).is_err());
-
-    index.put(note(2, 9, "2.md"), chunks(2, &["two again"])).unwrap();
-    assert_eq!(index.drop_unknown().unwrap(), 3, "3, 4 and 5; not what was just put");
-    let mended = index.publish(10).unwrap();
-    assert_eq!(finds(&mended, "one two three four five"), ["1:0", "2:0"]);
-    drop(index);
-
-    let mut index = open(dir.path());
-    assert_eq!(index.load(note(2, 9, "2.md"), loaded(chunks(2, &[""]))), Verdict::Current);
-    assert_eq!(index.load(note(3, 3, "3.md"), loaded(chunks(3, &[""]))), Verdict::Lags);
-}
-
-#[test]
-fn what_was_not_published_is_gone_after_a_restart() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut index = open(dir.path());
-    index.put(note(1, 1, "1.md"), chunks(1, &["old"])).unwrap();
-    index.publish(1).unwrap();
-    index.put(note(1, 2, "1.md"), chunks(1, &["new"])).unwrap();
-    drop(index);
-    assert_eq!(open(dir.path()).load(note(1, 2, "1.md"), loaded(chunks(1, &[""]))), Verdict::Lags);
-}
-
-fn built(dir: &Path, sync: bool) {
-    let mut index = open(dir);
-    index.put(note(1, 1, "1.md"), chunks(1, &["one"])).unwrap();
-    index.publish(1).unwrap();
-    if sync {
-        index.sync().unwrap();
-    }
-}
-
-/// Whether the index of [`built`] survives what `damage` does to its folder.
-fn survives(sync: bool, damage: impl Fn(&Path)) -> bool {
-    let dir = tempfile::tempdir().unwrap();
-    built(dir.path(), sync);
-    damage(&dir.path().join("words"));
-    let mut index = open(dir.path());
-    let current = index.load(note(1, 1, "1.md"), loaded(chunks(1, &[""]))) == Verdict::Current;
-    assert_eq!(current, index.rebuilt().is_none());
-    index.put(note(1, 2, "1.md"), chunks(1, &["mended"])).unwrap();
-    assert_eq!(finds(&index.publish(2).unwrap(), "mended"), ["1:0"]);
-    current
-}
-
-fn segment_files(words: &Path) -> Vec<std::path::PathBuf> {
-    let files = std::fs::read_dir(words).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|path| path.file_name().unwrap().len() > 32).collect()
-}
-
-#[test]
-fn damage_and_doubt_start_an_empty_index() {
-    let write =
-        |name: &'static str, text: &'static str| move |words: &Path| std::fs::write(words.join(name), text).unwrap();
-    assert!(survives(false, |_| {}), "the death of the process loses nothing");
-    assert!(survives(true, write("boot", "another boot")), "synced before the machine stopped");
-    assert!(!survives(false, write("boot", "another boot")), "not synced before the machine stopped");
-    assert!(!survives(true, write("format", "situated words 0\n")));
-    assert!(!survives(true, write("meta.json", "{")));
-    assert!(!survives(true, write("meta.json", "")));
-    assert!(!survives(true, |words| std::fs::remove_file(words.join("meta.json")).unwrap()));
-    assert!(!survives(true, |words| std::fs::remove_file(&segment_files(words)[0]).unwrap()));
-    assert!(!survives(true, |words| segment_files(words).iter().for_each(|f| std::fs::write(f, "").unwrap())));
-    for at in 0..segment_files_of_one_note() {
-        assert!(
-            !survives(true, |words| {
-                let mut files = segment_files(words);
-                files.sort_by_key(|f| f.extension().map(ToOwned::to_owned));
-                let mut bytes = std::fs::read(&files[at]).unwrap();
-                let middle = bytes.len() / 4;
-                bytes[middle] ^= 0xFF;
-                std::fs::write(&files[at], bytes).unwrap();
-            }),
-            "file {at}"
-        );
-    }
-}
-
-fn segment_files_of_one_note() -> usize {
-    let dir = tempfile::tempdir().unwrap();
-    built(dir.path(), false);
-    segment_files(&dir.path().join("words")).len()
-}
-
-=======
->>>>>>> h-index
 #[test]
 fn a_second_writer_is_refused_and_harms_nothing() {
     let dir = tempfile::tempdir().unwrap();
