@@ -33,9 +33,9 @@ const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is asked, and why it is worth asking.
 const QUERIES: [(&str, &str); 3] = [
-    ("what if the wind is too strong", "a question, in other words than the note's"),
-    ("type:meeting insurance", "a word, among notes of one kind"),
-    ("Bewuchs am Fenster der Sensoren", "another language"),
+    ("hibernation voltage", "words that stand in a note"),
+    ("what did he agree to on 3 November", "the day stands only in the context"),
+    ("Wie bekomme ich die Algen vom Glas", "another language"),
 ];
 
 /// `situated try`.
