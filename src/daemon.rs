@@ -116,7 +116,7 @@ async fn reload(handle: &Handle) {
 async fn supervise(handle: Handle) {
     let mut notices = handle.subscribe();
     let watchdog = sd_notify::watchdog_enabled();
-    let mut tick = tokio::time::interval(watchdog.map_or(Duration::from_secs(3600), |within| within / 3));
+    let mut tick = tokio::time::interval(watchdog.map_or(Duration::from_hours(1), |within| within / 3));
     let mut beat = handle.beat();
     notify(&[sd_notify::NotifyState::Ready]);
     loop {

@@ -103,7 +103,7 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
             }
         }
         Notice::State { state: State::Paused } => {
-            out.line(&dim("paused; searches are answered, `situated resume` lets it go on"))
+            out.line(&dim("paused; searches are answered, `situated resume` lets it go on"));
         }
         Notice::State { state: State::Degraded } => out.line("something needs you: see `situated status`"),
         Notice::Index { .. } | Notice::State { .. } => {}

@@ -26,7 +26,7 @@ use crate::engine::handle::{Decision, SearchAnswer, State, Status};
 use crate::search::Hit;
 
 /// A sample vault is indexed in less than a second; a laden machine may take much longer.
-const READY_PATIENCE: Duration = Duration::from_secs(60);
+const READY_PATIENCE: Duration = Duration::from_mins(1);
 
 /// A daemon drains for 5 s; after this it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
@@ -362,7 +362,7 @@ fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
     out.line("")?;
     match kept {
         Some(dir) => {
-            out.line(format!("The daemon is stopped; the copy stays in {}.", printable(&dir.to_string_lossy())))?
+            out.line(format!("The daemon is stopped; the copy stays in {}.", printable(&dir.to_string_lossy())))?;
         }
         None => out.line("The daemon is stopped and the copy removed.")?,
     }

@@ -92,7 +92,7 @@ impl Check<'_> {
                     }
                 }
                 Ok(_) => {
-                    self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes"))
+                    self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes"));
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     self.problem(&key, format!("there is no folder {path}; is it spelt right, and mounted?"));

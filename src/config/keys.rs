@@ -52,9 +52,9 @@ pub(super) const VAULT_KEYS: [(&str, &str); 6] = [
     ("kinds", "Kinds of notes by folder, first match wins."),
 ];
 
-const DAY: Duration = Duration::from_secs(86_400);
+const DAY: Duration = Duration::from_hours(24);
 const MS: Duration = Duration::from_millis(1);
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 fn quoted(text: impl AsRef<str>) -> Option<String> {
     Some(toml::Value::String(text.as_ref().to_owned()).to_string())

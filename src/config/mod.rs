@@ -120,9 +120,9 @@ impl Default for WatchConfig {
             storm_paths: 500,
             burst_longest: Duration::from_secs(2),
             storm_longest: Duration::from_secs(30),
-            walk_interval: Duration::from_secs(15 * 60),
+            walk_interval: Duration::from_mins(15),
             poll_interval: Duration::from_secs(30),
-            doubt: Duration::from_secs(60),
+            doubt: Duration::from_mins(1),
         }
     }
 }

@@ -94,7 +94,7 @@ query_timeout = "3s"
     let kinds: Vec<(&str, &str)> = vault.rules.folders.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
     assert_eq!(kinds, [("Zettel/", "zettel"), ("Daily/", "daily")], "the file's order, not the alphabet's");
     assert_eq!((config.watch.lone, config.watch.burst), (Duration::from_millis(20), Duration::from_millis(200)));
-    assert_eq!(config.watch.walk_interval, Duration::from_secs(3600));
+    assert_eq!(config.watch.walk_interval, Duration::from_hours(1));
     assert_eq!(config.watch.storm, WatchConfig::default().storm);
     assert_eq!((config.chunk.target, config.chunk.overlap_percent, config.llm_min_chunks), (300, 10, 3));
     assert_eq!((config.search.limit, config.search.dense_weight), (5, 1.0));

@@ -95,7 +95,7 @@ fn lead(note: &Note) -> Option<(std::ops::Range<usize>, String)> {
     let text = searchable(note, &(block.span.start..end));
     let text = shorten(&text);
     let worth_it = text.chars().filter(|c| c.is_alphanumeric()).count() >= 12;
-    worth_it.then(|| (block.span.start..end, text))
+    worth_it.then_some((block.span.start..end, text))
 }
 
 /// The first sentence, in one line, at most [`LEAD_CHARS`] characters, cut between words.

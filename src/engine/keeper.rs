@@ -53,6 +53,8 @@ pub(super) struct Keeper {
     counts: BTreeMap<(Action, Reason), u64>,
     dir: PathBuf,
     published: Instant,
+    /// Since when the index is in bulk mode.
+    bulk_since: Option<Instant>,
     dirty: bool,
 }
 
@@ -128,6 +130,7 @@ impl Keeper {
             counts: BTreeMap::new(),
             dir,
             published: Instant::now(),
+            bulk_since: None,
             dirty: true,
         };
         keeper.load()?;
@@ -266,7 +269,9 @@ impl Keeper {
 
     /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
     pub(super) fn publish_if_due(&mut self, bulk: bool) -> Result<bool, EngineError> {
-        if !self.dirty || (bulk && self.published.elapsed() < PUBLISH_EVERY) {
+        // Every publishing ends segments of the lexical index early, so a long bulk does it ever less often.
+        let pause = self.bulk_since.map_or(PUBLISH_EVERY, |since| PUBLISH_EVERY.max(since.elapsed() / 4));
+        if !self.dirty || (bulk && self.published.elapsed() < pause) {
             return Ok(false);
         }
         self.publish()?;
@@ -311,8 +316,15 @@ impl Keeper {
 
     /// Chooses how the index writes: much at once, or a note at a time.
     pub(super) fn bulk(&mut self, bulk: bool) {
+        if bulk == self.bulk_since.is_some() {
+            return;
+        }
+        self.bulk_since = bulk.then(Instant::now);
         if let Err(error) = self.index.bulk(bulk) {
             tracing::warn!(%error, "the index goes on writing as it did");
+        }
+        if !bulk {
+            crate::sandbox::give_memory_back();
         }
     }
 

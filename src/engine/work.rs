@@ -179,7 +179,9 @@ impl Loop {
             self.carry_out(vault, outcomes, began, false);
         } else {
             let quiet = tasks.len() > 100;
-            keeper.bulk(tasks.len() > 100);
+            if quiet {
+                keeper.bulk(true);
+            }
             for job in &jobs {
                 self.shared.jobs.change(*job, |job| {
                     job.total = Some(tasks.len() as u64);
@@ -189,7 +191,7 @@ impl Loop {
             keeper.enqueue(tasks, jobs, quiet);
         }
         self.tell_removed(removed);
-        if root_changed && !returned || returned {
+        if root_changed || returned {
             self.watch(vault);
         }
         if was_scanning
@@ -215,7 +217,9 @@ impl Loop {
         let mut paths: Vec<VaultPath> =
             keeper.known.keys().filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
         paths.sort();
-        keeper.bulk(paths.len() > 100);
+        if paths.len() > 100 {
+            keeper.bulk(true);
+        }
         self.shared.jobs.change(job, |job| {
             job.total = Some(job.total.unwrap_or(0) + paths.len() as u64);
             job.phase = "rebuilding".to_owned();

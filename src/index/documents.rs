@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tantivy::columnar::ColumnValues;
 use tantivy::index::IndexSettings;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions, Value};
 use tantivy::{
     DocAddress, DocSet, IndexReader, IndexWriter, ReloadPolicy, Searcher, TERMINATED, TantivyDocument, TantivyError,
@@ -373,11 +373,15 @@ fn writer(index: &tantivy::Index, bulk: bool) -> tantivy::Result<IndexWriter> {
         .num_merge_threads(1)
         .build();
     let writer = index.writer_with_options(options)?;
+    if bulk {
+        // While a vault is built both cores are wanted for building; its segments are merged once, afterwards.
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        return Ok(writer);
+    }
     // Segments of a size within 8 times each other are merged by six: a save of one note starts merges of a
-    // few documents only, and 100,000 chunks lie in about five to ten segments. While a vault is built its
-    // segments will soon be merged with larger ones, so it waits for more of them.
+    // few documents only, and 100,000 chunks lie in about five to ten segments.
     let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(if bulk { 12 } else { 6 });
+    policy.set_min_num_segments(6);
     policy.set_min_layer_size(256);
     policy.set_level_log_size(3.0);
     policy.set_del_docs_ratio_before_merge(0.3);

@@ -332,15 +332,12 @@ proptest! {
         let mut map: BTreeMap<NoteNo, usize> = BTreeMap::new();
         let mut kept: Vec<(Arc<Snapshot>, BTreeMap<NoteNo, usize>)> = Vec::new();
         for (seq, (no, count)) in (1u64..).zip(ops) {
-            match count {
-                Some(count) => {
-                    index.put(note(no, seq, &format!("{no}.md")), chunks(no, &["word"; 4][..count])).unwrap();
-                    map.insert(no, count);
-                }
-                None => {
-                    index.remove(no).unwrap();
-                    map.remove(&no);
-                }
+            if let Some(count) = count {
+                index.put(note(no, seq, &format!("{no}.md")), chunks(no, &["word"; 4][..count])).unwrap();
+                map.insert(no, count);
+            } else {
+                index.remove(no).unwrap();
+                map.remove(&no);
             }
             if seq % 3 == 0 {
                 kept.push((index.publish(seq).unwrap(), map.clone()));

@@ -48,7 +48,7 @@ pub fn match_moves(gone: &[Gone], new: &[(VaultPath, Known)]) -> BTreeMap<VaultP
             let candidates = by_text.get(&known.hash).into_iter().flatten();
             let fits =
                 |old: &&&VaultPath| !taken.contains(**old) && (!same_name || old.file_name() == path.file_name());
-            if let Some(old) = candidates.filter(|old| fits(old)).map(|old| *old).next() {
+            if let Some(old) = candidates.filter(|old| fits(old)).copied().next() {
                 taken.insert(old);
                 moves.insert((*path).clone(), old.clone());
             }

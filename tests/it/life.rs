@@ -51,7 +51,7 @@ fn a_restart_with_an_unchanged_vault_decides_nothing_and_answers_the_same() {
     let place = Place::with_sample();
     let mut daemon = place.start();
     let queries = ["sensor", "budget", "Bewuchs", "who agreed to the second option"];
-    let mut answers = |daemon: &mut crate::support::Daemon| queries.map(|q| daemon.search(q));
+    let answers = |daemon: &mut crate::support::Daemon| queries.map(|q| daemon.search(q));
     let before = answers(&mut daemon);
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = place.start();

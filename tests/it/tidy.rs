@@ -73,7 +73,7 @@ const EDGES: [(&str, &[&str]); 8] = [
     ("engine", &["config", "vault", "store", "index", "sandbox"]),
     ("serve", &["config", "engine"]),
     ("client", &["config", "serve"]),
-    ("cli", &["config", "client", "serve", "engine", "daemon", "store", "vault"]),
+    ("cli", &["config", "sandbox", "client", "serve", "engine", "daemon", "store", "vault"]),
     ("daemon", &["config", "engine", "serve", "cli", "sandbox"]),
 ];
 
