@@ -19,7 +19,7 @@ use crate::plan::{
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::store::{NoteWrite, Store, StoreError};
 use crate::vault::policy::is_conflict;
-use crate::vault::read::{ReadError, read};
+use crate::vault::read::{self, ReadError, read};
 use crate::vault::{FileStat, VaultPath};
 
 /// What deciding needs to know of a vault.
@@ -81,6 +81,9 @@ impl Desk {
             Err(ReadError::ChangedWhileRead) => return Outcome::Unsettled,
             Err(error) => return Outcome::Skipped(error.to_string()),
         };
+        // A name that is in use again was not moved away from: that note is another one, and stays.
+        let came_back = task.moved_from.as_ref().is_some_and(|old| read::stat(&self.root, old).is_some());
+        let task = &if came_back { Task { moved_from: None, ..task.clone() } } else { task.clone() };
         let stored = match self.stored(task) {
             Ok(stored) => stored,
             Err(error) => return Outcome::Failed(error),

@@ -23,6 +23,9 @@ use crate::vault::root::RootId;
 use crate::vault::watch::Watcher;
 use crate::vault::{FileStat, VaultPath};
 
+/// Up to this many notes are a save and not work in bulk.
+pub(super) const AT_ONCE: usize = 16;
+
 /// A bulk index is published at least this often, so that what is done can be found.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 
@@ -48,6 +51,8 @@ pub(super) struct Keeper {
     pub(super) root_id: Option<RootId>,
     /// Notes found empty that were not: looked at again before that is believed.
     pub(super) emptied: HashMap<VaultPath, Instant>,
+    /// What keeps decisions from being carried out (a full disk), until they are again.
+    pub(super) trouble: Option<String>,
     index: Index,
     numbers: HashMap<VaultPath, u32>,
     counts: BTreeMap<(Action, Reason), u64>,
@@ -125,6 +130,7 @@ impl Keeper {
             accept_deletes: false,
             root_id: read_root_id(&dir),
             emptied: HashMap::new(),
+            trouble: None,
             index,
             numbers: HashMap::new(),
             counts: BTreeMap::new(),
@@ -170,12 +176,16 @@ impl Keeper {
         Ok(())
     }
 
-    /// Queues tasks as one batch; returns its number.
+    /// Queues tasks as one batch, a few before work in bulk; returns its number.
     pub(super) fn enqueue(&mut self, tasks: Vec<Task>, jobs: Vec<u64>, quiet: bool) -> u64 {
         let number = self.batches.keys().next_back().map_or(0, |last| last + 1).max(self.shared.next_batch());
         let batch = Batch { jobs, left: tasks.len(), quiet, ..Batch::default() };
         self.batches.insert(number, batch);
-        self.queue.extend(tasks.into_iter().map(|task| (number, task)));
+        if tasks.len() <= AT_ONCE {
+            tasks.into_iter().rev().for_each(|task| self.queue.push_front((number, task)));
+        } else {
+            self.queue.extend(tasks.into_iter().map(|task| (number, task)));
+        }
         number
     }
 

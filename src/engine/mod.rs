@@ -315,7 +315,13 @@ impl Loop {
                 }
             }
             Event::Looked { errand, outcome } => self.landed.push((errand, outcome)),
-            Event::Scanned { vault, extent, jobs, result } => self.scanned(vault, &extent, jobs, result),
+            Event::Scanned { vault, extent, jobs, result } => {
+                if let Some(keeper) = self.keepers.get_mut(&vault) {
+                    keeper.scanning = false;
+                }
+                self.scanned(vault, &extent, jobs, result);
+                self.scan_if_asked_meanwhile(vault);
+            }
             Event::Sync { vault, job, accept_deletes } => {
                 if let Some(keeper) = self.keepers.get_mut(&vault) {
                     keeper.accept_deletes |= accept_deletes;
@@ -449,6 +455,7 @@ impl Loop {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());
             problems.extend(status.watch_problem.clone());
+            problems.extend(keeper.trouble.clone());
         }
         let busy = self.keepers.values().any(Keeper::is_busy);
         let state = match () {

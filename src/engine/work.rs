@@ -5,22 +5,24 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::decide::{Decided, Outcome, Task};
-use super::keeper::{Doubt, Keeper};
+use super::keeper::{AT_ONCE, Doubt, Keeper};
 use super::pool::{Errand, look};
 use super::report::{Decision, Notice};
 use super::scan::{Extent, Findings, Touched, scan};
 use super::{EngineError, Event, Loop, NEVER};
 use crate::plan::Trigger;
+use crate::vault::policy::Verdict;
+use crate::vault::read::stat;
 use crate::vault::root::{RootId, VaultError, git_locked, needs_polling, root_id};
 use crate::vault::walk;
 use crate::vault::watch::Watcher;
 use crate::vault::{Batch as Due, RescanReason, VaultPath};
 
-/// Up to this many paths are looked at and decided about on the engine's own thread, at full priority.
-const AT_ONCE: usize = 16;
-
 /// How often a vault that is gone is asked for again.
 const RETURN_EVERY: Duration = Duration::from_secs(2);
+
+/// After how long changes that could not be written are tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(15);
 
 /// How long an emptied note may be the first half of a truncate-and-write.
 const EMPTY_FOR: Duration = Duration::from_secs(2);
@@ -147,9 +149,8 @@ impl Loop {
             let pause = if keeper.polled.is_some() { config.poll_interval } else { config.walk_interval };
             keeper.next_walk = Instant::now() + pause;
         }
-        let was_scanning = std::mem::take(&mut keeper.scanning);
         let findings = match result {
-            Ok(findings) => findings,
+            Ok(findings) => keeper.check_again(findings),
             Err(error) => {
                 keeper.doubt_gone(&error);
                 return self.end_jobs(&jobs, 0, 0, "failed");
@@ -168,10 +169,18 @@ impl Loop {
         }
         let began = Instant::now();
         let removed = keeper.remove(&gone, began);
+        if let Err(error) = &removed {
+            keeper.be_troubled(error);
+        } else if findings.touched.is_empty() && findings.seen.is_some() && keeper.batches.is_empty() {
+            keeper.trouble = None;
+        }
         let tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
-        if tasks.len() <= AT_ONCE && jobs.is_empty() && keeper.queue.is_empty() {
-            let outcomes = tasks.into_iter().map(|task| {
-                keeper.in_flight.remove(&task.path);
+        if tasks.len() <= AT_ONCE && jobs.is_empty() {
+            // At full priority, here and now: a save does not wait for work in bulk.
+            let outcomes = tasks.into_iter().map(|mut task| {
+                // What a worker is finding out about the note may be older, so it will not count; if it was
+                // to be decided about in any case, that is done here.
+                task.again |= keeper.in_flight.remove(&task.path).is_some();
                 let outcome = look(&keeper.desk, &task);
                 (task, outcome)
             });
@@ -194,8 +203,11 @@ impl Loop {
         if root_changed || returned {
             self.watch(vault);
         }
-        if was_scanning
-            && let Some(keeper) = self.keepers.get_mut(&vault)
+    }
+
+    /// Looks again for whoever asked while the last look went on.
+    pub(super) fn scan_if_asked_meanwhile(&mut self, vault: u64) {
+        if let Some(keeper) = self.keepers.get_mut(&vault)
             && let Some(reason) = keeper.scan_again.take()
         {
             let jobs = std::mem::take(&mut keeper.waiting_jobs);
@@ -206,8 +218,8 @@ impl Loop {
     fn tell_removed(&self, removed: Result<Vec<Decision>, EngineError>) {
         match removed {
             Ok(decisions) if decisions.len() <= 100 => decisions.into_iter().for_each(|d| self.shared.remember(d)),
-            Ok(_) => {}
-            Err(error) => tracing::error!(%error, "removing notes that are gone"),
+            // An error was told of as the keeper's trouble.
+            Ok(_) | Err(_) => {}
         }
     }
 
@@ -288,6 +300,7 @@ impl Loop {
         let mut decided: Vec<(Task, Decided)> = Vec::new();
         let mut gone = Vec::new();
         let mut trouble = None;
+        let any = !outcomes.is_empty();
         for (task, outcome) in outcomes {
             let handled = match outcome {
                 Outcome::Decided(found) => {
@@ -321,9 +334,11 @@ impl Loop {
             Vec::new()
         });
         let removed = keeper.remove(&gone, began);
-        if let Some(error) = trouble {
-            tracing::error!(%error, vault = keeper.config.name, "carrying decisions out; they are tried again");
-            keeper.next_walk = keeper.next_walk.min(now + Duration::from_secs(30));
+        match trouble.as_ref().or(removed.as_ref().err()) {
+            Some(error) => keeper.be_troubled(error),
+            // What failed before is found by the walk that follows trouble, which comes here as well.
+            None if any => keeper.trouble = None,
+            None => {}
         }
         if !quiet {
             // What is told of can be found: the snapshot comes first.
@@ -415,6 +430,46 @@ impl Keeper {
     /// Whether anything is being worked on.
     pub(super) fn is_busy(&self) -> bool {
         !self.batches.is_empty() || !self.in_flight.is_empty() || self.root_id.is_none() && self.scanning
+    }
+
+    /// Something could not be written: tells of it, and has all of the vault looked at again soon.
+    fn be_troubled(&mut self, error: &EngineError) {
+        let soon = Instant::now() + TRY_AGAIN;
+        self.next_walk = self.next_walk.min(soon);
+        if self.trouble.is_none() {
+            tracing::error!(%error, vault = self.config.name, "carrying decisions out; they are tried again");
+        }
+        self.trouble = Some(format!(
+            "changes of vault `{}` cannot be written to the index ({error}); what was indexed before is found, and \
+             the rest is tried again every {} s: is the disk full?",
+            self.config.name,
+            TRY_AGAIN.as_secs()
+        ));
+    }
+
+    /// A look takes a while, and saves are decided about meanwhile: what it says to be gone may be back, and
+    /// what it says to have moved may be known where it is now.
+    fn check_again(&mut self, mut findings: Findings) -> Findings {
+        for touched in &mut findings.touched {
+            if self.known.contains_key(&touched.path) {
+                findings.gone.extend(touched.moved_from.take());
+            }
+            if let Some(old) = &touched.moved_from {
+                self.in_flight.remove(old);
+            }
+        }
+        let now = Instant::now();
+        let Keeper { policy, config, pending, in_flight, .. } = self;
+        findings.gone.retain(|path| {
+            in_flight.remove(path);
+            let is_back = policy.verdict(path, false) == Verdict::Note
+                && stat(&config.path, path).is_some_and(|stat| stat.size <= config.max_note_bytes);
+            if is_back {
+                pending.mark(now, path.clone());
+            }
+            !is_back
+        });
+        findings
     }
 
     /// The ignore files changed.
