@@ -346,6 +346,24 @@ fn one_vault_of_monsters_is_indexed_and_its_good_note_found() {
 }
 
 #[test]
+fn status_counts_the_notes_with_warnings() {
+    let place = Place::with(&[("good.md", "# Good\n"), ("yaml.md", "---\na: [b\n---\n# Yaml\n")]);
+    place.write("latin.md", b"# Latin\n\ncaf\xe9\n");
+    let mut daemon = place.start();
+    daemon.wait_status("counted", |s| s["vaults"][0]["warned"] == 2);
+    assert_eq!(daemon.stop(), Some(0));
+    let mut daemon = place.start();
+    daemon.wait_status("still counted", |s| s["vaults"][0]["warned"] == 2);
+    place.write("latin.md", "# Latin\n\ncafé\n");
+    daemon.wait_status("mended", |s| s["vaults"][0]["warned"] == 1);
+    std::fs::rename(place.vault.join("yaml.md"), place.vault.join("moved.md")).unwrap();
+    daemon.wait_holding("Yaml", &["moved.md"]);
+    daemon.wait_status("moved", |s| s["vaults"][0]["warned"] == 1);
+    std::fs::remove_file(place.vault.join("moved.md")).unwrap();
+    daemon.wait_status("gone", |s| s["vaults"][0]["warned"] == 0);
+}
+
+#[test]
 fn a_note_that_outgrows_the_limit_is_reported_once_and_comes_back() {
     let place = Place::with(&[("a.md", "# A\n\naardvark\n"), ("b.md", "# B\n\nbadger\n")]);
     let mut daemon = place.start();
