@@ -45,7 +45,7 @@ fn two_vaults(place: &Place) -> String {
         std::fs::create_dir(&second).unwrap();
         std::fs::write(second.join("b.md"), "# B\n\nbadger\n").unwrap();
     }
-    format!("\n[[vault]]\nname = \"work\"\npath = {second:?}\n")
+    format!("\n[[vault]]\nname = \"work\"\npath = {}\n", toml::Value::from(second.to_str().unwrap()))
 }
 
 fn names(status: &Value) -> Vec<&str> {
@@ -293,9 +293,7 @@ fn the_unit_of_systemd_fits_the_daemon() {
     for key in ["PrivateUsers", "PrivateDevices", "ProtectClock", "ProtectKernelLogs", "ProtectKernelModules", "User"] {
         assert!(!unit.contains_key(&("Service".to_owned(), key.to_owned())), "{key}=");
     }
-    for path in text.split_whitespace().filter(|word| word.starts_with("/home/")) {
-        panic!("a unit for everybody names {path}");
-    }
+    assert!(!text.contains("/home/"), "a unit for everybody names somebody's home");
 }
 
 /// Opening and closing tags of an XML text in order, with the text before each; comments are left out.

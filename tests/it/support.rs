@@ -312,7 +312,8 @@ pub(crate) fn sample_daemon(name: &str, prepare: impl FnOnce(&Path)) -> SampleDa
 impl Place {
     /// A configuration file that names the vault `notes`; `more` follows.
     pub(crate) fn configure(&self, more: &str) {
-        let text = format!("[[vault]]\nname = \"notes\"\npath = {:?}\n{more}", self.vault);
+        let path = toml::Value::from(self.vault.to_str().unwrap());
+        let text = format!("[[vault]]\nname = \"notes\"\npath = {path}\n{more}");
         std::fs::write(self.dir.path().join("config.toml"), text).unwrap();
     }
 
