@@ -1,6 +1,6 @@
 //! One vault's mutable state, and how decisions are carried out in it: store, then index, then snapshot.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,6 +50,8 @@ pub(super) struct Keeper {
     pub(super) emptied: HashMap<VaultPath, Instant>,
     index: Index,
     numbers: HashMap<VaultPath, u32>,
+    /// Notes with warnings.
+    warned: HashSet<u32>,
     counts: BTreeMap<(Action, Reason), u64>,
     dir: PathBuf,
     published: Instant,
@@ -127,6 +129,7 @@ impl Keeper {
             emptied: HashMap::new(),
             index,
             numbers: HashMap::new(),
+            warned: HashSet::new(),
             counts: BTreeMap::new(),
             dir,
             published: Instant::now(),
@@ -157,6 +160,9 @@ impl Keeper {
                 again.push(record.path.clone());
             }
             self.known.insert(record.path.clone(), Known { hash: record.hash, stat: record.stat });
+            if !record.warnings.is_empty() {
+                self.warned.insert(record.no);
+            }
             self.numbers.insert(record.path, record.no);
         }
         self.desk.store.release_loaded();
@@ -207,6 +213,10 @@ impl Keeper {
             }
             self.known.insert(task.path.clone(), Known { hash: record.hash, stat: record.stat });
             self.numbers.insert(task.path.clone(), record.no);
+            self.warned.remove(&record.no);
+            if !record.warnings.is_empty() {
+                self.warned.insert(record.no);
+            }
             decisions.push(self.tell(&task.path, &plan, &record, &before, began));
             self.index.put(entry, docs)?;
             self.dirty = true;
@@ -234,6 +244,7 @@ impl Keeper {
         for path in paths {
             self.known.remove(path);
             if let Some(no) = self.numbers.remove(path) {
+                self.warned.remove(&no);
                 self.index.remove(no)?;
                 self.dirty = true;
             }
@@ -259,12 +270,20 @@ impl Keeper {
         if let Some(known) = self.known.get_mut(path) {
             known.hash = NO_HASH;
         }
+        self.forget_skipped(path);
         let mut status = self.shared.status();
-        status.skipped.retain(|file| file.path != path.as_str());
         status.skipped_total += 1;
         if status.skipped.len() < 100 {
             status.skipped.push(SkippedFile { path: path.to_string(), why });
         }
+    }
+
+    /// Somebody looks at a path that was skipped: if it still has to be, that is told again.
+    pub(super) fn forget_skipped(&self, path: &VaultPath) {
+        let mut status = self.shared.status();
+        let before = status.skipped.len();
+        status.skipped.retain(|file| file.path != path.as_str());
+        status.skipped_total -= (before - status.skipped.len()) as u64;
     }
 
     /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
@@ -285,6 +304,7 @@ impl Keeper {
             status.notes = snapshot.note_count() as u64;
             status.chunks = snapshot.chunk_count() as u64;
             status.seq = snapshot.seq();
+            status.warned = self.warned.len() as u64;
             let conflicts = snapshot.notes().filter(|n| n.conflict);
             status.conflicts = conflicts.take(100).map(|n| n.path.to_string()).collect();
             if self.published != Instant::now() && status.last_change.is_some() || self.dirty {

@@ -249,6 +249,8 @@ struct Loop {
 impl Loop {
     fn run(mut self, config: &Config) {
         self.open(config);
+        // What is stored answers from here on, however long the first look at the disk takes.
+        self.settle();
         let mut stopping = false;
         while !stopping {
             stopping = self.take_events();

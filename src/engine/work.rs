@@ -163,8 +163,12 @@ impl Loop {
         {
             keeper.remember_root(root);
         }
-        if matches!(extent, Extent::Everything) {
-            keeper.note_skipped(&findings);
+        match extent {
+            Extent::Everything => keeper.note_skipped(&findings),
+            Extent::Some { paths, .. } => {
+                paths.iter().for_each(|path| keeper.forget_skipped(path));
+                findings.skipped.iter().for_each(|(path, why)| keeper.skip(path, why.to_string()));
+            }
         }
         let began = Instant::now();
         let removed = keeper.remove(&gone, began);
