@@ -70,6 +70,8 @@ fn from_io(error: &io::Error) -> Fault {
         Kind::UnexpectedEof | Kind::InvalidData | Kind::InvalidInput | Kind::Other | Kind::NotFound => {
             Fault::Damaged(text)
         }
+        // A file where a folder should be, or the other way round; our own folder was opened before.
+        Kind::NotADirectory | Kind::IsADirectory | Kind::AlreadyExists => Fault::Damaged(text),
         _ => Fault::Environment(text),
     }
 }
@@ -203,7 +205,7 @@ mod tests {
             let again = io(io::Error::other(format!("{:?}", io::Error::from_raw_os_error(code))));
             assert!(matches!(again, Fault::Environment(_)), "{code}: {again:?}");
         }
-        for kind in [Kind::UnexpectedEof, Kind::InvalidData, Kind::NotFound, Kind::Other] {
+        for kind in [Kind::UnexpectedEof, Kind::InvalidData, Kind::NotFound, Kind::Other, Kind::NotADirectory] {
             assert!(matches!(io(kind.into()), Fault::Damaged(_)), "{kind}");
         }
         assert!(matches!(sled::Error::ReportableBug("x".into()).into(), Fault::Damaged(_)));

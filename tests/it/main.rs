@@ -3,10 +3,12 @@
 
 mod bad;
 mod commands;
+mod crash;
 mod hostile;
 mod life;
 mod outside;
 mod protocol;
+mod saves;
 mod service;
 mod spec;
 mod support;

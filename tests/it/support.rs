@@ -1,6 +1,6 @@
 //! A real daemon on a real vault in a temporary folder, spoken to over its socket.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -343,5 +343,49 @@ impl Daemon {
     /// The exit code, if it has ended.
     pub(crate) fn exited(&mut self) -> Option<i32> {
         self.child.try_wait().unwrap().map(|status| status.code().expect("ended by a signal"))
+    }
+}
+
+/// What a daemon can be asked about its index that does not depend on how the index came about: how much
+/// there is, and what `queries` find, by words and by meaning. Order among equals may differ, so it is a set.
+pub(crate) fn view(daemon: &mut Daemon, queries: &[&str]) -> BTreeSet<String> {
+    let vault = daemon.call("status", json!({}))["vaults"][0].clone();
+    let mut view = BTreeSet::from([format!("{} notes, {} chunks", vault["notes"], vault["chunks"])]);
+    // Beyond the limit it is equal scores that decide which hits are left out.
+    let modes: &[&str] = if vault["chunks"].as_u64().unwrap() <= 200 { &["lexical", "dense"] } else { &["lexical"] };
+    for query in queries {
+        for mode in modes {
+            let found = daemon.call("search", json!({"query": query, "mode": mode, "limit": 200, "per_note": 200}));
+            for hit in found["hits"].as_array().unwrap() {
+                let (path, line, end, stale) = (&hit["path"], &hit["line"], &hit["end_line"], &hit["stale"]);
+                let (text, context) = (&hit["text"], &hit["context"]);
+                view.insert(format!("{query} ({mode}): {path}:{line}-{end} {text} in {context}, stale {stale}"));
+            }
+        }
+    }
+    view
+}
+
+/// Waits until a daemon's index is what one that never saw anything but the vault as it is now has.
+pub(crate) fn assert_like_fresh(place: &Place, daemon: &mut Daemon, queries: &[&str]) {
+    let fresh = Place { dir: tempfile::tempdir().unwrap(), vault: place.vault.clone() };
+    let config = place.dir.path().join("config.toml");
+    if config.exists() {
+        std::fs::copy(&config, fresh.dir.path().join("config.toml")).unwrap();
+    }
+    let expected = view(&mut fresh.start(), queries);
+    assert!(expected.len() > 1, "the queries find nothing, so nothing would be compared");
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let found = view(daemon, queries);
+        if found == expected {
+            return;
+        }
+        if Instant::now() > until {
+            let lost: Vec<_> = expected.difference(&found).take(5).collect();
+            let more: Vec<_> = found.difference(&expected).take(5).collect();
+            panic!("not like a fresh index: missing {lost:#?}, too many {more:#?}\n{}", daemon.log());
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
