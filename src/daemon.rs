@@ -52,13 +52,13 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
         let stop = stopped(handle.clone());
         let shutdown = async {
             stop.await;
+            notify(&[sd_notify::NotifyState::Stopping]);
             bound.retire();
         };
         let served = serve::serve(listener, handle.clone(), &serve_config, shutdown).await;
         supervised.abort();
         served
     });
-    notify(&[sd_notify::NotifyState::Stopping]);
     handle.shutdown();
     engine.join();
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -111,14 +111,22 @@ async fn reload(handle: &Handle) {
     notify(&[sd_notify::NotifyState::Ready]);
 }
 
-/// Tells systemd that the daemon is ready, what it is doing, and that it is alive: the watchdog is fed only
-/// while the engine's loop turns.
+/// Tells systemd that the daemon is ready (what is stored can be searched), what it is doing, and that it is
+/// alive: the watchdog is fed only while the engine's loop turns.
 async fn supervise(handle: Handle) {
+    use broadcast::error::RecvError;
     let mut notices = handle.subscribe();
-    let watchdog = sd_notify::watchdog_enabled();
-    let mut tick = tokio::time::interval(watchdog.map_or(Duration::from_hours(1), |within| within / 3));
-    let mut beat = handle.beat();
+    while handle.status(None).is_ok_and(|status| status.state == State::Starting) {
+        if matches!(notices.recv().await, Err(RecvError::Closed)) {
+            return;
+        }
+    }
     notify(&[sd_notify::NotifyState::Ready]);
+    // The engine may have come to rest before anybody listened.
+    tell_state(&handle);
+    let watchdog = sd_notify::watchdog_enabled().filter(|within| !within.is_zero());
+    let mut tick = tokio::time::interval(watchdog.map_or(Duration::from_secs(3600), |within| within / 3));
+    let mut beat = handle.beat();
     loop {
         tokio::select! {
             _ = tick.tick() => {
@@ -129,19 +137,19 @@ async fn supervise(handle: Handle) {
                 beat = now;
             }
             notice = notices.recv() => match notice {
-                Ok(notice) => tell_state(&handle, &notice),
-                Err(broadcast::error::RecvError::Lagged(_)) => {}
-                Err(broadcast::error::RecvError::Closed) => return,
+                Ok(notice) if matches!(*notice, Notice::State { .. }) => tell_state(&handle),
+                Ok(_) => {}
+                Err(RecvError::Lagged(_)) => tell_state(&handle),
+                Err(RecvError::Closed) => return,
             },
         }
     }
 }
 
-fn tell_state(handle: &Handle, notice: &Notice) {
-    let Notice::State { state } = notice else { return };
+fn tell_state(handle: &Handle) {
     let Ok(status) = handle.status(None) else { return };
     let (notes, chunks) = status.vaults.iter().fold((0, 0), |(n, c), v| (n + v.notes, c + v.chunks));
-    let word = match state {
+    let word = match status.state {
         State::Starting => "starting",
         State::Indexing => "indexing",
         State::Idle => "idle",

@@ -109,6 +109,9 @@ fn overlap_start(note: &Note, before: &Range<usize>, start: usize, most: u32, ru
     let Some(from) = ruler.token_starts.get(first) else { return start };
     let from = (*from as usize).max(before.start + before.len() / 2).min(start);
     let from = note.text.ceil_char_boundary(from);
+    if note.text[..from].ends_with('\n') {
+        return from;
+    }
     match note.text[from..start].find('\n') {
         Some(newline) => from + newline + 1,
         None => start,

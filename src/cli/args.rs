@@ -242,6 +242,9 @@ pub struct Sync {
     /// Wait until it is done, with progress
     #[arg(long, short)]
     pub wait: bool,
+    /// Take notes that seem gone for gone: settles the doubt that `status` tells of
+    #[arg(long)]
+    pub accept_deletes: bool,
 }
 
 /// `rebuild`
@@ -373,6 +376,7 @@ mod tests {
             "status",
             "status work",
             "sync --wait",
+            "sync notes --accept-deletes",
             "rebuild Notes/Projects --yes",
             "jobs",
             "jobs --cancel 3",

@@ -27,7 +27,8 @@ fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, Failure> {
 pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     let scope = scope(args.what.as_deref(), &mut client)?;
-    let params = json!({ "vault": scope.vault, "path": scope.path, "wait": false });
+    let (vault, path) = (&scope.vault, &scope.path);
+    let params = json!({ "vault": vault, "path": path, "accept_deletes": args.accept_deletes, "wait": false });
     let job: Job = serde_json::from_value(client.call("sync", params)?)?;
     if args.wait {
         return follow(job, &mut client, session);

@@ -11,7 +11,7 @@ use owo_colors::OwoColorize as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-pub(super) use crate::search::printable::{printable, printable_lines};
+pub(super) use crate::search::printable::{printable, printable_json, printable_lines};
 
 /// Width of text that goes to a file or pipe.
 const PIPE_WIDTH: usize = 100;
@@ -51,11 +51,13 @@ impl Out {
     /// Standard output of the process.
     pub fn stdout(color: Color) -> Self {
         let stdout = io::stdout();
-        let choice = match color {
-            Color::Auto => AutoStream::choice(&stdout),
-            Color::Always => ColorChoice::AlwaysAnsi,
-            Color::Never => ColorChoice::Never,
-        };
+        // For the talk on standard error too.
+        match color {
+            Color::Auto => {}
+            Color::Always => ColorChoice::AlwaysAnsi.write_global(),
+            Color::Never => ColorChoice::Never.write_global(),
+        }
+        let choice = AutoStream::choice(&stdout);
         let terminal = stdout.is_terminal();
         let width = if terminal { terminal_width(&stdout) } else { PIPE_WIDTH };
         let stream = AutoStream::new(Box::new(stdout) as Box<dyn Write + Send>, choice);
@@ -94,7 +96,7 @@ impl Out {
     /// A value as JSON on one line, or indented for a person.
     pub fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-        self.line(text?)
+        self.line(printable_json(&text?))
     }
 
     /// A paragraph, wrapped, with a margin before each line.

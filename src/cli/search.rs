@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::args::{Related, Search, Show};
 use super::exit;
 use super::print::{
-    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, mark, millis, now, printable, printable_lines,
-    wrap, yellow,
+    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, mark, millis, now, printable, printable_json,
+    printable_lines, wrap, yellow,
 };
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
@@ -65,7 +65,7 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
     }
     if show.jsonl {
         for hit in &hits {
-            session.out.line(with_schema(json!(hit)).to_string())?;
+            session.out.line(printable_json(&with_schema(json!(hit)).to_string()))?;
         }
         return Ok(code);
     }

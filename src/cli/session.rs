@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::Globals;
 use super::exit;
-use super::print::{Out, printable, printable_lines};
+use super::print::{Out, printable, printable_json, printable_lines};
 use crate::client::{Client, ClientError, Discovery};
 use crate::config::{Config, ConfigErrors, Loaded, Overrides};
 
@@ -51,7 +51,7 @@ impl Failure {
             let _ = writeln!(io::stderr(), "situated: {}", printable_lines(message));
             if json {
                 let error = json!({ "schema": 1, "error": { "code": code, "message": message } });
-                let _ = writeln!(io::stdout(), "{error}");
+                let _ = writeln!(io::stdout(), "{}", printable_json(&error.to_string()));
             }
         }
         self.code()

@@ -29,32 +29,37 @@ pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> S
 /// A note or folder: on the disk if something is there that lies in a vault, else as a path in a vault.
 /// A path that exists in neither is taken as one in a vault too: notes may be asked for after they are gone.
 pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
-    let in_vault = Scope {
-        vault: vault.map(str::to_owned),
-        path: Some(
-            VaultPath::from_relative(what).map_or_else(|| what.to_string_lossy().into_owned(), |p| p.to_string()),
-        ),
-    };
+    let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(as_printed(what)) };
     if vault.is_some() {
         return in_vault;
     }
     on_disk(&here.join(what), vaults).unwrap_or(in_vault)
 }
 
+/// A path in a vault as answers print it, in which bytes that are no text stand as characters of their own.
+fn as_printed(path: &Path) -> String {
+    let printed = path.to_str().and_then(VaultPath::parse).or_else(|| VaultPath::from_relative(path));
+    printed.map_or_else(|| path.to_string_lossy().into_owned(), |path| path.to_string())
+}
+
 /// The place in a vault of something on the disk.
 fn on_disk(path: &Path, vaults: &[VaultInfo]) -> Option<Scope> {
     // The file itself may be gone already; its folder tells which vault it was in.
-    let real = path.canonicalize().or_else(|error| {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(error);
-        };
-        folder.canonicalize().map(|folder| folder.join(name))
-    });
-    let real = real.ok()?;
+    let found = path.canonicalize().ok();
+    let gone = found.is_none();
+    let real = match found {
+        Some(real) => real,
+        None => path.parent()?.canonicalize().ok()?.join(path.file_name()?),
+    };
     let root = |vault: &VaultInfo| -> PathBuf { vault.path.canonicalize().unwrap_or_else(|_| vault.path.clone()) };
     vaults.iter().find_map(|vault| {
         let relative = real.strip_prefix(root(vault)).ok()?;
-        let path = VaultPath::from_relative(relative).map(|path| path.to_string());
+        // What is not on the disk under this name may have been copied from an answer.
+        let path = if gone && relative.file_name().is_some() {
+            Some(as_printed(relative))
+        } else {
+            VaultPath::from_relative(relative).map(|path| path.to_string())
+        };
         Some(Scope { vault: Some(vault.name.clone()), path })
     })
 }
@@ -105,6 +110,8 @@ mod tests {
         assert_eq!(said(&scope("Plan.md", &notes.join("Projects"))), (Some("work"), Some("Projects/Plan.md")));
         assert_eq!(said(&scope("../link/Projects/Plan.md", &notes)), (Some("work"), Some("Projects/Plan.md")));
         assert_eq!(said(&scope("Projects/Gone.md", &notes)), (Some("work"), Some("Projects/Gone.md")));
+        assert_eq!(said(&scope("raw \u{f7ff}.md", &notes)), (Some("work"), Some("raw \u{f7ff}.md")));
+        assert_eq!(said(&scope("raw \u{f7ff}.md", Path::new("/"))), (None, Some("raw \u{f7ff}.md")));
         assert_eq!(said(&scope("Projects/Plan.md", Path::new("/"))), (None, Some("Projects/Plan.md")));
         assert_eq!(said(&scope(notes.to_str().unwrap(), Path::new("/"))), (Some("work"), None));
         assert_eq!(said(&path(Path::new("a.md"), Some("v"), &vaults, &notes)), (Some("v"), Some("a.md")));

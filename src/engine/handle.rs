@@ -244,7 +244,7 @@ impl Handle {
         if let Some(running) = self.0.jobs.all().into_iter().find(|j| j.kind == "rebuild" && j.state == "running")
             && !dry_run
         {
-            let message = format!("rebuild {} is running; wait for it, or `situated cancel {0}`", running.job);
+            let message = format!("rebuild {} is running; wait for it, or `situated jobs --cancel {0}`", running.job);
             return Err(CallError::Conflict { message, job: running.job });
         }
         let vaults = self.choose(scope.vault.as_deref())?;

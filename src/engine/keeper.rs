@@ -1,6 +1,6 @@
 //! One vault's mutable state, and how decisions are carried out in it: store, then index, then snapshot.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +22,9 @@ use crate::vault::policy::Policy;
 use crate::vault::root::RootId;
 use crate::vault::watch::Watcher;
 use crate::vault::{FileStat, VaultPath};
+
+/// After how long what could not be written or opened is tried again.
+pub(super) const TRY_AGAIN: Duration = Duration::from_secs(10);
 
 /// Up to this many notes are a save and not work in bulk.
 pub(super) const AT_ONCE: usize = 16;
@@ -51,10 +54,12 @@ pub(super) struct Keeper {
     pub(super) root_id: Option<RootId>,
     /// Notes found empty that were not: looked at again before that is believed.
     pub(super) emptied: HashMap<VaultPath, Instant>,
-    /// What keeps decisions from being carried out (a full disk), until they are again.
-    pub(super) trouble: Option<String>,
+    /// What keeps decisions from being carried out: a full disk, as a rule.
+    pub(super) trouble: Option<Trouble>,
     index: Index,
     numbers: HashMap<VaultPath, u32>,
+    /// Notes with warnings.
+    warned: HashSet<u32>,
     counts: BTreeMap<(Action, Reason), u64>,
     dir: PathBuf,
     published: Instant,
@@ -72,6 +77,13 @@ pub(super) struct Batch {
     pub(super) changed: u64,
     /// Too many to tell one by one.
     pub(super) quiet: bool,
+}
+
+/// Something could not be written. The database takes nothing more after that, so it is opened anew.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) why: String,
+    pub(super) reopen_at: Instant,
 }
 
 /// A vault that seems gone or emptied: nothing is dropped until a second look agrees.
@@ -133,6 +145,7 @@ impl Keeper {
             trouble: None,
             index,
             numbers: HashMap::new(),
+            warned: HashSet::new(),
             counts: BTreeMap::new(),
             dir,
             published: Instant::now(),
@@ -163,6 +176,9 @@ impl Keeper {
                 again.push(record.path.clone());
             }
             self.known.insert(record.path.clone(), Known { hash: record.hash, stat: record.stat });
+            if !record.warnings.is_empty() {
+                self.warned.insert(record.no);
+            }
             self.numbers.insert(record.path, record.no);
         }
         self.desk.store.release_loaded();
@@ -217,6 +233,10 @@ impl Keeper {
             }
             self.known.insert(task.path.clone(), Known { hash: record.hash, stat: record.stat });
             self.numbers.insert(task.path.clone(), record.no);
+            self.warned.remove(&record.no);
+            if !record.warnings.is_empty() {
+                self.warned.insert(record.no);
+            }
             decisions.push(self.tell(&task.path, &plan, &record, &before, began));
             self.index.put(entry, docs)?;
             self.dirty = true;
@@ -244,6 +264,7 @@ impl Keeper {
         for path in paths {
             self.known.remove(path);
             if let Some(no) = self.numbers.remove(path) {
+                self.warned.remove(&no);
                 self.index.remove(no)?;
                 self.dirty = true;
             }
@@ -264,17 +285,40 @@ impl Keeper {
         Ok(())
     }
 
+    /// Remembers that something could not be written, to tell of it and to open the store anew.
+    pub(super) fn be_troubled(&mut self, error: &EngineError) {
+        if self.trouble.is_none() {
+            tracing::error!(%error, vault = self.config.name, "writing failed; it is tried again");
+        }
+        let reopen_at = self.trouble.take().map_or_else(|| Instant::now() + TRY_AGAIN, |trouble| trouble.reopen_at);
+        let why = format!(
+            "changes of vault `{}` cannot be written ({error}); what was indexed before is found, and the rest is \
+             tried again every {} s: is the disk full?",
+            self.config.name,
+            TRY_AGAIN.as_secs()
+        );
+        self.trouble = Some(Trouble { why, reopen_at });
+    }
+
     /// A note that is known and cannot be indexed now is looked at again when its `stat` changes.
     pub(super) fn skip(&mut self, path: &VaultPath, why: String) {
         if let Some(known) = self.known.get_mut(path) {
             known.hash = NO_HASH;
         }
+        self.forget_skipped(path);
         let mut status = self.shared.status();
-        status.skipped.retain(|file| file.path != path.as_str());
         status.skipped_total += 1;
         if status.skipped.len() < 100 {
             status.skipped.push(SkippedFile { path: path.to_string(), why });
         }
+    }
+
+    /// Somebody looks at a path that was skipped: if it still has to be, that is told again.
+    pub(super) fn forget_skipped(&self, path: &VaultPath) {
+        let mut status = self.shared.status();
+        let before = status.skipped.len();
+        status.skipped.retain(|file| file.path != path.as_str());
+        status.skipped_total -= (before - status.skipped.len()) as u64;
     }
 
     /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
@@ -295,6 +339,7 @@ impl Keeper {
             status.notes = snapshot.note_count() as u64;
             status.chunks = snapshot.chunk_count() as u64;
             status.seq = snapshot.seq();
+            status.warned = self.warned.len() as u64;
             let conflicts = snapshot.notes().filter(|n| n.conflict);
             status.conflicts = conflicts.take(100).map(|n| n.path.to_string()).collect();
             if self.published != Instant::now() && status.last_change.is_some() || self.dirty {

@@ -34,8 +34,8 @@ use crate::vault::{Hint, RescanReason};
 use decide::{Desk, Outcome};
 use handle::Handle;
 use jobs::Jobs;
-use keeper::Keeper;
 pub use keeper::vault_dir;
+use keeper::{Keeper, TRY_AGAIN};
 use pool::{Errand, Pool};
 use report::{Decision, Notice, Problem, State, VaultStatus};
 use scan::{Extent, Findings};
@@ -217,6 +217,7 @@ impl Engine {
             paused: None,
             asleep: time_asleep(),
             notes_of_trouble: Vec::new(),
+            unopened: BTreeMap::new(),
         };
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || run.run(&config))?;
         Ok(Engine { handle, thread })
@@ -244,16 +245,27 @@ struct Loop {
     paused: Option<Option<Instant>>,
     asleep: Duration,
     notes_of_trouble: Vec<String>,
+    unopened: BTreeMap<u64, Unopened>,
+}
+
+/// A vault that could not be opened, and when that is tried again.
+struct Unopened {
+    config: VaultConfig,
+    why: String,
+    again_at: Instant,
 }
 
 impl Loop {
     fn run(mut self, config: &Config) {
         self.open(config);
+        // What is stored answers from here on, however long the first look at the disk takes.
+        self.settle();
         let mut stopping = false;
         while !stopping {
             stopping = self.take_events();
             self.check_clock();
             if self.paused.is_none() {
+                self.open_again();
                 self.land();
                 self.flush_pending();
                 self.feed();
@@ -299,6 +311,7 @@ impl Loop {
             until = until.min(end);
         }
         if self.paused.is_none() {
+            until = self.unopened.values().map(|unopened| unopened.again_at).fold(until, Instant::min);
             for keeper in self.keepers.values() {
                 until = keeper.next_wake().map_or(until, |wake| until.min(wake));
             }
@@ -370,6 +383,7 @@ impl Loop {
                         vault.name, moved_to.display(), opened.contexts_recovered
                     ));
                 }
+                self.unopened.remove(&id);
                 self.keepers.insert(id, keeper);
                 self.watch(id);
                 let scope = report::Scope { vault: Some(vault.name.clone()), path: None };
@@ -377,8 +391,42 @@ impl Loop {
                 self.scan(id, Extent::Everything, RescanReason::Start, vec![job]);
             }
             Err(error) => {
-                tracing::error!(%error, vault = vault.name, "this vault cannot be served");
-                self.notes_of_trouble.push(format!("vault `{}` cannot be served: {error}", vault.name));
+                let why = format!("vault `{}` cannot be served: {error}", vault.name);
+                let again_at = Instant::now() + TRY_AGAIN;
+                let before = self.unopened.insert(id, Unopened { config: vault.clone(), why, again_at });
+                if before.is_none() {
+                    tracing::error!(%error, vault = vault.name, "this vault cannot be served; it is tried again");
+                }
+            }
+        }
+    }
+
+    /// Opens what could not be opened, and what could not be written to, once there is room again.
+    fn open_again(&mut self) {
+        let now = Instant::now();
+        let due = |(id, keeper): (&u64, &Keeper)| {
+            let is_due = keeper.trouble.as_ref().is_some_and(|trouble| trouble.reopen_at <= now);
+            (is_due && !keeper.is_at_work()).then_some(*id)
+        };
+        for id in self.keepers.iter().filter_map(due).collect::<Vec<_>>() {
+            let Some(mut keeper) = self.keepers.remove(&id) else { continue };
+            if let Err(error) = keeper.desk.store.probe() {
+                keeper.trouble = None;
+                keeper.be_troubled(&error.into());
+                self.keepers.insert(id, keeper);
+                continue;
+            }
+            // The store is broken off, not closed: what it could not write is found by the look that follows.
+            let (config, why) = (keeper.config.clone(), String::new());
+            keeper.let_go();
+            self.unopened.insert(id, Unopened { config, why, again_at: now });
+        }
+        let due: Vec<u64> = self.unopened.iter().filter(|(_, u)| u.again_at <= now).map(|(id, _)| *id).collect();
+        let config = self.shared.config.load_full();
+        for id in due {
+            if let (Some(unopened), Some(shared)) = (self.unopened.get(&id), self.listed.get(&id).cloned()) {
+                let vault = unopened.config.clone();
+                self.open_vault(&config, &vault, shared);
             }
         }
     }
@@ -403,6 +451,9 @@ impl Loop {
                 }
                 keeper.let_go();
             }
+        }
+        for id in std::mem::take(&mut self.unopened).into_keys() {
+            self.listed.remove(&id);
         }
         self.notes_of_trouble.clear();
         for keeper in self.keepers.values_mut() {
@@ -432,7 +483,7 @@ impl Loop {
                     self.shared.notify(Notice::Index { vault, seq, notes, chunks });
                 }
                 Ok(false) => {}
-                Err(error) => tracing::error!(%error, vault = keeper.config.name, "publishing"),
+                Err(error) => keeper.be_troubled(&error),
             }
         }
         self.finish_batches();
@@ -451,11 +502,12 @@ impl Loop {
 
     fn state(&self) -> (State, Vec<String>) {
         let mut problems = self.notes_of_trouble.clone();
+        problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
         for keeper in self.keepers.values() {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());
             problems.extend(status.watch_problem.clone());
-            problems.extend(keeper.trouble.clone());
+            problems.extend(keeper.trouble.as_ref().map(|trouble| trouble.why.clone()));
         }
         let busy = self.keepers.values().any(Keeper::is_busy);
         let state = match () {

@@ -21,9 +21,6 @@ use crate::vault::{Batch as Due, RescanReason, VaultPath};
 /// How often a vault that is gone is asked for again.
 const RETURN_EVERY: Duration = Duration::from_secs(2);
 
-/// After how long changes that could not be written are tried again.
-const TRY_AGAIN: Duration = Duration::from_secs(15);
-
 /// How long an emptied note may be the first half of a truncate-and-write.
 const EMPTY_FOR: Duration = Duration::from_secs(2);
 
@@ -164,15 +161,17 @@ impl Loop {
         {
             keeper.remember_root(root);
         }
-        if matches!(extent, Extent::Everything) {
-            keeper.note_skipped(&findings);
+        match extent {
+            Extent::Everything => keeper.note_skipped(&findings),
+            Extent::Some { paths, .. } => {
+                paths.iter().for_each(|path| keeper.forget_skipped(path));
+                findings.skipped.iter().for_each(|(path, why)| keeper.skip(path, why.to_string()));
+            }
         }
         let began = Instant::now();
         let removed = keeper.remove(&gone, began);
         if let Err(error) = &removed {
             keeper.be_troubled(error);
-        } else if findings.touched.is_empty() && findings.seen.is_some() && keeper.batches.is_empty() {
-            keeper.trouble = None;
         }
         let tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
         if tasks.len() <= AT_ONCE && jobs.is_empty() {
@@ -300,7 +299,6 @@ impl Loop {
         let mut decided: Vec<(Task, Decided)> = Vec::new();
         let mut gone = Vec::new();
         let mut trouble = None;
-        let any = !outcomes.is_empty();
         for (task, outcome) in outcomes {
             let handled = match outcome {
                 Outcome::Decided(found) => {
@@ -334,16 +332,13 @@ impl Loop {
             Vec::new()
         });
         let removed = keeper.remove(&gone, began);
-        match trouble.as_ref().or(removed.as_ref().err()) {
-            Some(error) => keeper.be_troubled(error),
-            // What failed before is found by the walk that follows trouble, which comes here as well.
-            None if any => keeper.trouble = None,
-            None => {}
+        if let Some(error) = trouble.as_ref().or(removed.as_ref().err()) {
+            keeper.be_troubled(error);
         }
         if !quiet {
             // What is told of can be found: the snapshot comes first.
             if let Err(error) = keeper.publish_if_due(false) {
-                tracing::error!(%error, vault = keeper.config.name, "publishing");
+                keeper.be_troubled(&error);
             }
             decisions.into_iter().for_each(|d| self.shared.remember(d));
             self.tell_removed(removed);
@@ -367,7 +362,7 @@ impl Loop {
                 continue;
             }
             if let Err(error) = keeper.publish_if_due(false) {
-                tracing::error!(%error, vault = keeper.config.name, "publishing");
+                keeper.be_troubled(&error);
             }
             let seq = keeper.shared.status().seq;
             for number in done {
@@ -423,28 +418,19 @@ impl Keeper {
             (!self.scanning).then_some(self.next_walk),
             self.doubt.as_ref().filter(|_| !self.scanning).map(|doubt| doubt.look_at),
             self.emptied.values().min().copied(),
+            self.trouble.as_ref().filter(|_| !self.is_at_work()).map(|trouble| trouble.reopen_at),
         ];
         deadlines.into_iter().flatten().min()
+    }
+
+    /// Whether anybody may still come back with something that was found out for this keeper.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.scanning || !self.batches.is_empty() || !self.in_flight.is_empty()
     }
 
     /// Whether anything is being worked on.
     pub(super) fn is_busy(&self) -> bool {
         !self.batches.is_empty() || !self.in_flight.is_empty() || self.root_id.is_none() && self.scanning
-    }
-
-    /// Something could not be written: tells of it, and has all of the vault looked at again soon.
-    fn be_troubled(&mut self, error: &EngineError) {
-        let soon = Instant::now() + TRY_AGAIN;
-        self.next_walk = self.next_walk.min(soon);
-        if self.trouble.is_none() {
-            tracing::error!(%error, vault = self.config.name, "carrying decisions out; they are tried again");
-        }
-        self.trouble = Some(format!(
-            "changes of vault `{}` cannot be written to the index ({error}); what was indexed before is found, and \
-             the rest is tried again every {} s: is the disk full?",
-            self.config.name,
-            TRY_AGAIN.as_secs()
-        ));
     }
 
     /// A look takes a while, and saves are decided about meanwhile: what it says to be gone may be back, and

@@ -17,6 +17,28 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     clean(text, true)
 }
 
+/// JSON with what a terminal must not get written as `\uXXXX`: the same value, and harmless. Such characters
+/// stand only in strings there, so no other text may be given.
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    use std::fmt::Write as _;
+    let wild = |c: char| is_hidden(c) || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
+    if !json.contains(wild) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if wild(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 fn clean(text: &str, lines: bool) -> Cow<'_, str> {
     let tame = |c: char| !is_hidden(c) && !is_joiner(c) && (!is_space(c) || (lines && matches!(c, '\n' | '\t')));
     if text.chars().all(tame) {
@@ -117,6 +139,16 @@ fn after_sequence(introducer: char, rest: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn json_stays_the_same_value() {
+        let wild = "a\u{9b}31m\u{202e}\u{200b}\u{7f}\u{e0041}\u{2028}\u{85}\u{1b}\n\u{200d}ü";
+        let json = serde_json::to_string(wild).unwrap();
+        let shown = printable_json(&json);
+        assert!(shown.chars().all(|c| !is_hidden(c) && !is_space(c)), "{shown}");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), wild);
+        assert!(matches!(printable_json("{\"a\": \"ü\"}\n"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn table() {

@@ -204,7 +204,7 @@ async fn the_ninth_request_waits_and_a_small_pool_does_the_work() {
     for id in 0..8 {
         client.ask(id, "search", json!({ "query": "slow" })).await;
     }
-    let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2).min(8);
+    let cores = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
     fake.until("a full pool", |seen| seen.running.load(Ordering::SeqCst) == cores).await;
     client.expect_ping().await;
     client.ask("s", "status", json!({})).await;

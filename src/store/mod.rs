@@ -373,6 +373,11 @@ impl Store {
         Ok(())
     }
 
+    /// Whether there is room for a megabyte more.
+    pub fn probe(&self) -> Result<(), StoreError> {
+        salvage::probe(&self.dir)
+    }
+
     /// Bytes on disk of everything in the store's folder.
     pub fn bytes_on_disk(&self) -> u64 {
         bytes_in(&self.dir)

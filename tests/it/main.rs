@@ -1,10 +1,16 @@
 //! One binary for all tests that need more than one module: specifications, real sockets, real files, real
 //! kills.
 
+mod bad;
+mod commands;
 mod crash;
+mod hostile;
 mod life;
+mod outside;
 mod protocol;
 mod saves;
+mod service;
 mod spec;
 mod support;
+mod terminal;
 mod tidy;

@@ -1,0 +1,159 @@
+//! What reaches a terminal: colours where they are wanted, lines that fit, questions that can be answered, and
+//! nothing that a note holds to recolour, retitle or rewrite it.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::commands::{NOTE, err, out, sample};
+use crate::support::{Daemon, Place, eventually};
+
+/// Text that would recolour, retitle, rewrite or turn around a terminal.
+const EVIL: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{200b}\u{e0041}evil";
+
+#[test]
+fn nothing_of_a_note_can_touch_a_terminal() {
+    let place = Place::new();
+    place.configure("");
+    let name = "a \u{1b}[31m\u{202e}name\u{9b}2J.md";
+    let title: String = EVIL.chars().map(|c| format!("\\U{:08x}", u32::from(c))).collect();
+    let note =
+        format!("---\ntitle: \"{title}\"\n---\n# {EVIL}\n\nporcupine {EVIL}\n\n## {EVIL} below\n\nmore {EVIL}\n");
+    place.write(name, &note);
+    place.write("other.md", format!("# Other {EVIL}\n\nporcupines and {EVIL}\n"));
+    place.write(&format!("{EVIL} (conflicted copy 2026-01-01).md"), "# Copy\n\nporcupine\n");
+    let fifo = place.vault.join(format!("{EVIL}.md"));
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_status("indexed", |s| s["vaults"][0]["notes"] == 3 && s["state"] == "idle");
+    place.write(name, format!("{note}\nwombat {EVIL}\n"));
+    daemon.wait_holding("wombat", &[name]);
+    eventually("it is told", || daemon.log().contains("BodyChanged"));
+    let on_disk = place.vault.join(name);
+    let on_disk = on_disk.to_str().unwrap();
+    for arguments in [
+        &["search", "porcupine", "--context", "--explain"][..],
+        &["search", "porcupine", "--format", "{path} {title} {heading} {snippet} {text} {context}"],
+        &["search", "porcupine", "--json"],
+        &["search", "porcupine", "--jsonl"],
+        &["search", EVIL],
+        &["search", "x", "--vault", EVIL],
+        &["related", "other.md"],
+        &["get", on_disk],
+        &["get", on_disk, "--json"],
+        &["get", EVIL],
+        &["plan", on_disk],
+        &["explain", on_disk],
+        &["explain", on_disk, "--json"],
+        &["status"],
+        &["status", "--json"],
+        &["rebuild", on_disk, "--yes"],
+        &["rebuild", on_disk, "--dry-run"],
+        &["jobs"],
+        &["call", "search", r#"{"query": "porcupine"}"#],
+        &["call", EVIL],
+    ] {
+        let output = place.run(arguments);
+        assert!(out(&output).len() + err(&output).len() > 0, "{arguments:?} is silent");
+        tame(&format!("{arguments:?}"), &out(&output));
+        tame(&format!("{arguments:?}"), &err(&output));
+    }
+    tame("run", &daemon.log());
+}
+
+fn tame(what: &str, text: &str) {
+    let wild = |c: &char| {
+        (c.is_control() && *c != '\n' && *c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    assert_eq!(text.chars().find(wild), None, "{what} prints {text:?}");
+}
+
+/// What a command prints on a terminal of that many columns, and its exit code.
+#[cfg(target_os = "linux")]
+fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Option<(String, Option<i32>)> {
+    use rustix::ioctl::{Getter, Setter, ioctl};
+    let open = |path: &str| std::fs::OpenOptions::new().read(true).write(true).open(path);
+    let mut master = open("/dev/ptmx").ok()?;
+    // Unlock the other end and ask for its number: TIOCSPTLCK and TIOCGPTN of tty_ioctl(2).
+    // SAFETY: both take a pointer to an int, which is what is given.
+    let number = unsafe {
+        ioctl(&master, Setter::<0x4004_5431, i32>::new(0)).ok()?;
+        ioctl(&master, Getter::<0x8004_5430, u32>::new()).ok()?
+    };
+    let slave = open(&format!("/dev/pts/{number}")).ok()?;
+    let size = rustix::termios::Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&slave, size).unwrap();
+    let end = || Stdio::from(slave.try_clone().unwrap());
+    let mut child = command.env("TERM", "xterm-256color").stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+    drop((command, slave));
+    master.write_all(typed.as_bytes()).unwrap();
+    let mut printed = Vec::new();
+    // The end of a terminal without anybody on it is an error, not an end of file.
+    let mut piece = [0; 4096];
+    while let Ok(count @ 1..) = master.read(&mut piece) {
+        printed.extend_from_slice(&piece[..count]);
+    }
+    Some((String::from_utf8_lossy(&printed).replace("\r\n", "\n"), child.wait().unwrap().code()))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal() {
+    let (place, mut daemon) = sample();
+    let command = |arguments: &[&str]| {
+        let mut command = place.command();
+        command.args(arguments);
+        command
+    };
+    let Some((coloured, _)) = on_terminal(command(&["search", "sensor"]), 80, "") else {
+        println!("skipped: no terminal can be had here");
+        return;
+    };
+    assert!(coloured.contains("\u{1b}["), "no colours on a terminal: {coloured:?}");
+    let mut plain = command(&["search", "sensor"]);
+    plain.env("NO_COLOR", "1");
+    let (text, code) = on_terminal(plain, 80, "").unwrap();
+    assert!(!text.contains('\u{1b}') && code == Some(0), "{text:?}");
+    let (text, _) = on_terminal(command(&["search", "sensor", "--color", "never"]), 80, "").unwrap();
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+
+    // However narrow it is.
+    for arguments in [
+        &["search", "sensor", "--context", "--explain", "--quiet"][..],
+        &["related", NOTE, "--quiet"],
+        &["search", "潮汐", "--quiet"],
+        &["status"],
+        &["explain", NOTE],
+        &["plan", NOTE],
+        &["jobs"],
+        &["sync", "--wait"],
+        &["config", "show"],
+        &["--help"],
+    ] {
+        let mut narrow = command(arguments);
+        narrow.env("NO_COLOR", "1").env("COLUMNS", "20");
+        let (text, code) = on_terminal(narrow, 20, "").unwrap();
+        assert!(matches!(code, Some(0 | 1)) && !text.contains("panicked"), "{arguments:?}: {text}");
+        if arguments.contains(&"--quiet") {
+            for line in text.lines() {
+                assert!(line.width() <= 20, "{arguments:?}: {line:?} is wider than the terminal");
+            }
+        }
+    }
+
+    // Somebody can be asked here.
+    let jobs = |daemon: &mut Daemon| daemon.call("jobs", json!({}))["jobs"].as_array().unwrap().len();
+    let before = jobs(&mut daemon);
+    let (text, code) = on_terminal(command(&["rebuild", "Notes"]), 80, "n\n").unwrap();
+    assert!(text.contains("Go on? [y/N]") && text.contains("nothing was done") && code == Some(0), "{text}");
+    assert_eq!(jobs(&mut daemon), before);
+    let (text, code) = on_terminal(command(&["rebuild", "Notes"]), 80, "y\n").unwrap();
+    assert!(text.contains("rebuild of") && code == Some(0), "{text}");
+    assert_eq!(jobs(&mut daemon), before + 1);
+    // JSON is for people there, and as harmless.
+    let (text, _) = on_terminal(command(&["status", "--json"]), 80, "").unwrap();
+    assert!(text.contains("\n  \"schema\": 1"), "{text}");
+}
