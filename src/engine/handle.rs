@@ -22,6 +22,7 @@ use crate::index::Snapshot;
 use crate::plan::Trigger;
 use crate::search::{self, Answer, Key, Mode, Options, Seed};
 use crate::store::record::NoteRecord;
+use crate::vault::policy::Verdict;
 use crate::vault::read::{read, stat};
 use crate::vault::{FileStat, VaultPath};
 
@@ -154,7 +155,7 @@ impl Handle {
 
     /// The text of a note as it is on disk now.
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
-        let (vault, path) = self.find_note(request.vault.as_deref(), &request.path)?;
+        let (vault, path) = self.find_readable(request.vault.as_deref(), &request.path)?;
         let (snapshot, desk) = ready(&vault)?;
         let (bytes, seen) = read(&desk.root, &path, desk.max_note_bytes)
             .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?;
@@ -188,7 +189,7 @@ impl Handle {
     /// What would be decided about a note now: as it is on disk, or as a draft reads. Changes nothing.
     pub fn plan(&self, vault: Option<&str>, path: &str, text: Option<&str>) -> Result<Decision, CallError> {
         let began = Instant::now();
-        let (vault, path) = self.find_note(vault, path)?;
+        let (vault, path) = self.find_readable(vault, path)?;
         let (_, desk) = ready(&vault)?;
         let (bytes, seen) = match text {
             Some(text) => (text.as_bytes().to_vec(), FileStat::default()),
@@ -391,6 +392,17 @@ impl Handle {
         let holds = |v: &&Arc<VaultShared>| v.snapshot.load().as_ref().is_some_and(|s| s.note_at(&path).is_some());
         let vault = vaults.iter().find(holds).or_else(|| vaults.first()).cloned();
         vault.map(|vault| (vault, path)).ok_or(CallError::NotReady)
+    }
+
+    /// As `find_note`, for notes whose file is going to be read: what is ignored is nobody's to read either.
+    fn find_readable(&self, vault: Option<&str>, path: &str) -> Result<(Arc<VaultShared>, VaultPath), CallError> {
+        let (vault, path) = self.find_note(vault, path)?;
+        match vault.policy.load().as_ref().map(|policy| policy.verdict(&path, false)) {
+            Some(Verdict::Note) => Ok((vault, path)),
+            Some(Verdict::Ignored(why)) => Err(not_found("note", path.as_str(), &format!("it is left out: {why}"))),
+            Some(Verdict::Folder) => Err(not_found("note", path.as_str(), "that is a folder")),
+            None => Err(CallError::NotReady),
+        }
     }
 
     fn options(

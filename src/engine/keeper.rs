@@ -153,6 +153,7 @@ impl Keeper {
             dirty: true,
         };
         keeper.load()?;
+        keeper.shared.policy.store(Some(keeper.policy.clone()));
         keeper.shared.desk.store(Some(desk));
         Ok((keeper, opened))
     }

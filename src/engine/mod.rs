@@ -29,6 +29,7 @@ use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::index::{LexicalError, Snapshot};
 use crate::store::StoreError;
 use crate::vault::pending::Timing;
+use crate::vault::policy::Policy;
 use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason};
 use decide::{Desk, Outcome};
@@ -124,6 +125,7 @@ struct VaultShared {
     path: PathBuf,
     snapshot: ArcSwapOption<Snapshot>,
     desk: ArcSwapOption<Desk>,
+    policy: ArcSwapOption<Policy>,
     status: Mutex<VaultStatus>,
     batches: AtomicU64,
 }
@@ -137,6 +139,7 @@ impl VaultShared {
             path: vault.path.clone(),
             snapshot: ArcSwapOption::empty(),
             desk: ArcSwapOption::empty(),
+            policy: ArcSwapOption::empty(),
             status: Mutex::new(status),
             batches: AtomicU64::new(0),
         })

@@ -463,6 +463,7 @@ impl Keeper {
         match crate::vault::policy::Policy::new(&self.config.path, &self.config) {
             Ok(policy) => {
                 self.policy = Arc::new(policy);
+                self.shared.policy.store(Some(self.policy.clone()));
                 if let Some(watcher) = &self.watcher {
                     watcher.set_policy(self.policy.clone());
                 }

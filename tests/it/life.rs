@@ -216,3 +216,17 @@ fn nothing_of_a_note_or_a_query_reaches_the_log() {
     let log = daemon.log();
     assert!(!log.contains("canary"), "{log}");
 }
+
+#[test]
+fn what_is_ignored_is_not_read_out_either() {
+    let place = Place::with(&[("a.md", "# A\n\ntext\n"), ("Private/d.md", "secret\n"), (".obsidian/app.json", "{}")]);
+    place.write(".situatedignore", "Private/\n");
+    let mut daemon = place.start();
+    for path in ["Private/d.md", ".obsidian/app.json", ".situatedignore"] {
+        for method in ["get", "plan"] {
+            let error = daemon.try_call(method, json!({"path": path})).unwrap_err();
+            assert_eq!(error["data"]["kind"], "not_found", "{method} {path}: {error}");
+        }
+    }
+    assert_eq!(daemon.call("get", json!({"path": "a.md"}))["text"], "# A\n\ntext\n");
+}
