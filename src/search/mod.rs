@@ -2,7 +2,7 @@
 //!
 //! [`parse`] understands what was typed; [`search`] makes the conditions a set of rows ([`filter`]), asks
 //! the lanes, fuses their scores, picks at most so many hits per note, and gives each hit its window and
-//! snippet. [`related`] does the same for a note instead of a query. [`merge`] joins the answers of several
+//! snippet. [`related()`] does the same for a note instead of a query. [`merge`] joins the answers of several
 //! vaults. Whatever is shown on a terminal goes through [`printable`](printable()).
 
 mod answer;
