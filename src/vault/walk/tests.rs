@@ -183,20 +183,3 @@ fn a_vault_nested_deeply_takes_no_stack() {
     write(dir.path(), &format!("{deep}/a.md"), "");
     assert_eq!(walk_all(dir.path()).files.len(), 1);
 }
-
-/// Not a timed test: prints what `cargo test --release -- --ignored --nocapture quick` wants to know.
-#[test]
-#[ignore = "a measurement"]
-fn how_quick_50_000_files_are() {
-    let dir = tempfile::tempdir().unwrap();
-    for i in 0..50_000 {
-        write(dir.path(), &format!("f{}/g{}/n{i}.md", i % 50, i % 500), "");
-    }
-    write(dir.path(), ".gitignore", "*.tmp\ndrafts/\n");
-    let policy = policy(dir.path());
-    for _ in 0..3 {
-        let start = std::time::Instant::now();
-        let found = walk(dir.path(), &policy, None, &AtomicBool::new(false)).unwrap();
-        println!("{} files, {} folders: {:?}", found.files.len(), found.folders.len(), start.elapsed());
-    }
-}
