@@ -55,8 +55,10 @@ pub(super) enum Outcome {
     Unsettled,
     /// It is empty and was not: perhaps the first half of a truncate-and-write.
     Emptied,
-    /// It cannot be indexed, and why.
+    /// It cannot be read now, and why: what was indexed of it stays.
     Skipped(String),
+    /// It is no note any more, and why.
+    Unfit(String),
     /// The store failed.
     Failed(StoreError),
 }
@@ -79,6 +81,10 @@ impl Desk {
             Ok(read) => read,
             Err(ReadError::Gone) => return Outcome::Gone,
             Err(ReadError::ChangedWhileRead) => return Outcome::Unsettled,
+            // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
+            Err(error @ (ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside)) => {
+                return Outcome::Unfit(error.to_string());
+            }
             Err(error) => return Outcome::Skipped(error.to_string()),
         };
         // A name that is in use again was not moved away from: that note is another one, and stays.

@@ -280,7 +280,7 @@ impl Loop {
                     batch.done += 1;
                     batch.changed += u64::from(matches!(outcome, Outcome::Decided(_)));
                     quiet &= batch.quiet;
-                    if let Outcome::Skipped(why) = &outcome {
+                    if let Outcome::Skipped(why) | Outcome::Unfit(why) = &outcome {
                         for job in &batch.jobs {
                             self.shared.jobs.fail_note(*job, task.path.as_str(), why);
                         }
@@ -321,6 +321,11 @@ impl Loop {
                 }
                 Outcome::Emptied => {
                     keeper.emptied.insert(task.path, now + EMPTY_FOR);
+                    Ok(())
+                }
+                Outcome::Unfit(why) => {
+                    keeper.skip(&task.path, why);
+                    gone.extend(keeper.known.contains_key(&task.path).then_some(task.path));
                     Ok(())
                 }
                 Outcome::Skipped(why) => {

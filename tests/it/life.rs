@@ -230,3 +230,18 @@ fn what_is_ignored_is_not_read_out_either() {
     }
     assert_eq!(daemon.call("get", json!({"path": "a.md"}))["text"], "# A\n\ntext\n");
 }
+
+#[test]
+fn a_note_that_grows_over_the_limit_leaves_the_index_and_is_told_of() {
+    let place = Place::with(&[("a.md", "# A\n\nokapi\n"), ("b.md", "# B\n\nother\n")]);
+    place.configure("max_note_bytes = 1000\n");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    assert_eq!(daemon.holding("okapi"), ["a.md"]);
+    place.write("a.md", format!("# A\n\nokapi {}\n", "x".repeat(2000)));
+    daemon.wait_holding("okapi", &[]);
+    let status = daemon.wait_status("told", |s| s["vaults"][0]["skipped_total"] == 1);
+    assert_eq!(status["vaults"][0]["skipped"][0]["path"], "a.md");
+    place.write("a.md", "# A\n\nokapi again\n");
+    daemon.wait_holding("okapi", &["a.md"]);
+}
