@@ -95,6 +95,10 @@ impl Loop {
         if root_id(&keeper.config.path).ok() != keeper.root_id {
             return self.scan(vault, Extent::Everything, RescanReason::RootChanged, Vec::new());
         }
+        if keeper.doubt.is_some() {
+            // Only a look at everything can end a doubt, and something has just come back.
+            return self.scan(vault, Extent::Everything, RescanReason::Doubt, Vec::new());
+        }
         let few = folders.is_empty() && paths.len() <= AT_ONCE;
         let extent = Extent::Some { paths, folders };
         if !few {

@@ -520,8 +520,9 @@ fn a_save_does_not_wait_for_a_rebuild() {
         let jobs = daemon.call("jobs", json!({}));
         let rebuild = jobs["jobs"].as_array().unwrap().iter().find(|j| j["job"] == job).unwrap().clone();
         let left = rebuild["total"].as_u64().unwrap() - rebuild["done"].as_u64().unwrap();
-        println!("{path}: {left} left of {rebuild}");
+        println!("{path} was found when {left} notes were left");
         assert_eq!(rebuild["state"], "running", "{path} was found only after the rebuild: {rebuild}");
+        assert!(left > 100, "{path} was found only at the end of the rebuild: {rebuild}");
     }
     daemon.wait_status("idle", |s| s["state"] == "idle");
     let jobs = daemon.call("jobs", json!({}));
@@ -529,4 +530,22 @@ fn a_save_does_not_wait_for_a_rebuild() {
     assert_eq!(daemon.holding("meanwhile8"), ["d0/n0.md"]);
     assert_eq!(daemon.holding("meanwhile11"), ["d9/n1499.md"]);
     assert_like_fresh(&place, &mut daemon, &["meanwhile8", "meanwhile11", "\"Long 77\"", "marker1503"]);
+}
+
+#[test]
+fn a_note_that_grows_too_large_goes_and_comes_back_when_it_shrinks() {
+    let place = notes(3);
+    let config = format!("[[vault]]\npath = {:?}\nmax_note_bytes = \"64 KiB\"\n", place.vault);
+    fs::write(place.dir.path().join("config.toml"), config).unwrap();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    wait_notes(&mut daemon, 3);
+    let large = format!("{}\n{}", note(1), "enormous text\n".repeat(10_000));
+    place.write("n1.md", large);
+    // As at a start: what is not indexed is not found under words that it no longer has.
+    daemon.wait_holding("marker1", &[]);
+    daemon.wait_status("told of", |s| s["vaults"][0]["skipped"][0]["path"] == "n1.md");
+    place.write("n1.md", note(1));
+    daemon.wait_holding("marker1", &["n1.md"]);
+    daemon.wait_status("no longer told of", |s| s["vaults"][0]["skipped"] == json!([]));
 }
