@@ -43,7 +43,8 @@ pub(super) struct Keeper {
     pub(super) pending: Pending,
     pub(super) known: KnownNotes,
     pub(super) queue: VecDeque<(u64, Task)>,
-    pub(super) in_flight: HashMap<VaultPath, u64>,
+    /// What workers hold: the newest ticket for each note, and whether it is decided about in any case.
+    pub(super) in_flight: HashMap<VaultPath, (u64, bool)>,
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) scanning: bool,
     pub(super) scan_again: Option<crate::vault::RescanReason>,

@@ -183,7 +183,7 @@ impl Loop {
             let outcomes = tasks.into_iter().map(|mut task| {
                 // What a worker is finding out about the note may be older, so it will not count; if it was
                 // to be decided about in any case, that is done here.
-                task.again |= keeper.in_flight.remove(&task.path).is_some();
+                task.again |= keeper.in_flight.remove(&task.path).is_some_and(|(_, again)| again);
                 let outcome = look(&keeper.desk, &task);
                 (task, outcome)
             });
@@ -254,7 +254,7 @@ impl Loop {
                 && let Some((batch, task)) = keeper.queue.pop_front()
             {
                 self.tickets += 1;
-                keeper.in_flight.insert(task.path.clone(), self.tickets);
+                keeper.in_flight.insert(task.path.clone(), (self.tickets, task.again));
                 let desk = keeper.desk.clone();
                 self.pool.send(Errand { vault: *vault, batch, ticket: self.tickets, desk, task });
                 room -= 1;
@@ -287,7 +287,7 @@ impl Loop {
                     }
                 }
                 // A newer look at the same note has overtaken this one.
-                if keeper.in_flight.get(&task.path) == Some(&ticket) {
+                if keeper.in_flight.get(&task.path).is_some_and(|(newest, _)| *newest == ticket) {
                     keeper.in_flight.remove(&task.path);
                     outcomes.push((task, outcome));
                 }
