@@ -147,10 +147,12 @@ impl Loop {
         let config = self.shared.config.load().watch.clone();
         let Some(keeper) = self.keepers.get_mut(&vault) else { return self.end_jobs(&jobs, 0, 0, "failed") };
         if matches!(extent, Extent::Everything) {
-            let pause = if keeper.polled.is_some() { config.poll_interval } else { config.walk_interval };
+            let blind = keeper.watcher.as_ref().is_some_and(Watcher::needs_poll);
+            let polled = keeper.polled.is_some() || blind;
+            let pause = if polled { config.poll_interval } else { config.walk_interval };
             keeper.next_walk = Instant::now() + pause;
         }
-        let findings = match result {
+        let mut findings = match result {
             Ok(findings) => keeper.check_again(findings),
             Err(error) => {
                 keeper.doubt_gone(&error);
@@ -166,7 +168,13 @@ impl Loop {
             keeper.remember_root(root);
         }
         match extent {
-            Extent::Everything => keeper.note_skipped(&findings),
+            Extent::Everything => {
+                keeper.note_skipped(&findings);
+                if let Some(watcher) = &keeper.watcher {
+                    // Watches that were lost, or could not be placed before, are placed now.
+                    watcher.reconcile(std::mem::take(&mut findings.folders));
+                }
+            }
             Extent::Some { paths, .. } => {
                 paths.iter().for_each(|path| keeper.forget_skipped(path));
                 findings.skipped.iter().for_each(|(path, why)| keeper.skip(path, why.to_string()));
