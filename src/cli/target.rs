@@ -33,6 +33,11 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
     if vault.is_some() {
         return in_vault;
     }
+    // A vault may hold a folder of its own name: what an answer printed beats what is not on the disk from here.
+    let printed = |vault: &VaultInfo| vault.path.join(what).exists();
+    if !here.join(what).exists() && vaults.iter().any(printed) {
+        return in_vault;
+    }
     on_disk(&here.join(what), vaults).unwrap_or(in_vault)
 }
 
@@ -104,6 +109,9 @@ mod tests {
         let vaults = [VaultInfo { name: "work".into(), path: notes.clone(), default: true }];
         let scope = |what: &str, here: &Path| scope(Some(Path::new(what)), &vaults, here);
 
+        std::fs::create_dir(notes.join("Notes")).unwrap();
+        std::fs::write(notes.join("Notes/Deep.md"), "x").unwrap();
+        assert_eq!(said(&scope("Notes/Deep.md", dir.path())), (None, Some("Notes/Deep.md")));
         assert_eq!(said(&scope("work", dir.path())), (Some("work"), None));
         assert_eq!(said(&scope("Notes", dir.path())), (Some("work"), None));
         assert_eq!(said(&scope("Notes/Projects/", dir.path())), (Some("work"), Some("Projects")));

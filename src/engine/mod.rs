@@ -7,6 +7,7 @@
 //! here at all: they read published snapshots through the [`handle`].
 
 mod decide;
+mod doubt;
 pub mod handle;
 mod jobs;
 mod keeper;

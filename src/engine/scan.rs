@@ -50,6 +50,8 @@ pub(super) struct Findings {
     pub(super) skipped: Vec<(VaultPath, Skip)>,
     /// The folder that was looked at; `None` if only single paths were.
     pub(super) root: Option<RootId>,
+    /// Folders of the vault, if everything was looked at: each should have a watch.
+    pub(super) folders: Vec<VaultPath>,
     /// Notes seen on disk, if everything was looked at.
     pub(super) seen: Option<usize>,
 }
@@ -66,10 +68,12 @@ pub(super) fn scan(
     let mut on_disk: HashMap<VaultPath, FileStat> = HashMap::new();
     let mut skipped = Vec::new();
     let mut root_id = None;
+    let mut all_folders = Vec::new();
     match extent {
         Extent::Everything => {
             let walk = walk::walk(root, policy, None, cancel)?;
             root_id = Some(walk.root);
+            all_folders = walk.folders;
             on_disk.extend(walk.files);
             skipped = walk.skipped;
         }
@@ -89,11 +93,13 @@ pub(super) fn scan(
         }
     }
     let missing = missing(known, extent, &on_disk, &skipped);
+    let hinted = |path: &VaultPath| matches!(extent, Extent::Some { paths, .. } if paths.contains(path));
     let mut new = Vec::new();
     let mut touched = Vec::new();
     for (path, stat) in &on_disk {
         match known.get(path) {
-            Some(note) if note.stat == *stat => {}
+            // Two writes within one tick of the clock leave the same times: a path that was hinted at is read.
+            Some(note) if note.stat == *stat && !hinted(path) => {}
             Some(_) => touched.push(Touched { path: path.clone(), moved_from: None }),
             None => new.push((path.clone(), *stat)),
         }
@@ -107,7 +113,7 @@ pub(super) fn scan(
     }));
     touched.sort_by(|a, b| a.path.cmp(&b.path));
     let seen = matches!(extent, Extent::Everything).then_some(on_disk.len());
-    Ok(Findings { touched, gone, skipped, root: root_id, seen })
+    Ok(Findings { touched, gone, skipped, root: root_id, folders: all_folders, seen })
 }
 
 /// Known notes within `extent` that are not on disk. What lies below something that could not be read is

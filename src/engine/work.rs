@@ -1,25 +1,19 @@
 //! The loop's work: from hints to looks, from findings to tasks, from outcomes to what is published.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::decide::{Decided, Outcome, Task};
-use super::keeper::{AT_ONCE, Doubt, Keeper};
+use super::doubt::RETURN_EVERY;
+use super::keeper::AT_ONCE;
 use super::pool::{Errand, look};
 use super::report::{Decision, Notice};
 use super::scan::{Extent, Findings, Touched, scan};
 use super::{EngineError, Event, Loop, NEVER};
 use crate::plan::Trigger;
-use crate::vault::policy::Verdict;
-use crate::vault::read::stat;
-use crate::vault::root::{RootId, VaultError, git_locked, needs_polling, root_id};
-use crate::vault::walk;
+use crate::vault::root::{VaultError, git_locked, needs_polling, root_id};
 use crate::vault::watch::Watcher;
 use crate::vault::{Batch as Due, RescanReason, VaultPath};
-
-/// How often a vault that is gone is asked for again.
-const RETURN_EVERY: Duration = Duration::from_secs(2);
 
 /// How long an emptied note may be the first half of a truncate-and-write.
 const EMPTY_FOR: Duration = Duration::from_secs(2);
@@ -147,10 +141,12 @@ impl Loop {
         let config = self.shared.config.load().watch.clone();
         let Some(keeper) = self.keepers.get_mut(&vault) else { return self.end_jobs(&jobs, 0, 0, "failed") };
         if matches!(extent, Extent::Everything) {
-            let pause = if keeper.polled.is_some() { config.poll_interval } else { config.walk_interval };
+            let blind = keeper.watcher.as_ref().is_some_and(Watcher::needs_poll);
+            let polled = keeper.polled.is_some() || blind;
+            let pause = if polled { config.poll_interval } else { config.walk_interval };
             keeper.next_walk = Instant::now() + pause;
         }
-        let findings = match result {
+        let mut findings = match result {
             Ok(findings) => keeper.check_again(findings),
             Err(error) => {
                 keeper.doubt_gone(&error);
@@ -166,7 +162,13 @@ impl Loop {
             keeper.remember_root(root);
         }
         match extent {
-            Extent::Everything => keeper.note_skipped(&findings),
+            Extent::Everything => {
+                keeper.note_skipped(&findings);
+                if let Some(watcher) = &keeper.watcher {
+                    // Watches that were lost, or could not be placed before, are placed now.
+                    watcher.reconcile(std::mem::take(&mut findings.folders));
+                }
+            }
             Extent::Some { paths, .. } => {
                 paths.iter().for_each(|path| keeper.forget_skipped(path));
                 findings.skipped.iter().for_each(|(path, why)| keeper.skip(path, why.to_string()));
@@ -416,132 +418,6 @@ impl Loop {
             self.end_jobs(&jobs, 0, changed, "cancelled");
         }
     }
-}
-
-impl Keeper {
-    /// When the loop has to look at this vault again, without any event.
-    pub(super) fn next_wake(&self) -> Option<Instant> {
-        let locked = !self.pending.is_empty() && git_locked(&self.config.path);
-        let deadlines = [
-            self.pending.deadline(locked),
-            (!self.scanning).then_some(self.next_walk),
-            self.doubt.as_ref().filter(|_| !self.scanning).map(|doubt| doubt.look_at),
-            self.emptied.values().min().copied(),
-            self.trouble.as_ref().filter(|_| !self.is_at_work()).map(|trouble| trouble.reopen_at),
-        ];
-        deadlines.into_iter().flatten().min()
-    }
-
-    /// Whether anybody may still come back with something that was found out for this keeper.
-    pub(super) fn is_at_work(&self) -> bool {
-        self.scanning || !self.batches.is_empty() || !self.in_flight.is_empty()
-    }
-
-    /// Whether anything is being worked on.
-    pub(super) fn is_busy(&self) -> bool {
-        !self.batches.is_empty() || !self.in_flight.is_empty() || self.root_id.is_none() && self.scanning
-    }
-
-    /// A look takes a while, and saves are decided about meanwhile: what it says to be gone may be back, and
-    /// what it says to have moved may be known where it is now.
-    fn check_again(&mut self, mut findings: Findings) -> Findings {
-        for touched in &mut findings.touched {
-            if self.known.contains_key(&touched.path) {
-                findings.gone.extend(touched.moved_from.take());
-            }
-            if let Some(old) = &touched.moved_from {
-                self.in_flight.remove(old);
-            }
-        }
-        let now = Instant::now();
-        let Keeper { policy, config, pending, in_flight, .. } = self;
-        findings.gone.retain(|path| {
-            in_flight.remove(path);
-            let is_back = policy.verdict(path, false) == Verdict::Note
-                && stat(&config.path, path).is_some_and(|stat| stat.size <= config.max_note_bytes);
-            if is_back {
-                pending.mark(now, path.clone());
-            }
-            !is_back
-        });
-        findings
-    }
-
-    /// The ignore files changed.
-    pub(super) fn renew_policy(&mut self) {
-        match crate::vault::policy::Policy::new(&self.config.path, &self.config) {
-            Ok(policy) => {
-                self.policy = Arc::new(policy);
-                self.shared.policy.store(Some(self.policy.clone()));
-                if let Some(watcher) = &self.watcher {
-                    watcher.set_policy(self.policy.clone());
-                }
-            }
-            Err(error) => tracing::warn!(%error, "the ignore files cannot be read; the old rules stay"),
-        }
-    }
-
-    /// The root cannot be read: a doubt, not an empty vault.
-    fn doubt_gone(&mut self, error: &VaultError) {
-        let why = format!(
-            "vault `{}` cannot be read ({error}); its index is kept as it was and goes on when the vault is back",
-            self.config.name
-        );
-        if self.doubt.is_none() {
-            tracing::warn!(vault = self.config.name, "{why}");
-        }
-        self.doubt = Some(Doubt { why, look_at: Instant::now() + RETURN_EVERY, second_look: false });
-    }
-
-    /// Which of the notes that seem gone may be dropped now.
-    ///
-    /// More than 30 % gone in one look at everything, or all of them, is a doubt (a mount that is missing,
-    /// permissions): a second look has to agree, in the same folder; in another one only the user can.
-    fn believe(&mut self, findings: &Findings, second_look_after: Duration) -> Vec<VaultPath> {
-        let Some(seen) = findings.seen else { return findings.gone.clone() };
-        let (gone, known) = (findings.gone.len(), self.known.len());
-        let doubtful = gone > 0 && (seen == 0 || (gone * 10 > known * 3 && gone >= 10));
-        let other_root = other_root(self.root_id, findings.root);
-        let now = Instant::now();
-        let agreed = self.doubt.as_ref().is_some_and(|d| d.second_look && d.look_at <= now) && !other_root;
-        if !doubtful || agreed || std::mem::take(&mut self.accept_deletes) {
-            if let Some(doubt) = self.doubt.take() {
-                tracing::info!(vault = self.config.name, "no longer in doubt: {}", doubt.why);
-            }
-            return findings.gone.clone();
-        }
-        let what_then = if other_root {
-            "another folder is in its place, so they are kept until `situated sync --accept-deletes`".to_owned()
-        } else {
-            let seconds = second_look_after.as_secs();
-            format!("they are kept until a second look in {seconds} s agrees, or `situated sync --accept-deletes`")
-        };
-        let why = format!("{gone} of {known} notes of vault `{}` seem gone; {what_then}", self.config.name);
-        if self.doubt.is_none() {
-            tracing::warn!(vault = self.config.name, "{why}");
-        }
-        let look_at = match &self.doubt {
-            Some(doubt) if doubt.second_look && doubt.look_at > now => doubt.look_at,
-            _ => now + second_look_after,
-        };
-        self.doubt = Some(Doubt { why, look_at, second_look: !other_root });
-        Vec::new()
-    }
-
-    fn note_skipped(&self, findings: &Findings) {
-        let mut status = self.shared.status();
-        status.skipped_total = findings.skipped.len() as u64;
-        let file = |(path, why): &(VaultPath, walk::Skip)| super::report::SkippedFile {
-            path: path.to_string(),
-            why: why.to_string(),
-        };
-        status.skipped = findings.skipped.iter().take(100).map(file).collect();
-    }
-}
-
-/// Whether a folder was known and another one is in its place.
-fn other_root(known: Option<RootId>, now: Option<RootId>) -> bool {
-    matches!((known, now), (Some(known), Some(now)) if known != now)
 }
 
 fn task(touched: Touched) -> Task {
