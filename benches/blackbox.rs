@@ -145,7 +145,7 @@ impl Run {
             None,
         );
         let percent = (after.cpu - before.cpu) / watched.as_secs_f64() * 100.0;
-        let wakes = (after.switches - before.switches) as f64 / watched.as_secs_f64();
+        let wakes = after.switches.saturating_sub(before.switches) as f64 / watched.as_secs_f64();
         self.row("idle", format!("{percent:.2} % of a core, {wakes:.1} wake-ups/s"), None);
         Ok(())
     }

@@ -11,19 +11,6 @@ pub fn background_thread() {
     }
 }
 
-/// Keeps the C library from giving every thread a heap of its own: with a dozen short-lived threads that
-/// index, twice the memory would be held for nothing. To be called before any thread is started.
-pub fn share_heaps() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        // SAFETY: `mallopt` takes two integers and only changes settings of the allocator.
-        #[allow(unsafe_code)]
-        unsafe {
-            libc::mallopt(libc::M_ARENA_MAX, 4);
-        }
-    }
-}
-
 /// Gives memory back that was needed for work in bulk and is free now.
 pub fn give_memory_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

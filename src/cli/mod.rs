@@ -56,7 +56,6 @@ pub mod exit {
 
 /// The program: arguments in, exit code out.
 pub fn main() -> ExitCode {
-    crate::sandbox::share_heaps();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

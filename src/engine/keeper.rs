@@ -380,9 +380,6 @@ impl Keeper {
         if let Err(error) = self.index.bulk(bulk) {
             tracing::warn!(%error, "the index goes on writing as it did");
         }
-        if !bulk {
-            crate::sandbox::give_memory_back();
-        }
     }
 
     /// Puts everything on the disk for a clean stop.

@@ -383,6 +383,7 @@ impl Loop {
             }
             if keeper.batches.is_empty() {
                 keeper.bulk(false);
+                crate::sandbox::give_memory_back();
             }
         }
         for (jobs, seq, changed) in ended {
