@@ -179,6 +179,7 @@ fn killed_at_random_moments_while_notes_change() {
     }
     assert_like_fresh(&place, &mut daemon, &QUERIES);
     writer.check();
+    assert!(!daemon.log().contains("ERROR"), "{}", daemon.log());
 }
 
 #[test]
