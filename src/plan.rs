@@ -386,6 +386,13 @@ impl Decision<'_> {
             return self.fresh(index, Reason::StructureChanged);
         };
         let old = &notes.stored.chunks[donor];
+        // A template stands where nothing was paid for; what was paid for this very text, at another time or for
+        // a note that came and went, is better and must not be bought again.
+        if !old.paid
+            && let Some(found) = self.found(index)
+        {
+            return found;
+        }
         // A template that stands where no model's context was due is not outdated by a model.
         let governed = old.paid || old.wanted || !self.generation.costs;
         let outdated = governed && old.contextualizer != self.generation.contextualizer;
@@ -419,25 +426,29 @@ impl Decision<'_> {
 
     /// A chunk without a context of its own: from the archive if it has been there before, else anew.
     fn fresh(&self, index: usize, reason: Reason) -> Step {
-        let chunk = &self.now.chunks[index];
-        let key = context_key(&chunk.keys, chunk.hash);
-        if self.trigger == Trigger::Save
-            && let Some(found) = (self.archived)(key)
-        {
-            let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
-            return Step {
-                action: Action::Reembed,
-                reason: Reason::FoundInArchive,
-                chunk: index,
-                context: ContextSource::Archive(key),
-                later: outdated.then_some(Reason::ContextualizerChanged),
-            };
+        if let Some(found) = self.found(index) {
+            return found;
         }
         let reason = match (self.trigger, self.stored) {
             (Trigger::Rebuild, Some(_)) => Reason::Rebuild,
             _ => reason,
         };
         Step { action: Action::Regenerate, reason, chunk: index, context: ContextSource::Fresh, later: None }
+    }
+
+    /// A chunk whose context the archive has; nothing is looked for when everything is to be made anew.
+    fn found(&self, index: usize) -> Option<Step> {
+        let chunk = &self.now.chunks[index];
+        let key = context_key(&chunk.keys, chunk.hash);
+        let found = (self.trigger == Trigger::Save).then(|| (self.archived)(key)).flatten()?;
+        let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
+        Some(Step {
+            action: Action::Reembed,
+            reason: Reason::FoundInArchive,
+            chunk: index,
+            context: ContextSource::Archive(key),
+            later: outdated.then_some(Reason::ContextualizerChanged),
+        })
     }
 
     /// Whether a context that serves should be written anew by a rebuild or the daily sync, and why.

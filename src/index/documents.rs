@@ -373,6 +373,8 @@ fn writer(index: &tantivy::Index, bulk: bool) -> tantivy::Result<IndexWriter> {
         .num_merge_threads(1)
         .build();
     let writer = index.writer_with_options(options)?;
+    // What a writer leaves behind that died, or failed, within a commit has names that this one would give again.
+    writer.garbage_collect_files().wait()?;
     if bulk {
         // While a vault is built both cores are wanted for building; its segments are merged once, afterwards.
         writer.set_merge_policy(Box::new(NoMergePolicy));

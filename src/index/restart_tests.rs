@@ -56,6 +56,36 @@ fn what_was_not_published_is_gone_after_a_restart() {
     assert_eq!(open(dir.path()).load(note(1, 2, "1.md"), loaded(chunks(1, &[""]))), Verdict::Lags);
 }
 
+/// A process that dies between writing a commit's files and naming them leaves files behind whose names
+/// later changes give again: they are numbered by the changes since the last commit.
+#[test]
+fn files_of_a_commit_that_was_cut_short_are_not_in_the_way() {
+    for count in 1..=5 {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("words/meta.json");
+        let mut index = open(dir.path());
+        for no in 1..=5 {
+            index.put(note(no, u64::from(no), &format!("{no}.md")), chunks(no, &["before"])).unwrap();
+        }
+        index.publish(5).unwrap();
+        let named = std::fs::read(&state).unwrap();
+        let change = |index: &mut Index, count| {
+            index.put(note(1, 6, "1.md"), chunks(1, &["behind"; 5][..count])).unwrap();
+            assert_eq!(finds(&index.publish(6).unwrap(), "behind").len(), count);
+        };
+        change(&mut index, 1);
+        drop(index);
+        std::fs::write(&state, named).unwrap();
+
+        let mut index = open(dir.path());
+        assert_eq!(index.rebuilt(), None);
+        for no in 1..=5 {
+            index.load(note(no, u64::from(no), &format!("{no}.md")), loaded(chunks(no, &[""])));
+        }
+        change(&mut index, count);
+    }
+}
+
 fn built(dir: &Path, sync: bool) {
     let mut index = open(dir);
     index.put(note(1, 1, "1.md"), chunks(1, &["one"])).unwrap();

@@ -179,6 +179,7 @@ fn killed_at_random_moments_while_notes_change() {
     }
     assert_like_fresh(&place, &mut daemon, &QUERIES);
     writer.check();
+    assert!(!daemon.log().contains("ERROR"), "{}", daemon.log());
 }
 
 #[test]
@@ -437,6 +438,16 @@ fn a_paid_context_survives_every_edit_and_the_loss_of_the_database() {
         daemon.wait_holding(word, &[note]);
         assert_eq!(context_of(&mut daemon, word), WRITTEN, "{word}");
     }
+
+    // And so is one that comes back as another text first, which nobody has paid for.
+    fs::remove_file(place.vault.join(note)).unwrap();
+    daemon.wait_holding("tide", &[]);
+    place.write(note, PAID.replace("wait for fish", "dream of crabs"));
+    daemon.wait_holding("crabs", &[note]);
+    assert_ne!(context_of(&mut daemon, "crabs"), WRITTEN);
+    place.write(note, PAID);
+    daemon.wait_holding("fish", &[note]);
+    assert_eq!(context_of(&mut daemon, "fish"), WRITTEN, "a paid context lies in the archive and is not used");
 
     // A note that moves takes it along.
     let moved = "Sea/Estuary.md";

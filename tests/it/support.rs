@@ -145,7 +145,7 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// The result of a call; panics on an error.
     pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
-        self.try_call(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+        self.try_call(method, params).unwrap_or_else(|error| panic!("{method}: {error}\n{}", self.log()))
     }
 
     /// The result of a call, or its error.
