@@ -133,6 +133,8 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<Range<usize>> {
 
 fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range<usize>>) {
     let (mut start, mut end, mut used) = (line.start, line.start, 0);
+    // Not the same as `used > 0`: a mark that stands alone is a word of no width.
+    let mut begun = false;
     let mut position = line.start;
     for word in text[line.clone()].split_word_bounds() {
         let from = position;
@@ -141,10 +143,10 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
             continue;
         }
         let gap = text[end..from].width();
-        if used > 0 && used + gap + word.width() > width {
+        if begun && used + gap + word.width() > width {
             lines.push(start..end);
-            (start, used) = (from, 0);
-        } else if used > 0 {
+            (start, used, begun) = (from, 0, false);
+        } else if begun {
             used += gap;
         } else {
             // White space before the first word of a line is indentation and stays if there is room.
@@ -157,10 +159,11 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
         }
         let mut from = from;
         for cluster in word.graphemes(true) {
-            if used > 0 && used + cluster.width() > width {
+            if begun && used + cluster.width() > width {
                 lines.push(start..from);
                 (start, used) = (from, 0);
             }
+            begun = true;
             used += cluster.width();
             from += cluster.len();
         }
@@ -333,6 +336,8 @@ mod tests {
         assert_eq!(lines("日本語の文", 4), ["日本", "語の", "文"]);
         assert_eq!(lines("", 4), [""]);
         assert_eq!(lines("  - item", 20), ["  - item"]);
+        // A combining mark that stands alone takes no column and is a word all the same.
+        assert_eq!(lines("\u{1a65} 日", 2), ["\u{1a65}", "日"]);
     }
 
     #[test]
