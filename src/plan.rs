@@ -157,6 +157,21 @@ pub enum Reason {
     Drifted,
     /// A rebuild was asked for.
     Rebuild,
+    /// The model has written the context that was due.
+    ContextWritten,
+    /// The model gave no usable context; the template serves.
+    ContextFailed,
+}
+
+/// A context that a model is to be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Due {
+    /// Why.
+    pub reason: Reason,
+    /// Seconds since 1970 (UTC). What was written before does not count when everything is to be made anew.
+    pub since: i64,
+    /// Answers that were of no use so far.
+    pub tries: u8,
 }
 
 impl fmt::Display for Action {

@@ -123,7 +123,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("context" "provider", "\"template\": free, made from the note itself, nothing leaves the machine.",
         |_c, v| units::word(v, &["template"])?, quoted("template")),
     key!("context" "llm_min_chunks", "Notes with fewer chunks never get a model's context.",
-        |c, v| c.llm_min_chunks = units::count(v, 1..=1_000_000)? as u32, Some(c.llm_min_chunks.to_string())),
+        |c, v| c.context.llm_min_chunks = units::count(v, 1..=1_000_000)? as u32, Some(c.context.llm_min_chunks.to_string())),
     key!("embed" "provider", "\"builtin\": the model compiled in; nothing is downloaded or sent.",
         |_c, v| units::word(v, &["builtin"])?, quoted("builtin")),
     key!("search" "limit", "Hits at most.",

@@ -256,6 +256,7 @@ impl Sheet<'_> {
             quality: 1.0,
             written_at: self.now,
             spent: Spent::default(),
+            making: None,
         }
     }
 
@@ -286,6 +287,7 @@ impl Sheet<'_> {
                 inputs: inputs.iter().map(|input| input.hash).collect(),
                 decided: unchanged.unwrap_or((step.action, step.reason)),
                 later: step.later,
+                due: None,
             });
             docs.push(ChunkDoc {
                 entry: ChunkEntry {

@@ -494,7 +494,7 @@ pub(super) fn generation(config: &Config, embedder: Embedder) -> Generation {
         costs: false,
         embedder: embedder.identity().to_owned(),
         chunker: config.chunk.identity(),
-        llm_min_chunks: config.llm_min_chunks,
+        llm_min_chunks: config.context.llm_min_chunks,
     }
 }
 

@@ -443,7 +443,7 @@ impl Loop {
         let kept = |keeper: &Keeper, config: &Config| {
             config.vaults.contains(&keeper.config)
                 && config.chunk == keeper.desk.chunk
-                && config.llm_min_chunks == keeper.desk.generation.llm_min_chunks
+                && config.context.llm_min_chunks == keeper.desk.generation.llm_min_chunks
         };
         let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
         for id in old {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::salvage::guarded;
 use super::tree::Writes;
 use super::{Store, StoreError, locked};
-use crate::context::{ContextRecord, Origin, Spent};
+use crate::context::{ContextRecord, Making, Origin, Spent};
 use crate::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
 
 /// The version of the line format.
@@ -58,6 +58,8 @@ struct Line {
     tokens_cached: u64,
     #[serde(default)]
     micro_dollars: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    making: Option<Making>,
 }
 
 /// The part of a line that is looked at first, so that a line of a later format says so.
@@ -85,6 +87,7 @@ impl Line {
             tokens_out,
             tokens_cached,
             micro_dollars,
+            making: record.making,
         }
     }
 
@@ -125,6 +128,7 @@ impl Line {
                 tokens_cached: line.tokens_cached,
                 micro_dollars: line.micro_dollars,
             },
+            making: line.making,
         };
         Ok((key, record))
     }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The modules in the order in which data flows.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "config",
     "fingerprint",
     "vault",
@@ -12,6 +12,7 @@ const ORDER: [&str; 19] = [
     "chunk",
     "plan",
     "context",
+    "llm",
     "embed",
     "store",
     "index",
