@@ -168,6 +168,7 @@ mod tests {
             }],
             problems: vec!["the disk is full; make room".into()],
             leaves_machine: Vec::new(),
+            contexts: crate::engine::handle::ContextStatus::default(),
             contextualizer: "template/1".into(),
             embedder: "builtin/1".into(),
             uptime_s: 61,

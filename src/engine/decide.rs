@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::chunk::{self, Chunk, ChunkConfig, searchable};
-use crate::context::{ContextRecord, Origin, Spent, TEMPLATE, Template};
+use crate::context::prompt::Prompter;
+use crate::context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
 use crate::embed::{Embedder, Vector, builtin, input};
 use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
 use crate::note::{self, Link, LinkKind, Note, NoteRules};
 use crate::plan::{
-    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, StoredChunk, StoredNote,
-    Trigger,
+    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step,
+    StoredChunk, StoredNote, Trigger,
 };
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::store::{NoteWrite, Store, StoreError};
@@ -30,6 +31,8 @@ pub(super) struct Desk {
     pub(super) chunk: ChunkConfig,
     pub(super) embedder: Embedder,
     pub(super) generation: Generation,
+    /// How a model is asked, if one writes the contexts.
+    pub(super) prompter: Option<Arc<Prompter>>,
     pub(super) store: Arc<Store>,
 }
 
@@ -116,8 +119,18 @@ impl Desk {
 
     /// Whether a record was made by the generation in force.
     pub(super) fn is_current(&self, record: &NoteRecord) -> bool {
-        let Generation { contextualizer, embedder, chunker, .. } = &self.generation;
-        record.contextualizer == *contextualizer && record.embedder == *embedder && record.chunker == *chunker
+        let Generation { embedder, chunker, llm_min_chunks: _, contextualizer: _, costs: _ } = &self.generation;
+        record.contextualizer == self.contextualizer(record.kind.as_deref())
+            && record.embedder == *embedder
+            && record.chunker == *chunker
+    }
+
+    /// Who writes the contexts of notes of a kind: instructions may differ between kinds.
+    pub(super) fn contextualizer(&self, kind: Option<&str>) -> String {
+        match &self.prompter {
+            Some(prompter) => prompter.generation(kind),
+            None => self.generation.contextualizer.clone(),
+        }
     }
 
     fn stored(&self, task: &Task) -> Result<Option<(NoteRecord, Vec<ContextRecord>)>, StoreError> {
@@ -146,8 +159,9 @@ impl Desk {
         let current = current(&note, &chunks, &templates);
         let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts));
         let archive = Archive::new(&self.store);
-        let plan =
-            plan::plan(facts.as_ref(), Some(&current), &self.generation, task.trigger, &|key| archive.look_up(key));
+        let contextualizer = self.contextualizer(note.kind.as_deref());
+        let generation = Generation { contextualizer, ..self.generation.clone() };
+        let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
         let mut sheet = Sheet { desk: self, note: &note, chunks: &chunks, templates, now, vectors: HashMap::new() };
@@ -156,7 +170,7 @@ impl Desk {
             None => (None, &[][..]),
         };
         let (new_contexts, texts) = sheet.contexts(&plan, record, contexts)?;
-        let (chunk_records, docs) = sheet.chunks(&plan, record, &texts);
+        let (chunk_records, docs) = sheet.chunks(&plan, record, &new_contexts, &texts);
         let vectors = sheet.fresh_vectors();
         let record = self.record(&note, stat, record, &plan, chunk_records, now);
         let entry = note_entry(&record);
@@ -192,7 +206,7 @@ impl Desk {
             stat,
             hash: note.hash,
             structure: note.structure(),
-            contextualizer: self.generation.contextualizer.clone(),
+            contextualizer: self.contextualizer(note.kind.as_deref()),
             embedder: self.generation.embedder.clone(),
             chunker: self.generation.chunker.clone(),
             title: note.title.clone(),
@@ -237,7 +251,12 @@ impl Sheet<'_> {
                 ContextSource::Fresh => None,
             };
             let context = found.unwrap_or_else(|| self.template_record(&self.chunks[step.chunk]));
-            let text = if context.is_paid() { context.text.clone() } else { self.templates[step.chunk].clone() };
+            let template = &self.templates[step.chunk];
+            let text = match context.making {
+                _ if !context.is_paid() => template.clone(),
+                Some(Making { weak: true, .. }) => format!("{template}\n{}", context.text),
+                _ => context.text.clone(),
+            };
             records.push(context);
             texts.push(text);
         }
@@ -260,11 +279,18 @@ impl Sheet<'_> {
         }
     }
 
-    fn chunks(&mut self, plan: &Plan, old: Option<&NoteRecord>, texts: &[String]) -> (Vec<ChunkRecord>, Vec<ChunkDoc>) {
+    fn chunks(
+        &mut self,
+        plan: &Plan,
+        old: Option<&NoteRecord>,
+        contexts: &[ContextRecord],
+        texts: &[String],
+    ) -> (Vec<ChunkRecord>, Vec<ChunkDoc>) {
         let mut records = Vec::with_capacity(self.chunks.len());
         let mut docs = Vec::with_capacity(self.chunks.len());
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let (note, chunk, context) = (self.note, &self.chunks[step.chunk], &texts[step.chunk]);
+            let record = &contexts[step.chunk];
             let shown = searchable(note, &chunk.span);
             let inputs = input::inputs(context, &shown, &|text| builtin::model().token_starts(text));
             let heading_path: Arc<[String]> =
@@ -287,7 +313,7 @@ impl Sheet<'_> {
                 inputs: inputs.iter().map(|input| input.hash).collect(),
                 decided: unchanged.unwrap_or((step.action, step.reason)),
                 later: step.later,
-                due: None,
+                due: step.due.map(|reason| self.due(reason, step, record, old)),
             });
             docs.push(ChunkDoc {
                 entry: ChunkEntry {
@@ -305,6 +331,22 @@ impl Sheet<'_> {
             });
         }
         (records, docs)
+    }
+
+    /// A wish that stands keeps its date; its tries count only while the text is the same. A new one is younger
+    /// than the context that it is to replace.
+    fn due(&self, reason: Reason, step: &Step, context: &ContextRecord, old: Option<&NoteRecord>) -> Due {
+        let chunk = &self.chunks[step.chunk];
+        let stood = match (step.context, old) {
+            (ContextSource::Stored(i), Some(old)) => old.chunks.get(i),
+            _ => None,
+        };
+        match stood.and_then(|old| Some((old.due.filter(|due| due.reason == reason)?, old.hash))) {
+            Some((due, hash)) if hash == chunk.hash => due,
+            Some((due, _)) => Due { tries: 0, ..due },
+            None if context.is_paid() => Due { reason, since: self.now.max(context.written_at + 1), tries: 0 },
+            None => Due { reason, since: self.now, tries: 0 },
+        }
     }
 
     fn vector(&mut self, input: &crate::embed::Input) -> Vector {
@@ -340,7 +382,11 @@ impl<'a> Archive<'a> {
 
     fn look_up(&self, key: ContextKey) -> Option<Archived> {
         match self.store.archived(key) {
-            Ok(found) => found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch }),
+            Ok(found) => found.map(|c| Archived {
+                contextualizer: c.generation,
+                sketch: c.sketch,
+                written_at: c.written_at,
+            }),
             Err(error) => {
                 self.error.borrow_mut().get_or_insert(error);
                 None
@@ -385,6 +431,8 @@ pub(super) fn facts(record: &NoteRecord, contexts: &[ContextRecord]) -> StoredNo
             wanted: c.wanted,
             contextualizer: context.map_or_else(String::new, |c| c.generation.clone()),
             sketch: context.map_or_else(Sketch::default, |c| c.sketch.clone()),
+            due: c.due,
+            failed: c.later == Some(Reason::ContextFailed),
         }
     };
     StoredNote {

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::contexts::Contexts;
 use super::decide::{Decided, Desk, NO_HASH, Task, facts, note_entry};
-use super::report::{DecidedStep, Decision, DecisionCount, SkippedFile, VaultStatus};
+use super::report::{DecidedStep, Decision, DecisionCount, SkippedFile};
 use super::scan::KnownNotes;
 use super::{EngineError, VaultShared, now_s};
 use crate::config::{Config, VaultConfig};
 use crate::context::TEMPLATE;
+use crate::context::prompt::Prompter;
 use crate::embed::Embedder;
 use crate::fingerprint::{Fields, context_key};
 use crate::index::{ChunkEntry, Index, Verdict};
@@ -57,6 +59,10 @@ pub(super) struct Keeper {
     pub(super) emptied: HashMap<VaultPath, Instant>,
     /// What keeps decisions from being carried out: a full disk, as a rule.
     pub(super) trouble: Option<Trouble>,
+    /// What a model is to write.
+    pub(super) contexts: Contexts,
+    /// Quiet of a note before its structural changes are sent.
+    settle: Duration,
     index: Index,
     numbers: HashMap<VaultPath, u32>,
     /// Notes with warnings.
@@ -120,6 +126,7 @@ impl Keeper {
             chunk: config.chunk,
             embedder,
             generation: generation(config, embedder),
+            prompter: prompter(config)?,
             store: Arc::new(store),
         });
         let policy = Arc::new(Policy::new(&vault.path, vault)?);
@@ -144,6 +151,8 @@ impl Keeper {
             root_id: read_root_id(&dir),
             emptied: HashMap::new(),
             trouble: None,
+            contexts: Contexts::default(),
+            settle: config.context.settle,
             index,
             numbers: HashMap::new(),
             warned: HashSet::new(),
@@ -181,6 +190,8 @@ impl Keeper {
             if !record.warnings.is_empty() {
                 self.warned.insert(record.no);
             }
+            // They were quiet long enough while nobody looked.
+            self.wishes(&record, Duration::ZERO);
             self.numbers.insert(record.path, record.no);
         }
         self.desk.store.release_loaded();
@@ -230,6 +241,7 @@ impl Keeper {
         for ((record, moved_from), (task, plan, mut entry, docs, before)) in records.into_iter().zip(moved).zip(rest) {
             (entry.no, entry.seq) = (record.no, record.seq);
             if let Some(old) = moved_from {
+                self.contexts.queue.remove(&old);
                 self.known.remove(&old);
                 self.numbers.remove(&old);
             }
@@ -239,6 +251,7 @@ impl Keeper {
             if !record.warnings.is_empty() {
                 self.warned.insert(record.no);
             }
+            self.wishes(&record, self.settle);
             decisions.push(self.tell(&task.path, &plan, &record, &before, began));
             self.index.put(entry, docs)?;
             self.dirty = true;
@@ -267,6 +280,8 @@ impl Keeper {
             self.known.remove(path);
             if let Some(no) = self.numbers.remove(path) {
                 self.warned.remove(&no);
+                self.contexts.tally.remove(no);
+                self.contexts.queue.remove(path);
                 self.index.remove(no)?;
                 self.dirty = true;
             }
@@ -429,7 +444,8 @@ impl Keeper {
     }
 
     /// The state that `status` shows.
-    pub(super) fn refresh_status(&self, change: impl FnOnce(&mut VaultStatus)) {
+    pub(super) fn refresh_status(&self) {
+        *self.shared.counts() = self.contexts.tally.sum();
         let mut status = self.shared.status();
         status.pending = (self.pending.len() + self.queue.len() + self.in_flight.len()) as u64;
         status.watch = match (&self.polled, &self.watcher) {
@@ -438,7 +454,6 @@ impl Keeper {
         };
         status.watch_problem = self.watcher.as_ref().and_then(Watcher::problem);
         status.doubt = self.doubt.as_ref().map(|d| d.why.clone());
-        change(&mut status);
     }
 }
 
@@ -490,12 +505,23 @@ fn chunk_entry(record: &NoteRecord, position: usize) -> ChunkEntry {
 /// The generation that a configuration puts in force.
 pub(super) fn generation(config: &Config, embedder: Embedder) -> Generation {
     Generation {
-        contextualizer: TEMPLATE.to_owned(),
-        costs: false,
+        // With a model it depends on the kind of note: see `Desk::contextualizer`.
+        contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },
+        costs: config.context.costs(),
         embedder: embedder.identity().to_owned(),
         chunker: config.chunk.identity(),
         llm_min_chunks: config.context.llm_min_chunks,
     }
+}
+
+/// How notes are shown to the model of a configuration.
+fn prompter(config: &Config) -> Result<Option<Arc<Prompter>>, EngineError> {
+    let context = &config.context;
+    if !context.costs() {
+        return Ok(None);
+    }
+    let model = super::writer::model(context).map_err(EngineError::Model)?;
+    Ok(Some(Arc::new(Prompter::new(context, &model))))
 }
 
 /// Where a vault's index lives: named after the folder, told apart by its whole path.

@@ -6,15 +6,22 @@
 //! work in bulk goes through the workers ([`pool`]) and never stands in front of a save. Queries do not come
 //! here at all: they read published snapshots through the [`handle`].
 
+mod ask;
+mod contexts;
 mod decide;
 mod doubt;
+mod due;
 pub mod handle;
 mod jobs;
 mod keeper;
+mod outcomes;
 mod pool;
+mod rebuild;
 pub mod report;
 mod scan;
+mod tally;
 mod work;
+mod writer;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -32,7 +39,9 @@ use crate::store::StoreError;
 use crate::vault::pending::Timing;
 use crate::vault::policy::Policy;
 use crate::vault::root::VaultError;
-use crate::vault::{Hint, RescanReason};
+use crate::store::ledger::Ledger;
+use crate::vault::{Hint, RescanReason, VaultPath};
+use contexts::Hold;
 use decide::{Desk, Outcome};
 use handle::Handle;
 use jobs::Jobs;
@@ -41,6 +50,8 @@ use keeper::{Keeper, TRY_AGAIN};
 use pool::{Errand, Pool};
 use report::{Decision, Notice, Problem, State, VaultStatus};
 use scan::{Extent, Findings};
+use tally::Counts;
+use writer::{Told, Writer};
 
 /// The engine looks at the clock at least this often: a machine that slept sends no event.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -63,6 +74,9 @@ pub enum EngineError {
     /// The vault cannot be used.
     #[error("{0}")]
     Vault(#[from] VaultError),
+    /// What is said about the model makes no sense.
+    #[error("{0}")]
+    Model(String),
     /// A folder of ours cannot be written.
     #[error("{path}: {message}")]
     Io {
@@ -89,8 +103,12 @@ enum Event {
     Looked { errand: Errand, outcome: Outcome },
     /// A user asks for a look at everything; with `accept_deletes` a doubt is settled.
     Sync { vault: u64, job: u64, accept_deletes: bool },
+    /// A user asks for contexts that should be better to be made anew, of notes that changed since.
+    Refresh { vault: u64, since: Option<i64> },
     /// A user asks for notes to be made anew.
-    Rebuild { vault: u64, job: u64, under: Option<crate::vault::VaultPath> },
+    Rebuild { vault: u64, job: u64, under: Option<VaultPath>, batch: bool },
+    /// The writer says what came of an order.
+    Told { vault: u64, path: VaultPath, told: Told },
     /// A job was cancelled.
     Cancelled,
     /// No work until then, or until `Resume`.
@@ -112,6 +130,10 @@ struct Shared {
     jobs: Jobs,
     notices: broadcast::Sender<Arc<Notice>>,
     decisions: Mutex<VecDeque<Arc<Decision>>>,
+    ledger: Arc<Ledger>,
+    writer: ArcSwapOption<Writer>,
+    /// Why nothing is asked of the model at present.
+    held: Mutex<Option<String>>,
     state: Mutex<(State, Vec<String>)>,
     socket: PathBuf,
     started: Instant,
@@ -128,6 +150,8 @@ struct VaultShared {
     desk: ArcSwapOption<Desk>,
     policy: ArcSwapOption<Policy>,
     status: Mutex<VaultStatus>,
+    counts: Mutex<Counts>,
+    synced_at: Mutex<Option<i64>>,
     batches: AtomicU64,
 }
 
@@ -142,12 +166,22 @@ impl VaultShared {
             desk: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
             status: Mutex::new(status),
+            counts: Mutex::default(),
+            synced_at: Mutex::default(),
             batches: AtomicU64::new(0),
         })
     }
 
     fn status(&self) -> MutexGuard<'_, VaultStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn synced_at(&self) -> MutexGuard<'_, Option<i64>> {
+        self.synced_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn next_batch(&self) -> u64 {
@@ -186,6 +220,7 @@ pub struct Engine {
 impl Engine {
     /// Starts the engine's thread. Vaults are opened there: the handle answers `not_ready` until then.
     pub fn start(config: Config, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
+        let ledger = Ledger::open(&config.data_dir).map_err(std::io::Error::other)?;
         let (events, inbox) = mpsc::channel();
         let listed: BTreeMap<u64, Arc<VaultShared>> =
             (0..).zip(&config.vaults).map(|(id, vault)| (id, VaultShared::new(id, vault))).collect();
@@ -198,6 +233,9 @@ impl Engine {
             jobs: Jobs::default(),
             notices: broadcast::channel(1024).0,
             decisions: Mutex::default(),
+            ledger: Arc::new(ledger),
+            writer: ArcSwapOption::empty(),
+            held: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
             socket,
             started: Instant::now(),
@@ -222,6 +260,10 @@ impl Engine {
             asleep: time_asleep(),
             notes_of_trouble: Vec::new(),
             unopened: BTreeMap::new(),
+            writer: None,
+            no_writer: None,
+            hold: None,
+            next_sync: None,
         };
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || run.run(&config))?;
         Ok(Engine { handle, thread })
@@ -250,6 +292,14 @@ struct Loop {
     asleep: Duration,
     notes_of_trouble: Vec<String>,
     unopened: BTreeMap<u64, Unopened>,
+    /// Asks the model, if one is configured.
+    writer: Option<Writer>,
+    /// Why it could not be started.
+    no_writer: Option<String>,
+    /// Nothing is asked for a while.
+    hold: Option<Hold>,
+    /// Seconds since 1970 (UTC); looked at anew when vaults are opened.
+    next_sync: Option<i64>,
 }
 
 /// A vault that could not be opened, and when that is tried again.
@@ -261,6 +311,7 @@ struct Unopened {
 
 impl Loop {
     fn run(mut self, config: &Config) {
+        self.start_writer(config);
         self.open(config);
         // What is stored answers from here on, however long the first look at the disk takes.
         self.settle();
@@ -272,6 +323,8 @@ impl Loop {
                 self.open_again();
                 self.land();
                 self.flush_pending();
+                self.sync_if_due();
+                self.ask_models();
                 self.feed();
             }
             self.settle();
@@ -319,6 +372,7 @@ impl Loop {
             for keeper in self.keepers.values() {
                 until = keeper.next_wake().map_or(until, |wake| until.min(wake));
             }
+            until = self.next_question().map_or(until, |ready| until.min(ready));
         }
         until.saturating_duration_since(now)
     }
@@ -345,10 +399,18 @@ impl Loop {
                 }
                 self.scan(vault, Extent::Everything, RescanReason::Asked, vec![job]);
             }
-            Event::Rebuild { vault, job, under } => self.rebuild(vault, job, under.as_ref()),
-            Event::Cancelled => self.drop_cancelled(),
+            Event::Refresh { vault, since } => self.refresh(vault, since),
+            Event::Rebuild { vault, job, under, batch } => self.rebuild(vault, job, under.as_ref(), batch),
+            Event::Told { vault, path, told } => self.told(vault, path, told),
+            Event::Cancelled => {
+                self.drop_cancelled();
+                self.stop_cancelled_runs();
+            }
             Event::Pause(until) => self.paused = Some(until),
-            Event::Resume => self.paused = None,
+            Event::Resume => {
+                self.paused = None;
+                self.let_go();
+            }
             Event::Reload(config) => self.reload(&config),
             Event::Stop => {}
         }
@@ -391,6 +453,8 @@ impl Loop {
                 self.keepers.insert(id, keeper);
                 self.watch(id);
                 let scope = report::Scope { vault: Some(vault.name.clone()), path: None };
+                self.next_sync = None;
+                self.resume_run(id);
                 let job = self.shared.jobs.begin("index", scope, 1);
                 self.scan(id, Extent::Everything, RescanReason::Start, vec![job]);
             }
@@ -435,15 +499,41 @@ impl Loop {
         }
     }
 
+    /// Starts asking the model that a configuration names, or stops asking.
+    fn start_writer(&mut self, config: &Config) {
+        // The old one first: its thread ends with the last handle, and what it holds is let go.
+        self.writer = None;
+        self.shared.writer.store(None);
+        self.hold = None;
+        let events = self.shared.events.clone();
+        let tell = move |vault, path, told| {
+            // The engine may have ended; what was told is in the journal.
+            let _ = events.send(Event::Told { vault, path, told });
+        };
+        match Writer::start(config, self.shared.ledger.clone(), tell) {
+            Ok(writer) => (self.writer, self.no_writer) = (writer, None),
+            Err(why) => {
+                tracing::error!("contexts cannot be asked for: {why}");
+                (self.writer, self.no_writer) = (None, Some(why));
+            }
+        }
+        self.shared.writer.store(self.writer.clone().map(Arc::new));
+    }
+
     fn publish_vaults(&self) {
         self.shared.vaults.store(Arc::new(self.listed.values().cloned().collect()));
     }
 
     fn reload(&mut self, config: &Config) {
+        let before = self.shared.config.load_full();
+        if config.context != before.context || config.budget != before.budget {
+            // What is being asked is dropped, and asked again by the new one.
+            self.start_writer(config);
+        }
         let kept = |keeper: &Keeper, config: &Config| {
             config.vaults.contains(&keeper.config)
                 && config.chunk == keeper.desk.chunk
-                && config.context.llm_min_chunks == keeper.desk.generation.llm_min_chunks
+                && config.context == before.context
         };
         let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
         for id in old {
@@ -491,9 +581,11 @@ impl Loop {
             }
         }
         self.finish_batches();
+        self.watch_runs();
         for keeper in self.keepers.values() {
-            keeper.refresh_status(|_| {});
+            keeper.refresh_status();
         }
+        *self.shared.held.lock().unwrap_or_else(PoisonError::into_inner) = self.model_problem();
         let (state, problems) = self.state();
         let mut shared = self.shared.state();
         let changed = shared.0 != state;
@@ -507,6 +599,7 @@ impl Loop {
     fn state(&self) -> (State, Vec<String>) {
         let mut problems = self.notes_of_trouble.clone();
         problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
+        problems.extend(self.model_problem());
         for keeper in self.keepers.values() {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());

@@ -7,6 +7,7 @@ use super::decide::{Decided, Outcome, Task};
 use super::doubt::RETURN_EVERY;
 use super::keeper::AT_ONCE;
 use super::pool::{Errand, look};
+use super::rebuild::Run;
 use super::report::{Decision, Notice};
 use super::scan::{Extent, Findings, Touched, scan};
 use super::{EngineError, Event, Loop, NEVER};
@@ -229,8 +230,16 @@ impl Loop {
     }
 
     /// Everything in a scope is decided anew.
-    pub(super) fn rebuild(&mut self, vault: u64, job: u64, under: Option<&VaultPath>) {
+    pub(super) fn rebuild(&mut self, vault: u64, job: u64, under: Option<&VaultPath>, batch: bool) {
         let Some(keeper) = self.keepers.get_mut(&vault) else { return self.end_jobs(&[job], 0, 0, "failed") };
+        if keeper.desk.generation.costs {
+            let run = Run::new(job, under.map(ToString::to_string), batch);
+            // One part ends with the notes, one with the contexts.
+            self.shared.jobs.add_part(job);
+            if let Err(error) = keeper.begin_run(run) {
+                keeper.be_troubled(&error);
+            }
+        }
         let mut paths: Vec<VaultPath> =
             keeper.known.keys().filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
         paths.sort();
@@ -391,7 +400,7 @@ impl Loop {
         }
     }
 
-    fn end_jobs(&self, jobs: &[u64], seq: u64, changed: u64, state: &str) {
+    pub(super) fn end_jobs(&self, jobs: &[u64], seq: u64, changed: u64, state: &str) {
         for number in jobs {
             if let Some(job) = self.shared.jobs.end_part(*number, seq, changed, state) {
                 self.shared.notify(Notice::Job(job));

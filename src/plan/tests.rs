@@ -97,6 +97,8 @@ fn apply(
             wanted: chunk.has_words,
             contextualizer: by.contextualizer.clone(),
             sketch: if by.costs { Sketch::of(chunk.text) } else { Sketch::default() },
+            due: None,
+            failed: false,
         };
         chunks.push(match (step.context, stored) {
             (ContextSource::Stored(i), Some(stored)) => {
@@ -113,7 +115,8 @@ fn apply(
         });
     }
     for old in stored.into_iter().flat_map(|s| &s.chunks).filter(|old| old.paid) {
-        let archived = Archived { contextualizer: old.contextualizer.clone(), sketch: old.sketch.clone() };
+        let (contextualizer, sketch) = (old.contextualizer.clone(), old.sketch.clone());
+        let archived = Archived { contextualizer, sketch, written_at: 0 };
         archive.insert(context_key(&old.keys, old.hash), archived);
     }
     StoredNote {

@@ -14,6 +14,8 @@ mod codec;
 mod compact;
 mod exchange;
 mod journal;
+pub mod ledger;
+mod stubs;
 mod mark;
 pub mod record;
 mod salvage;
