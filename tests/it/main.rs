@@ -3,9 +3,11 @@
 
 mod bad;
 mod commands;
+mod contexts;
 mod crash;
 mod hostile;
 mod life;
+mod model;
 mod outside;
 mod protocol;
 mod saves;
