@@ -73,7 +73,7 @@ impl Run {
     }
 
     /// How far it is, with `left` chunks to go.
-    fn progress(&self, left: u64, micro_dollars: Option<u64>) -> ContextProgress {
+    fn progress(&self, left: u64, micro_dollars: u64) -> ContextProgress {
         let processed = self.total.saturating_sub(left);
         let elapsed = self.since.elapsed().as_secs_f64();
         let here = processed.saturating_sub(self.done_before);
@@ -159,7 +159,7 @@ impl Loop {
             let Some(run) = keeper.contexts.run.as_ref().filter(|run| !deciding(run)) else { continue };
             let (job, id) = (run.job, run.id);
             let left = keeper.contexts.tally.sum().rebuild;
-            let spent = self.shared.ledger.rebuild_spent(id).0;
+            let spent = self.shared.ledger.spent_by_rebuild(&keeper.config.name, id);
             let mut begun = false;
             if let Some(run) = keeper.contexts.run.as_mut()
                 && run.total == 0
@@ -170,7 +170,7 @@ impl Loop {
                 keeper.be_troubled(&error);
             }
             let Some(run) = keeper.contexts.run.as_ref() else { continue };
-            let progress = run.progress(left, spent);
+            let progress = run.progress(left, spent.micro_dollars);
             let known = self.shared.jobs.get(job).ok().and_then(|job| job.contexts);
             if known.is_none_or(|known| (known.processed, known.failed) != (progress.processed, progress.failed)) {
                 let failures = run.failures.clone();

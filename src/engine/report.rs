@@ -275,8 +275,8 @@ pub struct ContextProgress {
     pub elapsed_s: f64,
     /// Seconds that the rest will take, once that can be told.
     pub remaining_s: Option<f64>,
-    /// Millionths of a dollar spent on it; absent if a price is not known.
-    pub micro_dollars: Option<u64>,
+    /// Millionths of a dollar spent on it; calls of unknown price are not in it.
+    pub micro_dollars: u64,
 }
 
 /// Parameters of `generate_context`.

@@ -336,21 +336,21 @@ impl fmt::Display for Held {
 /// What a limit of the budget means for the user.
 pub(super) fn budget_message(refused: &Refused) -> String {
     match refused {
-        Refused::Day { limit, spent } => format!(
+        Refused::Day { limit, spent, .. } => format!(
             "today's budget for contexts ({}, {} spent) is used up; it goes on tomorrow, or raise `budget.day`",
             dollars(*limit),
             dollars(*spent)
         ),
-        Refused::Rebuild { limit, spent } => format!(
+        Refused::Rebuild { limit, spent, .. } => format!(
             "the rebuild has used up its budget ({}, {} spent); raise `budget.rebuild` and rebuild again",
             dollars(*limit),
             dollars(*spent)
         ),
-        Refused::DayTokens { limit, spent } => format!(
+        Refused::DayTokens { limit, spent, .. } => format!(
             "today's tokens for models of unknown price ({limit}, {spent} used) are used up; it goes on tomorrow, \
              or raise `budget.day_tokens`, or give the model's price in `[context.model]`"
         ),
-        Refused::RebuildTokens { limit, spent } => format!(
+        Refused::RebuildTokens { limit, spent, .. } => format!(
             "the rebuild has used up its tokens ({limit}, {spent} used); raise `budget.rebuild_tokens` and rebuild \
              again"
         ),

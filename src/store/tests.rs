@@ -12,6 +12,7 @@ use crate::fingerprint::{ChunkId, SectionKey, Sketch, text_hash};
 use crate::plan::{Action, Due, Reason};
 
 mod damage;
+mod keep;
 
 pub(super) const EMBEDDER: &str = "test embedder/1";
 pub(super) const DIMENSIONS: usize = 8;
@@ -278,7 +279,9 @@ fn export_and_import_carry_every_paid_context() {
     assert!(report.bad[1].1.contains("schema 2") && report.bad[2].1.contains("longer"));
     drop(copy);
     let (copy, _) = open(other.path());
-    assert_eq!(copy.archived(key).unwrap(), Some(archived));
+    let found = copy.archived(key).unwrap();
+    assert!(found.as_ref().is_some_and(|context| context.making.is_some()), "how it was made is carried too");
+    assert_eq!(found, Some(archived));
     for n in 0..5 {
         for key in paid_keys(&format!("note {n}.md"), 4, 0) {
             assert_eq!(copy.archived(key).unwrap(), store.archived(key).unwrap());

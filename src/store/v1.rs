@@ -347,7 +347,7 @@ fn reason_number(reason: Reason) -> u8 {
     }
 }
 
-fn reason(number: u8) -> Result<Reason, Damage> {
+pub(super) fn reason(number: u8) -> Result<Reason, Damage> {
     Ok(match number {
         0 => Reason::NewNote,
         1 => Reason::NoteRemoved,
