@@ -30,6 +30,9 @@ const ASK_AGAIN: Duration = Duration::from_secs(30);
 /// When the last sync was, among the store's values.
 const SYNCED: &str = "synced_at";
 
+/// How often a day's budget that is used up is looked at.
+const BUDGET_AGAIN: Duration = Duration::from_mins(1);
+
 /// How often a provider that was stopped is looked at.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -190,6 +193,7 @@ impl Loop {
         let Some(keeper) = self.keepers.get_mut(&vault) else { return };
         let done = match told {
             Told::Written(_, None) => {
+                self.hold_told = false;
                 keeper.contexts.arrived.insert(path);
                 Ok(())
             }
@@ -242,7 +246,8 @@ impl Loop {
                 return self.stop_run(vault, &held.to_string());
             }
             Held::Budget(Refused::Io(_)) | Held::Store(_) => now + super::keeper::TRY_AGAIN,
-            Held::Budget(_) => now + until_midnight(),
+            // What is reserved and then not used comes back, so it is tried again before the day is over.
+            Held::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
             Held::Provider(_) => match self.writer.as_ref().map(|writer| writer.asker.client.health()) {
                 Some(Health::Open(wait, _)) => now + wait,
                 Some(Health::Stopped(_)) => now + LOOK_AGAIN,
@@ -253,8 +258,9 @@ impl Loop {
             Held::Budget(refused) => budget_message(refused),
             other => other.to_string(),
         };
-        if self.hold.is_none() {
+        if !self.hold_told {
             tracing::warn!("no contexts are asked for meanwhile: {why}");
+            self.hold_told = true;
         }
         self.hold = Some(Hold { until, why });
     }

@@ -263,6 +263,7 @@ impl Engine {
             writer: None,
             no_writer: None,
             hold: None,
+            hold_told: false,
             next_sync: None,
         };
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || run.run(&config))?;
@@ -298,6 +299,8 @@ struct Loop {
     no_writer: Option<String>,
     /// Nothing is asked for a while.
     hold: Option<Hold>,
+    /// Whether that was logged; forgotten when something is written.
+    hold_told: bool,
     /// Seconds since 1970 (UTC); looked at anew when vaults are opened.
     next_sync: Option<i64>,
 }
