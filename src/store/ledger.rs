@@ -26,6 +26,7 @@ use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
 use super::{StoreError, locked, salvage};
+use crate::config::show_dollars;
 use crate::context::cost::Usage;
 use crate::plan::Reason;
 use book::{Book, Pot};
@@ -102,7 +103,7 @@ impl Purpose {
 pub enum Refused {
     /// It would exceed what may be spent in a day.
     #[error("the budget of ${} a day is used up: ${} are spent or reserved, and this call may take ${}",
-            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
+            show_dollars(*.limit), show_dollars(*.spent), show_dollars(*.needed))]
     Day {
         /// What may be spent.
         limit: u64,
@@ -113,7 +114,7 @@ pub enum Refused {
     },
     /// It would exceed what the rebuild may spend.
     #[error("the rebuild's budget of ${} is used up: ${} are spent or reserved, and this call may take ${}",
-            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
+            show_dollars(*.limit), show_dollars(*.spent), show_dollars(*.needed))]
     Rebuild {
         /// What may be spent.
         limit: u64,
@@ -149,15 +150,6 @@ pub enum Refused {
     /// The ledger cannot be written: what cannot be accounted for is not bought.
     #[error("{0}")]
     Io(String),
-}
-
-/// Millionths of a dollar as dollars: two digits, or as many as it takes.
-fn dollars(micro: u64) -> String {
-    let mut text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
-    while text.ends_with('0') && text.len() - text.find('.').unwrap_or(0) > 3 {
-        text.pop();
-    }
-    text
 }
 
 /// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`] or [`Ledger::release`] it counts
