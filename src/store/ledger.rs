@@ -173,7 +173,8 @@ pub struct Settled {
     pub failed: bool,
 }
 
-/// The open ledger.
+/// The open ledger, of which a daemon has one. Reserving and settling wait for the disk, a few milliseconds each, one
+/// after the other: not for a thread that serves others.
 #[derive(Debug)]
 pub struct Ledger {
     dir: PathBuf,
