@@ -28,6 +28,7 @@ use crate::note::NoteRules;
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
 pub use paths::{default_config_file, default_data_dir, socket_too_long};
 pub use show::sample_file;
+pub use units::show_dollars;
 
 /// The checked configuration.
 #[derive(Clone, Debug, PartialEq)]

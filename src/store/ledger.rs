@@ -26,6 +26,7 @@ use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
 use super::{StoreError, locked, salvage};
+use crate::config::show_dollars;
 use crate::context::cost::Usage;
 use crate::plan::Reason;
 use book::{Book, Pot};
@@ -102,7 +103,7 @@ impl Purpose {
 pub enum Refused {
     /// It would exceed what may be spent in a day.
     #[error("the budget of ${} a day is used up: ${} are spent or reserved, and this call may take ${}",
-            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
+            show_dollars(*.limit), show_dollars(*.spent), show_dollars(*.needed))]
     Day {
         /// What may be spent.
         limit: u64,
@@ -113,7 +114,7 @@ pub enum Refused {
     },
     /// It would exceed what the rebuild may spend.
     #[error("the rebuild's budget of ${} is used up: ${} are spent or reserved, and this call may take ${}",
-            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
+            show_dollars(*.limit), show_dollars(*.spent), show_dollars(*.needed))]
     Rebuild {
         /// What may be spent.
         limit: u64,
@@ -151,15 +152,6 @@ pub enum Refused {
     Io(String),
 }
 
-/// Millionths of a dollar as dollars: two digits, or as many as it takes.
-fn dollars(micro: u64) -> String {
-    let mut text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
-    while text.ends_with('0') && text.len() - text.find('.').unwrap_or(0) > 3 {
-        text.pop();
-    }
-    text
-}
-
 /// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`] or [`Ledger::release`] it counts
 /// as spent.
 #[must_use = "what is reserved and not settled counts as spent"]
@@ -181,7 +173,8 @@ pub struct Settled {
     pub failed: bool,
 }
 
-/// The open ledger.
+/// The open ledger, of which a daemon has one. Reserving and settling wait for the disk, a few milliseconds each, one
+/// after the other: not for a thread that serves others.
 #[derive(Debug)]
 pub struct Ledger {
     dir: PathBuf,
