@@ -227,14 +227,3 @@ mod tests {
         }
     }
 }
-
-/// Temporary.
-pub fn dollars(_micro: u64) -> String {
-    todo!()
-}
-/// What a piece of work would take.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-pub struct Estimate { pub notes: u64, pub chunks: u64, pub calls: u64, pub tokens_in: u64, pub tokens_cached: u64, pub tokens_out: u64, pub micro_dollars: Option<u64>, pub price_as_of: Option<String>, pub minutes: f64 }
-/// A note as far as an estimate needs it: bytes of its text, and of each chunk that needs a context.
-pub struct NoteSize { pub bytes: u64, pub chunks_in_note: u32, pub wanted: Vec<u64> }
-pub fn estimate(_notes: impl IntoIterator<Item = NoteSize>, _model: &super::models::Model, _form: super::settings::FormChoice, _max_words: u32, _concurrency: usize, _batch: bool) -> Estimate { todo!() }

@@ -220,7 +220,7 @@ pub struct Engine {
 impl Engine {
     /// Starts the engine's thread. Vaults are opened there: the handle answers `not_ready` until then.
     pub fn start(config: Config, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
-        let ledger = Ledger::open(&config.data_dir).map_err(std::io::Error::other)?;
+        let ledger = Ledger::open(&config.data_dir.join("ledger")).map_err(std::io::Error::other)?;
         let (events, inbox) = mpsc::channel();
         let listed: BTreeMap<u64, Arc<VaultShared>> =
             (0..).zip(&config.vaults).map(|(id, vault)| (id, VaultShared::new(id, vault))).collect();

@@ -292,7 +292,8 @@ fn round(asker: &Asker, document: &Document, left: &HashMap<u32, (ContextKey, u8
     };
     let (first, second, last) = (of(None), of(Some(Form::Chunk)), of(Some(Form::Simple)));
     let mut prompts = if first.is_empty() { Vec::new() } else { prompter.ask(document, &first) };
-    prompts.extend(second.into_iter().map(|n| prompter.ask_one(document, n)));
+    let more_follow = second.len() > 1;
+    prompts.extend(second.into_iter().map(|n| Prompt { cache: more_follow, ..prompter.ask_one(document, n) }));
     prompts.extend(last.into_iter().map(|n| prompter.ask_simply(document, n)));
     prompts
 }
