@@ -149,7 +149,8 @@ impl Prompter {
         let tokens = self.meter().tokens(&whole);
         let system = self.system(Form::Note, document);
         let answer = self.max_tokens(Form::Note, wanted.len().min(MOST_PASSAGES));
-        let room = self.room(&system, answer + 4 * wanted.len() as u32);
+        // The question has a number for each passage.
+        let room = self.room(&system, answer.saturating_add(4 * wanted.len() as u32));
         let per_note = match self.config.form {
             FormChoice::Auto => tokens <= room.min(WHOLE_TOKENS),
             FormChoice::Note => true,
@@ -203,8 +204,9 @@ impl Prompter {
             task.push_str(&format!("\nNote begins: {}", render::one_line(&document.text[..beginning], BEGINNING_CHARS)));
         }
         let meter = self.meter();
-        let taken = meter.tokens(&system) + meter.tokens(&task) + self.max_tokens(Form::Simple, 1) + PASSAGE_FRAME;
+        let taken = meter.tokens(&system).saturating_add(meter.tokens(&task)).saturating_add(PASSAGE_FRAME);
         let room = SIMPLE_TOKENS.min(self.model.context_size).saturating_sub(taken);
+        let room = room.saturating_sub(self.max_tokens(Form::Simple, 1));
         let text = render::escaped(document.passage_text(passage));
         let (text, cut) = meter.fit(&text, room, Keep::Ends);
         task.push_str(&format!("\n<passage>\n{text}\n</passage>\n{}", words::SIMPLE_TASK));
@@ -216,15 +218,17 @@ impl Prompter {
     fn ask_in_parts(&self, document: &Document, wanted: &[&Passage], system: &str, room: u32) -> Vec<Prompt> {
         let meter = self.meter();
         let limits = Limits::within(room, meter);
-        let room = room.saturating_sub(meter.tokens(&render::head(document, Some(limits))) + limits.lead);
+        let room = room.saturating_sub(meter.tokens(&render::head(document, Some(limits)))).saturating_sub(limits.lead);
         let tokens = |passage: &Passage| {
             meter.tokens(&render::escaped(document.passage_text(passage))).saturating_add(render::MARKS_TOKENS)
         };
+        // A quarter is kept for neighbours.
+        let most = room - room / 4;
         let mut groups: Vec<(u32, Vec<&Passage>)> = Vec::new();
         for passage in wanted {
             let needs = tokens(passage);
             match groups.last_mut() {
-                Some((used, group)) if group.len() < MOST_PASSAGES && used.saturating_add(needs) <= room => {
+                Some((used, group)) if group.len() < MOST_PASSAGES && used.saturating_add(needs) <= most => {
                     *used += needs;
                     group.push(passage);
                 }

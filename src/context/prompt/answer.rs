@@ -199,15 +199,15 @@ fn number(value: &Value) -> Option<u32> {
     }
 }
 
-/// The number in `7`, `#7`, `⟦7⟧`, `passage 7`: the only digits of a short text.
+/// The number in `7`, `#7`, `⟦7⟧`, `passage 7`; but not in `v1` or `2024-11`.
 fn digits(text: &str) -> Option<u32> {
     if text.len() > 24 {
         return None;
     }
-    let start = text.find(|c: char| c.is_ascii_digit())?;
-    let rest = &text[start..];
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    (!rest[end..].contains(|c: char| c.is_ascii_digit())).then(|| rest[..end].parse().ok()).flatten()
+    let marks = |c: char| c.is_whitespace() || matches!(c, '⟦' | '⟧' | '[' | ']' | '#' | '.' | ':');
+    let text = text.trim_matches(marks).to_ascii_lowercase();
+    let named = NUMBERS.iter().find_map(|name| text.strip_prefix(name));
+    named.unwrap_or(&text).trim_matches(marks).trim_start_matches('_').parse().ok()
 }
 
 /// Tokens of an answer, for contexts of up to 100 words.
@@ -218,3 +218,7 @@ pub(super) fn answer_tokens(form: Form, wanted: usize) -> u32 {
         Form::Simple => 120,
     }
 }
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;
