@@ -145,10 +145,9 @@ fn in_words(value: &Value, depth: u8) -> String {
     match value {
         Value::String(text) => {
             let text = text.trim().replace("[[", "").replace("]]", "");
-            // The query of an address may hold what lets somebody in.
-            match text.split_once('?') {
-                Some((address, _)) if address.contains("://") => address.to_owned(),
-                _ => text,
+            match text.split_once("://") {
+                Some((scheme, rest)) => format!("{scheme}://{}", without_access(rest)),
+                None => text,
             }
         }
         Value::Number(number) => number.to_string(),
@@ -159,6 +158,14 @@ fn in_words(value: &Value, depth: u8) -> String {
         }
         Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
     }
+}
+
+/// The rest of an address without what may let somebody in: a password before the host, a token behind the path.
+fn without_access(address: &str) -> &str {
+    let end = address.find(['?', '#']).unwrap_or(address.len());
+    let host = address.find('/').unwrap_or(end).min(end);
+    let start = address[..host].rfind('@').map_or(0, |at| at + 1);
+    &address[start..end]
 }
 
 /// The titles of the notes that the body links to, each once, in order.
@@ -213,7 +220,8 @@ fn shown(note: &Note, chunks: &[Chunk]) -> (String, Vec<Range<usize>>) {
 /// What is not shown as it is written, and what stands for it, in order; spans may overlap, then the first
 /// counts.
 fn replaced(note: &Note, bounds: &[usize]) -> Vec<(Range<usize>, String)> {
-    let mut replaced: Vec<(Range<usize>, String)> = note.hidden.iter().map(|span| (span.clone(), String::new())).collect();
+    let mut replaced: Vec<(Range<usize>, String)> =
+        note.hidden.iter().map(|span| (span.clone(), String::new())).collect();
     // A link with a comment in it is left as written, without the comment.
     let holds_hidden = |span: &Range<usize>| {
         let next = note.hidden.partition_point(|hidden| hidden.end <= span.start);

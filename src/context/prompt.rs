@@ -201,7 +201,10 @@ impl Prompter {
         }
         let beginning = document.text.char_indices().nth(BEGINNING_CHARS).map_or(document.text.len(), |(end, _)| end);
         if passage.span.start >= beginning {
-            task.push_str(&format!("\nNote begins: {}", render::one_line(&document.text[..beginning], BEGINNING_CHARS)));
+            task.push_str(&format!(
+                "\nNote begins: {}",
+                render::one_line(&document.text[..beginning], BEGINNING_CHARS)
+            ));
         }
         let meter = self.meter();
         let taken = meter.tokens(&system).saturating_add(meter.tokens(&task)).saturating_add(PASSAGE_FRAME);
@@ -243,15 +246,18 @@ impl Prompter {
             }
             let at = |passage: &Passage| document.passages.partition_point(|other| other.n < passage.n);
             for passage in &group {
-                shown[at(passage)] = Show::All;
+                if let Some(show) = shown.get_mut(at(passage)) {
+                    *show = Show::All;
+                }
             }
             for place in group.iter().map(|passage| at(passage)) {
                 for neighbour in [place.checked_sub(1), Some(place + 1)].into_iter().flatten() {
-                    let Some(passage) = document.passages.get(neighbour) else { continue };
+                    let places = (document.passages.get(neighbour), shown.get_mut(neighbour));
+                    let (Some(passage), Some(show)) = places else { continue };
                     let needs = tokens(passage);
-                    if shown[neighbour] != Show::All && used.saturating_add(needs) <= room {
+                    if *show != Show::All && used.saturating_add(needs) <= room {
                         used += needs;
-                        shown[neighbour] = Show::All;
+                        *show = Show::All;
                     }
                 }
             }
@@ -303,8 +309,7 @@ impl Prompter {
             passage.n,
             words::ONE
         );
-        let prompt =
-            self.prompt(Form::Chunk, prefix.system.clone(), prefix.document.clone(), task, vec![passage.n]);
+        let prompt = self.prompt(Form::Chunk, prefix.system.clone(), prefix.document.clone(), task, vec![passage.n]);
         Prompt { cache, cut: prefix.cut || cut, ..prompt }
     }
 

@@ -35,7 +35,7 @@ fn of(text: &str) -> Document {
 fn a_note_says_what_it_is_and_keeps_its_secrets() {
     let text = "---\ntitle: Atlas rollout\naliases: [ATL, Atlas rollout]\ntags: [vendor]\ntype: Meeting\n\
         date: 2026-11-20\nstatus: active\nproject: \"[[Atlas]]\"\nauthor: [Mira, Jo]\n\
-        source: https://example.org/a?token=hidden1\napi_key: hidden2\npassword: hidden3\nclient_secret: hidden4\n\
+        source: https://me:hidden0@example.org/a?token=hidden1\napi_key: hidden2\npassword: hidden3\nclient_secret: hidden4\n\
         author_token: hidden5\nfolder: {status: hidden6}\n---\n# Plan\n\nWords of [[Northwind|them]] and [[Mira Chen]]. \
         %%hidden7%% See [[Mira Chen#Phone]] and [site](https://example.org).\n";
     let document = of(text);
@@ -46,7 +46,8 @@ fn a_note_says_what_it_is_and_keeps_its_secrets() {
     assert_eq!(document.outline, [(1, "Plan".to_owned())]);
     assert_eq!(document.links, ["Northwind", "Mira Chen"]);
     let properties: Vec<(&str, &str)> = document.properties.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-    let expected = [("status", "active"), ("project", "Atlas"), ("author", "Mira, Jo"), ("source", "https://example.org/a")];
+    let expected =
+        [("status", "active"), ("project", "Atlas"), ("author", "Mira, Jo"), ("source", "https://example.org/a")];
     assert_eq!(properties, expected);
     assert!(!format!("{document:?}").contains("hidden"), "{document:?}");
 }
@@ -68,7 +69,11 @@ fn links_read_as_what_they_show() {
         ("a\u{7}b\u{202e}c\r\nd\u{e0041}", "abc\nd"),
     ];
     for (text, expected) in cases {
-        assert_eq!(of(&format!("Some words {text} more.\n")).text, format!("Some words {expected} more.\n"), "{text:?}");
+        assert_eq!(
+            of(&format!("Some words {text} more.\n")).text,
+            format!("Some words {expected} more.\n"),
+            "{text:?}"
+        );
     }
 }
 

@@ -35,7 +35,10 @@ fn json_is_found_in_many_shapes() {
     let cases = [
         (r#"{"captions":[{"n":1,"text":"One."},{"n":2,"text":"Two."}]}"#, ["One.", "Two."]),
         (r#"{"captions":[{"n":2,"text":"Two."},{"n":1,"text":"One."}]}"#, ["One.", "Two."]),
-        ("```json\n{\"captions\":[{\"n\":\"1\",\"text\":\"One.\"},{\"n\":2.0,\"text\":\"Two.\"}]}\n```", ["One.", "Two."]),
+        (
+            "```json\n{\"captions\":[{\"n\":\"1\",\"text\":\"One.\"},{\"n\":2.0,\"text\":\"Two.\"}]}\n```",
+            ["One.", "Two."],
+        ),
         (r#"Here you go [1]: {"1":"One.","2":"Two."} Hope it helps!"#, ["One.", "Two."]),
         (r##"[{"passage":"⟦1⟧","caption":"One."},{"id":"#2","context":"Two."}]"##, ["One.", "Two."]),
         (r#"["One.","Two."]"#, ["One.", "Two."]),
@@ -48,7 +51,10 @@ fn json_is_found_in_many_shapes() {
         (r#"{"captions":[{"n":1,"text":"One."},{"n":2,"text":"Tw"#, ["One.", "Missing"]),
         (r#"{"captions":[{"n":1,"text":"One."},{"n":2,"text":"Two."},]}"#, ["One.", "Two."]),
         (r#"{"captions":[]}"#, ["Missing", "Missing"]),
-        (r#"{"captions":[{"n":1,"text":"…"}]} so: {"captions":[{"n":1,"text":"One."},{"n":2,"text":"Two."}]}"#, ["One.", "Two."]),
+        (
+            r#"{"captions":[{"n":1,"text":"…"}]} so: {"captions":[{"n":1,"text":"One."},{"n":2,"text":"Two."}]}"#,
+            ["One.", "Two."],
+        ),
         (r#"<think>{"1":"x","2":"y"}</think>{"1":"One.","2":"Two."}"#, ["One.", "Two."]),
         (r#"["Only one."]"#, ["NotJson", "NotJson"]),
         ("I cannot help with that.", ["NotJson", "NotJson"]),
@@ -116,7 +122,10 @@ fn the_schema_is_strict_everywhere() {
 fn good() -> impl Strategy<Value = (Vec<u32>, Vec<String>)> {
     prop::collection::btree_set(1u32..200, 1..24).prop_flat_map(|numbers| {
         let count = numbers.len();
-        (Just(numbers.into_iter().collect::<Vec<_>>()), prop::collection::vec("[a-zé{}\\[\\]\":,]{0,8}[a-z日]{1,8}( [a-z{}\"]{1,6})?[a-z]", count))
+        (
+            Just(numbers.into_iter().collect::<Vec<_>>()),
+            prop::collection::vec("[a-zé{}\\[\\]\":,]{0,8}[a-z日]{1,8}( [a-z{}\"]{1,6})?[a-z]", count),
+        )
     })
 }
 

@@ -320,7 +320,7 @@ pub(super) fn around(document: &Document, passage: &Passage, tokens: u32, meter:
     let first = at - passages[..at].iter().rev().take_while(same).count();
     let last = at + passages[at..].iter().take_while(same).count();
     let start = passages.get(first.saturating_sub(1)).map_or(passage.span.start, |first| first.span.start);
-    let end = passages.get(last.min(passages.len() - 1)).map_or(passage.span.end, |last| last.span.end);
+    let end = passages.get(last.min(passages.len().saturating_sub(1))).map_or(passage.span.end, |last| last.span.end);
 
     // A token has few bytes: what is further away than this is not looked at, for sections can be long.
     let near = tokens as usize * 8;

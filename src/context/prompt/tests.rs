@@ -189,7 +189,11 @@ fn the_simple_question_holds_no_note() {
 #[test]
 fn generations_name_what_decides_the_words() {
     let plain = "anthropic/claude-haiku-5-5/p1";
-    let daily = |instructions: &str, version| KindPrompt { kind: "daily".to_owned(), instructions: instructions.to_owned(), version };
+    let daily = |instructions: &str, version| KindPrompt {
+        kind: "daily".to_owned(),
+        instructions: instructions.to_owned(),
+        version,
+    };
     let generation = |kind: Option<&str>, change: &dyn Fn(&mut ContextConfig)| prompter(change).generation(kind);
     assert_eq!(generation(None, &|_| ()), plain);
     assert_eq!(generation(Some("daily"), &|c| c.prompts = vec![daily(" ", 1)]), plain);
@@ -216,12 +220,14 @@ const GOLDEN: &str = "d02cc176";
 #[test]
 fn the_users_instructions_are_set_off() {
     let asker = prompter(|c| {
-        let prompt = |kind: &str, text: &str| KindPrompt { kind: kind.to_owned(), instructions: text.to_owned(), version: 1 };
+        let prompt =
+            |kind: &str, text: &str| KindPrompt { kind: kind.to_owned(), instructions: text.to_owned(), version: 1 };
         c.prompts = vec![prompt("*", "For all."), prompt("daily", "For days.")];
     });
     let ends = |text: &str, end: &str| {
         let document = document(text, 100);
-        let prompts = [asker.ask(&document, &[1]).remove(0), asker.ask_one(&document, 1), asker.ask_simply(&document, 1)];
+        let prompts =
+            [asker.ask(&document, &[1]).remove(0), asker.ask_one(&document, 1), asker.ask_simply(&document, 1)];
         assert!(prompts.iter().all(|prompt| prompt.system.ends_with(&format!("{}{end}", words::FURTHER))));
     };
     ends("---\ntype: daily\n---\nSome words.\n", "For days.");
@@ -237,9 +243,32 @@ fn answers_may_be_as_long_as_the_words_asked_for() {
         assert_eq!(asker.ask(&document, &[1])[0].max_tokens, note);
         assert_eq!(asker.ask_one(&document, 1).max_tokens, chunk);
         assert_eq!(asker.ask_simply(&document, 1).max_tokens, simple);
-        assert!(asker.ask_one(&document, 1).system.contains(&format!("{} to {} words", (max_words / 5).max(5), (max_words * 3 / 5).max(15))));
+        assert!(asker.ask_one(&document, 1).system.contains(&format!(
+            "{} to {} words",
+            (max_words / 5).max(5),
+            (max_words * 3 / 5).max(15)
+        )));
     }
     assert!(prompter(|c| c.max_words = u32::MAX).ask(&document, &[1]).len() == 1);
+}
+
+#[test]
+fn a_document_that_no_note_gives_panics_nobody() {
+    let mut document = document(&sections(40, 100), 100);
+    document.passages.reverse();
+    document.passages.truncate(30);
+    document.passages[3].span = 7..usize::MAX;
+    document.passages[4].span = 900..20;
+    document.text.truncate(20_000);
+    for form in [FormChoice::Auto, FormChoice::Note, FormChoice::Chunk] {
+        for most in [0, 500, 12_000] {
+            let asker = prompter(|c| (c.form, c.max_document_tokens) = (form, most));
+            asker.ask(&document, &all(&document));
+            all(&document).iter().for_each(|n| drop((asker.ask_one(&document, *n), asker.ask_simply(&document, *n))));
+        }
+    }
+    document.passages.clear();
+    assert!(prompter(|_| ()).ask_one(&document, 1).document.contains("word0"));
 }
 
 /// What a note may hold that looks like ours.
@@ -313,9 +342,10 @@ fn holds_together(prompt: &Prompt) {
 
 /// A text without the marks of passages, and `<` as it was.
 fn unmarked(text: &str, document: &Document) -> String {
-    let unmarked = document.passages.iter().fold(text.to_owned(), |text, p| {
-        text.replace(&format!("⟦{}⟧ ", p.n), "").replace(&format!(" ⟦/{}⟧", p.n), "")
-    });
+    let unmarked = document
+        .passages
+        .iter()
+        .fold(text.to_owned(), |text, p| text.replace(&format!("⟦{}⟧ ", p.n), "").replace(&format!(" ⟦/{}⟧", p.n), ""));
     unmarked.replace("&lt;", "<")
 }
 
