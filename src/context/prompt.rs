@@ -148,9 +148,9 @@ impl Prompter {
         let whole = render::whole(document);
         let tokens = self.meter().tokens(&whole);
         let system = self.system(Form::Note, document);
-        let answer = self.max_tokens(Form::Note, wanted.len().min(MOST_PASSAGES));
+        let at_once = wanted.len().min(MOST_PASSAGES);
         // The question has a number for each passage.
-        let room = self.room(&system, answer.saturating_add(4 * wanted.len() as u32));
+        let room = self.room(&system, self.max_tokens(Form::Note, at_once).saturating_add(4 * at_once as u32));
         let per_note = match self.config.form {
             FormChoice::Auto => tokens <= room.min(WHOLE_TOKENS),
             FormChoice::Note => true,
@@ -281,9 +281,8 @@ impl Prompter {
         let meter = self.meter();
         let system = self.system(Form::Chunk, document);
         let room = self.room(&system, self.max_tokens(Form::Chunk, 1));
-        let longest = document.passages.iter().max_by_key(|passage| passage.span.len());
-        let longest = longest.map_or(0, |passage| meter.tokens(&render::escaped(document.passage_text(passage))));
-        let passage = longest.min(room / 3);
+        let tokens = |passage: &Passage| meter.tokens(&render::escaped(document.passage_text(passage)));
+        let passage = document.passages.iter().map(tokens).max().unwrap_or(0).min(room / 3);
         let left = room.saturating_sub(passage.saturating_add(PASSAGE_FRAME));
         if meter.tokens(&whole) <= left {
             return Prefix { system, document: whole, cut: false, passage, window: 0 };

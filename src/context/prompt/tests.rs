@@ -159,6 +159,16 @@ fn a_single_line_of_megabytes_is_cut_too() {
 }
 
 #[test]
+fn a_passage_in_another_script_is_not_cut_for_its_length() {
+    let text = format!("# A\n\n{}\n\n# B\n\n{}\n", "word ".repeat(1_300), "日本語 ".repeat(600));
+    let document = document(&text, 1_300);
+    for n in all(&document) {
+        let prompt = prompter(|_| ()).ask_one(&document, n);
+        assert!(!prompt.cut && prompt.task.contains(document.passage_text(document.passage(n).unwrap())), "{n}");
+    }
+}
+
+#[test]
 fn overlapping_passages_are_shown_once() {
     let document = document(&format!("# A\n\n{}", (0..300).map(|n| format!("w{n}.\n\n")).collect::<String>()), 100);
     let spans: Vec<_> = document.passages.iter().map(|passage| passage.span.clone()).collect();
@@ -258,7 +268,7 @@ fn a_document_that_no_note_gives_panics_nobody() {
     document.passages.reverse();
     document.passages.truncate(30);
     document.passages[3].span = 7..usize::MAX;
-    document.passages[4].span = 900..20;
+    document.passages[4].span = std::ops::Range { start: 900, end: 20 };
     document.text.truncate(20_000);
     for form in [FormChoice::Auto, FormChoice::Note, FormChoice::Chunk] {
         for most in [0, 500, 12_000] {
