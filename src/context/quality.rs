@@ -251,7 +251,8 @@ impl Measured {
         let all = key.len().max(1) as f32;
         let straddle = if key.pairs.len() > key.words.len() { PAIRS_STRADDLE } else { 1.0 };
         let grounding = (grounded as f32 / all * straddle).min(1.0);
-        let novelty = if material.only_passage { 1.0 } else { (added as f32 / all * straddle / ENOUGH_NOVELTY).min(1.0) };
+        let novelty =
+            if material.only_passage { 1.0 } else { (added as f32 / all * straddle / ENOUGH_NOVELTY).min(1.0) };
 
         let tokens = tokens(text);
         let copied = copied(&tokens, material.passage);
@@ -286,9 +287,9 @@ impl Scores {
     /// inventions out and the other is what a context is for.
     fn weighted(&self) -> f32 {
         let Scores { length, grounding, novelty, specificity, opening, numbers, originality, coherence } = *self;
-        let score = 0.10 * length
-            + 0.27 * grounding
-            + 0.21 * novelty
+        let score = 0.08 * length
+            + 0.26 * grounding
+            + 0.24 * novelty
             + 0.12 * specificity
             + 0.05 * opening
             + 0.10 * numbers

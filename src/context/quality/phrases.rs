@@ -120,6 +120,8 @@ const OPENERS: [Opener; 7] = [
             "fragment",
             "paragraph",
             "content",
+            "documentation",
+            "summary",
         ],
         links: &[
             "is about",
