@@ -2,25 +2,27 @@
 //!
 //! A batch lives at the provider. The caller keeps its id, and asks what became of it after however many restarts.
 
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
 use reqwest::Method;
 use tokio::time::timeout;
 
-use std::time::Duration;
-
 use super::client::{Client, Rules, Shared, With};
 use super::retry::{Fault, Next};
-use super::transport::{Lines, Reply};
-use super::wire::{Answer, Anthropic, Request, Wire, batch};
+use super::transport::{Lines, Reply, Transport};
+use super::wire::Anthropic;
+use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome, Stage};
 use super::{Completion, Failure, FailureKind};
-use crate::context::prompt::Prompt;
+use crate::context::prompt::{Form, Prompt};
 
-/// Sending a batch, or reading what came of it, takes at most: 256 MB over a slow line.
+/// Sending a batch, or reading what came of it, takes at most: 250 MB over a slow line.
 const MOST_TIME: Duration = Duration::from_hours(1);
 
 /// Pages of the list of batches that are read at most, lest a server that repeats itself is read for ever.
 const MOST_PAGES: usize = 50;
 
-/// The batch interface of a provider.
+/// The batch interface of a provider. It shares places, circuit and key with the [`Client`] it is from.
 #[derive(Clone, Debug)]
 pub struct Batches {
     client: Client,
@@ -33,7 +35,7 @@ pub enum BatchState {
     InProgress,
     /// There are results: an answer or a failure for each request.
     Ended,
-    /// The provider does not know it (any more): nothing is to be had from it.
+    /// The provider does not know it, or has thrown its results away: nothing is to be had from it.
     Gone,
 }
 
@@ -48,43 +50,46 @@ pub struct SubmittedBatch {
     pub created_at: i64,
 }
 
+/// What came of each request of a batch, by the caller's ids.
+type Results = Vec<(String, Result<Completion, Failure>)>;
+
 impl Client {
-    /// The provider's batch interface, if it has one that we speak.
+    /// The provider's batch interface, if it has one.
     pub fn batches(&self) -> Option<Batches> {
-        matches!(self.shared.wire, Wire::Anthropic(_)).then(|| Batches { client: self.clone() })
+        self.shared.wire.batches().map(|_| Batches { client: self.clone() })
     }
 }
 
 impl Batches {
     /// Requests of a batch at most.
-    pub const MOST_REQUESTS: usize = 100_000;
+    pub const MOST_REQUESTS: usize = batch::MOST_REQUESTS;
 
-    /// Bytes of a batch at most, as it is sent.
-    pub const MOST_BYTES: usize = 256_000_000;
+    /// Bytes of a batch at most, as [`Batches::bytes`] counts them.
+    pub const MOST_BYTES: usize = batch::MOST_BYTES;
 
-    /// Hands in requests under ids of the caller's, and returns the id of the batch.
+    /// Bytes that a request takes of a batch.
+    pub fn bytes(&self, id: &str, prompt: &Prompt) -> usize {
+        let comma = 1;
+        self.parts().map_or(0, |(_, wire)| wire.batch_item(&Item { id, prompt }, &[]).len() + comma)
+    }
+
+    /// Hands in requests under ids of the caller's (1 to 64 of `[A-Za-z0-9_-]`), and returns the id of the batch.
     ///
     /// If the failure says `maybe_billed`, the batch may be under way all the same: it is not handed in a second time
     /// by itself, and [`Batches::recent`] tells.
     ///
     /// # Errors
-    /// [`FailureKind::TooLong`] if there are too many; else as [`Client::complete`].
+    /// [`FailureKind::Rejected`] if there are none, too many, or two with the same id; else as [`Client::complete`].
     pub async fn submit(&self, requests: &[(String, Prompt)]) -> Result<String, Failure> {
         let (shared, wire) = self.parts()?;
-        if requests.len() > Self::MOST_REQUESTS {
-            return Err(shared.failure(FailureKind::TooLong, "the batch has too many requests; split it"));
-        }
+        let items: Vec<Item<'_>> = requests.iter().map(|(id, prompt)| Item { id, prompt }).collect();
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: false };
         let attempt = async |with: With| {
-            let body = batch::submit_body(wire, requests, &with.without);
-            if body.len() > Self::MOST_BYTES {
-                let failure = shared.failure(FailureKind::TooLong, "the batch is too large; split it");
-                return Err(Fault::never(failure));
-            }
-            let reply = shared.about_batches(wire, Method::POST, "", body, with).await?;
-            batch::read_submitted(&reply.body).map_err(|message| Fault::broken(reply.status, message))
+            let call = wire.batch_submit(&items, with.key.as_deref(), &with.without).map_err(Fault::never)?;
+            let reply = shared.about_batches(call).await?;
+            batch::status(&reply.body).map_err(|message| shared.unread(&reply, message))
         };
-        shared.call(rules, attempt).await.map(|done| done.value).map_err(|end| end.failure)
+        shared.call(rules, attempt).await.map(|done| done.value.id).map_err(|end| end.failure)
     }
 
     /// How far a batch is.
@@ -93,32 +98,47 @@ impl Batches {
     /// As [`Client::complete`].
     pub async fn poll(&self, id: &str) -> Result<BatchState, Failure> {
         let (shared, wire) = self.parts()?;
-        let below = shared.below(id, "")?;
         let attempt = async |with: With| {
-            let reply = shared.about_batches(wire, Method::GET, &below, Vec::new(), with).await?;
-            batch::read_state(&reply.body).map_err(|message| Fault::broken(reply.status, message))
+            let call = wire.batch_poll(id, with.key.as_deref()).map_err(Fault::never)?;
+            let reply = shared.about_batches(call).await?;
+            batch::status(&reply.body).map_err(|message| shared.unread(&reply, message))
         };
         match shared.call(shared.rules(), attempt).await {
-            Ok(done) => Ok(done.value),
+            Ok(done) => Ok(match done.value {
+                BatchStatus { stage: Stage::Ended, has_results: true, .. } => BatchState::Ended,
+                BatchStatus { stage: Stage::Ended, .. } => BatchState::Gone,
+                BatchStatus { stage: Stage::InProgress | Stage::Canceling, .. } => BatchState::InProgress,
+            }),
             Err(end) if end.status == Some(404) => Ok(BatchState::Gone),
             Err(end) => Err(end.failure),
         }
     }
 
-    /// What came of the requests of a batch that has [ended](BatchState::Ended), by their ids, in no order.
-    /// A result that cannot be read is left out.
+    /// What came of the requests of a batch that has [ended](BatchState::Ended), in no order. A result that cannot be
+    /// read is left out.
+    ///
+    /// `requests` are those that were handed in, to check answers against; an answer to one that is not among them
+    /// (a restart may have lost them) is taken as it is.
     ///
     /// # Errors
     /// [`FailureKind::Rejected`] if there are no results (any more); else as [`Client::complete`].
-    pub async fn results(&self, id: &str) -> Result<Vec<(String, Result<Completion, Failure>)>, Failure> {
+    pub async fn results(&self, id: &str, requests: &[(String, Prompt)]) -> Result<Results, Failure> {
         let (shared, wire) = self.parts()?;
-        let below = shared.below(id, "/results")?;
+        let prompts: HashMap<&str, &Prompt> = requests.iter().map(|(id, prompt)| (id.as_str(), prompt)).collect();
+        let unknown = unknown_prompt();
+        let read = |id: &str, message: &Message| {
+            let prompt = prompts.get(id).copied().unwrap_or(&unknown);
+            wire.batch_answer(message, prompt)
+        };
+        let attempt = async |with: With| {
+            let call = wire.batch_results(id, with.key.as_deref()).map_err(Fault::never)?;
+            shared.read_results(wire, call, &read).await
+        };
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true };
-        let attempt = async |with: With| shared.read_results(wire, &below, with).await;
-        let mut best = shared.call(rules, attempt).await.map_err(|end| end.failure)?.value;
+        let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?.value;
         if best.unread > 0 {
             // The answers are paid for: worth a second look, in case it was the way that spoiled them.
-            if let Ok(second) = shared.call(rules, attempt).await
+            if let Ok(second) = shared.call(rules, &attempt).await
                 && second.value.unread < best.unread
             {
                 best = second.value;
@@ -137,20 +157,21 @@ impl Batches {
     pub async fn recent(&self, since: i64) -> Result<Vec<SubmittedBatch>, Failure> {
         let (shared, wire) = self.parts()?;
         let mut found: Vec<SubmittedBatch> = Vec::new();
-        let mut below = "?limit=100".to_owned();
+        let mut after: Option<String> = None;
         for _ in 0..MOST_PAGES {
             let attempt = async |with: With| {
-                let reply = shared.about_batches(wire, Method::GET, &below, Vec::new(), with).await?;
-                batch::read_list(&reply.body).map_err(|message| Fault::broken(reply.status, message))
+                let call = wire.batch_list(after.as_deref(), with.key.as_deref()).map_err(Fault::never)?;
+                let reply = shared.about_batches(call).await?;
+                batch::list(&reply.body).map_err(|message| shared.unread(&reply, message))
             };
-            let done = shared.call(shared.rules(), attempt).await.map_err(|end| end.failure)?;
-            let (page, next) = done.value;
+            let (page, next) = shared.call(shared.rules(), attempt).await.map_err(|end| end.failure)?.value;
+            let page: Vec<SubmittedBatch> = page.into_iter().map(submitted).collect();
             let older = page.iter().any(|batch| batch.created_at < since);
             found.extend(page.into_iter().filter(|batch| batch.created_at >= since));
-            match next.filter(|next| !older && is_id(next)) {
-                Some(next) => below = format!("?limit=100&after_id={next}"),
-                None => break,
+            if next.is_none() || next == after || older {
+                break;
             }
+            after = next;
         }
         Ok(found)
     }
@@ -161,24 +182,23 @@ impl Batches {
     /// [`FailureKind::Rejected`] if it has ended or is gone; else as [`Client::complete`].
     pub async fn cancel(&self, id: &str) -> Result<(), Failure> {
         let (shared, wire) = self.parts()?;
-        let below = shared.below(id, "/cancel")?;
-        let attempt =
-            async |with: With| shared.about_batches(wire, Method::POST, &below, Vec::new(), with).await.map(drop);
+        let attempt = async |with: With| {
+            let call = wire.batch_cancel(id, with.key.as_deref()).map_err(Fault::never)?;
+            shared.about_batches(call).await.map(drop)
+        };
         shared.call(shared.rules(), attempt).await.map(|done| done.value).map_err(|end| end.failure)
     }
 
     fn parts(&self) -> Result<(&Shared, &Anthropic), Failure> {
         let shared = &*self.client.shared;
-        match &shared.wire {
-            Wire::Anthropic(wire) => Ok((shared, wire)),
-            _ => Err(shared.failure(FailureKind::Rejected, "it has no batches")),
-        }
+        let wire = shared.wire.batches();
+        wire.map(|wire| (shared, wire)).ok_or_else(|| failure(FailureKind::Rejected, "the provider has no batches"))
     }
 }
 
 /// What a reading of results gave.
 struct Read {
-    results: Vec<(String, Result<Completion, Failure>)>,
+    results: Results,
     /// Lines that are no result.
     unread: usize,
 }
@@ -188,54 +208,64 @@ impl Shared {
         Rules { each: self.timeout, whole: self.deadline, unsure: true }
     }
 
-    /// The end of the address of a batch.
-    fn below(&self, id: &str, what: &str) -> Result<String, Failure> {
-        if is_id(id) {
-            Ok(format!("/{id}{what}"))
-        } else {
-            Err(self.failure(FailureKind::Rejected, "that is no id of a batch"))
-        }
+    async fn about_batches(&self, call: Call) -> Result<Reply, Fault> {
+        self.send(call.method, call.request).await.map_err(missing)
     }
 
-    async fn about_batches(
+    async fn read_results(
         &self,
         wire: &Anthropic,
-        method: Method,
-        below: &str,
-        body: Vec<u8>,
-        with: With,
-    ) -> Result<Reply, Fault> {
-        let headers = batch::headers(wire, with.key.as_deref());
-        self.send(method, Request { url: batch::url(wire, below), headers, body }).await.map_err(missing)
-    }
-
-    async fn read_results(&self, wire: &Anthropic, below: &str, with: With) -> Result<Read, Fault> {
-        let headers = batch::headers(wire, with.key.as_deref());
-        let request = Request { url: batch::url(wire, below), headers, body: Vec::new() };
-        let late = |_| Fault::late(self.timeout);
-        let begun = timeout(self.timeout, self.transport.begin(Method::GET, request)).await.map_err(late)?;
-        let response = begun.map_err(Fault::from)?;
+        call: Call,
+        read: &impl Fn(&str, &Message) -> Result<super::wire::Answer, String>,
+    ) -> Result<Read, Fault> {
+        let late = |_| self.named(Fault::late(self.timeout));
+        let broken = |broken| self.named(Fault::from(broken));
+        let begun = timeout(self.timeout, self.transport.begin(Method::GET, call.request)).await;
+        let response = begun.map_err(late)?.map_err(broken)?;
         if !response.status().is_success() {
-            let reading = timeout(self.timeout, self.transport.finish(response)).await.map_err(late)?;
-            let reply = reading.map_err(Fault::from)?;
+            let reply = timeout(self.timeout, Transport::finish(response)).await;
+            let reply = reply.map_err(late)?.map_err(broken)?;
             return Err(missing(self.refused(reply.status, &reply)));
         }
         let mut lines = Lines::new(response);
-        let mut read = Read { results: Vec::new(), unread: 0 };
+        let mut found = Read { results: Vec::new(), unread: 0 };
         // The whole takes as long as it takes; each line must come in time.
-        while let Some(line) = timeout(self.timeout, lines.next()).await.map_err(late)?.map_err(Fault::from)? {
-            match batch::read_result_line(&line) {
-                Ok((id, outcome)) => read.results.push((id, outcome.map(completion))),
-                Err(_) => read.unread += 1,
+        while let Some(line) = timeout(self.timeout, lines.next()).await.map_err(late)?.map_err(broken)? {
+            let result = wire.batch_line(&line, SystemTime::now()).and_then(|line| {
+                let outcome = match line.outcome {
+                    Outcome::Succeeded(message) => {
+                        let answer = read(&line.id, &message)?;
+                        let (took, attempts) = (Duration::ZERO, 1);
+                        Ok(Completion { text: answer.text, finish: answer.finish, usage: answer.usage, took, attempts })
+                    }
+                    Outcome::Errored(refusal) => Err(self.refused_in_batch(Fault::refused(0, refusal))),
+                    Outcome::Canceled => Err(failure(FailureKind::Cancelled, "the batch was stopped before it")),
+                    Outcome::Expired => Err(failure(FailureKind::Unavailable, "a day was not enough for the batch")),
+                };
+                Ok((line.id, outcome))
+            });
+            match result {
+                Ok(result) => found.results.push(result),
+                Err(_) => found.unread += 1,
             }
         }
-        Ok(read)
+        Ok(found)
     }
-}
 
-fn completion(answer: Answer) -> Completion {
-    let Answer { text, finish, usage } = answer;
-    Completion { text, finish, usage, took: Duration::ZERO, attempts: 1 }
+    /// What the refusal of one request of a batch means for it.
+    fn refused_in_batch(&self, fault: Fault) -> Failure {
+        let kind = match fault.next {
+            // The next time it is left out, and that time may come.
+            Next::Without(field) => {
+                self.leave_out(field);
+                FailureKind::Unavailable
+            }
+            Next::Again { .. } => FailureKind::Unavailable,
+            Next::AnotherKey => FailureKind::Unauthorized,
+            Next::Never(kind) => kind,
+        };
+        Failure { kind, message: fault.message, maybe_billed: false }
+    }
 }
 
 /// That a batch is not there says nothing about the model.
@@ -243,14 +273,40 @@ fn missing(fault: Fault) -> Fault {
     match fault.status {
         Some(404) => Fault {
             next: Next::Never(FailureKind::Rejected),
-            message: "the batch is gone, or there are no batches here (status 404)".to_owned(),
+            message: "the batch is gone, or there are no batches at this address (404)".to_owned(),
             ..fault
         },
         _ => fault,
     }
 }
 
-/// Whether it can be part of an address as it is.
-fn is_id(id: &str) -> bool {
-    !id.is_empty() && id.len() <= 128 && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+fn failure(kind: FailureKind, message: &str) -> Failure {
+    Failure { kind, message: message.to_owned(), maybe_billed: false }
+}
+
+fn submitted(status: BatchStatus) -> SubmittedBatch {
+    let counts = status.counts;
+    let created = status.created_at.and_then(|at| at.parse::<jiff::Timestamp>().ok());
+    SubmittedBatch {
+        id: status.id,
+        count: counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired,
+        // A batch without a date might be the one that is looked for.
+        created_at: created.map_or(i64::MAX, jiff::Timestamp::as_second),
+    }
+}
+
+/// Stands for a prompt that is not known any more: nothing of an answer contradicts it.
+fn unknown_prompt() -> Prompt {
+    Prompt {
+        form: Form::Chunk,
+        system: String::new(),
+        document: String::new(),
+        task: String::new(),
+        wanted: Vec::new(),
+        json: false,
+        max_tokens: u32::MAX,
+        cache: false,
+        cut: false,
+        tokens: 0,
+    }
 }

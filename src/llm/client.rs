@@ -58,7 +58,7 @@ impl Client {
     /// What is wrong with the address.
     pub fn new(config: &ContextConfig, model: &Model) -> Result<Self, String> {
         let wire = Wire::new(config, model)?;
-        let transport = Transport::new(wire.base())?;
+        let transport = Transport::new(wire.base(), wire.is_loopback())?;
         let provider = config.provider.name();
         let shared = Shared {
             provider,
@@ -103,8 +103,7 @@ impl Client {
 
     /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
     pub fn leaves_to(&self) -> Option<String> {
-        let transport = &self.shared.transport;
-        (!transport.is_local()).then(|| transport.host().to_owned())
+        (!self.shared.wire.is_loopback()).then(|| self.shared.transport.host().to_owned())
     }
 }
 
@@ -199,7 +198,7 @@ impl Shared {
             Err(failure) => return Err(self.end(&state, Fault::never(failure))),
         };
         loop {
-            self.hold_back(left).await.map_err(|message| state.given_up(self.unavailable(message)))?;
+            self.hold_back(left).await.map_err(|failure| state.given_up(failure))?;
             state.all += 1;
             place.begin();
             let without = self.fields();
@@ -211,7 +210,7 @@ impl Shared {
                     return Ok(Done { value, took: began.elapsed(), attempts: state.all });
                 }
                 Ok(Err(fault)) => fault,
-                Err(_) => Fault::late(limit),
+                Err(_) => self.named(Fault::late(limit)),
             };
             let (provider, host) = (self.provider, self.transport.host());
             tracing::debug!(provider, host, status = fault.status, attempt = state.all, "an attempt failed");
@@ -251,14 +250,20 @@ impl Shared {
     }
 
     /// Waits while the provider wants to be left alone; `Err` if that is longer than there is time.
-    async fn hold_back(&self, left: impl Fn() -> Duration) -> Result<(), String> {
+    async fn hold_back(&self, left: impl Fn() -> Duration) -> Result<(), Failure> {
         while let Some(wait) = self.pace.quiet() {
             if wait >= left() {
-                return Err(format!("it asks to be left alone for {:.0} s", wait.as_secs_f32().ceil()));
+                let seconds = wait.as_secs_f32().ceil();
+                return Err(self.unavailable(&format!("asks to be left alone for another {seconds} s")));
             }
             sleep(wait).await;
         }
-        if left().is_zero() { Err("the time for the call is over".to_owned()) } else { Ok(()) }
+        if left().is_zero() { Err(self.unavailable("took too long to give a key")) } else { Ok(()) }
+    }
+
+    fn unavailable(&self, message: &str) -> Failure {
+        let message = format!("{} ({}) {message}", self.provider, self.transport.host());
+        Failure { kind: FailureKind::Unavailable, message, maybe_billed: false }
     }
 
     /// One attempt at a completion.
@@ -266,20 +271,20 @@ impl Shared {
         let request =
             self.wire.request(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
         let reply = self.send(Method::POST, request).await?;
-        self.wire.read(&reply.body, prompt).map_err(|message| Fault::broken(reply.status, message))
+        self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))
     }
 
     /// Sends a request; what comes back is a success in whole and in UTF-8, and has yet to be understood.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Fault> {
-        let reply = self.transport.send(method, request).await.map_err(Fault::from)?;
+        let reply = self.transport.send(method, request).await.map_err(|broken| self.named(broken.into()))?;
         match reply.status {
             200..300 if reply.cut => Err(Fault {
                 // It would run away again, at the user's expense.
                 next: Next::Never(FailureKind::Rejected),
-                ..Fault::broken(reply.status, "the answer is longer than any caption".to_owned())
+                ..self.unread(&reply, "the answer is longer than any caption".to_owned())
             }),
             200..300 if std::str::from_utf8(&reply.body).is_err() => {
-                Err(Fault::broken(reply.status, "the answer is no text".to_owned()))
+                Err(self.unread(&reply, "the answer is not UTF-8".to_owned()))
             }
             200..300 => Ok(reply),
             status => Err(self.refused(status, &reply)),
@@ -292,7 +297,7 @@ impl Shared {
             300..400 => Fault {
                 // A portal that wants a login, or a wrong address: another request fares no better, a later one may.
                 next: Next::Never(FailureKind::Unavailable),
-                ..Fault::broken(status, format!("it sends requests elsewhere (status {status}), which is not followed"))
+                ..Fault::refused(status, self.wire.refusal(status, &reply.headers, &reply.body, SystemTime::now()))
             },
             status => Fault::refused(status, self.wire.refusal(status, &reply.headers, &reply.body, SystemTime::now())),
         }
@@ -302,7 +307,7 @@ impl Shared {
         self.without.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn leave_out(&self, field: Field) {
+    pub(super) fn leave_out(&self, field: Field) {
         let mut without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
         if !without.contains(&field) {
             without.push(field);
@@ -311,14 +316,14 @@ impl Shared {
         }
     }
 
-    fn unavailable(&self, message: String) -> Failure {
-        self.failure(FailureKind::Unavailable, &message)
+    /// A whole answer that is none.
+    pub(super) fn unread(&self, reply: &Reply, message: String) -> Fault {
+        self.named(Fault::broken(reply.status, message))
     }
 
-    /// A failure that names the provider.
-    pub(super) fn failure(&self, kind: FailureKind, message: &str) -> Failure {
-        let message = format!("{} ({}): {message}", self.provider, self.transport.host());
-        Failure { kind, message, maybe_billed: false }
+    /// A fault that names the provider.
+    pub(super) fn named(&self, fault: Fault) -> Fault {
+        Fault { message: format!("{} ({}): {}", self.provider, self.transport.host(), fault.message), ..fault }
     }
 
     /// The end of a call, by its last fault.
@@ -331,13 +336,16 @@ impl Shared {
         };
         let message = match (kind, state.all) {
             (FailureKind::Unavailable, 2..) => format!("{}, at the last of {} attempts", fault.message, state.all),
-            (FailureKind::Unauthorized, _) => format!("{}; mend it, then resume or reload", fault.message),
-            (FailureKind::UnknownModel, _) => format!("{}; change `context.model`", fault.message),
-            (FailureKind::SpendLimit, _) => format!("{}; asked again within the hour, or when resumed", fault.message),
+            (FailureKind::Unauthorized | FailureKind::UnknownModel, _) => {
+                format!("{}; asked again after `situated resume`", fault.message)
+            }
+            (FailureKind::SpendLimit, _) => {
+                format!("{}; asked again within the hour, or after `situated resume`", fault.message)
+            }
             _ => fault.message,
         };
         let maybe_billed = state.maybe_billed || fault.maybe_billed;
-        Ended { failure: Failure { maybe_billed, ..self.failure(kind, &message) }, status: fault.status, news: true }
+        Ended { failure: Failure { kind, message, maybe_billed }, status: fault.status, news: true }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Bytes there and back over HTTP: with an end to every wait and to every body.
 
 use std::error::Error;
-use std::net::IpAddr;
 use std::sync::Once;
 use std::time::Duration;
 
@@ -33,7 +32,6 @@ pub(super) struct Transport {
     client: reqwest::Client,
     /// Host, and port if it is not the scheme's own.
     host: String,
-    local: bool,
 }
 
 /// What came back.
@@ -59,8 +57,8 @@ pub(super) struct Broken {
 }
 
 impl Transport {
-    /// For a server at `base` (`scheme://host:port`). Opens no connection.
-    pub(super) fn new(base: &str) -> Result<Self, String> {
+    /// For a server at `base` (`scheme://host:port`), which is `local` if it runs on this machine. Opens no connection.
+    pub(super) fn new(base: &str, local: bool) -> Result<Self, String> {
         static PROVIDER: Once = Once::new();
         // Whoever installed another one before us had reasons.
         PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
@@ -70,7 +68,6 @@ impl Transport {
             return Err("the address of the server must be like `https://example.org`".to_owned());
         };
         let host = url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
-        let local = is_local(name);
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("situated/", env!("CARGO_PKG_VERSION")))
             .redirect(Policy::custom(stay_here))
@@ -87,7 +84,7 @@ impl Transport {
         }
         let client =
             builder.build().map_err(|error| format!("cannot set up connections to {host}: {}", why(&error)))?;
-        Ok(Transport { client, host, local })
+        Ok(Transport { client, host })
     }
 
     /// Host, and port if it is not the scheme's own.
@@ -95,18 +92,13 @@ impl Transport {
         &self.host
     }
 
-    /// Whether the server runs on this machine.
-    pub(super) fn is_local(&self) -> bool {
-        self.local
-    }
-
     /// Sends a request and reads all of the answer. Without an end of its own: the caller sets one.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Broken> {
-        self.finish(self.begin(method, request).await?).await
+        Self::finish(self.begin(method, request).await?).await
     }
 
     /// Reads all of an answer that has begun.
-    pub(super) async fn finish(&self, mut response: Response) -> Result<Reply, Broken> {
+    pub(super) async fn finish(mut response: Response) -> Result<Reply, Broken> {
         let status = response.status().as_u16();
         let headers = std::mem::take(response.headers_mut());
         let good = response.status().is_success();
@@ -208,22 +200,6 @@ fn stay_here(attempt: Attempt<'_>) -> Action {
     if same && whole && attempt.previous().len() <= MOST_REDIRECTS { attempt.follow() } else { attempt.stop() }
 }
 
-/// Whether a name or address, as it stands in a URL, means this machine.
-fn is_local(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse::<IpAddr>() {
-        Ok(address) => {
-            let address = address.to_canonical();
-            // Connecting to the address of all interfaces reaches this machine.
-            address.is_loopback() || address.is_unspecified()
-        }
-        Err(_) => {
-            let name = bare.trim_end_matches('.').to_ascii_lowercase();
-            name == "localhost" || name.ends_with(".localhost")
-        }
-    }
-}
-
 fn broken(error: &reqwest::Error, status: Option<u16>) -> Broken {
     // A builder's error is one of the address or the headers: nothing was sent.
     Broken { message: why(error), sent: !(error.is_connect() || error.is_builder()), status }
@@ -246,33 +222,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_this_machine() {
-        for host in ["localhost", "LOCALHOST.", "a.localhost", "127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]"]
-        {
-            assert!(is_local(host), "{host}");
-        }
-        for host in ["example.org", "localhost.example.org", "10.0.0.1", "192.168.1.5", "[fe80::1]", "notlocalhost"] {
-            assert!(!is_local(host), "{host}");
-        }
-    }
-
-    #[test]
     fn hosts_are_named_with_unusual_ports_only() {
-        for (base, host, local) in [
-            ("https://api.example.org", "api.example.org", false),
-            ("https://api.example.org:443/v1", "api.example.org", false),
-            ("http://192.168.1.5:11434", "192.168.1.5:11434", false),
-            ("http://[::1]:8080", "[::1]:8080", true),
+        for (base, host) in [
+            ("https://api.example.org", "api.example.org"),
+            ("https://api.example.org:443/v1", "api.example.org"),
+            ("http://192.168.1.5:11434", "192.168.1.5:11434"),
+            ("http://[::1]:8080", "[::1]:8080"),
         ] {
-            let transport = Transport::new(base).unwrap();
-            assert_eq!((transport.host(), transport.is_local()), (host, local));
+            assert_eq!(Transport::new(base, false).unwrap().host(), host);
         }
     }
 
     #[test]
     fn what_is_no_address_is_refused() {
         for base in ["", "api.example.org", "ftp://example.org", "unix:/run/x", "https://"] {
-            assert!(Transport::new(base).unwrap_err().contains("address"), "{base}");
+            assert!(Transport::new(base, false).unwrap_err().contains("address"), "{base}");
         }
     }
 }
