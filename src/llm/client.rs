@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pub(super) wire: Wire,
     pub(super) transport: Transport,
     keys: Keyring,
-    pace: Pace,
+    pub(super) pace: Pace,
     circuit: Circuit,
     /// Fields that the server refused.
     without: Mutex<Vec<Field>>,
@@ -195,7 +195,7 @@ impl Shared {
         let mut state = Attempts::default();
         let mut key = match self.keys.get().await {
             Ok(key) => key,
-            Err(failure) => return Err(self.end(&state, Fault::never(failure))),
+            Err(failure) => return Err(state.end(Fault::never(failure))),
         };
         loop {
             self.hold_back(left).await.map_err(|failure| state.given_up(failure))?;
@@ -226,7 +226,7 @@ impl Shared {
                     }
                     let hopeful = !probe && (rules.unsure || !fault.maybe_billed);
                     let pause = retry::pause(state.counted, after, retry::random(), left());
-                    let Some(pause) = pause.filter(|_| hopeful) else { return Err(self.end(&state, fault)) };
+                    let Some(pause) = pause.filter(|_| hopeful) else { return Err(state.end(fault)) };
                     sleep(pause).await;
                     // Others may have found out meanwhile that it is of no use.
                     self.circuit.look().map_err(|failure| state.given_up(failure))?;
@@ -240,11 +240,11 @@ impl Shared {
                     state.renewed = true;
                     match self.keys.another(&key).await {
                         Ok(Some(another)) => key = another,
-                        Ok(None) => return Err(self.end(&state, fault)),
-                        Err(failure) => return Err(self.end(&state, Fault::never(failure))),
+                        Ok(None) => return Err(state.end(fault)),
+                        Err(failure) => return Err(state.end(Fault::never(failure))),
                     }
                 }
-                Next::Without(_) | Next::AnotherKey | Next::Never(_) => return Err(self.end(&state, fault)),
+                Next::Without(_) | Next::AnotherKey | Next::Never(_) => return Err(state.end(fault)),
             }
         }
     }
@@ -258,7 +258,7 @@ impl Shared {
             }
             sleep(wait).await;
         }
-        if left().is_zero() { Err(self.unavailable("took too long to give a key")) } else { Ok(()) }
+        if left().is_zero() { Err(self.unavailable("had no time left for the call")) } else { Ok(()) }
     }
 
     fn unavailable(&self, message: &str) -> Failure {
@@ -325,28 +325,6 @@ impl Shared {
     pub(super) fn named(&self, fault: Fault) -> Fault {
         Fault { message: format!("{} ({}): {}", self.provider, self.transport.host(), fault.message), ..fault }
     }
-
-    /// The end of a call, by its last fault.
-    fn end(&self, state: &Attempts, fault: Fault) -> Ended {
-        let kind = match fault.next {
-            Next::Again { .. } => FailureKind::Unavailable,
-            Next::Without(_) => FailureKind::Rejected,
-            Next::AnotherKey => FailureKind::Unauthorized,
-            Next::Never(kind) => kind,
-        };
-        let message = match (kind, state.all) {
-            (FailureKind::Unavailable, 2..) => format!("{}, at the last of {} attempts", fault.message, state.all),
-            (FailureKind::Unauthorized | FailureKind::UnknownModel, _) => {
-                format!("{}; asked again after `situated resume`", fault.message)
-            }
-            (FailureKind::SpendLimit, _) => {
-                format!("{}; asked again within the hour, or after `situated resume`", fault.message)
-            }
-            _ => fault.message,
-        };
-        let maybe_billed = state.maybe_billed || fault.maybe_billed;
-        Ended { failure: Failure { kind, message, maybe_billed }, status: fault.status, news: true }
-    }
 }
 
 /// What the attempts of a call have come to so far.
@@ -365,6 +343,28 @@ struct Attempts {
 }
 
 impl Attempts {
+    /// The end of a call, by its last fault.
+    fn end(&self, fault: Fault) -> Ended {
+        let kind = match fault.next {
+            Next::Again { .. } => FailureKind::Unavailable,
+            Next::Without(_) => FailureKind::Rejected,
+            Next::AnotherKey => FailureKind::Unauthorized,
+            Next::Never(kind) => kind,
+        };
+        let message = match (kind, self.all) {
+            (FailureKind::Unavailable, 2..) => format!("{}, at the last of {} attempts", fault.message, self.all),
+            (FailureKind::Unauthorized | FailureKind::UnknownModel, _) => {
+                format!("{}; asked again after `situated resume`", fault.message)
+            }
+            (FailureKind::SpendLimit, _) => {
+                format!("{}; asked again within the hour, or after `situated resume`", fault.message)
+            }
+            _ => fault.message,
+        };
+        let maybe_billed = self.maybe_billed || fault.maybe_billed;
+        Ended { failure: Failure { kind, message, maybe_billed }, status: fault.status, news: true }
+    }
+
     /// The call ends by what others found out.
     fn given_up(&self, failure: Failure) -> Ended {
         Ended::unasked(Failure { maybe_billed: self.maybe_billed, ..failure })

@@ -67,7 +67,7 @@ fn files_that_will_not_do_are_refused_with_a_reason() {
         (b"sk-hunter2\nsk-hunter2", 0o600, "one word"),
         (b"hunter2\xff", 0o600, "is not text"),
         ("hunter2é".as_bytes(), 0o600, "one word"),
-        (&[b'x'; 20_000], 0o600, "too long"),
+        (&b"x".repeat(20_000), 0o600, "too long"),
     ] {
         let path = file(&dir, text, mode);
         let error = look(Provider::Anthropic, &by_file(path.clone()), &[]).unwrap_err();
@@ -77,6 +77,11 @@ fn files_that_will_not_do_are_refused_with_a_reason() {
     let missing = look(Provider::OpenAi, &by_file(dir.path().join("none")), &[("OPENAI_API_KEY", "k")]).unwrap_err();
     assert!(missing.contains("cannot be read"), "a configured file is not passed over: {missing}");
     assert!(look(Provider::OpenAi, &by_file(dir.path().to_owned()), &[]).unwrap_err().contains("is not a file"));
+    if rustix::process::geteuid().is_root() {
+        let path = file(&dir, b"sk-hunter2", 0o600);
+        std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
+        assert!(look(Provider::OpenAi, &by_file(path), &[]).unwrap_err().contains("another user (uid 12345"));
+    }
     let pipe = dir.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     assert!(look(Provider::OpenAi, &by_file(pipe), &[]).unwrap_err().contains("is not a file"));

@@ -191,6 +191,8 @@ fn serve(shared: &Shared, stream: &TcpStream) -> io::Result<()> {
     while let Some(seen) = read(&mut input)? {
         let mut state = shared.state();
         let n = state.seen.len();
+        // Under the lock, so that the times are in the order of the requests.
+        let seen = Seen { at: Instant::now(), ..seen };
         state.seen.push(seen.clone());
         state.under_way += 1;
         state.most_under_way = state.most_under_way.max(state.under_way);

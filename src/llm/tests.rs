@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::testing::{Answer, FaultyServer};
 use super::{Client, Completion, Failure};
@@ -102,6 +103,15 @@ async fn hurried<T>(doing: impl Future<Output = T>) -> T {
             done = &mut doing => return done,
             () = tick() => {}
         }
+    }
+}
+
+/// Waits for something to come true, for an hour of hurried time.
+async fn until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_hours(1), "it never came true");
+        tokio::task::yield_now().await;
     }
 }
 

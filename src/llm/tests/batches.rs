@@ -192,3 +192,18 @@ async fn a_batch_whose_id_got_lost_is_found() {
     hurried(super::batches::batches(&server).1.recent(0)).await.unwrap();
     assert_eq!(server.count(), 2);
 }
+
+#[test]
+fn calls_can_be_spawned() {
+    fn check(_: &impl Send) {}
+    let server = FaultyServer::script(vec![good()]);
+    let (client, batches) = batches(&server);
+    let (prompt, requests) = (prompt(), requests());
+    check(&client.complete(&prompt));
+    check(&batches.submit(&requests));
+    check(&batches.poll("b"));
+    check(&batches.results("b", &requests));
+    check(&batches.recent(0));
+    check(&batches.cancel("b"));
+    assert!(batches.bytes("one", &prompt) > NOTE.len());
+}

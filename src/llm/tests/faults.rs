@@ -3,8 +3,6 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use tokio::time::Instant;
-
 use super::*;
 use crate::llm::testing::How;
 use crate::llm::{FailureKind, Finish, Health};

@@ -66,9 +66,11 @@ impl Asking {
         let may = |field: Field| !without.contains(&field);
         let mut body = json!({
             "max_tokens": prompt.max_tokens,
-            "system": [text(&prompt.system)],
             "messages": [{"role": "user", "content": self.blocks(prompt, may(Field::CacheControl), keep)}],
         });
+        if !prompt.system.is_empty() {
+            body["system"] = json!([text(&prompt.system)]);
+        }
         if let Some(temperature) = self.temperature.filter(|_| may(Field::Temperature)) {
             body["temperature"] = json!(temperature);
         }

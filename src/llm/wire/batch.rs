@@ -250,7 +250,7 @@ impl Anthropic {
 /// # Errors
 /// What makes it no status.
 pub(in crate::llm) fn status(body: &[u8]) -> Result<BatchStatus, String> {
-    one(&super::json(body)?)
+    one(&super::parsed(body)?)
 }
 
 /// Reads a list of batches, and the id to go on after if there are more.
@@ -258,7 +258,7 @@ pub(in crate::llm) fn status(body: &[u8]) -> Result<BatchStatus, String> {
 /// # Errors
 /// What makes it none.
 pub(in crate::llm) fn list(body: &[u8]) -> Result<(Vec<BatchStatus>, Option<String>), String> {
-    let body = super::json(body)?;
+    let body = super::parsed(body)?;
     let batches = body.get("data").and_then(Value::as_array).ok_or("the list of batches has no `data`")?;
     let more = body.get("has_more").and_then(Value::as_bool) == Some(true);
     let last = body.get("last_id").and_then(Value::as_str).filter(|id| more && is_id(id));

@@ -19,7 +19,7 @@ use std::time::SystemTime;
 
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::address::Address;
 use super::key::Key;
@@ -153,10 +153,10 @@ impl Wire {
     /// What makes it no answer: a fault of the transport, worth another try. Never holds text of the body.
     pub(super) fn read(&self, body: &[u8], prompt: &Prompt) -> Result<Answer, String> {
         match self {
-            Wire::Anthropic(wire) => anthropic::read(&json(body)?, prompt, wire.model().token_factor),
-            Wire::Bedrock(wire) => anthropic::read(&json(body)?, prompt, wire.model().token_factor),
-            Wire::OpenAi(wire) => wire.read(&json(body)?, prompt),
-            Wire::Ollama(wire) => wire.read(&json(body)?, prompt),
+            Wire::Anthropic(wire) => anthropic::read(&parsed(body)?, prompt, wire.model().token_factor),
+            Wire::Bedrock(wire) => anthropic::read(&parsed(body)?, prompt, wire.model().token_factor),
+            Wire::OpenAi(wire) => wire.read(&parsed(body)?, prompt),
+            Wire::Ollama(wire) => wire.read(&parsed(body)?, prompt),
         }
     }
 
@@ -239,12 +239,16 @@ fn no_key(address: &Address, why: &str) -> Failure {
     }
 }
 
-/// The user's message for interfaces that take one text: the document first, for a cache lives on equal beginnings.
-fn question(prompt: &Prompt) -> String {
-    if prompt.document.is_empty() {
-        return prompt.task.clone();
+/// The messages for interfaces that take one text from the user: the document first, for a cache lives on equal
+/// beginnings. Empty texts are refused by some, and left out.
+fn messages(system: &str, prompt: &Prompt) -> Value {
+    let parts = [prompt.document.as_str(), prompt.task.as_str()];
+    let question = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let question = json!({"role": "user", "content": question});
+    if prompt.system.is_empty() {
+        return json!([question]);
     }
-    format!("{}\n\n{}", prompt.document, prompt.task)
+    json!([{"role": system, "content": prompt.system}, question])
 }
 
 /// A temperature as people write it: 0.3, where the next `f64` would be 0.30000001192092896.
@@ -260,7 +264,7 @@ fn bytes(body: &Value) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-fn json(body: &[u8]) -> Result<Value, String> {
+fn parsed(body: &[u8]) -> Result<Value, String> {
     let value: Value = match serde_json::from_slice(body) {
         Ok(value) => value,
         Err(_) if body.iter().all(u8::is_ascii_whitespace) => return Err("the answer is empty".to_owned()),

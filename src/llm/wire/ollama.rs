@@ -91,10 +91,7 @@ impl Ollama {
         let may = |field: Field| !without.contains(&field);
         let mut body = json!({
             "model": self.model.id,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": super::question(prompt)},
-            ],
+            "messages": super::messages("system", prompt),
             "stream": false,
             "options": {"num_ctx": context, "num_predict": prompt.max_tokens},
         });

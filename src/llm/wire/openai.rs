@@ -72,10 +72,7 @@ impl OpenAi {
         };
         let mut body = json!({
             "model": self.model.id,
-            "messages": [
-                {"role": system, "content": prompt.system},
-                {"role": "user", "content": super::question(prompt)},
-            ],
+            "messages": super::messages(system, prompt),
         });
         body[self.cap(may(Field::OutputCap))] = json!(prompt.max_tokens);
         if let Some(temperature) = self.temperature.filter(|_| may(Field::Temperature)) {

@@ -6,8 +6,6 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::*;
 use crate::context::models::{Price, Thinking};
 use crate::context::prompt::{self, Form};
@@ -111,9 +109,8 @@ fn bedrock_is_asked_as_its_own_clients_ask() {
         let version = if case == "anthropic.bedrock.bearer" { "2026-10-21" } else { "2023-06-01" };
         let config = ContextConfig { api_version: version.to_owned(), ..config(Provider::Bedrock) };
         let wire = wire(&config, &model(Provider::Bedrock, id));
-        let (request, mut body) = sent(&wire, &prompt("S", "", "x", 10), &[]);
-        // They were given no instructions, and one text instead of blocks.
-        assert_eq!(body.as_object_mut().unwrap().remove("system"), Some(json!([{"type": "text", "text": "S"}])));
+        let (request, mut body) = sent(&wire, &prompt("", "", "x", 10), &[]);
+        // They were given one text, which is short for one block.
         let content = body.pointer_mut("/messages/0/content").unwrap();
         *content = content.pointer("/0/text").unwrap().clone();
         assert_eq!(body, theirs["body"], "{case}");
@@ -121,6 +118,8 @@ fn bedrock_is_asked_as_its_own_clients_ask() {
         let path = theirs["path"].as_str().unwrap().replace(':', "%3A");
         assert_eq!(request.url, format!("https://bedrock-runtime.us-east-1.amazonaws.com{path}"));
         assert_eq!(header(&request, "authorization"), Some("Bearer sk-test"));
+        // What is signed is what is sent: nothing on the way may write the address in another manner.
+        assert_eq!(reqwest::Url::parse(&request.url).unwrap().as_str(), request.url);
     }
 }
 
@@ -141,13 +140,12 @@ fn ollama_is_asked_as_its_own_client_asks() {
     let theirs = recorded("ollama.chat");
     let config = ContextConfig { temperature: 0.0, ..config(Provider::Ollama) };
     let wire = wire(&config, &Model { sampling: true, ..model(Provider::Ollama, "llama3.2") });
-    let prompt = Prompt { tokens: 5000, ..prompt("S", "", "x", 160) };
+    let prompt = Prompt { tokens: 5000, ..prompt("", "", "x", 160) };
     let (request, mut body) = sent(&wire, &prompt, &[]);
     let mut expected = theirs["body"].clone();
-    // It was asked without instructions, a seed, and the wish not to be cut; and sends a list of no tools.
+    // It was asked without a seed and the wish not to be cut; and it sends a list of no tools.
     expected.as_object_mut().unwrap().remove("tools");
     expected["options"]["temperature"] = json!(0.0);
-    assert_eq!(body["messages"].as_array_mut().unwrap().remove(0), json!({"role": "system", "content": "S"}));
     assert_eq!(body["options"].as_object_mut().unwrap().remove("seed"), Some(json!(1)));
     for field in ["truncate", "shift"] {
         assert_eq!(body.as_object_mut().unwrap().remove(field), Some(json!(false)));
