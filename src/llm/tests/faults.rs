@@ -156,6 +156,13 @@ async fn no_answer_at_all_and_one_that_drips() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slow_answer_is_waited_for() {
+    let server = FaultyServer::script(vec![good().how(How::Late(Duration::from_millis(60)))]);
+    let completion = complete(&client(&server)).await.unwrap();
+    assert!(completion.attempts == 1 && completion.took >= Duration::from_millis(60), "{:?}", completion.took);
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_listens() {
     let server = FaultyServer::script(vec![good()]);
     let client = client(&server);
