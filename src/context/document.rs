@@ -6,6 +6,7 @@ mod tests;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::chunk::Chunk;
@@ -26,7 +27,7 @@ const MOST_CODE_LINES: usize = 30;
 const CODE_ENDS: usize = 10;
 
 /// A note ready to be shown to a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     /// Path in the vault.
     pub path: String,
@@ -54,7 +55,7 @@ pub struct Document {
 }
 
 /// A chunk in a [`Document`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passage {
     /// Its number in the prompt, from 1.
     pub n: u32,

@@ -65,7 +65,7 @@ pub enum Form {
 }
 
 /// One request to a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Prompt {
     /// How it asks.
     pub form: Form,

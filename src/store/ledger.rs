@@ -275,7 +275,7 @@ impl Ledger {
         allow(&entry, state.book.spent(&entry.pot()), money, tokens)?;
         // A number is used up even if the line cannot be written, for part of it may be there.
         state.next = state.next.saturating_add(1);
-        self.write(&mut state, &Line::Reserved(entry.clone()), &now, true).map_err(io)?;
+        self.write(&mut state, &[Line::Reserved(entry.clone())], &now, true).map_err(io)?;
         state.book.reserve(&entry);
         Ok(Reservation { entry })
     }
@@ -288,10 +288,51 @@ impl Ledger {
         let mut state = locked(&self.state);
         let used = Used::new(&used, reservation.entry.reserved);
         let line = Line::Settled { entry: reservation.entry.clone(), used };
-        self.write(&mut state, &line, &now, true)?;
+        self.write(&mut state, &[line], &now, true)?;
         state.book.unreserve(&reservation.entry);
         state.book.settle(&reservation.entry, &used);
         Ok(())
+    }
+
+    /// Says what a reservation took that was for several notes: a part, and a line, for each path. All of it is on the
+    /// disk when this returns. The reservation ends with the last line: if the machine stops before that is written,
+    /// too much counts as spent, and not too little.
+    ///
+    /// # Errors
+    /// It cannot be written: then the estimate goes on counting.
+    pub fn settle_parts(
+        &self,
+        reservation: Reservation,
+        parts: &[(String, Settled)],
+        now: Zoned,
+    ) -> Result<(), StoreError> {
+        let mut state = locked(&self.state);
+        let whole = reservation.entry;
+        let mut lines = Vec::with_capacity(parts.len() + 1);
+        for (path, used) in parts {
+            // With a number of its own, for the first line under the reservation's would end it.
+            let id = state.next;
+            state.next = state.next.saturating_add(1);
+            let used = Used::new(used, None);
+            let (path, reserved, tokens) = (path.clone(), used.micro_dollars, used.tokens());
+            lines.push(Line::Settled { entry: Entry { id, path, reserved, tokens, ..whole.clone() }, used });
+        }
+        lines.push(Line::Released { id: whole.id, day: whole.day.clone() });
+        self.write(&mut state, &lines, &now, true)?;
+        for line in &lines {
+            if let Line::Settled { entry, used } = line {
+                state.book.settle(entry, used);
+            }
+        }
+        state.book.unreserve(&whole);
+        Ok(())
+    }
+
+    /// What was reserved under a vault, path and purpose and has neither been settled nor released, be it by a former
+    /// process that was killed. Whoever takes it up must be sure that nobody else holds it.
+    pub fn standing(&self, vault: &str, path: &str, purpose: Purpose) -> Option<Reservation> {
+        let state = locked(&self.state);
+        state.book.standing(vault, path, purpose).map(|entry| Reservation { entry: entry.clone() })
     }
 
     /// Gives a reservation back: the call was not made, or the provider surely took nothing for it.
@@ -302,7 +343,7 @@ impl Ledger {
         let mut state = locked(&self.state);
         let Entry { id, day, .. } = &reservation.entry;
         // Not waited for: should the line be lost, too much counts as spent, and not too little.
-        self.write(&mut state, &Line::Released { id: *id, day: day.clone() }, &now, false)?;
+        self.write(&mut state, &[Line::Released { id: *id, day: day.clone() }], &now, false)?;
         state.book.unreserve(&reservation.entry);
         Ok(())
     }
@@ -324,13 +365,17 @@ impl Ledger {
         locked(&self.state).book.spent(&Pot::Rebuild(vault.to_owned(), job))
     }
 
-    /// Appends a line to the month of its day.
-    fn write(&self, state: &mut State, line: &Line, now: &Zoned, durable: bool) -> Result<(), StoreError> {
-        let month = line.month();
+    /// Appends lines, all of one day, to the month of it.
+    fn write(&self, state: &mut State, lines: &[Line], now: &Zoned, durable: bool) -> Result<(), StoreError> {
+        let Some(first) = lines.first() else { return Ok(()) };
+        let month = first.month();
         let path = self.file_of(&month);
-        let mut bytes = serde_json::to_vec(&Stamped { at: line::stamp(now), line })
-            .map_err(|error| StoreError::Io { path: path.clone(), message: error.to_string() })?;
-        bytes.push(b'\n');
+        let mut bytes = Vec::new();
+        for line in lines {
+            serde_json::to_writer(&mut bytes, &Stamped { at: line::stamp(now), line })
+                .map_err(|error| StoreError::Io { path: path.clone(), message: error.to_string() })?;
+            bytes.push(b'\n');
+        }
         let mut file = match state.file.take() {
             Some((open, file)) if open == month => file,
             _ => self.append_to(&path)?,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::line::{Entry, Line, Used, month_of_day};
 use super::report::Sums;
+use super::Purpose;
 
 /// A budget that reservations count against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +41,8 @@ pub(super) struct Month {
 pub(super) struct Book {
     pub months: BTreeMap<String, Month>,
     pots: HashMap<Pot, Spent>,
+    /// What is neither settled nor released, by day and number.
+    open: HashMap<(String, u64), Entry>,
     pub damaged: u64,
 }
 
@@ -53,22 +56,18 @@ impl Book {
     pub(super) fn enter(&mut self, month: &str, lines: Vec<Line>, damaged: u64) {
         self.months.entry(month.to_owned()).or_default();
         self.damaged += damaged;
-        let mut open: HashMap<(String, u64), Entry> = HashMap::new();
         for line in lines {
             match line {
-                Line::Reserved(entry) => {
-                    self.reserve(&entry);
-                    open.insert((entry.day.clone(), entry.id), entry);
-                }
+                Line::Reserved(entry) => self.reserve(&entry),
                 Line::Settled { entry, used } => {
                     // The reservation's own line may have been damaged.
-                    if let Some(reserved) = open.remove(&(entry.day.clone(), entry.id)) {
+                    if let Some(reserved) = self.open.get(&(entry.day.clone(), entry.id)).cloned() {
                         self.unreserve(&reserved);
                     }
                     self.settle(&entry, &used);
                 }
                 Line::Released { id, day } => {
-                    if let Some(reserved) = open.remove(&(day, id)) {
+                    if let Some(reserved) = self.open.get(&(day, id)).cloned() {
                         self.unreserve(&reserved);
                     }
                 }
@@ -89,6 +88,7 @@ impl Book {
             None => spent.tokens = spent.tokens.saturating_add(entry.tokens),
         }
         self.each(entry, |sums| sums.reserve(entry));
+        self.open.insert((entry.day.clone(), entry.id), entry.clone());
     }
 
     /// Takes that back.
@@ -99,6 +99,13 @@ impl Book {
             None => spent.tokens = spent.tokens.saturating_sub(entry.tokens),
         }
         self.each(entry, |sums| sums.unreserve(entry));
+        self.open.remove(&(entry.day.clone(), entry.id));
+    }
+
+    /// The newest reservation under a vault, path and purpose that is neither settled nor released.
+    pub(super) fn standing(&self, vault: &str, path: &str, purpose: Purpose) -> Option<&Entry> {
+        let ours = |entry: &&Entry| (entry.vault.as_str(), entry.path.as_str(), entry.purpose) == (vault, path, purpose);
+        self.open.values().filter(ours).max_by_key(|entry| (entry.day.as_str(), entry.id))
     }
 
     /// Counts what a call took.
