@@ -21,7 +21,7 @@ use crate::embed::builtin;
 use crate::fingerprint::Sketch;
 use crate::llm::{Client, Completion, Failure, FailureKind, Finish};
 use crate::plan::Reason;
-use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Settled};
+use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Refused, Reservation, Settled};
 
 /// Whose question it is, for the ledger.
 #[derive(Clone, Debug)]
@@ -172,9 +172,7 @@ impl Asker {
             micro_dollars: cost::cost(&self.model.price, &upper, false),
             tokens: upper.input + upper.output,
         };
-        let limits = Limits { day: self.budget.day, day_tokens: self.budget.day_tokens };
-        let reserved = self.ledger.reserve(ask, &limits, asked.rebuild, jiff::Zoned::now());
-        let reservation = reserved.map_err(|refused| Stopped::Held(Held::Budget(refused)))?;
+        let reservation = self.reserve(ask, asked.rebuild).map_err(|refused| Stopped::Held(Held::Budget(refused)))?;
         let answer = self.client.complete(prompt).await;
         let now = jiff::Zoned::now();
         let written = match &answer {
@@ -196,6 +194,12 @@ impl Asker {
             tracing::warn!(%error, "what a call to the model cost could not be written down");
         }
         answer.map_err(|failure| self.stopped(failure))
+    }
+
+    /// Reserves what a call may take.
+    pub(super) fn reserve(&self, ask: Ask<'_>, rebuild: Option<(u64, u64)>) -> Result<Reservation, Refused> {
+        let limits = Limits { day: self.budget.day, day_tokens: self.budget.day_tokens };
+        self.ledger.reserve(ask, &limits, rebuild, jiff::Zoned::now())
     }
 
     fn stopped(&self, failure: Failure) -> Stopped {

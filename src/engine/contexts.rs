@@ -6,9 +6,10 @@
 //! plan finds it there. So nothing is lost when either side dies, and an answer to a text that has changed
 //! meanwhile stays in the archive.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use super::batch::Handed;
 use super::decide::Task;
 use super::due::{DueQueue, Rank};
 use super::keeper::Keeper;
@@ -47,6 +48,10 @@ pub(super) struct Contexts {
     pub(super) tally: Tally,
     /// The rebuild that goes on.
     pub(super) run: Option<Run>,
+    /// Batches that the writer has, by ticket.
+    pub(super) handed: HashMap<u64, Handed>,
+    /// Whether batches of former processes were looked for.
+    pub(super) batches_sought: bool,
 }
 
 /// Nothing is asked until then.
@@ -81,7 +86,7 @@ impl Keeper {
             let written = self.desk.store.archived_of(key, &generation)?;
             if written.is_some_and(|context| context.written_at >= due.since) {
                 found = true;
-            } else {
+            } else if !self.waits_for_batch(due) {
                 open.push((key, due));
             }
         }

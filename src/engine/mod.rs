@@ -7,6 +7,7 @@
 //! here at all: they read published snapshots through the [`handle`].
 
 mod ask;
+mod batch;
 mod contexts;
 mod decide;
 mod doubt;
@@ -41,6 +42,7 @@ use crate::vault::policy::Policy;
 use crate::vault::root::VaultError;
 use crate::store::ledger::Ledger;
 use crate::vault::{Hint, RescanReason, VaultPath};
+use batch::BatchTold;
 use contexts::Hold;
 use decide::{Desk, Outcome};
 use handle::Handle;
@@ -109,6 +111,8 @@ enum Event {
     Rebuild { vault: u64, job: u64, under: Option<VaultPath>, batch: bool },
     /// The writer says what came of an order.
     Told { vault: u64, path: VaultPath, told: Told },
+    /// The writer says what came of a batch.
+    Batch { vault: u64, ticket: u64, told: BatchTold },
     /// A job was cancelled.
     Cancelled,
     /// No work until then, or until `Resume`.
@@ -405,6 +409,7 @@ impl Loop {
             Event::Refresh { vault, since } => self.refresh(vault, since),
             Event::Rebuild { vault, job, under, batch } => self.rebuild(vault, job, under.as_ref(), batch),
             Event::Told { vault, path, told } => self.told(vault, path, told),
+            Event::Batch { vault, ticket, told } => self.batch_told(vault, ticket, told),
             Event::Cancelled => {
                 self.drop_cancelled();
                 self.stop_cancelled_runs();
@@ -508,6 +513,7 @@ impl Loop {
         self.writer = None;
         self.shared.writer.store(None);
         self.hold = None;
+        self.keepers.values_mut().for_each(Keeper::forget_writer);
         let events = self.shared.events.clone();
         let tell = move |vault, path, told| {
             // The engine may have ended; what was told is in the journal.
@@ -584,6 +590,7 @@ impl Loop {
             }
         }
         self.finish_batches();
+        self.tend_batches();
         self.watch_runs();
         for keeper in self.keepers.values() {
             keeper.refresh_status();

@@ -103,7 +103,7 @@ impl Keeper {
         self.remember_run()
     }
 
-    fn remember_run(&self) -> Result<(), EngineError> {
+    pub(super) fn remember_run(&self) -> Result<(), EngineError> {
         Ok(self.desk.store.set_value(NAME, self.contexts.run_text().as_deref())?)
     }
 
@@ -175,15 +175,15 @@ impl Loop {
             let progress = run.progress(left, spent.micro_dollars);
             let known = self.shared.jobs.get(job).ok().and_then(|job| job.contexts);
             if known.is_none_or(|known| (known.processed, known.failed) != (progress.processed, progress.failed)) {
-                let failures = run.failures.clone();
+                let (failures, phase) = (run.failures.clone(), keeper.run_phase(run).to_owned());
                 let changed = self.shared.jobs.change(job, |job| {
-                    "writing contexts".clone_into(&mut job.phase);
+                    job.phase = phase;
                     (job.contexts, job.failed) = (Some(progress), failures);
                 });
                 changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(job)));
             }
             let landing = !keeper.in_flight.is_empty() || !keeper.queue.is_empty();
-            if left == 0 && keeper.contexts.ordered.is_empty() && !landing {
+            if left == 0 && !run.batch && keeper.contexts.ordered.is_empty() && !landing {
                 keeper.contexts.run = None;
                 if let Err(error) = keeper.remember_run() {
                     keeper.be_troubled(&error);

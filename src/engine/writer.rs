@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::ask::{Asked, Asker, Stopped, form_of};
+use super::batch::{self, BatchOrder};
 use super::decide::Desk;
 use super::report::{CallError, GeneratedContext};
 use crate::chunk;
@@ -86,6 +87,7 @@ pub(super) struct Wish {
 
 enum Command {
     Order(Box<Order>),
+    Batch(Box<BatchOrder>),
     Wish(Box<Wish>),
 }
 
@@ -130,6 +132,10 @@ impl Writer {
         let _ = self.commands.send(Command::Order(Box::new(order)));
     }
 
+    pub(super) fn batch(&self, order: BatchOrder) {
+        let _ = self.commands.send(Command::Batch(Box::new(order)));
+    }
+
     pub(super) fn wish(&self, wish: Wish) {
         let _ = self.commands.send(Command::Wish(Box::new(wish)));
     }
@@ -166,6 +172,7 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, asker: Asker, tell: 
                         tell(vault, path, Told::End(end));
                     });
                 }
+                Some(Command::Batch(order)) => drop(work.spawn(batch::carry_out(asker.clone(), *order))),
                 Some(Command::Wish(wish)) => {
                     let asker = asker.clone();
                     work.spawn(async move {
@@ -183,15 +190,15 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, asker: Asker, tell: 
 }
 
 /// A note as it is now, with what is left to be written of it.
-struct Work {
-    document: Document,
-    sketches: HashMap<u32, Sketch>,
+pub(super) struct Work {
+    pub(super) document: Document,
+    pub(super) sketches: HashMap<u32, Sketch>,
     /// Number of the passage → its key and the tries it had.
-    left: HashMap<u32, (ContextKey, u8)>,
+    pub(super) left: HashMap<u32, (ContextKey, u8)>,
 }
 
 /// Reads the note and finds the chunks that were ordered; blocks.
-fn prepare(order: &Order) -> Result<Work, Held> {
+pub(super) fn prepare(order: &Order) -> Result<Work, Held> {
     let desk = &order.desk;
     let (bytes, _) = read(&desk.root, &order.path, desk.max_note_bytes).map_err(|_| Held::Changed)?;
     let note = note::parse(&order.path, &bytes, &desk.rules);

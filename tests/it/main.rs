@@ -2,6 +2,7 @@
 //! kills.
 
 mod bad;
+mod batches;
 mod commands;
 mod contexts;
 mod crash;

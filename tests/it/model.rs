@@ -10,6 +10,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+#[path = "model_batch.rs"]
+mod batch;
+
+pub(crate) use batch::{Batches, Fate};
+
 /// What the server does with a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
@@ -48,6 +53,7 @@ struct State {
     most_at_once: AtomicU64,
     stop: AtomicBool,
     caption: Mutex<Option<Arc<Caption>>>,
+    pub(crate) batches: Batches,
 }
 
 /// What to say about a passage, given the note as shown and the passage's text; `None` is up to the server.
@@ -76,6 +82,11 @@ impl Model {
             }
         });
         Model { address, state }
+    }
+
+    /// Its batch interface.
+    pub(crate) fn batches(&self) -> &Batches {
+        &self.state.batches
     }
 
     /// Where it is.
@@ -144,7 +155,13 @@ impl Drop for Model {
 
 fn serve(stream: &TcpStream, state: &State) {
     let mut reader = BufReader::new(stream);
-    while let Some((path, body)) = read_request(&mut reader) {
+    while let Some((method, path, body)) = read_request(&mut reader) {
+        if path.starts_with(batch::PATH) {
+            if batch::serve(stream, state, &method, &path, body).is_err() {
+                return;
+            }
+            continue;
+        }
         let at_once = state.at_once.fetch_add(1, Ordering::SeqCst) + 1;
         state.most_at_once.fetch_max(at_once, Ordering::SeqCst);
         let asked = understand(path, body);
@@ -166,10 +183,10 @@ fn serve(stream: &TcpStream, state: &State) {
     }
 }
 
-fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, Value)> {
+fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, String, Value)> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
+    let (method, path) = (line.split(' ').next()?.to_owned(), line.split(' ').nth(1)?.to_owned());
     let mut length = 0;
     loop {
         let mut header = String::new();
@@ -184,7 +201,7 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, Value)> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some((path, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+    Some((method, path, serde_json::from_slice(&body).unwrap_or(Value::Null)))
 }
 
 /// Texts of a request in the order in which the model reads them, whoever's dialect it is.
