@@ -114,7 +114,7 @@ fn a_rebuild_by_batch_is_one_submission_at_half_the_price() {
     }
     // What was bought before serves meanwhile, and a save does not wait for the batch.
     assert_eq!(daemon.call("stats", json!({}))["contextualized"], CHUNKS);
-    place.write("new.md", "# Herons\n\nA model of some renown describes how herons hunt in the shallow estuary.\n");
+    place.write("new.md", NOTE.replace("Atlas", "Borealis"));
     eventually("the new note is asked for", || model.calls() as u64 == NOTES + 1);
     std::fs::remove_file(place.vault.join("new.md")).unwrap();
     model.batches().working.store(false, Ordering::SeqCst);
@@ -160,7 +160,9 @@ fn a_kill_before_it_arrives_hands_it_in_anew() {
     let handing_in = || {
         let state = std::fs::read_dir(vault_data(&place).join("batch")).into_iter().flatten().flatten();
         let text = |path| std::fs::read_to_string(path).unwrap_or_default();
-        state.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|e| e == "state") && text(path).contains("submitting"))
+        state
+            .map(|entry| entry.path())
+            .any(|path| path.extension().is_some_and(|e| e == "state") && text(path).contains("submitting"))
     };
     eventually("it is being handed in", handing_in);
     daemon.kill();
@@ -245,7 +247,7 @@ fn a_batch_that_is_given_up_keeps_what_was_answered() {
     wait_phase(&mut daemon, "waiting for the batch");
     let before = lines();
     let number = job(&mut daemon)["job"].clone();
-    daemon.call("cancel_job", json!({"job": number}));
+    daemon.call("cancel", json!({"job": number}));
     let ended = wait_ended(&mut daemon);
     assert_eq!(ended["state"], "cancelled", "{ended}");
     // Killed before the provider has given it up, it is given up by the next.

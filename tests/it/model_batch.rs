@@ -158,9 +158,9 @@ pub(super) fn serve(stream: &TcpStream, state: &State, method: &str, path: &str,
             if batches.half.load(Ordering::SeqCst) {
                 let head = format!("HTTP/1.1 200 X\r\ncontent-length: {}\r\n\r\n", lines.len());
                 let mut stream = stream;
-                let sent = stream.write_all(head.as_bytes()).and_then(|()| {
-                    stream.write_all(&lines.as_bytes()[..lines.len() / 2])
-                });
+                let sent = stream
+                    .write_all(head.as_bytes())
+                    .and_then(|()| stream.write_all(&lines.as_bytes()[..lines.len() / 2]));
                 return sent.map_err(|_| ()).and_then(|()| wait_while(&batches.half));
             }
             return respond(stream, 200, &lines, &[]);

@@ -313,10 +313,8 @@ mod tests {
             draft.add(&item(id), bytes).unwrap();
         }
         let parts = draft.end().unwrap();
-        let ids: Vec<Vec<String>> = parts
-            .iter()
-            .map(|part| files.read(part).unwrap().into_iter().map(|item| item.id).collect())
-            .collect();
+        let ids: Vec<Vec<String>> =
+            parts.iter().map(|part| files.read(part).unwrap().into_iter().map(|item| item.id).collect()).collect();
         assert_eq!(ids, [vec!["a", "b", "c"], vec!["d", "e"], vec!["f"]]);
         assert_eq!(files.read(&parts[1]).unwrap()[0], item("d"));
 

@@ -83,9 +83,11 @@ async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
         }
         Err(error) => return Err(error.into()),
     };
-    let Some(batches) = asker.client.batches().filter(|_| {
-        state.as_ref().is_none_or(|state| state.provider == asker.model.provider.name())
-    }) else {
+    let Some(batches) = asker
+        .client
+        .batches()
+        .filter(|_| state.as_ref().is_none_or(|state| state.provider == asker.model.provider.name()))
+    else {
         return Ok(End::OneByOne("the batch is another provider's; its answers wait until that is back".to_owned()));
     };
     let purpose = Purpose::Rebuild(order.run);
@@ -112,8 +114,18 @@ async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
     let asker = as_asked(asker, &state)?;
     let taken = vec![false; state.parts.len()];
     let work = Work {
-        asker, batches, files, state, reservation, store, control, tell, taken,
-        used: Vec::new(), lock: Arc::new(lock), cancelled: Vec::new(),
+        asker,
+        batches,
+        files,
+        state,
+        reservation,
+        store,
+        control,
+        tell,
+        taken,
+        used: Vec::new(),
+        lock: Arc::new(lock),
+        cancelled: Vec::new(),
     };
     work.run().await
 }
@@ -276,9 +288,8 @@ struct Work {
 impl Work {
     async fn run(mut self) -> Result<End, Halt> {
         while !self.is_done() {
-            let open = self.state.parts.iter().position(|part| {
-                matches!(part.stage, Stage::Open | Stage::Submitting { .. })
-            });
+            let open =
+                self.state.parts.iter().position(|part| matches!(part.stage, Stage::Open | Stage::Submitting { .. }));
             match open {
                 Some(at) => self.hand_in(at).await?,
                 None => self.wait_for_answers().await?,
@@ -488,7 +499,9 @@ impl Work {
 
     /// Nothing is to be had from a part any more. Nobody knows whether it was counted: the estimate stands.
     async fn lose(&mut self, at: usize) -> Result<(), Halt> {
-        tracing::warn!("the provider has lost a batch, or thrown its answers away; its notes are asked about one by one");
+        tracing::warn!(
+            "the provider has lost a batch, or thrown its answers away; its notes are asked about one by one"
+        );
         for item in self.items(at).await? {
             self.used.push((item.path.to_string(), judge::unknown(&self.asker, &item.prompt)));
         }
