@@ -392,6 +392,7 @@ impl Loop {
             Event::Scanned { vault, extent, jobs, result } => {
                 if let Some(keeper) = self.keepers.get_mut(&vault) {
                     keeper.scanning = false;
+                    keeper.looked = true;
                 }
                 self.scanned(vault, &extent, jobs, result);
                 self.scan_if_asked_meanwhile(vault);
