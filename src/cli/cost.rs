@@ -60,28 +60,28 @@ fn print_sums(name: &str, sums: &Sums, out: &mut Out) -> std::io::Result<()> {
     if sums.calls == 0 {
         return Ok(());
     }
-    let margin = " ".repeat(12);
+    let margin = "    ";
     let work = format!(
         "{}, {}; {}",
         counted(sums.calls, "call"),
         counted(sums.contexts, "context"),
         tokens(sums.tokens_in, sums.tokens_cached, sums.tokens_out)
     );
-    out.wrapped(&margin, &work)?;
+    out.wrapped(margin, &work)?;
     if sums.unsettled_calls > 0 {
         let reserved = match sums.unsettled_micro_dollars {
             0 => String::new(),
-            micro => format!(", {} at most", dollars(micro)),
+            micro => format!(" ({} at most)", dollars(micro)),
         };
         let calls = counted(sums.unsettled_calls, "call");
-        out.wrapped(&margin, &format!("in it as reserved: {calls} whose answer has not come{reserved}"))?;
+        out.wrapped(margin, &format!("of that reserved: {calls} without an answer yet{reserved}"))?;
     }
     if sums.failed > 0 {
-        out.wrapped(&margin, &format!("in it: {} that nothing came of", counted(sums.failed, "call")))?;
+        out.wrapped(margin, &format!("of that in vain: {}", counted(sums.failed, "call")))?;
     }
     if sums.estimated_calls > 0 {
         let calls = counted(sums.estimated_calls, "call");
-        out.wrapped(&margin, &format!("in it: {calls} whose tokens are estimated, for the provider did not tell"))?;
+        out.wrapped(margin, &format!("of that estimated: {calls} whose tokens the provider did not tell"))?;
     }
     Ok(())
 }
@@ -180,8 +180,8 @@ mod tests {
             "This month  $0.0042, and 777 tokens of unknown price",
             "Last month  nothing",
             "12 calls, 36 contexts; 12,000 tokens read (3,000 cached), 800 written",
-            "2 calls whose answer has not come, $0.0003 at most",
-            "1 call that nothing came of",
+            "of that reserved: 2 calls without an answer yet ($0.0003 at most)",
+            "of that in vain: 1 call\n",
             "NewNote",
             "notes that changed",
             "openai own",

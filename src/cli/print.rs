@@ -9,7 +9,7 @@ use std::ops::Range;
 use anstream::{AutoStream, ColorChoice};
 use owo_colors::OwoColorize as _;
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
 pub(super) use crate::search::printable::{printable, printable_json, printable_lines};
 
@@ -135,13 +135,9 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
     let (mut start, mut end, mut used) = (line.start, line.start, 0);
     // Not the same as `used > 0`: a mark that stands alone is a word of no width.
     let mut begun = false;
-    let mut position = line.start;
-    for word in text[line.clone()].split_word_bounds() {
-        let from = position;
-        position += word.len();
-        if word.trim().is_empty() {
-            continue;
-        }
+    for word in words(&text[line.clone()]) {
+        let (from, position) = (line.start + word.start, line.start + word.end);
+        let word = &text[from..position];
         let gap = text[end..from].width();
         if begun && used + gap + word.width() > width {
             lines.push(start..end);
@@ -170,6 +166,27 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
         end = position;
     }
     lines.push(start..end.max(start));
+}
+
+/// What a line is not broken within: what stands between white space, and where characters are wide (Chinese,
+/// Japanese, …) a word of them. `$0.42`, `--since` and a comma stay with what they belong to.
+fn words(line: &str) -> Vec<Range<usize>> {
+    let mut words: Vec<Range<usize>> = Vec::new();
+    let is_wide = |c: Option<char>| c.and_then(UnicodeWidthChar::width).is_some_and(|width| width > 1);
+    for (at, piece) in line.split_word_bound_indices().filter(|(_, piece)| !piece.trim().is_empty()) {
+        let end = at + piece.len();
+        match words.last_mut() {
+            Some(word)
+                if word.end == at
+                    && !is_wide(line[..at].chars().next_back())
+                    && !is_wide(piece.chars().next()) =>
+            {
+                word.end = end;
+            }
+            _ => words.push(at..end),
+        }
+    }
+    words
 }
 
 /// At most `width` columns of a text, with `…` where it was cut.
@@ -334,6 +351,8 @@ mod tests {
         assert_eq!(lines("one two\n\nthree", 20), ["one two", "", "three"]);
         assert_eq!(lines("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
         assert_eq!(lines("日本語の文", 4), ["日本", "語の", "文"]);
+        assert_eq!(lines("costs $0.42, or so", 10), ["costs", "$0.42, or", "so"]);
+        assert_eq!(lines("say `x --since all`", 10), ["say `x", "--since", "all`"]);
         assert_eq!(lines("", 4), [""]);
         assert_eq!(lines("  - item", 20), ["  - item"]);
         // A combining mark that stands alone takes no column and is a word all the same.
