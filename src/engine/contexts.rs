@@ -19,7 +19,7 @@ use super::{EngineError, Loop, now_s};
 use crate::fingerprint::{ContextKey, context_key};
 use crate::context::settings::ContextConfig;
 use crate::llm::Health;
-use crate::plan::{Due, Reason, Trigger};
+use crate::plan::{Due, Reason};
 use crate::store::ledger::{Purpose, Refused};
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::vault::VaultPath;
@@ -181,8 +181,7 @@ impl Keeper {
         if arrived.is_empty() {
             return;
         }
-        let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
-        self.enqueue(arrived.into_iter().map(task).collect(), Vec::new(), false);
+        self.enqueue(arrived.into_iter().map(Task::again).collect(), Vec::new(), false);
     }
 }
 

@@ -44,6 +44,20 @@ pub(super) struct Task {
     pub(super) trigger: Trigger,
     /// Decide even if the text is the one that is stored (the index has lost it, or other rules are in force).
     pub(super) again: bool,
+    /// When a rebuild began (seconds since 1970): what a model has written since answers it.
+    pub(super) since: Option<i64>,
+}
+
+impl Task {
+    /// Whatever the text is.
+    pub(super) fn again(path: VaultPath) -> Self {
+        Task { path, moved_from: None, trigger: Trigger::Save, again: true, since: None }
+    }
+
+    /// Everything anew.
+    pub(super) fn rebuild(path: VaultPath, since: i64) -> Self {
+        Task { trigger: Trigger::Rebuild, since: Some(since), ..Task::again(path) }
+    }
 }
 
 /// What came of it.
@@ -164,7 +178,15 @@ impl Desk {
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
-        let mut sheet = Sheet { desk: self, note: &note, chunks: &chunks, templates, now, vectors: HashMap::new() };
+        let mut sheet = Sheet {
+            desk: self,
+            note: &note,
+            chunks: &chunks,
+            templates,
+            now,
+            since: task.since.unwrap_or(now),
+            vectors: HashMap::new(),
+        };
         let (record, contexts) = match &stored {
             Some((record, contexts)) => (Some(record), contexts.as_slice()),
             None => (None, &[][..]),
@@ -231,6 +253,8 @@ struct Sheet<'a> {
     chunks: &'a [Chunk],
     templates: Vec<String>,
     now: i64,
+    /// When what is wished for now was wished for.
+    since: i64,
     vectors: HashMap<InputHash, (Vector, bool)>,
 }
 
@@ -344,8 +368,8 @@ impl Sheet<'_> {
         match stood.and_then(|old| Some((old.due.filter(|due| due.reason == reason)?, old.hash))) {
             Some((due, hash)) if hash == chunk.hash => due,
             Some((due, _)) => Due { tries: 0, ..due },
-            None if context.is_paid() => Due { reason, since: self.now.max(context.written_at + 1), tries: 0 },
-            None => Due { reason, since: self.now, tries: 0 },
+            None if context.is_paid() => Due { reason, since: self.since.max(context.written_at + 1), tries: 0 },
+            None => Due { reason, since: self.since, tries: 0 },
         }
     }
 

@@ -199,7 +199,7 @@ impl Keeper {
         self.publish()?;
         if !again.is_empty() {
             let tasks =
-                again.into_iter().map(|path| Task { path, moved_from: None, trigger: Trigger::Save, again: true });
+                again.into_iter().map(|path| Task::again(path));
             self.enqueue(tasks.collect(), Vec::new(), true);
         }
         Ok(())
@@ -380,8 +380,7 @@ impl Keeper {
             return;
         }
         let paths = self.numbers.iter().filter(|(_, no)| lost.contains(no)).map(|(path, _)| path.clone());
-        let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
-        let tasks: Vec<Task> = paths.map(task).collect();
+        let tasks: Vec<Task> = paths.map(Task::again).collect();
         tracing::warn!(notes = tasks.len(), "words were lost when writing the index; these notes are indexed again");
         self.enqueue(tasks, Vec::new(), true);
     }
