@@ -398,7 +398,9 @@ fn prices(report: &Report) -> String {
             as_of.as_deref().map_or(String::new(), |as_of| format!(" ({})", dated(as_of)))
         ),
         (None, true, _) => "free".to_owned(),
-        (None, false, _) => "unknown: calls count in tokens; give the price in `[[context.model]]`".to_owned(),
+        (None, false, _) => {
+            format!("unknown: calls count in tokens; give the price in `[context.models.\"{}\"]`", safe(&report.model))
+        }
     }
 }
 

@@ -177,9 +177,7 @@ fn words(line: &str) -> Vec<Range<usize>> {
         let end = at + piece.len();
         match words.last_mut() {
             Some(word)
-                if word.end == at
-                    && !is_wide(line[..at].chars().next_back())
-                    && !is_wide(piece.chars().next()) =>
+                if word.end == at && !is_wide(line[..at].chars().next_back()) && !is_wide(piece.chars().next()) =>
             {
                 word.end = end;
             }

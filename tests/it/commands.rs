@@ -181,15 +181,15 @@ fn free_contexts_cost_nothing_and_say_so() {
     let generate = |more: &[&str], chunk: &str| {
         let mut command = place.command();
         command.args(["generate", "--document", document, "--chunk", "-"]).args(more);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(chunk.as_bytes()).unwrap();
         child.wait_with_output().unwrap()
     };
     let made = generate(&[], "They nest in alders.");
     assert!(out(&made).contains("Heron") && err(&made).contains("template"), "{made:?}");
     assert!(err(&made).contains("free"), "{made:?}");
-    let made: Value = serde_json::from_str(&out(&generate(&["--json", "--max-words", "2"], "They nest in alders."))).unwrap();
+    let made: Value =
+        serde_json::from_str(&out(&generate(&["--json", "--max-words", "2"], "They nest in alders."))).unwrap();
     assert!(made["contextualized"].as_str().unwrap().ends_with("They nest in alders."), "{made}");
     assert!(made["context"].as_str().unwrap().split(' ').count() <= 2, "{made}");
     let elsewhere = generate(&[], "They nest in oaks.");
