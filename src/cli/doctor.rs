@@ -10,7 +10,7 @@ use serde_json::json;
 use super::args::Doctor;
 use super::exit;
 use super::money::{dated, flaw, price, tokens};
-use super::print::{Out, bold, dim, green, millis, padded, printable_lines, red, yellow};
+use super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
 use crate::chunk::{self, ChunkConfig};
 use crate::config::{BudgetConfig, Config, ConfigErrors};
@@ -24,7 +24,7 @@ use crate::embed::builtin;
 use crate::llm::{Client, Completion, Failure as LlmFailure, FailureKind, Finish};
 use crate::note::{self, NoteRules};
 use crate::plan::Reason;
-use crate::serve::bind::DataLock;
+use crate::serve::bind::{BindError, DataLock};
 use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Settled};
 use crate::vault::VaultPath;
 
@@ -233,10 +233,15 @@ struct Books {
 
 impl Books {
     fn open(config: &Config) -> Result<Self, String> {
-        let lock = DataLock::acquire(&config.data_dir)
-            .map_err(|error| format!("the ledger is not free ({error}), so `situated cost` will not show this call"))?;
-        let ledger = Ledger::open(&config.data_dir)
-            .map_err(|error| format!("the ledger cannot be read ({error}), so this call is not written down"))?;
+        let lock = DataLock::acquire(&config.data_dir).map_err(|error| match error {
+            BindError::AlreadyRunning { .. } => {
+                "a daemon keeps it, so `situated cost` will not show this call".to_owned()
+            }
+            error => format!("it cannot be had ({error}), so `situated cost` will not show this call"),
+        })?;
+        // Where the engine has it.
+        let ledger = Ledger::open(&config.data_dir.join("ledger"))
+            .map_err(|error| format!("it cannot be read ({error}), so `situated cost` will not show this call"))?;
         Ok(Books { ledger, _lock: lock })
     }
 }
@@ -352,7 +357,7 @@ fn print(report: &Report, out: &mut Out) -> std::io::Result<()> {
         (None, false) => (yellow("●"), "the model answers, but what it writes cannot be used"),
     };
     out.line(format!("{dot} {}", bold(health)))?;
-    let mut row = |name: &str, value: String| out.wrapped("  ", &format!("{}{value}", padded(name, 10)));
+    let mut row = |name: &str, value: String| out.row("  ", name, 10, &value);
     row("provider", report.provider.to_owned())?;
     let known = if report.known { "" } else { " (not in the table of models: careful guesses)" };
     row("model", format!("{}{known}", safe(&report.model)))?;
@@ -361,7 +366,8 @@ fn print(report: &Report, out: &mut Out) -> std::io::Result<()> {
     row("address", format!("{}{leaves}", safe(&report.address)))?;
     let found = match report.key.found {
         Some(true) => ", found",
-        Some(false) => ", not there",
+        Some(false) if report.leaves_machine => ", not there",
+        Some(false) => ", not there (a server of this machine may need none)",
         None => "",
     };
     row("key", format!("{}{found}", safe(&report.key.place)))?;

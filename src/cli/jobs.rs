@@ -74,8 +74,9 @@ pub(super) fn is_free(provider: &str) -> bool {
 
 /// Seconds as they are typed.
 fn span(seconds: u64) -> String {
-    let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];
-    let (length, unit) = units.into_iter().find(|(length, _)| seconds.is_multiple_of(*length)).unwrap_or((1, "second"));
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
+    let fits = |(length, _): &(u64, &str)| seconds > *length && seconds.is_multiple_of(*length);
+    let (length, unit) = units.into_iter().find(fits).unwrap_or((1, "second"));
     counted(seconds / length, unit)
 }
 
@@ -116,11 +117,14 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
     if let Some(problem) = &job.problem {
         session.say(format!("  {}", safe(problem)));
     }
-    for failed in job.failed.iter().take(SHOWN) {
-        session.say(format!("  {} {}: {}", red("failed"), safe(&failed.path), flaw(&failed.why)));
+    // A note has a line for each of its chunks: one for all that failed alike is enough.
+    let alike: Vec<_> = job.failed.chunk_by(|a, b| a == b).collect();
+    for failed in alike.iter().take(SHOWN) {
+        let times = if failed.len() > 1 { format!(", {} times", failed.len()) } else { String::new() };
+        session.say(format!("  {} {}: {}{times}", red("failed"), safe(&failed[0].path), flaw(&failed[0].why)));
     }
-    if job.failed.len() > SHOWN {
-        session.say(dim(format!("  and {} more; --json lists them", grouped((job.failed.len() - SHOWN) as u64))));
+    if alike.len() > SHOWN {
+        session.say(dim(format!("  and {} more; --json lists them", grouped((alike.len() - SHOWN) as u64))));
     }
     Ok(code)
 }
@@ -157,7 +161,10 @@ pub(super) fn show(bar: &ProgressBar, job: &Job) {
 fn progress(contexts: &ContextProgress) -> String {
     let failed = (contexts.failed > 0).then(|| format!("{} failed", grouped(contexts.failed)));
     let money = (contexts.micro_dollars > 0).then(|| dollars(contexts.micro_dollars));
-    let left = contexts.remaining_s.filter(|s| *s > 0.0).map(|s| format!("{} left", millis(s * 1000.0)));
+    let left = contexts
+        .remaining_s
+        .filter(|s| *s > 0.0 && contexts.processed < contexts.total)
+        .map(|s| format!("{} left", millis(s * 1000.0)));
     let said: Vec<String> = [failed, money, left].into_iter().flatten().collect();
     said.join(", ")
 }
@@ -188,10 +195,9 @@ pub(super) fn ended(job: &Job) -> String {
             job.total.map_or("?".to_owned(), grouped)
         ),
         state => format!(
-            "{} {} of {place}: {} after {}, {took}{contexts}",
-            red("failed:"),
+            "{} {} of {place} after {}, {took}{contexts}",
+            red(format!("{}:", safe(state))),
             safe(&job.kind),
-            safe(state),
             counted(job.done, "note")
         ),
     }
@@ -243,7 +249,9 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
         let total = job.total.map_or(String::new(), |total| format!("/{}", grouped(total)));
         let contexts = job.contexts.as_ref().filter(|contexts| contexts.total > 0);
         let contexts = contexts.map_or(String::new(), |contexts| {
-            let more = progress(contexts);
+            // Of a job that has ended nothing is left to wait for.
+            let remaining_s = contexts.remaining_s.filter(|_| job.state == "running");
+            let more = progress(&ContextProgress { remaining_s, ..*contexts });
             let more = if more.is_empty() { more } else { format!(", {more}") };
             format!(", {}/{} contexts{more}", grouped(contexts.processed), grouped(contexts.total))
         });
@@ -358,7 +366,9 @@ mod tests {
 
     #[test]
     fn spans_are_said_in_the_unit_they_were_typed_in() {
-        for (seconds, said) in [(86_400, "1 day"), (90_000, "25 hours"), (90, "90 seconds"), (7200, "2 hours")] {
+        for (seconds, said) in
+            [(86_400, "24 hours"), (604_800, "7 days"), (90_000, "25 hours"), (90, "90 seconds"), (7200, "2 hours")]
+        {
             assert_eq!(span(seconds), said);
         }
     }

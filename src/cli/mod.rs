@@ -118,6 +118,8 @@ fn logging(cli: &Cli) {
     use std::io::IsTerminal as _;
     use tracing_subscriber::EnvFilter;
     let level = match (cli.globals.verbose, matches!(cli.command, args::Command::Run(_))) {
+        // What a provider answers is the very thing that it tells.
+        (0, false) if matches!(cli.command, args::Command::Doctor(_)) => "error",
         (0, false) => "warn",
         (0, true) => "situated=info,warn",
         (1, _) => "situated=debug,info",

@@ -108,6 +108,28 @@ impl Out {
     }
 }
 
+impl Out {
+    /// A name and what it stands for, which is wrapped in a column of its own.
+    pub fn row(&mut self, margin: &str, name: &str, column: usize, value: &str) -> io::Result<()> {
+        let indent = margin.width() + column;
+        // Where the column would be narrower than a word it goes without.
+        let (indent, room) = match self.width.saturating_sub(indent) {
+            room if room >= MIN_WIDTH => (indent, room),
+            _ => (margin.width(), self.width.saturating_sub(margin.width())),
+        };
+        let mut name = format!("{margin}{}", padded(name, column));
+        if indent == margin.width() {
+            self.line(name.trim_end())?;
+            name = margin.to_owned();
+        }
+        for range in wrap(value, room) {
+            self.line(format!("{name}{}", &value[range]))?;
+            name = " ".repeat(indent);
+        }
+        Ok(())
+    }
+}
+
 fn terminal_width(stdout: &io::Stdout) -> usize {
     let columns = rustix::termios::tcgetwinsize(stdout).map_or(0, |size| usize::from(size.ws_col));
     if columns == 0 { 80 } else { columns.clamp(MIN_WIDTH, MAX_WIDTH) }
@@ -355,6 +377,16 @@ mod tests {
         assert_eq!(lines("  - item", 20), ["  - item"]);
         // A combining mark that stands alone takes no column and is a word all the same.
         assert_eq!(lines("\u{1a65} 日", 2), ["\u{1a65}", "日"]);
+    }
+
+    #[test]
+    fn rows_keep_their_column() {
+        let page = super::super::search::tests::Page::default();
+        Out::to(page.clone(), 32).row("  ", "tokens", 10, "one two three four five").unwrap();
+        assert_eq!(page.text(), "  tokens    one two three four\n            five\n");
+        let page = super::super::search::tests::Page::default();
+        Out::to(page.clone(), 20).row("  ", "tokens", 10, "one two three four five").unwrap();
+        assert_eq!(page.text(), "  tokens\n  one two three four\n  five\n");
     }
 
     #[test]

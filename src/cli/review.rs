@@ -92,7 +92,8 @@ fn print_reviewed(n: usize, reviewed: &Reviewed, several_vaults: bool, out: &mut
         let (left, right) = (left.get(row).copied().unwrap_or(""), right.get(row).map_or("", String::as_str));
         // A tab takes as many columns as it likes.
         let left = padded(&left.replace('\t', " "), width);
-        out.line(format!("    {left}{}{right}", dim(GAP)).trim_end().to_owned())?;
+        let gap = if right.is_empty() { GAP.trim_end() } else { GAP };
+        out.line(format!("    {left}{}{right}", dim(gap)))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::args::Stats as Args;
 use super::exit;
 use super::money::outcome;
-use super::print::{Out, bold, counted, dim, grouped, millis, padded};
+use super::print::{Out, bold, counted, dim, grouped, millis};
 use super::session::{Failure, Session, safe};
 use crate::context::cost::dollars;
 use crate::engine::handle::Stats;
@@ -30,7 +30,7 @@ fn print(stats: &Stats, out: &mut Out) -> std::io::Result<()> {
         other => other,
     };
     out.line(bold(safe(status)))?;
-    let mut row = |name: &str, value: String| out.wrapped("", &format!("{}{value}", padded(name, 16)));
+    let mut row = |name: &str, value: String| out.row("", name, 16, &value);
     row("chunks", grouped(stats.total))?;
     row("up to date", format!("{} ({:.1} %)", grouped(stats.processed), stats.percentage))?;
     if stats.failed > 0 {
@@ -55,7 +55,7 @@ fn print(stats: &Stats, out: &mut Out) -> std::io::Result<()> {
         out.line("")?;
         out.line(dim("Since the daemon started"))?;
         for (name, count) in &stats.outcomes {
-            out.wrapped("  ", &format!("{}  {}", padded(&grouped(*count), 6), outcome(name)))?;
+            out.row("  ", &grouped(*count), 8, &outcome(name))?;
         }
     }
     Ok(())

@@ -70,8 +70,12 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
         print_vault(vault, now, out)?;
     }
     out.line("")?;
-    out.wrapped("", &format!("Contexts: {}. Vectors: {}.", safe(&status.contextualizer), safe(&status.embedder)))?;
-    if !is_free(&status.contexts.provider) {
+    let vectors = format!("Vectors: {}.", safe(&status.embedder));
+    if is_free(&status.contexts.provider) {
+        out.wrapped("", &format!("Contexts: {}. {vectors}", safe(&status.contextualizer)))?;
+    } else {
+        let ContextStatus { provider, model, .. } = &status.contexts;
+        out.wrapped("", &format!("Contexts: {} {}. {vectors}", safe(provider), safe(model)))?;
         print_contexts(&status.contexts, now, out)?;
     }
     if status.leaves_machine.is_empty() {
@@ -95,8 +99,7 @@ fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io:
         1 => "1 waits for it".to_owned(),
         n => format!("{} wait for it", grouped(n)),
     };
-    let (provider, model) = (safe(&contexts.provider), safe(&contexts.model));
-    out.wrapped("  ", &format!("{provider} {model} is to write {}; {waiting}", counted(contexts.wanted, "context")))?;
+    out.wrapped("  ", &format!("the model is to write {}; {waiting}", counted(contexts.wanted, "context")))?;
     if let Some(held) = &contexts.held {
         out.wrapped("  ", &format!("nothing is asked at present: {}", safe(held)))?;
     }
@@ -275,7 +278,7 @@ mod tests {
         let leaves = vec!["text of notes, to api.example.com".to_owned()];
         let told = shown(&Status { contexts: contexts.clone(), leaves_machine: leaves, ..status() }, 80);
         for expected in [
-            "anthropic own is to write 5,678 contexts; 12 wait for it",
+            "Contexts: anthropic own. Vectors: builtin/1. the model is to write 5,678 contexts; 12 wait for it",
             "nothing is asked at present: today's budget is used up",
             "1,234 contexts are of an older model or prompt; new ones would cost about $0.42 (prices of 2026-11-12): \
              `situated rebuild`",
