@@ -126,6 +126,9 @@ fn parts(scores: &Scores) -> String {
 
 /// `situated generate`.
 pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Failure> {
+    if [&args.document, &args.chunk].iter().all(|path| path.as_os_str() == "-") {
+        return Err(Failure::usage("only one of --document and --chunk can be standard input"));
+    }
     let document = text_of(&args.document)?;
     let chunk = text_of(&args.chunk)?;
     let params = json!({

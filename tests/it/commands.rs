@@ -196,6 +196,7 @@ fn free_contexts_cost_nothing_and_say_so() {
     assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");
     assert!(!err(&elsewhere).contains("oaks"), "{elsewhere:?}");
     ran(&place, &["generate", "--document", "/nonexistent.md", "--chunk", document], 74);
+    ran(&place, &["generate", "--document", "-", "--chunk", "-"], 2);
 }
 
 #[test]
