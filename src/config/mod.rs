@@ -291,3 +291,9 @@ pub fn name_of_folder(path: &Path) -> String {
     let clean = clean.trim_start_matches('.').trim();
     if clean.is_empty() { "vault".to_owned() } else { clean.to_owned() }
 }
+
+/// A length of time as somebody types it at a shell, in the units of the configuration: `24h`, `90s`, `7d`.
+pub(crate) fn typed_duration(text: &str) -> Result<Duration, String> {
+    const CENTURY: Duration = Duration::from_hours(24 * 36_500);
+    units::duration(&units::Value::Typed(text.to_owned()), Duration::from_secs(1)..=CENTURY)
+}

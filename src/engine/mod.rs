@@ -46,6 +46,7 @@ use decide::{Desk, Outcome};
 use handle::Handle;
 use jobs::Jobs;
 pub use keeper::vault_dir;
+pub(crate) use writer::model;
 use keeper::{Keeper, TRY_AGAIN};
 use pool::{Errand, Pool};
 use report::{Decision, Notice, Problem, State, VaultStatus};

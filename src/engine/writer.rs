@@ -134,7 +134,7 @@ impl Writer {
 }
 
 /// What is known about the model of a configuration.
-pub(super) fn model(context: &ContextConfig) -> Result<Model, String> {
+pub(crate) fn model(context: &ContextConfig) -> Result<Model, String> {
     let local = match &context.base_url {
         Some(url) => is_local(url),
         None => context.provider == Provider::Ollama,
