@@ -16,8 +16,8 @@ use super::rebuild::Run;
 use super::tally::Tally;
 use super::writer::{Held, MOST_TRIES, Order, Told, budget_message};
 use super::{EngineError, Loop, now_s};
-use crate::fingerprint::{ContextKey, context_key};
 use crate::context::settings::ContextConfig;
+use crate::fingerprint::{ContextKey, context_key};
 use crate::llm::Health;
 use crate::plan::{Due, Reason};
 use crate::store::ledger::{Purpose, Refused};
@@ -133,9 +133,8 @@ impl Keeper {
 
     /// Takes back the wishes of a rebuild.
     pub(super) fn take_back_rebuild(&mut self) -> Result<(), EngineError> {
-        let wants = |record: &NoteRecord| {
-            record.chunks.iter().any(|c| c.due.is_some_and(|due| due.reason == Reason::Rebuild))
-        };
+        let wants =
+            |record: &NoteRecord| record.chunks.iter().any(|c| c.due.is_some_and(|due| due.reason == Reason::Rebuild));
         let paths = self.desk.store.notes()?.into_iter().filter(wants).map(|record| record.path);
         for path in paths.collect::<Vec<_>>() {
             self.amend(&path, |record| {
@@ -436,10 +435,7 @@ impl Keeper {
 
 /// Whether a save made the wish, rather than a rebuild or a sync.
 fn is_save(reason: Reason) -> bool {
-    !matches!(
-        reason,
-        Reason::Rebuild | Reason::Drifted | Reason::ContextFailed | Reason::ContextualizerChanged
-    )
+    !matches!(reason, Reason::Rebuild | Reason::Drifted | Reason::ContextFailed | Reason::ContextualizerChanged)
 }
 
 /// Until the user's next day begins.

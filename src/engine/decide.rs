@@ -14,8 +14,8 @@ use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, t
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
 use crate::note::{self, Link, LinkKind, Note, NoteRules};
 use crate::plan::{
-    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step,
-    StoredChunk, StoredNote, Trigger,
+    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk,
+    StoredNote, Trigger,
 };
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::store::{NoteWrite, Store, StoreError};
@@ -417,11 +417,9 @@ impl<'a> Archive<'a> {
 
     fn look_up(&self, key: ContextKey) -> Option<Archived> {
         match self.desk.archived(key, self.contextualizer) {
-            Ok(found) => found.map(|c| Archived {
-                contextualizer: c.generation,
-                sketch: c.sketch,
-                written_at: c.written_at,
-            }),
+            Ok(found) => {
+                found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch, written_at: c.written_at })
+            }
             Err(error) => {
                 self.error.borrow_mut().get_or_insert(error);
                 None

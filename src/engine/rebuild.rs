@@ -213,9 +213,8 @@ impl Loop {
 
     /// Ends the rebuilds whose jobs were cancelled.
     pub(super) fn stop_cancelled_runs(&mut self) {
-        let cancelled = |keeper: &Keeper| {
-            keeper.contexts.run.as_ref().is_some_and(|run| self.shared.jobs.is_cancelled(run.job))
-        };
+        let cancelled =
+            |keeper: &Keeper| keeper.contexts.run.as_ref().is_some_and(|run| self.shared.jobs.is_cancelled(run.job));
         let vaults: Vec<u64> = self.keepers.iter().filter(|(_, k)| cancelled(k)).map(|(id, _)| *id).collect();
         for vault in vaults {
             self.stop_run(vault, "cancelled");

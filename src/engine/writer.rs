@@ -14,10 +14,10 @@ use super::decide::Desk;
 use super::report::{CallError, GeneratedContext};
 use crate::chunk;
 use crate::config::Config;
-use crate::context::document::Document;
 use crate::context::ContextRecord;
-use crate::context::models::Model;
 use crate::context::cost::dollars;
+use crate::context::document::Document;
+use crate::context::models::Model;
 use crate::context::prompt::{Form, Prompt};
 use crate::context::quality::Flaw;
 use crate::context::settings::{ContextConfig, Provider};
@@ -347,7 +347,7 @@ pub(super) fn budget_message(refused: &Refused) -> String {
         ),
         Refused::DayTokens { limit, spent, .. } => format!(
             "today's tokens for models of unknown price ({limit}, {spent} used) are used up; it goes on tomorrow, \
-             or raise `budget.day_tokens`, or give the model's price in `[context.model]`"
+             or raise `budget.day_tokens`, or give the model's price in `[context.models]`"
         ),
         Refused::RebuildTokens { limit, spent, .. } => format!(
             "the rebuild has used up its tokens ({limit}, {spent} used); raise `budget.rebuild_tokens` and rebuild \

@@ -133,9 +133,8 @@ fn bad_answers_fall_back_chunk_by_chunk() {
     model.always(Some(Answer::Text("I'm sorry, but I can't help with that.".into())));
     let place = place(&model, "");
     let mut daemon = start(&place);
-    let status = daemon.wait_status("all was tried", |status| {
-        status["contexts"]["waiting"] == 0 && status["contexts"]["failed"] == 3
-    });
+    let status = daemon
+        .wait_status("all was tried", |status| status["contexts"]["waiting"] == 0 && status["contexts"]["failed"] == 3);
     // The whole note once, then each passage with the note, then each without it.
     assert_eq!(model.calls(), 1 + 3 + 3, "{status}");
     let stats = daemon.call("stats", json!({}));

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
 use super::{CallError, Handle, ready};
+use crate::chunk::Chunk;
 use crate::context::cost::{self, Estimate, NoteSize};
 use crate::context::settings::Provider;
 use crate::context::{ContextRecord, Making, Template};
-use crate::chunk::Chunk;
 use crate::embed::builtin;
 use crate::engine::decide::Desk;
-use crate::engine::report::{
-    ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats,
-};
+use crate::engine::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
 use crate::engine::writer::Wish;
 use crate::engine::{now_s, tally::Counts};
 use crate::note::{self, Note, NoteRules};
@@ -66,7 +64,7 @@ impl Handle {
         ContextStatus {
             provider: config.context.provider.name().to_owned(),
             model: config.context.model().to_owned(),
-            wanted: sum.wanted,
+            wanted: if config.context.costs() { sum.wanted } else { 0 },
             waiting: sum.due,
             old_generation: sum.old,
             drifted: sum.drifted,
@@ -193,24 +191,25 @@ impl Handle {
             crate::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
         });
         found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
-        let review = |(desk, vault, note, i, context): &(std::sync::Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
-            let chunk = note.chunks.get(*i)?;
-            let (bytes, _) = read(&desk.root, &note.path, desk.max_note_bytes).ok()?;
-            let parsed = note::parse(&note.path, &bytes, &desk.rules);
-            let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
-            Some(Reviewed {
-                vault: vault.clone(),
-                path: note.path.to_string(),
-                heading_path: chunk.heading_path.clone(),
-                lines: chunk.lines,
-                chunk: text.to_owned(),
-                context: context.text.clone(),
-                generation: context.generation.clone(),
-                quality: context.quality,
-                scores: context.making.map(|making| making.scores),
-                drifted: context.sketch.left_in(text) < DRIFT_BELOW,
-            })
-        };
+        let review =
+            |(desk, vault, note, i, context): &(std::sync::Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
+                let chunk = note.chunks.get(*i)?;
+                let (bytes, _) = read(&desk.root, &note.path, desk.max_note_bytes).ok()?;
+                let parsed = note::parse(&note.path, &bytes, &desk.rules);
+                let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
+                Some(Reviewed {
+                    vault: vault.clone(),
+                    path: note.path.to_string(),
+                    heading_path: chunk.heading_path.clone(),
+                    lines: chunk.lines,
+                    chunk: text.to_owned(),
+                    context: context.text.clone(),
+                    generation: context.generation.clone(),
+                    quality: context.quality,
+                    scores: context.making.map(|making| making.scores),
+                    drifted: context.sketch.left_in(text) < DRIFT_BELOW,
+                })
+            };
         Ok(found.iter().filter_map(review).collect())
     }
 }
