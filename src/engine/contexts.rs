@@ -203,7 +203,7 @@ impl Loop {
             Told::GaveUp(key, flaw) => {
                 tracing::debug!(?flaw, "the model gave no usable context for a chunk; the template stays");
                 if let Some(run) = &mut keeper.contexts.run {
-                    run.failed(&path, &flaw);
+                    run.failed(&path, flaw);
                 }
                 keeper.tried(&path, key, true)
             }

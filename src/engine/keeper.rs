@@ -201,7 +201,7 @@ impl Keeper {
         self.index.drop_unknown()?;
         self.publish()?;
         if !again.is_empty() {
-            let tasks = again.into_iter().map(|path| Task::again(path));
+            let tasks = again.into_iter().map(Task::again);
             self.enqueue(tasks.collect(), Vec::new(), true);
         }
         Ok(())

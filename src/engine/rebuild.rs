@@ -64,7 +64,7 @@ impl Run {
     }
 
     /// A chunk got no context.
-    pub(super) fn failed(&mut self, path: &VaultPath, flaw: &Flaw) {
+    pub(super) fn failed(&mut self, path: &VaultPath, flaw: Flaw) {
         self.failed += 1;
         if self.failures.len() < MOST_FAILED {
             let why = serde_json::to_value(flaw).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
@@ -180,7 +180,7 @@ impl Loop {
                     "writing contexts".clone_into(&mut job.phase);
                     (job.contexts, job.failed) = (Some(progress), failures);
                 });
-                changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(job)));
+                changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(Box::new(job))));
             }
             let landing = !keeper.in_flight.is_empty() || !keeper.queue.is_empty();
             if left == 0 && keeper.contexts.ordered.is_empty() && !landing {

@@ -308,7 +308,7 @@ pub enum Notice {
         state: State,
     },
     /// A job began, moved on or ended.
-    Job(Job),
+    Job(Box<Job>),
 }
 
 /// A vault that the daemon serves.

@@ -359,7 +359,7 @@ mod tests {
             estimate: None,
             problem: None,
         };
-        let (kind, params) = event(&Notice::Job(job));
+        let (kind, params) = event(&Notice::Job(Box::new(job)));
         assert_eq!((kind, &params["kind"], &params["job"]["kind"]), ("job", &json!("job"), &json!("sync")));
         let (kind, params) = event(&Notice::State { state: State::Idle });
         assert_eq!((kind, params), ("state", json!({ "kind": "state", "state": "idle" })));
