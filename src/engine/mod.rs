@@ -35,6 +35,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, VaultConfig, WatchConfig};
+use crate::context::cost::Estimate;
 use crate::index::{LexicalError, Snapshot};
 use crate::store::StoreError;
 use crate::store::ledger::Ledger;
@@ -134,6 +135,8 @@ struct Shared {
     decisions: Mutex<VecDeque<Arc<Decision>>>,
     ledger: Arc<Ledger>,
     writer: ArcSwapOption<Writer>,
+    /// What making old contexts anew would take, for a state of the index.
+    renewal: Mutex<Option<((u64, u64), Estimate)>>,
     /// Why nothing is asked of the model at present.
     held: Mutex<Option<String>>,
     state: Mutex<(State, Vec<String>)>,
@@ -238,6 +241,7 @@ impl Engine {
             ledger: Arc::new(ledger),
             writer: ArcSwapOption::empty(),
             held: Mutex::default(),
+            renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
             socket,
             started: Instant::now(),

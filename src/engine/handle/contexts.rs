@@ -59,8 +59,8 @@ impl Handle {
         let counts = vaults.iter().map(|vault| *vault.counts());
         let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
         let held = self.0.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
-        let renewal = if sum.old > 0 { self.estimate(&desks, None, true, false).ok().flatten() } else { None };
+        let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
+        let renewal = if sum.old > 0 { self.renewal((sum.old, seqs)) } else { None };
         ContextStatus {
             provider: config.context.provider.name().to_owned(),
             model: config.context.model().to_owned(),
@@ -73,6 +73,20 @@ impl Handle {
             renewal,
             synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
         }
+    }
+
+    /// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
+    fn renewal(&self, state: (u64, u64)) -> Option<Estimate> {
+        let mut known = self.0.renewal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((of, estimate)) = &*known
+            && *of == state
+        {
+            return Some(estimate.clone());
+        }
+        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk.load_full()).collect();
+        let estimate = self.estimate(&desks, None, true, false).ok().flatten()?;
+        *known = Some((state, estimate.clone()));
+        Some(estimate)
     }
 
     /// What leaves this machine: to where, and what.
