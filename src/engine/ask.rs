@@ -161,7 +161,7 @@ impl Asker {
 
     /// One call within the budget.
     async fn complete(&self, prompt: &Prompt, asked: &Asked) -> Result<Completion, Stopped> {
-        let upper = self.upper(prompt);
+        let upper = Self::upper(prompt);
         let ask = Ask {
             vault: &asked.vault,
             path: &asked.path,
@@ -215,7 +215,7 @@ impl Asker {
     }
 
     /// What a call may use at most: nothing cached, an answer as long as it may be.
-    pub(super) fn upper(&self, prompt: &Prompt) -> Usage {
+    pub(super) fn upper(prompt: &Prompt) -> Usage {
         Usage {
             input: u64::from(prompt.tokens),
             output: u64::from(prompt.max_tokens),

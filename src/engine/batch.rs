@@ -4,6 +4,7 @@
 //! While a run is `batch`, its wishes are not asked for one by one. A batch ends by making the run an ordinary one:
 //! what it left is asked for in the normal way.
 
+mod draft;
 mod file;
 mod judge;
 mod work;
@@ -259,7 +260,7 @@ impl Loop {
                 handed.phase.clone_from(&phase);
                 if let Some((_, job)) = current.filter(|(run, _)| *run == handed.run) {
                     let changed = self.shared.jobs.change(job, |job| job.phase = phase);
-                    changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(job)));
+                    changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(Box::new(job))));
                 }
             }
             BatchTold::End(end) => {
@@ -291,6 +292,6 @@ impl Loop {
         tracing::warn!("no batch: {why}");
         let problem = format!("{why}; contexts are asked for one by one, at the full price");
         let changed = self.shared.jobs.change(job, |job| job.problem = Some(problem));
-        changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(job)));
+        changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(Box::new(job))));
     }
 }

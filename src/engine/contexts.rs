@@ -17,8 +17,8 @@ use super::rebuild::Run;
 use super::tally::Tally;
 use super::writer::{Held, MOST_TRIES, Order, Told, budget_message};
 use super::{EngineError, Loop, now_s};
-use crate::fingerprint::{ContextKey, context_key};
 use crate::context::settings::ContextConfig;
+use crate::fingerprint::{ContextKey, context_key};
 use crate::llm::Health;
 use crate::plan::{Due, Reason};
 use crate::store::ledger::{Purpose, Refused};
@@ -138,9 +138,8 @@ impl Keeper {
 
     /// Takes back the wishes of a rebuild.
     pub(super) fn take_back_rebuild(&mut self) -> Result<(), EngineError> {
-        let wants = |record: &NoteRecord| {
-            record.chunks.iter().any(|c| c.due.is_some_and(|due| due.reason == Reason::Rebuild))
-        };
+        let wants =
+            |record: &NoteRecord| record.chunks.iter().any(|c| c.due.is_some_and(|due| due.reason == Reason::Rebuild));
         let paths = self.desk.store.notes()?.into_iter().filter(wants).map(|record| record.path);
         for path in paths.collect::<Vec<_>>() {
             self.amend(&path, |record| {
@@ -205,11 +204,11 @@ impl Loop {
                 keeper.contexts.arrived.insert(path);
                 keeper.desk.store.keep_context(key, &record).map_err(EngineError::from)
             }
-            Told::Tried(key, _) => keeper.tried(&path, key, false),
+            Told::Tried(key) => keeper.tried(&path, key, false),
             Told::GaveUp(key, flaw) => {
                 tracing::debug!(?flaw, "the model gave no usable context for a chunk; the template stays");
                 if let Some(run) = &mut keeper.contexts.run {
-                    run.failed(&path, &flaw);
+                    run.failed(&path, flaw);
                 }
                 keeper.tried(&path, key, true)
             }
@@ -218,7 +217,7 @@ impl Loop {
                 let again = match &result {
                     Ok(()) => None,
                     Err(Held::Changed) => Some(settle),
-                    Err(Held::Budget(_) | Held::Store(_)) => Some(Duration::ZERO),
+                    Err(Held::Budget(_)) => Some(Duration::ZERO),
                     Err(Held::Provider(_)) => Some(ASK_AGAIN),
                 };
                 let still = keeper.desk.store.note(&path);
@@ -249,7 +248,7 @@ impl Loop {
             Held::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
                 return self.stop_run(vault, &held.to_string());
             }
-            Held::Budget(Refused::Io(_)) | Held::Store(_) => now + super::keeper::TRY_AGAIN,
+            Held::Budget(Refused::Io(_)) => now + super::keeper::TRY_AGAIN,
             // What is reserved and then not used comes back, so it is tried again before the day is over.
             Held::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
             Held::Provider(_) => match self.writer.as_ref().map(|writer| writer.asker.client.health()) {
@@ -274,6 +273,9 @@ impl Loop {
         self.hold = None;
         if let Some(writer) = &self.writer {
             writer.asker.client.resume();
+        }
+        for keeper in self.keepers.values_mut() {
+            keeper.contexts.queue.hurry(Instant::now());
         }
     }
 
@@ -438,10 +440,7 @@ impl Keeper {
 
 /// Whether a save made the wish, rather than a rebuild or a sync.
 fn is_save(reason: Reason) -> bool {
-    !matches!(
-        reason,
-        Reason::Rebuild | Reason::Drifted | Reason::ContextFailed | Reason::ContextualizerChanged
-    )
+    !matches!(reason, Reason::Rebuild | Reason::Drifted | Reason::ContextFailed | Reason::ContextualizerChanged)
 }
 
 /// Until the user's next day begins.

@@ -14,8 +14,8 @@ use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, t
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
 use crate::note::{self, Link, LinkKind, Note, NoteRules};
 use crate::plan::{
-    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step,
-    StoredChunk, StoredNote, Trigger,
+    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk,
+    StoredNote, Trigger,
 };
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::store::{NoteWrite, Store, StoreError};
@@ -139,6 +139,14 @@ impl Desk {
             && record.chunker == *chunker
     }
 
+    /// What the archive has under a key: by the generation in force if there is one, else the last one.
+    fn archived(&self, key: ContextKey, contextualizer: &str) -> Result<Option<ContextRecord>, StoreError> {
+        match self.store.archived_of(key, contextualizer)? {
+            Some(context) => Ok(Some(context)),
+            None => self.store.archived(key),
+        }
+    }
+
     /// Who writes the contexts of notes of a kind: instructions may differ between kinds.
     pub(super) fn contextualizer(&self, kind: Option<&str>) -> String {
         match &self.prompter {
@@ -172,9 +180,9 @@ impl Desk {
         let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
         let current = current(&note, &chunks, &templates);
         let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts));
-        let archive = Archive::new(&self.store);
         let contextualizer = self.contextualizer(note.kind.as_deref());
-        let generation = Generation { contextualizer, ..self.generation.clone() };
+        let archive = Archive::new(self, &contextualizer);
+        let generation = Generation { contextualizer: contextualizer.clone(), ..self.generation.clone() };
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
@@ -271,7 +279,9 @@ impl Sheet<'_> {
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let found = match step.context {
                 ContextSource::Stored(i) => record.and_then(|_| stored.get(i)).filter(|c| c.is_paid()).cloned(),
-                ContextSource::Archive(key) => self.desk.store.archived(key)?,
+                ContextSource::Archive(key) => {
+                    self.desk.archived(key, &self.desk.contextualizer(self.note.kind.as_deref()))?
+                }
                 ContextSource::Fresh => None,
             };
             let context = found.unwrap_or_else(|| self.template_record(&self.chunks[step.chunk]));
@@ -395,22 +405,21 @@ impl Sheet<'_> {
 
 /// The store's archive as the plan asks for it; the first error is kept, for the plan cannot fail.
 struct Archive<'a> {
-    store: &'a Store,
+    desk: &'a Desk,
+    contextualizer: &'a str,
     error: std::cell::RefCell<Option<StoreError>>,
 }
 
 impl<'a> Archive<'a> {
-    fn new(store: &'a Store) -> Self {
-        Archive { store, error: std::cell::RefCell::new(None) }
+    fn new(desk: &'a Desk, contextualizer: &'a str) -> Self {
+        Archive { desk, contextualizer, error: std::cell::RefCell::new(None) }
     }
 
     fn look_up(&self, key: ContextKey) -> Option<Archived> {
-        match self.store.archived(key) {
-            Ok(found) => found.map(|c| Archived {
-                contextualizer: c.generation,
-                sketch: c.sketch,
-                written_at: c.written_at,
-            }),
+        match self.desk.archived(key, self.contextualizer) {
+            Ok(found) => {
+                found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch, written_at: c.written_at })
+            }
             Err(error) => {
                 self.error.borrow_mut().get_or_insert(error);
                 None

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
+pub use crate::store::ledger::CostReport;
+
 pub use super::report::{
     CallError, Cancel, ContextProgress, ContextStatus, DecidedStep, Decision, DecisionCount, GenerateRequest,
-    GeneratedContext, GetRequest, Job, NoteText, Notice, Problem,
-    RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Status, VaultInfo,
-    Stats, VaultStatus,
+    GeneratedContext, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, Scope,
+    SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
 };
 
 pub(super) use contexts::OwnChunk;
@@ -71,8 +72,9 @@ impl Handle {
             status
         });
         let vaults = vaults.collect();
-        let generation = chosen.iter().find_map(|v| v.desk.load_full()).map(|desk| desk.generation.clone());
-        let (contextualizer, embedder) = generation.map(|g| (g.contextualizer, g.embedder)).unwrap_or_default();
+        let desk = chosen.iter().find_map(|vault| vault.desk.load_full());
+        let names = desk.map(|desk| (desk.contextualizer(None), desk.generation.embedder.clone()));
+        let (contextualizer, embedder) = names.unwrap_or_default();
         Ok(Status {
             state,
             vaults,

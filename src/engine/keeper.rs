@@ -49,6 +49,8 @@ pub(super) struct Keeper {
     pub(super) in_flight: HashMap<VaultPath, (u64, bool)>,
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) scanning: bool,
+    /// Whether there was a look at the disk since the vault was opened.
+    pub(super) looked: bool,
     pub(super) scan_again: Option<crate::vault::RescanReason>,
     pub(super) waiting_jobs: Vec<u64>,
     pub(super) next_walk: Instant,
@@ -143,6 +145,7 @@ impl Keeper {
             in_flight: HashMap::new(),
             batches: BTreeMap::new(),
             scanning: false,
+            looked: false,
             scan_again: None,
             waiting_jobs: Vec::new(),
             next_walk: Instant::now(),
@@ -198,8 +201,7 @@ impl Keeper {
         self.index.drop_unknown()?;
         self.publish()?;
         if !again.is_empty() {
-            let tasks =
-                again.into_iter().map(|path| Task::again(path));
+            let tasks = again.into_iter().map(Task::again);
             self.enqueue(tasks.collect(), Vec::new(), true);
         }
         Ok(())

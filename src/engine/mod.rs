@@ -15,6 +15,7 @@ mod due;
 pub mod handle;
 mod jobs;
 mod keeper;
+mod open;
 mod outcomes;
 mod pool;
 mod rebuild;
@@ -35,24 +36,26 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, VaultConfig, WatchConfig};
+use crate::context::cost::Estimate;
 use crate::index::{LexicalError, Snapshot};
 use crate::store::StoreError;
+use crate::store::ledger::Ledger;
 use crate::vault::pending::Timing;
 use crate::vault::policy::Policy;
 use crate::vault::root::VaultError;
-use crate::store::ledger::Ledger;
 use crate::vault::{Hint, RescanReason, VaultPath};
 use batch::BatchTold;
 use contexts::Hold;
 use decide::{Desk, Outcome};
 use handle::Handle;
 use jobs::Jobs;
+use keeper::Keeper;
 pub use keeper::vault_dir;
-use keeper::{Keeper, TRY_AGAIN};
 use pool::{Errand, Pool};
 use report::{Decision, Notice, Problem, State, VaultStatus};
 use scan::{Extent, Findings};
 use tally::Counts;
+pub(crate) use writer::model;
 use writer::{Told, Writer};
 
 /// The engine looks at the clock at least this often: a machine that slept sends no event.
@@ -136,6 +139,8 @@ struct Shared {
     decisions: Mutex<VecDeque<Arc<Decision>>>,
     ledger: Arc<Ledger>,
     writer: ArcSwapOption<Writer>,
+    /// What making old contexts anew would take, for a state of the index.
+    renewal: Mutex<Option<((u64, u64), Estimate)>>,
     /// Why nothing is asked of the model at present.
     held: Mutex<Option<String>>,
     state: Mutex<(State, Vec<String>)>,
@@ -240,6 +245,7 @@ impl Engine {
             ledger: Arc::new(ledger),
             writer: ArcSwapOption::empty(),
             held: Mutex::default(),
+            renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
             socket,
             started: Instant::now(),
@@ -396,6 +402,7 @@ impl Loop {
             Event::Scanned { vault, extent, jobs, result } => {
                 if let Some(keeper) = self.keepers.get_mut(&vault) {
                     keeper.scanning = false;
+                    keeper.looked = true;
                 }
                 self.scanned(vault, &extent, jobs, result);
                 self.scan_if_asked_meanwhile(vault);
@@ -439,138 +446,6 @@ impl Loop {
                 keeper.pending.hint(now, Hint::Rescan(RescanReason::Resume));
             }
         }
-    }
-
-    fn open(&mut self, config: &Config) {
-        for (vault, shared) in config.vaults.iter().zip(self.listed.values().cloned().collect::<Vec<_>>()) {
-            self.open_vault(config, vault, shared);
-        }
-    }
-
-    fn open_vault(&mut self, config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) {
-        let id = shared.id;
-        match Keeper::open(config, vault, shared) {
-            Ok((keeper, opened)) => {
-                if let Some((moved_to, why)) = &opened.quarantined {
-                    self.notes_of_trouble.push(format!(
-                        "the store of vault `{}` was damaged ({why}); it was moved to {} and the index is rebuilt; {} contexts came back from the journal",
-                        vault.name, moved_to.display(), opened.contexts_recovered
-                    ));
-                }
-                self.unopened.remove(&id);
-                self.keepers.insert(id, keeper);
-                self.watch(id);
-                let scope = report::Scope { vault: Some(vault.name.clone()), path: None };
-                self.next_sync = None;
-                self.resume_run(id);
-                let job = self.shared.jobs.begin("index", scope, 1);
-                self.scan(id, Extent::Everything, RescanReason::Start, vec![job]);
-            }
-            Err(error) => {
-                let why = format!("vault `{}` cannot be served: {error}", vault.name);
-                let again_at = Instant::now() + TRY_AGAIN;
-                let before = self.unopened.insert(id, Unopened { config: vault.clone(), why, again_at });
-                if before.is_none() {
-                    tracing::error!(%error, vault = vault.name, "this vault cannot be served; it is tried again");
-                }
-            }
-        }
-    }
-
-    /// Opens what could not be opened, and what could not be written to, once there is room again.
-    fn open_again(&mut self) {
-        let now = Instant::now();
-        let due = |(id, keeper): (&u64, &Keeper)| {
-            let is_due = keeper.trouble.as_ref().is_some_and(|trouble| trouble.reopen_at <= now);
-            (is_due && !keeper.is_at_work()).then_some(*id)
-        };
-        for id in self.keepers.iter().filter_map(due).collect::<Vec<_>>() {
-            let Some(mut keeper) = self.keepers.remove(&id) else { continue };
-            if let Err(error) = keeper.desk.store.probe() {
-                keeper.trouble = None;
-                keeper.be_troubled(&error.into());
-                self.keepers.insert(id, keeper);
-                continue;
-            }
-            // The store is broken off, not closed: what it could not write is found by the look that follows.
-            let (config, why) = (keeper.config.clone(), String::new());
-            keeper.let_go();
-            self.unopened.insert(id, Unopened { config, why, again_at: now });
-        }
-        let due: Vec<u64> = self.unopened.iter().filter(|(_, u)| u.again_at <= now).map(|(id, _)| *id).collect();
-        let config = self.shared.config.load_full();
-        for id in due {
-            if let (Some(unopened), Some(shared)) = (self.unopened.get(&id), self.listed.get(&id).cloned()) {
-                let vault = unopened.config.clone();
-                self.open_vault(&config, &vault, shared);
-            }
-        }
-    }
-
-    /// Starts asking the model that a configuration names, or stops asking.
-    fn start_writer(&mut self, config: &Config) {
-        // The old one first: its thread ends with the last handle, and what it holds is let go.
-        self.writer = None;
-        self.shared.writer.store(None);
-        self.hold = None;
-        self.keepers.values_mut().for_each(Keeper::forget_writer);
-        let events = self.shared.events.clone();
-        let tell = move |vault, path, told| {
-            // The engine may have ended; what was told is in the journal.
-            let _ = events.send(Event::Told { vault, path, told });
-        };
-        match Writer::start(config, self.shared.ledger.clone(), tell) {
-            Ok(writer) => (self.writer, self.no_writer) = (writer, None),
-            Err(why) => {
-                tracing::error!("contexts cannot be asked for: {why}");
-                (self.writer, self.no_writer) = (None, Some(why));
-            }
-        }
-        self.shared.writer.store(self.writer.clone().map(Arc::new));
-    }
-
-    fn publish_vaults(&self) {
-        self.shared.vaults.store(Arc::new(self.listed.values().cloned().collect()));
-    }
-
-    fn reload(&mut self, config: &Config) {
-        let before = self.shared.config.load_full();
-        if config.context != before.context || config.budget != before.budget {
-            // What is being asked is dropped, and asked again by the new one.
-            self.start_writer(config);
-        }
-        let kept = |keeper: &Keeper, config: &Config| {
-            config.vaults.contains(&keeper.config)
-                && config.chunk == keeper.desk.chunk
-                && config.context == before.context
-        };
-        let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
-        for id in old {
-            self.listed.remove(&id);
-            self.publish_vaults();
-            if let Some(mut keeper) = self.keepers.remove(&id) {
-                if let Err(error) = keeper.close() {
-                    tracing::error!(%error, vault = keeper.config.name, "closing");
-                }
-                keeper.let_go();
-            }
-        }
-        for id in std::mem::take(&mut self.unopened).into_keys() {
-            self.listed.remove(&id);
-        }
-        self.notes_of_trouble.clear();
-        for keeper in self.keepers.values_mut() {
-            keeper.pending.set_timing(timing(&config.watch));
-        }
-        self.shared.config.store(Arc::new(config.clone()));
-        let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
-        for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
-            let shared = VaultShared::new(self.next_vault, vault);
-            self.next_vault += 1;
-            self.listed.insert(shared.id, shared.clone());
-            self.open_vault(config, vault, shared);
-        }
-        self.publish_vaults();
     }
 
     /// Brings the shared state up to date after a turn of the loop.

@@ -64,7 +64,7 @@ impl Run {
     }
 
     /// A chunk got no context.
-    pub(super) fn failed(&mut self, path: &VaultPath, flaw: &Flaw) {
+    pub(super) fn failed(&mut self, path: &VaultPath, flaw: Flaw) {
         self.failed += 1;
         if self.failures.len() < MOST_FAILED {
             let why = serde_json::to_value(flaw).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
@@ -180,7 +180,7 @@ impl Loop {
                     job.phase = phase;
                     (job.contexts, job.failed) = (Some(progress), failures);
                 });
-                changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(job)));
+                changed.into_iter().for_each(|job| self.shared.notify(Notice::Job(Box::new(job))));
             }
             let landing = !keeper.in_flight.is_empty() || !keeper.queue.is_empty();
             if left == 0 && !run.batch && keeper.contexts.ordered.is_empty() && !landing {
@@ -213,9 +213,8 @@ impl Loop {
 
     /// Ends the rebuilds whose jobs were cancelled.
     pub(super) fn stop_cancelled_runs(&mut self) {
-        let cancelled = |keeper: &Keeper| {
-            keeper.contexts.run.as_ref().is_some_and(|run| self.shared.jobs.is_cancelled(run.job))
-        };
+        let cancelled =
+            |keeper: &Keeper| keeper.contexts.run.as_ref().is_some_and(|run| self.shared.jobs.is_cancelled(run.job));
         let vaults: Vec<u64> = self.keepers.iter().filter(|(_, k)| cancelled(k)).map(|(id, _)| *id).collect();
         for vault in vaults {
             self.stop_run(vault, "cancelled");

@@ -371,7 +371,7 @@ impl Loop {
                 for job in &batch.jobs {
                     let moved_on = self.shared.jobs.get(*job).is_ok_and(|job| job.done != batch.done);
                     if moved_on && let Some(job) = self.shared.jobs.change(*job, |job| job.done = batch.done) {
-                        self.shared.notify(Notice::Job(job));
+                        self.shared.notify(Notice::Job(Box::new(job)));
                     }
                 }
             }
@@ -401,7 +401,7 @@ impl Loop {
     pub(super) fn end_jobs(&self, jobs: &[u64], seq: u64, changed: u64, state: &str) {
         for number in jobs {
             if let Some(job) = self.shared.jobs.end_part(*number, seq, changed, state) {
-                self.shared.notify(Notice::Job(job));
+                self.shared.notify(Notice::Job(Box::new(job)));
             }
         }
     }

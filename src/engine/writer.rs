@@ -15,10 +15,10 @@ use super::decide::Desk;
 use super::report::{CallError, GeneratedContext};
 use crate::chunk;
 use crate::config::Config;
-use crate::context::document::Document;
 use crate::context::ContextRecord;
-use crate::context::models::Model;
 use crate::context::cost::dollars;
+use crate::context::document::Document;
+use crate::context::models::Model;
 use crate::context::prompt::{Form, Prompt};
 use crate::context::quality::Flaw;
 use crate::context::settings::{ContextConfig, Provider};
@@ -56,7 +56,7 @@ pub(super) enum Told {
     /// A context is in the journal and the archive; with a record if it could not be put there.
     Written(ContextKey, Option<Box<ContextRecord>>),
     /// An answer was of no use; there are tries left.
-    Tried(ContextKey, Flaw),
+    Tried(ContextKey),
     /// An answer was of no use, and it was the last try.
     GaveUp(ContextKey, Flaw),
     /// The order is done with; `Err` says what kept it from being carried out in full.
@@ -72,8 +72,6 @@ pub(super) enum Held {
     Budget(Refused),
     /// The provider: see [`Client::health`].
     Provider(String),
-    /// The store.
-    Store(String),
 }
 
 /// A context that somebody asks for outside of any vault.
@@ -142,7 +140,7 @@ impl Writer {
 }
 
 /// What is known about the model of a configuration.
-pub(super) fn model(context: &ContextConfig) -> Result<Model, String> {
+pub(crate) fn model(context: &ContextConfig) -> Result<Model, String> {
     let local = match &context.base_url {
         Some(url) => is_local(url),
         None => context.provider == Provider::Ollama,
@@ -265,7 +263,7 @@ async fn carry_out(asker: &Asker, order: Order, tell: &Tell) -> Result<(), Held>
                     Err(Stopped::Flaw(flaw)) => {
                         *tries += 1;
                         if *tries < MOST_TRIES {
-                            told(Told::Tried(key, flaw));
+                            told(Told::Tried(key));
                         } else {
                             left.remove(&n);
                             asker.outcomes.gave_up();
@@ -336,7 +334,7 @@ impl fmt::Display for Held {
         match self {
             Held::Changed => f.write_str("the note has changed"),
             Held::Budget(refused) => f.write_str(&budget_message(refused)),
-            Held::Provider(message) | Held::Store(message) => f.write_str(message),
+            Held::Provider(message) => f.write_str(message),
         }
     }
 }
@@ -356,7 +354,7 @@ pub(super) fn budget_message(refused: &Refused) -> String {
         ),
         Refused::DayTokens { limit, spent, .. } => format!(
             "today's tokens for models of unknown price ({limit}, {spent} used) are used up; it goes on tomorrow, \
-             or raise `budget.day_tokens`, or give the model's price in `[context.model]`"
+             or raise `budget.day_tokens`, or give the model's price in `[context.models]`"
         ),
         Refused::RebuildTokens { limit, spent, .. } => format!(
             "the rebuild has used up its tokens ({limit}, {spent} used); raise `budget.rebuild_tokens` and rebuild \

@@ -289,11 +289,8 @@ fn waiting(paid: bool, due: Option<Due>) -> (Draft, StoredNote) {
 fn saved(draft: &Draft, stored: &StoredNote, written: Option<(&str, i64)>, trigger: Trigger) -> Step {
     let cuts = cut(draft);
     let now = current("n.md", draft, &cuts);
-    let found = written.map(|(by, written_at)| Archived {
-        contextualizer: by.into(),
-        sketch: Sketch::default(),
-        written_at,
-    });
+    let found =
+        written.map(|(by, written_at)| Archived { contextualizer: by.into(), sketch: Sketch::default(), written_at });
     plan(Some(stored), Some(&now), &generation(true), trigger, &|_| found.clone()).steps[0]
 }
 

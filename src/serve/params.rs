@@ -10,11 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
-use crate::engine::handle::{GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats, 
-    Decision, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest, SearchAnswer, SearchRequest, Status,
-    VaultInfo,
+use crate::engine::handle::{
+    CostReport, Decision, GenerateRequest, GeneratedContext, GetRequest, Job, NoteText, Notice, Problem,
+    RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats, Status, VaultInfo,
 };
-use crate::store::ledger::CostReport;
 
 /// Most hits of one answer.
 pub const MAX_HITS: usize = 200;
@@ -360,7 +359,7 @@ mod tests {
             estimate: None,
             problem: None,
         };
-        let (kind, params) = event(&Notice::Job(job));
+        let (kind, params) = event(&Notice::Job(Box::new(job)));
         assert_eq!((kind, &params["kind"], &params["job"]["kind"]), ("job", &json!("job"), &json!("sync")));
         let (kind, params) = event(&Notice::State { state: State::Idle });
         assert_eq!((kind, params), ("state", json!({ "kind": "state", "state": "idle" })));

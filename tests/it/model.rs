@@ -308,7 +308,8 @@ fn good(asked: &Asked, state: &State, fixed: Option<&str>) -> String {
 }
 
 fn respond(mut stream: &TcpStream, status: u16, body: &str, headers: &[(&str, String)]) -> Result<(), ()> {
-    let mut head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n", body.len());
+    let mut head =
+        format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }

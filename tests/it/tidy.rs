@@ -71,15 +71,15 @@ const EDGES: [(&str, &[&str]); 8] = [
     ("vault", &["config"]),
     ("store", &["config"]),
     ("index", &["config"]),
-    ("engine", &["config", "vault", "store", "index", "sandbox"]),
+    ("engine", &["config", "vault", "llm", "store", "index", "sandbox"]),
     ("serve", &["config", "engine"]),
     ("client", &["config", "serve"]),
-    ("cli", &["config", "sandbox", "client", "serve", "engine", "daemon", "store", "vault"]),
+    ("cli", &["config", "sandbox", "client", "serve", "engine", "daemon", "llm", "store", "vault"]),
     ("daemon", &["config", "engine", "serve", "cli", "sandbox"]),
 ];
 
-const EDGE_MODULES: [&str; 10] =
-    ["config", "vault", "store", "index", "engine", "serve", "sandbox", "client", "cli", "daemon"];
+const EDGE_MODULES: [&str; 11] =
+    ["config", "vault", "llm", "store", "index", "engine", "serve", "sandbox", "client", "cli", "daemon"];
 
 struct Source {
     /// Relative to `src/`, `/`-separated.

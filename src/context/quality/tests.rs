@@ -389,7 +389,7 @@ fn a_note_of_one_passage_asks_for_nothing_new() {
 fn taken(sample: &Sample, text: &str, ending: Ending) -> String {
     match sample.judge(text, ending) {
         Verdict::Taken { text, .. } => text,
-        rejected => panic!("{text:?}: {rejected:?}"),
+        rejected @ Verdict::Rejected { .. } => panic!("{text:?}: {rejected:?}"),
     }
 }
 

@@ -8,7 +8,6 @@ use super::work::Halt;
 use super::{BatchTold, Tell};
 use crate::context::cost;
 use crate::context::prompt::Prompt;
-use crate::context::quality::Flaw;
 use crate::engine::ask::{Asker, Stopped};
 use crate::engine::writer::Told;
 use crate::fingerprint::context_key;
@@ -47,7 +46,7 @@ pub(super) fn keep(
                 // This question, and not the provider's state: it is not asked in the same words again.
                 if matches!(failure.kind, FailureKind::Rejected | FailureKind::TooLong) {
                     for wanted in &item.keys {
-                        tried(store, &item, wanted, Flaw::Missing, tell).map_err(halt)?;
+                        tried(store, &item, wanted, tell).map_err(halt)?;
                     }
                 }
             }
@@ -60,7 +59,7 @@ pub(super) fn keep(
 
 /// Nobody knows whether a question was counted: as much as it may have taken.
 pub(super) fn unknown(asker: &Asker, prompt: &Prompt) -> Settled {
-    let usage = asker.upper(prompt);
+    let usage = Asker::upper(prompt);
     Settled { usage, micro_dollars: cost::cost(&asker.model.price, &usage, true), contexts: 0, failed: true }
 }
 
@@ -89,7 +88,7 @@ fn answered(
                 }
                 tell(BatchTold::Note(item.path.clone(), Told::Written(wanted.key, None)));
             }
-            Err(Stopped::Flaw(flaw)) => tried(store, item, wanted, flaw, tell)?,
+            Err(Stopped::Flaw(_)) => tried(store, item, wanted, tell)?,
             Err(Stopped::Refused | Stopped::Held(_)) => {}
         }
     }
@@ -97,11 +96,11 @@ fn answered(
 }
 
 /// Tells that an answer was of no use, unless a former process did.
-fn tried(store: &Store, item: &Item, wanted: &Wanted, flaw: Flaw, tell: &Tell) -> Result<(), StoreError> {
+fn tried(store: &Store, item: &Item, wanted: &Wanted, tell: &Tell) -> Result<(), StoreError> {
     let Some(record) = store.note(&item.path)? else { return Ok(()) };
     let untried = record.chunks.iter().filter(|chunk| context_key(&chunk.keys, chunk.hash) == wanted.key);
     if untried.filter_map(|chunk| chunk.due).any(|due| due.reason == Reason::Rebuild && due.tries == 0) {
-        tell(BatchTold::Note(item.path.clone(), Told::Tried(wanted.key, flaw)));
+        tell(BatchTold::Note(item.path.clone(), Told::Tried(wanted.key)));
     }
     Ok(())
 }

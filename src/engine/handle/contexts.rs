@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
 use super::{CallError, Handle, ready};
+use crate::chunk::Chunk;
 use crate::context::cost::{self, Estimate, NoteSize};
 use crate::context::settings::Provider;
 use crate::context::{ContextRecord, Making, Template};
-use crate::chunk::Chunk;
 use crate::embed::builtin;
 use crate::engine::decide::Desk;
-use crate::engine::report::{
-    ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats,
-};
+use crate::engine::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
 use crate::engine::writer::Wish;
 use crate::engine::{now_s, tally::Counts};
 use crate::note::{self, Note, NoteRules};
@@ -61,12 +59,12 @@ impl Handle {
         let counts = vaults.iter().map(|vault| *vault.counts());
         let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
         let held = self.0.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
-        let renewal = if sum.old > 0 { self.estimate(&desks, None, true, false).ok().flatten() } else { None };
+        let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
+        let renewal = if sum.old > 0 { self.renewal((sum.old, seqs)) } else { None };
         ContextStatus {
             provider: config.context.provider.name().to_owned(),
             model: config.context.model().to_owned(),
-            wanted: sum.wanted,
+            wanted: if config.context.costs() { sum.wanted } else { 0 },
             waiting: sum.due,
             old_generation: sum.old,
             drifted: sum.drifted,
@@ -75,6 +73,20 @@ impl Handle {
             renewal,
             synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
         }
+    }
+
+    /// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
+    fn renewal(&self, state: (u64, u64)) -> Option<Estimate> {
+        let mut known = self.0.renewal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((of, estimate)) = &*known
+            && *of == state
+        {
+            return Some(estimate.clone());
+        }
+        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk.load_full()).collect();
+        let estimate = self.estimate(&desks, None, true, false).ok().flatten()?;
+        *known = Some((state, estimate.clone()));
+        Some(estimate)
     }
 
     /// What leaves this machine: to where, and what.
@@ -193,24 +205,25 @@ impl Handle {
             crate::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
         });
         found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
-        let review = |(desk, vault, note, i, context): &(std::sync::Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
-            let chunk = note.chunks.get(*i)?;
-            let (bytes, _) = read(&desk.root, &note.path, desk.max_note_bytes).ok()?;
-            let parsed = note::parse(&note.path, &bytes, &desk.rules);
-            let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
-            Some(Reviewed {
-                vault: vault.clone(),
-                path: note.path.to_string(),
-                heading_path: chunk.heading_path.clone(),
-                lines: chunk.lines,
-                chunk: text.to_owned(),
-                context: context.text.clone(),
-                generation: context.generation.clone(),
-                quality: context.quality,
-                scores: context.making.map(|making| making.scores),
-                drifted: context.sketch.left_in(text) < DRIFT_BELOW,
-            })
-        };
+        let review =
+            |(desk, vault, note, i, context): &(std::sync::Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
+                let chunk = note.chunks.get(*i)?;
+                let (bytes, _) = read(&desk.root, &note.path, desk.max_note_bytes).ok()?;
+                let parsed = note::parse(&note.path, &bytes, &desk.rules);
+                let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
+                Some(Reviewed {
+                    vault: vault.clone(),
+                    path: note.path.to_string(),
+                    heading_path: chunk.heading_path.clone(),
+                    lines: chunk.lines,
+                    chunk: text.to_owned(),
+                    context: context.text.clone(),
+                    generation: context.generation.clone(),
+                    quality: context.quality,
+                    scores: context.making.map(|making| making.scores),
+                    drifted: context.sketch.left_in(text) < DRIFT_BELOW,
+                })
+            };
         Ok(found.iter().filter_map(review).collect())
     }
 }

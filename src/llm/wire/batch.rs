@@ -264,12 +264,6 @@ pub(in crate::llm) fn list(body: &[u8]) -> Result<(Vec<BatchStatus>, Option<Stri
     let last = body.get("last_id").and_then(Value::as_str).filter(|id| more && is_id(id));
     Ok((batches.iter().map(one).collect::<Result<_, _>>()?, last.map(str::to_owned)))
 }
-
-/// The lines of results, without those that are empty.
-pub(in crate::llm) fn lines(body: &[u8]) -> impl Iterator<Item = &[u8]> {
-    body.split(|&b| b == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace))
-}
-
 fn one(batch: &Value) -> Result<BatchStatus, String> {
     let text = |key: &str| batch.get(key).and_then(Value::as_str).map(str::to_owned);
     let count = |key: &str| batch.pointer(&format!("/request_counts/{key}")).and_then(Value::as_u64).unwrap_or(0);

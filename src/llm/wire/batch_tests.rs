@@ -119,8 +119,11 @@ fn results_are_read_line_by_line() {
         "\n",
     );
     let wire = anthropic();
-    let read: Vec<Line> =
-        lines(body.as_bytes()).map(|line| wire.batch_line(line, SystemTime::UNIX_EPOCH).unwrap()).collect();
+    let read: Vec<Line> = body
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| wire.batch_line(line.as_bytes(), SystemTime::UNIX_EPOCH).unwrap())
+        .collect();
     let ids: Vec<&str> = read.iter().map(|line| line.id.as_str()).collect();
     assert_eq!(ids, ["b", "a", "c", "d", "e"]);
     let Outcome::Succeeded(message) = &read[0].outcome else { panic!("{:?}", read[0]) };

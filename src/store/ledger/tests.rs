@@ -179,6 +179,41 @@ fn what_is_never_settled_counts_as_spent() {
 }
 
 #[test]
+fn what_a_killed_process_reserved_is_settled_in_parts_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = || Ask { path: "", ..rebuild(7, Some(500), 90) };
+    let limits = Some((600, 600));
+    {
+        let ledger = Ledger::open(dir.path()).unwrap();
+        drop(ledger.reserve(whole(), &LIMITS, limits, noon()).unwrap());
+        drop(ledger.reserve(rebuild(7, Some(50), 9), &LIMITS, limits, noon()).unwrap());
+    }
+    let ledger = Ledger::open(dir.path()).unwrap();
+    assert!(ledger.standing("notes", "", Purpose::Rebuild(8)).is_none());
+    assert!(ledger.standing("other", "", Purpose::Rebuild(7)).is_none());
+    let reservation = ledger.standing("notes", "", Purpose::Rebuild(7)).unwrap();
+    let parts =
+        [("a.md".to_owned(), used(Some(40))), ("b.md".to_owned(), used(Some(2))), ("a.md".to_owned(), used(Some(1)))];
+    ledger.settle_parts(reservation, &parts, noon()).unwrap();
+    assert!(ledger.standing("notes", "", Purpose::Rebuild(7)).is_none(), "settled twice");
+    // What the other call may have taken still counts.
+    assert_eq!(ledger.spent_by_rebuild("notes", 7).micro_dollars, 43 + 50);
+    let report = ledger.report(noon());
+    assert_eq!((report.today.calls, report.today.contexts, report.today.unsettled_calls), (4, 6, 1));
+    let notes: Vec<(&str, u64)> = report.by_note.iter().map(|n| (n.path.as_str(), n.sums.micro_dollars)).collect();
+    assert_eq!(notes, [("a.md", 91), ("b.md", 2)]);
+    assert_same_after_restart(&ledger, dir.path(), &noon());
+    // Torn before its last line: too much counts, and not too little, and it can be settled.
+    let file = dir.path().join("2026-11.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let cut: Vec<&str> = text.lines().collect();
+    std::fs::write(&file, format!("{}\n", cut[..cut.len() - 1].join("\n"))).unwrap();
+    let torn = Ledger::open(dir.path()).unwrap();
+    assert_eq!(torn.spent_by_rebuild("notes", 7).micro_dollars, 43 + 50 + 500);
+    assert!(torn.standing("notes", "", Purpose::Rebuild(7)).is_some());
+}
+
+#[test]
 fn days_and_months_end_at_the_users_midnight() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();
