@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 #[path = "model_batch.rs"]
 mod batch;
 
-pub(crate) use batch::{Batches, Fate};
+pub(crate) use batch::Batches;
 
 /// What the server does with a request.
 #[derive(Clone, Debug)]

@@ -91,22 +91,21 @@ async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
     let purpose = Purpose::Rebuild(order.run);
     let standing = asker.ledger.standing(&order.vault_name, "", purpose);
     let (store, tell) = (Arc::downgrade(&order.desk.store), order.tell.clone());
-    let (state, reservation) = match state {
-        Some(state) => (state, standing),
-        None => {
-            if let Some(left_over) = standing {
-                // It was reserved and then nothing was handed in, for that is written down before.
-                release(&asker, left_over);
-            }
-            if *control.borrow() == Control::Cancel {
-                files.remove()?;
-                return Ok(End::Done);
-            }
-            tell(BatchTold::Phase("handing in a batch".to_owned()));
-            match draft(&asker, &batches, &files, &mut control, order).await? {
-                Some((state, reservation)) => (state, Some(reservation)),
-                None => return Ok(End::Done),
-            }
+    let (state, reservation) = if let Some(state) = state {
+        (state, standing)
+    } else {
+        if let Some(left_over) = standing {
+            // It was reserved and then nothing was handed in, for that is written down before.
+            release(&asker, left_over);
+        }
+        if *control.borrow() == Control::Cancel {
+            files.remove()?;
+            return Ok(End::Done);
+        }
+        tell(BatchTold::Phase("handing in a batch".to_owned()));
+        match draft(&asker, &batches, &files, &mut control, order).await? {
+            Some((state, reservation)) => (state, Some(reservation)),
+            None => return Ok(End::Done),
         }
     };
     let asker = as_asked(asker, &state)?;
