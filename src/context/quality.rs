@@ -107,8 +107,10 @@ pub enum Ending {
     Refused,
 }
 
-/// Share of a caption's content words that must stand in the note.
-const LEAST_GROUNDED: f32 = 0.35;
+/// Share of a caption's content words that must stand in the note. Of 232 captions that a model wrote for pages of
+/// documentation, 2 in 100 have less than half; of captions of other pages of the same documentation, half have
+/// less than 0.42.
+const LEAST_GROUNDED: f32 = 0.4;
 
 /// Content words that must stand in the note, however few there are.
 const FEWEST_GROUNDED: usize = 2;
@@ -116,8 +118,8 @@ const FEWEST_GROUNDED: usize = 2;
 /// What the caption takes from the note beyond the passage is all one can ask for from this share on.
 const ENOUGH_NOVELTY: f32 = 0.25;
 
-/// And this share of grounded words.
-const ENOUGH_GROUNDING: f32 = 0.6;
+/// Grounding counts nothing up to the first of these shares, and fully from the second on.
+const GROUNDING: (f32, f32) = (0.25, 0.75);
 
 /// Pairs of characters straddle words, so that a caption in new words has fewer of the note's.
 const PAIRS_STRADDLE: f32 = 1.5;
@@ -251,7 +253,10 @@ impl Measured {
         let all = key.len().max(1) as f32;
         let straddle = if key.pairs.len() > key.words.len() { PAIRS_STRADDLE } else { 1.0 };
         let grounding = (grounded as f32 / all * straddle).min(1.0);
-        let novelty = if material.only_passage { 1.0 } else { (added as f32 / all * straddle / ENOUGH_NOVELTY).min(1.0) };
+        let grounded_well = ramp(grounding, GROUNDING.0, GROUNDING.1);
+        let novelty = (added as f32 / all * straddle / ENOUGH_NOVELTY).min(1.0);
+        // A caption of another note would be new through and through.
+        let novelty = if material.only_passage { 1.0 } else { novelty * grounded_well };
 
         let tokens = tokens(text);
         let copied = copied(&tokens, material.passage);
@@ -259,7 +264,7 @@ impl Measured {
         let invented = numbers::invented(text, &material.note, material.date);
         let scores = Scores {
             length: length(text),
-            grounding: (grounding / ENOUGH_GROUNDING).min(1.0),
+            grounding: grounded_well,
             novelty,
             specificity: specificity(&key, &material.names),
             opening,
@@ -286,9 +291,9 @@ impl Scores {
     /// inventions out and the other is what a context is for.
     fn weighted(&self) -> f32 {
         let Scores { length, grounding, novelty, specificity, opening, numbers, originality, coherence } = *self;
-        let score = 0.10 * length
-            + 0.27 * grounding
-            + 0.21 * novelty
+        let score = 0.08 * length
+            + 0.26 * grounding
+            + 0.24 * novelty
             + 0.12 * specificity
             + 0.05 * opening
             + 0.10 * numbers

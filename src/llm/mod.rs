@@ -1,11 +1,30 @@
-//! Models behind HTTP: one completion request, whoever answers it.
+//! Models behind HTTP: one completion request, whoever answers it, that holds against real networks.
+//!
+//! [`Client`] asks, and [`Batches`] asks for half the price and an answer within the day. What goes over the wire is
+//! known to `wire` alone, and where the key is to `key`. How many requests are under way is `pace`'s, whether the
+//! provider is asked at all `circuit`'s, what follows from a failed attempt `retry`'s, and the bytes are
+//! `transport`'s. A key and a note's text go to the provider and nowhere else: neither is in a message or in the log.
+
+mod batches;
+mod circuit;
+mod client;
+mod key;
+mod keyring;
+mod pace;
+mod retry;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod transport;
+mod wire;
 
 use std::time::Duration;
 
 use crate::context::cost::Usage;
-use crate::context::models::Model;
-use crate::context::prompt::Prompt;
-use crate::context::settings::ContextConfig;
+
+pub use batches::{BatchState, Batches, SubmittedBatch};
+pub use client::Client;
 
 /// What a model answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,41 +94,4 @@ pub enum Health {
     Open(Duration, String),
     /// It is not asked until the configuration changes or the user resumes, and why.
     Stopped(String),
-}
-
-/// A provider with its limits, retries and circuit. Cheap to clone; clones share all of that.
-#[derive(Clone, Debug)]
-pub struct Client {}
-
-impl Client {
-    /// A client for a configuration. Reads no key and opens no connection yet.
-    ///
-    /// # Errors
-    /// What is wrong with the address.
-    pub fn new(_config: &ContextConfig, _model: &Model) -> Result<Self, String> {
-        todo!()
-    }
-
-    /// Asks; retries what may succeed later, within the deadline; holds back while the provider is busy.
-    ///
-    /// # Errors
-    /// See [`FailureKind`].
-    pub async fn complete(&self, _prompt: &Prompt) -> Result<Completion, Failure> {
-        todo!()
-    }
-
-    /// How the provider is doing.
-    pub fn health(&self) -> Health {
-        todo!()
-    }
-
-    /// Forgets what stopped it: the user says that it works again.
-    pub fn resume(&self) {
-        todo!()
-    }
-
-    /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
-    pub fn leaves_to(&self) -> Option<String> {
-        todo!()
-    }
 }

@@ -5,10 +5,13 @@
 //! note has a date, its year, month, day and day of the week. A note that says "tomorrow" or "last week" lets the
 //! days around its date be named.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
+
+use super::words::is_unspaced;
 
 /// Days around the note's date that "yesterday" or "next week" may mean.
 const AROUND: i64 = 8;
@@ -81,11 +84,82 @@ const IN_WORDS: [&str; 12] = [
     "twelve dozen zwölf dutzend douze doce dodici двенадцать 十二",
 ];
 
+/// What a word says about numbers and days.
+#[derive(Clone, Copy, Debug)]
+enum Name {
+    /// Less one; `false` where only notes shorten it like that.
+    Month(usize, bool),
+    /// Monday is 0; as above.
+    Weekday(usize, bool),
+    Number(usize),
+    Relative,
+}
+
+static NAMES: LazyLock<HashMap<&str, Vec<Name>>> = LazyLock::new(|| {
+    let mut all: HashMap<&str, Vec<Name>> = HashMap::new();
+    let mut put = |names: &'static str, name: Name| {
+        for word in names.split_whitespace() {
+            all.entry(word).or_default().push(name);
+        }
+    };
+    for (month, (long, short)) in MONTHS.into_iter().zip(SHORT_MONTHS).enumerate() {
+        put(long, Name::Month(month, true));
+        put(short, Name::Month(month, false));
+    }
+    for (day, (long, short)) in WEEKDAYS.into_iter().zip(SHORT_WEEKDAYS).enumerate() {
+        put(long, Name::Weekday(day, true));
+        put(short, Name::Weekday(day, false));
+    }
+    for (n, names) in (1..).zip(IN_WORDS) {
+        put(names, Name::Number(n));
+    }
+    put(RELATIVE, Name::Relative);
+    all
+});
+
+fn names_of(word: &str) -> &'static [Name] {
+    NAMES.get(word).map_or(&[], Vec::as_slice)
+}
+
 /// Whether a caption holds a number, a month or a day of the week that neither stands in the note nor follows
 /// from its date.
 pub(super) fn invented(caption: &str, note: &str, date: Option<Date>) -> bool {
+    let (tokens, days) = (tokens(caption), days_named(caption));
+    if tokens.is_empty() && days.is_empty() {
+        return false;
+    }
     let known = Known::of(note, date);
-    tokens(caption).iter().any(|token| !known.has(token)) || known.lacks_a_name_of(caption)
+    let lacks = |name: &Name| match name {
+        Name::Month(month, _) => !known.months[*month],
+        Name::Weekday(day, _) => !known.weekdays[*day],
+        Name::Number(_) | Name::Relative => false,
+    };
+    let mut items = 0;
+    let mut wrong = |token: &Token| {
+        // `1) … 2) …` counts the caption's own items.
+        let item = token.after == Some(')') && token.parts.first() == Some(&(items + 1).to_string());
+        items += usize::from(item);
+        !item && !known.has(token)
+    };
+    tokens.iter().any(&mut wrong) || days.iter().any(lacks)
+}
+
+/// The months and days of the week that a caption names. `May` and `March` are also verbs: a month is written with
+/// a capital in the languages where they are, and does not begin a sentence.
+fn days_named(caption: &str) -> Vec<Name> {
+    let mut days = Vec::new();
+    let mut starts_sentence = true;
+    for word in caption.split_whitespace() {
+        let name = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let lower = name.to_lowercase();
+        let verb = matches!(lower.as_str(), "may" | "march" | "mars" | "mai" | "mei");
+        if !verb || (name.starts_with(char::is_uppercase) && !starts_sentence) {
+            let long = |name: &&Name| matches!(name, Name::Month(_, true) | Name::Weekday(_, true));
+            days.extend(names_of(&lower).iter().filter(long));
+        }
+        starts_sentence = word.ends_with(['.', '!', '?', ':']);
+    }
+    days
 }
 
 /// Digits with what stands between and around them.
@@ -142,6 +216,20 @@ impl Token {
         let (a, b, c) = (number(a)?, number(b)?, number(c)?);
         let of = |y: i16, m: i16, d: i16| Date::new(y, i8::try_from(m).ok()?, i8::try_from(d).ok()?).ok();
         if a > 31 { of(a, b, c) } else { of(c, b, a).or_else(|| of(c, a, b)) }
+    }
+
+    /// Whether one of its parts is a month: `3月`, `2026-03`, `3/14`, `14.03`, `14.3.`, but not `12.5` or `3-5`.
+    fn names_a_month(&self) -> bool {
+        let days = || self.parts.iter().all(|part| part.parse::<u32>().is_ok_and(|n| (1..=31).contains(&n)));
+        let year = || self.raw.iter().any(|group| group.len() == 4);
+        match self.separators.as_slice() {
+            [] => matches!(self.after, Some('月' | '월')),
+            ['-'] => year(),
+            ['/'] => days() || year(),
+            ['.'] => days() && (self.after == Some('.') || self.raw.iter().all(|group| group.len() == 2)),
+            [_, _] => self.date().is_some(),
+            _ => false,
+        }
     }
 
     /// Whether its parts may be taken for themselves: a date, a time, a range.
@@ -229,18 +317,20 @@ impl Known {
         }
         let mut relative = false;
         for word in note.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-            let word = word.to_lowercase();
-            relative |= RELATIVE.split_whitespace().any(|name| name == word);
-            known.add_word(&word);
+            for name in names_of(&word.to_lowercase()) {
+                match name {
+                    Name::Month(month, _) => known.add_month(*month),
+                    Name::Weekday(day, _) => known.weekdays[*day] = true,
+                    Name::Number(n) => drop(known.numbers.insert(n.to_string())),
+                    Name::Relative => relative = true,
+                }
+            }
         }
-        // Chinese and Japanese words do not stand apart.
-        let unspaced = |names: &str| names.split_whitespace().any(|name| !name.is_ascii() && note.contains(name));
-        relative |= unspaced(RELATIVE.rsplit_once("неделю").map_or("", |(_, names)| names));
+        // Words of scripts without spaces are looked for anywhere.
+        let unspaced = |names: &'static str| names.split_whitespace().filter(|name| name.chars().all(is_unspaced));
+        relative |= unspaced(RELATIVE).any(|name| note.contains(name));
         for (n, names) in (1..).zip(IN_WORDS) {
-            if names
-                .split_whitespace()
-                .any(|name| u32::from(name.chars().next().unwrap_or(' ')) > 0x3000 && note.contains(name))
-            {
+            if unspaced(names).any(|name| note.contains(name)) {
                 known.numbers.insert(n.to_string());
             }
         }
@@ -260,10 +350,8 @@ impl Known {
         if let Some(date) = token.date() {
             self.add_date(date);
         }
-        let small = |part: &String| part.parse::<usize>().ok().filter(|n| (1..=12).contains(n));
-        let dated = matches!(token.after, Some('月' | '월')) || !token.separators.is_empty();
-        if dated && token.parts.len() <= 3 {
-            // `2026-03`, `14.03.` and `3/14` name a month by one of their parts.
+        if token.names_a_month() {
+            let small = |part: &String| part.parse::<usize>().ok().filter(|n| (1..=12).contains(n));
             for month in token.parts.iter().filter_map(small) {
                 self.months[month - 1] = true;
                 self.of_dates.extend(token.parts.iter().cloned());
@@ -273,20 +361,6 @@ impl Known {
         if token.separators.first() == Some(&':') {
             let hour = token.parts.first().and_then(|hour| hour.parse::<u32>().ok());
             self.numbers.extend(hour.filter(|hour| (13..24).contains(hour)).map(|hour| (hour - 12).to_string()));
-        }
-    }
-
-    fn add_word(&mut self, word: &str) {
-        let months = MONTHS.iter().zip(SHORT_MONTHS).position(|(long, short)| has(long, word) || has(short, word));
-        if let Some(month) = months {
-            self.add_month(month);
-        }
-        let weekday = WEEKDAYS.iter().zip(SHORT_WEEKDAYS).position(|(long, short)| has(long, word) || has(short, word));
-        if let Some(weekday) = weekday {
-            self.weekdays[weekday] = true;
-        }
-        if let Some(n) = IN_WORDS.iter().position(|names| has(names, word)) {
-            self.numbers.insert((n + 1).to_string());
         }
     }
 
@@ -334,30 +408,6 @@ impl Known {
             parts => parts.iter().all(|part| self.of_dates.contains(part)),
         }
     }
-
-    /// Whether a caption names a month or a day of the week that is not known. `May` and `March` are also verbs:
-    /// a month is written with a capital in the languages where they are, and does not begin a sentence.
-    fn lacks_a_name_of(&self, caption: &str) -> bool {
-        let mut starts_sentence = true;
-        for word in caption.split_whitespace() {
-            let name = word.trim_matches(|c: char| !c.is_alphanumeric());
-            let lower = name.to_lowercase();
-            let verb = matches!(lower.as_str(), "may" | "march" | "mars" | "mai" | "mei" | "mae");
-            let sure = !verb || (name.starts_with(char::is_uppercase) && !starts_sentence);
-            starts_sentence = word.ends_with(['.', '!', '?', ':']);
-            let month = MONTHS.iter().position(|names| has(names, &lower));
-            let weekday = WEEKDAYS.iter().position(|names| has(names, &lower));
-            if sure && (month.is_some_and(|m| !self.months[m]) || weekday.is_some_and(|d| !self.weekdays[d])) {
-                return true;
-            }
-        }
-        false
-    }
-}
-
-/// Whether a word is one of a list.
-fn has(names: &str, word: &str) -> bool {
-    names.split(' ').any(|name| name == word && !word.is_empty())
 }
 
 #[cfg(test)]
@@ -386,6 +436,8 @@ mod tests {
             ("on a Friday", true),
             ("Q4", true),
             ("٤٢", true),
+            ("three steps: 1) sign 2) pay 3) move 4) rest", false),
+            ("75) people", true),
         ] {
             assert_eq!(invented(caption, note, None), wrong, "{caption}");
         }

@@ -120,6 +120,8 @@ const OPENERS: [Opener; 7] = [
             "fragment",
             "paragraph",
             "content",
+            "documentation",
+            "summary",
         ],
         links: &[
             "is about",
@@ -329,12 +331,12 @@ fn is_flat(text: &str) -> bool {
 }
 
 fn without_preamble(text: &str) -> Option<&str> {
-    let greeting = |word: &&str| after(text, word).and_then(|rest| rest.strip_prefix(['!', ',', '.', ':']));
-    if let Some(rest) = GREETINGS.iter().find_map(|word| greeting(&word)) {
+    let greeting = |word: &str| after(text, word).and_then(|rest| rest.strip_prefix(['!', ',', '.', ':']));
+    if let Some(rest) = GREETINGS.iter().find_map(|word| greeting(word)) {
         return Some(rest.trim_start());
     }
-    let label = |word: &&str| after(text, word).and_then(|rest| rest.trim_start().strip_prefix([':', '：']));
-    if let Some(rest) = LABELS.iter().find_map(|word| label(&word)) {
+    let label = |word: &str| after(text, word).and_then(|rest| rest.trim_start().strip_prefix([':', '：']));
+    if let Some(rest) = LABELS.iter().find_map(|word| label(word)) {
         return Some(rest.trim_start());
     }
     ANNOUNCEMENTS.iter().find_map(|word| after(text, word))?;

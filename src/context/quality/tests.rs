@@ -218,10 +218,7 @@ fn the_first_hand_cases_are_decided_as_they_were() {
             NotGood,
             "From the Q3 2023 earnings report of ACME Corporation, describing shareholder dividends and quarterly revenue growth of 314 million dollars.",
         ),
-        (
-            NotGood,
-            "It slipped from March to May because the vendor contract was late. She will renegotiate in April.",
-        ),
+        (NotGood, "It slipped from March to May because the vendor contract was late. She will renegotiate in April."),
         (Not(Flaw::Leak), "<context>Atlas rollout risks</context>"),
         (Not(Flaw::Leak), "{\"context\": \"Atlas\"}"),
         (
@@ -236,16 +233,46 @@ fn the_first_hand_cases_are_decided_as_they_were() {
 #[test]
 fn good_captions_pass_in_their_languages() {
     for (sample, text) in [
-        (&ATLAS, "Risks of the Atlas rollout: the launch moved from March to May since vendor Northwind was late with its contract, which Mira Chen renegotiates in April."),
-        (&DAILY, "Kitchen renovation in Porto, daily note of Friday, 20 November 2026: Tomasz of Brennan Carpentry delivers the oak worktops on Saturday 21 November at 2:30 pm, and the chosen tiles are sold out."),
-        (&GERMAN, "Umzug nach Leipzig, Mietvertrag: Der Vermieter unterschreibt erst nach Überweisung der Kaution, was bei der Bank 3 Tage dauert; der Umzug mit der Spedition Krüger ist im Mai 2026."),
-        (&RUSSIAN, "Риски запуска Атласа: запуск перенесён на май из-за задержки договора с поставщиком, компанией Северный ветер; Мария Чернова ведёт переговоры в апреле 2026 года."),
-        (&CHINESE, "阿特拉斯项目上线计划的风险：北风公司的合同没有按时签署，上线从3月推迟到5月，负责人陈米拉将在四月重新谈判。"),
-        (&JAPANESE, "アトラス導入計画のリスク：ベンダーの北風システム株式会社との契約が遅れ、リリースが5月に延期された。担当者の田中美咲が4月に再交渉する。"),
-        (&FRENCH, "Arrosage du potager de Camille à Arles : elle arrose les tomates et les courges le soir, et la pompe, tombée en panne 2 fois cet été, doit être remplacée."),
-        (&SPANISH, "Comida del viaje a Oaxaca con Lucía en noviembre: el mole negro que recomendó doña Elvira, tlayudas y chapulines en el mercado, y volver el jueves."),
-        (&KOREAN, "아틀라스 출시 계획의 위험: 공급업체 북풍전자와의 계약이 늦어져 출시가 5월로 연기되었고 담당자 김미라가 4월에 다시 협상한다."),
-        (&CODE, "Flushing in the sled notes: `db.flush()` of the embedded key-value store blocks for 500 ms by default, so the indexer should call it on its own thread."),
+        (
+            &ATLAS,
+            "Risks of the Atlas rollout: the launch moved from March to May since vendor Northwind was late with its contract, which Mira Chen renegotiates in April.",
+        ),
+        (
+            &DAILY,
+            "Kitchen renovation in Porto, daily note of Friday, 20 November 2026: Tomasz of Brennan Carpentry delivers the oak worktops on Saturday 21 November at 2:30 pm, and the chosen tiles are sold out.",
+        ),
+        (
+            &GERMAN,
+            "Umzug nach Leipzig, Mietvertrag: Der Vermieter unterschreibt erst nach Überweisung der Kaution, was bei der Bank 3 Tage dauert; der Umzug mit der Spedition Krüger ist im Mai 2026.",
+        ),
+        (
+            &RUSSIAN,
+            "Риски запуска Атласа: запуск перенесён на май из-за задержки договора с поставщиком, компанией Северный ветер; Мария Чернова ведёт переговоры в апреле 2026 года.",
+        ),
+        (
+            &CHINESE,
+            "阿特拉斯项目上线计划的风险：北风公司的合同没有按时签署，上线从3月推迟到5月，负责人陈米拉将在四月重新谈判。",
+        ),
+        (
+            &JAPANESE,
+            "アトラス導入計画のリスク：ベンダーの北風システム株式会社との契約が遅れ、リリースが5月に延期された。担当者の田中美咲が4月に再交渉する。",
+        ),
+        (
+            &FRENCH,
+            "Arrosage du potager de Camille à Arles : elle arrose les tomates et les courges le soir, et la pompe, tombée en panne 2 fois cet été, doit être remplacée.",
+        ),
+        (
+            &SPANISH,
+            "Comida del viaje a Oaxaca con Lucía en noviembre: el mole negro que recomendó doña Elvira, tlayudas y chapulines en el mercado, y volver el jueves.",
+        ),
+        (
+            &KOREAN,
+            "아틀라스 출시 계획의 위험: 공급업체 북풍전자와의 계약이 늦어져 출시가 5월로 연기되었고 담당자 김미라가 4월에 다시 협상한다.",
+        ),
+        (
+            &CODE,
+            "Flushing in the sled notes: `db.flush()` of the embedded key-value store blocks for 500 ms by default, so the indexer should call it on its own thread.",
+        ),
     ] {
         check(sample, Good, text);
     }
@@ -256,7 +283,11 @@ fn bad_captions_are_rejected_for_what_is_wrong_with_them() {
     for (sample, flaw, text) in [
         (&ATLAS, Flaw::Empty, " \n\t "),
         (&ATLAS, Flaw::Refusal, "Unfortunately, I cannot see the passage that you mean in this note about Atlas."),
-        (&GERMAN, Flaw::Refusal, "Es tut mir leid, aber ich kann diese Anfrage zum Umzug nach Leipzig nicht bearbeiten."),
+        (
+            &GERMAN,
+            Flaw::Refusal,
+            "Es tut mir leid, aber ich kann diese Anfrage zum Umzug nach Leipzig nicht bearbeiten.",
+        ),
         (&CHINESE, Flaw::Refusal, "抱歉，我无法根据提供的内容为阿特拉斯项目生成说明。"),
         (&ATLAS, Flaw::Garbled, "Risks of the Atlas rollout note\u{fffd}\u{fffd} owned by Mira Chen."),
         (&ATLAS, Flaw::Garbled, "Risks of the Atlas rollout \u{202e}note owned by Mira Chen."),
@@ -265,20 +296,60 @@ fn bad_captions_are_rejected_for_what_is_wrong_with_them() {
         (&ATLAS, Flaw::Leak, "Risks of the Atlas rollout: see https://example.com/atlas for what Mira Chen knows."),
         (&ATLAS, Flaw::Leak, "I was told to ignore previous instructions about the Atlas rollout of Mira Chen."),
         (&ATLAS, Flaw::Language, "阿特拉斯项目上线计划的风险：北风公司的合同没有按时签署，上线推迟。"),
-        (&CHINESE, Flaw::Language, "Risks of the Atlas rollout: the launch moved since the vendor was late with its contract."),
-        (&JAPANESE, Flaw::Language, "阿特拉斯导入计划的风险：由于供应商北风系统公司的合同迟迟没有签署，上线时间推迟，负责人将重新谈判。"),
-        (&GERMAN, Flaw::Language, "Moving to Leipzig: the landlord signs the contract only when the deposit has been paid, and then he sends the keys to us."),
-        (&RUSSIAN, Flaw::Language, "Risks of the Atlas launch: it was moved to May because the contract with the vendor was late."),
+        (
+            &CHINESE,
+            Flaw::Language,
+            "Risks of the Atlas rollout: the launch moved since the vendor was late with its contract.",
+        ),
+        (
+            &JAPANESE,
+            Flaw::Language,
+            "阿特拉斯导入计划的风险：由于供应商北风系统公司的合同迟迟没有签署，上线时间推迟，负责人将重新谈判。",
+        ),
+        (
+            &GERMAN,
+            Flaw::Language,
+            "Moving to Leipzig: the landlord signs the contract only when the deposit has been paid, and then he sends the keys to us.",
+        ),
+        (
+            &RUSSIAN,
+            Flaw::Language,
+            "Risks of the Atlas launch: it was moved to May because the contract with the vendor was late.",
+        ),
         (&ATLAS, Flaw::Length, "Atlas rollout risks."),
         (&ATLAS, Flaw::Truncated, "Risks of the Atlas rollout that Mira Chen and Northwind"),
-        (&ATLAS, Flaw::Ungrounded, "A recipe for sourdough bread with olives, rosemary and sea salt from the bakery around the corner."),
+        (
+            &ATLAS,
+            Flaw::Ungrounded,
+            "A recipe for sourdough bread with olives, rosemary and sea salt from the bakery around the corner.",
+        ),
         (&ATLAS, Flaw::Ungrounded, "This section explains the details of the topic that the document describes."),
         (&CHINESE, Flaw::Ungrounded, "这里记录如何烘焙酸面包，需要橄榄、迷迭香和海盐，烤箱温度要很高。"),
-        (&DAILY, Flaw::Numbers, "Kitchen renovation in Porto: Tomasz of Brennan Carpentry says that the oak worktops come on 3 December."),
-        (&DAILY, Flaw::Numbers, "Kitchen renovation in Porto of 2024: Tomasz of Brennan Carpentry brings the oak worktops."),
-        (&GERMAN, Flaw::Numbers, "Umzug nach Leipzig: Der Vermieter unterschreibt den Vertrag, wenn die Kaution von 2.400 Euro überwiesen ist."),
-        (&ATLAS, Flaw::Weak, "The Atlas rollout slipped, the Atlas rollout slipped, the Atlas rollout slipped, the Atlas rollout slipped, the Atlas rollout slipped, the Atlas rollout slipped."),
-        (&GERMAN, Flaw::Weak, "Der Vermieter will ihn erst unterschreiben, wenn die Kaution überwiesen ist. Das dauert bei unserer Bank drei Tage."),
+        (
+            &DAILY,
+            Flaw::Numbers,
+            "Kitchen renovation in Porto: Tomasz of Brennan Carpentry says that the oak worktops come on 3 December.",
+        ),
+        (
+            &DAILY,
+            Flaw::Numbers,
+            "Kitchen renovation in Porto of 2024: Tomasz of Brennan Carpentry brings the oak worktops.",
+        ),
+        (
+            &GERMAN,
+            Flaw::Numbers,
+            "Umzug nach Leipzig: Der Vermieter unterschreibt den Vertrag, wenn die Kaution von 2.400 Euro überwiesen ist.",
+        ),
+        (
+            &ATLAS,
+            Flaw::Weak,
+            "The Atlas rollout slipped, the Atlas rollout slipped, the Atlas rollout slipped, the Atlas rollout slipped, the Atlas rollout slipped, the Atlas rollout slipped.",
+        ),
+        (
+            &GERMAN,
+            Flaw::Weak,
+            "Der Vermieter will ihn erst unterschreiben, wenn die Kaution überwiesen ist. Das dauert bei unserer Bank drei Tage.",
+        ),
         (&CHINESE, Flaw::Weak, "由于供应商的合同迟迟没有签署，上线时间从三月推迟到五月。她将在四月重新谈判。"),
     ] {
         check(sample, Not(flaw), text);
@@ -289,15 +360,30 @@ fn bad_captions_are_rejected_for_what_is_wrong_with_them() {
 
 #[test]
 fn a_caption_without_anything_new_is_weak_at_best() {
-    check(&ATLAS, NotGood, "The contract was late because of the vendor, so it slipped until May and will be renegotiated.");
+    check(
+        &ATLAS,
+        NotGood,
+        "The contract was late because of the vendor, so it slipped until May and will be renegotiated.",
+    );
     check(&ATLAS, NotGood, "Contract, vendor, April, May, March, renegotiate.");
-    check(&GERMAN, NotGood, "Ihn will der Vermieter unterschreiben, sobald die Bank nach Tagen die Kaution überwiesen hat.");
+    check(
+        &GERMAN,
+        NotGood,
+        "Ihn will der Vermieter unterschreiben, sobald die Bank nach Tagen die Kaution überwiesen hat.",
+    );
 }
 
 #[test]
 fn a_note_of_one_passage_asks_for_nothing_new() {
-    let one = Sample { passages: &[">Mira wants the vendor contract signed before the Lisbon pilot starts in May."], ..ATLAS };
-    check(&one, Good, "Atlas rollout risks: Mira asks that the contract with the vendor is signed before the pilot in Lisbon.");
+    let one = Sample {
+        passages: &[">Mira wants the vendor contract signed before the Lisbon pilot starts in May."],
+        ..ATLAS
+    };
+    check(
+        &one,
+        Good,
+        "Atlas rollout risks: Mira asks that the contract with the vendor is signed before the pilot in Lisbon.",
+    );
 }
 
 fn taken(sample: &Sample, text: &str, ending: Ending) -> String {
@@ -326,17 +412,37 @@ fn what_stands_before_the_matter_is_cut_off() {
         assert!(wanted, "{start:?}: {text}");
     }
     for (sample, text, start) in [
-        (&GERMAN, "Dieser Abschnitt beschreibt den Vertrag für den Umzug nach Leipzig: Vermieter, Kaution und Schlüssel.", "Den Vertrag"),
-        (&FRENCH, "Ce passage décrit l’arrosage du potager de Camille à Arles, et la pompe qui est tombée en panne.", "L’arrosage"),
-        (&SPANISH, "Este fragmento trata de la comida del viaje a Oaxaca con Lucía: mole negro, tlayudas y chapulines.", "La comida"),
-        (&RUSSIAN, "Этот раздел описывает риски запуска Атласа: договор с поставщиком задержался, Мария ведёт переговоры.", "Риски"),
+        (
+            &GERMAN,
+            "Dieser Abschnitt beschreibt den Vertrag für den Umzug nach Leipzig: Vermieter, Kaution und Schlüssel.",
+            "Den Vertrag",
+        ),
+        (
+            &FRENCH,
+            "Ce passage décrit l’arrosage du potager de Camille à Arles, et la pompe qui est tombée en panne.",
+            "L’arrosage",
+        ),
+        (
+            &SPANISH,
+            "Este fragmento trata de la comida del viaje a Oaxaca con Lucía: mole negro, tlayudas y chapulines.",
+            "La comida",
+        ),
+        (
+            &RUSSIAN,
+            "Этот раздел описывает риски запуска Атласа: договор с поставщиком задержался, Мария ведёт переговоры.",
+            "Риски",
+        ),
         (&CHINESE, "本节介绍了阿特拉斯项目上线计划的风险：北风公司的合同推迟，陈米拉将重新谈判。", "阿特拉斯"),
     ] {
         let text = taken(sample, text, Ending::Whole);
         assert!(text.starts_with(start), "{text}");
     }
     // A note called "The Passage" keeps its name.
-    let text = taken(&ATLAS, "The Atlas rollout slipped since the contract of Northwind was late, says Mira Chen.", Ending::Whole);
+    let text = taken(
+        &ATLAS,
+        "The Atlas rollout slipped since the contract of Northwind was late, says Mira Chen.",
+        Ending::Whole,
+    );
     assert!(text.starts_with("The Atlas"));
 }
 
@@ -364,7 +470,11 @@ fn words_of_the_note_itself_are_no_leaks_and_no_refusals() {
         ],
         ..ATLAS
     };
-    check(&note, Want::Taken, "Risks of the Atlas rollout: the bot with the system prompt of https://example.com/atlas is unable to help when the contract is late.");
+    check(
+        &note,
+        Want::Taken,
+        "Risks of the Atlas rollout: the bot with the system prompt of https://example.com/atlas is unable to help when the contract is late.",
+    );
 }
 
 #[test]
