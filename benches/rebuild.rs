@@ -125,16 +125,24 @@ fn run(home: &Path, form: FormChoice, latency: Duration, concurrency: usize) -> 
         .chain(watched.ramp.windows(2).map(|pair| pair[1] - pair[0]))
         .collect();
     println!("| calls begun in each of the first seconds | {:?} |", &per_second[..per_second.len().min(12)]);
-    let mb = |usage: Option<Usage>| usage.map_or("unknown".to_owned(), |u| {
-        format!("{:.0} MB ({:.0} MB not file-backed)", u.rss as f64 / 1e6, u.anonymous as f64 / 1e6)
-    });
+    let mb = |usage: Option<Usage>| {
+        usage.map_or("unknown".to_owned(), |u| {
+            format!("{:.0} MB ({:.0} MB not file-backed)", u.rss as f64 / 1e6, u.anonymous as f64 / 1e6)
+        })
+    };
     println!("| resident before | {} |", mb(before));
     println!("| resident at most | {} |", mb(Some(watched.peak)));
     println!("| resident after | {} |", mb(after));
     println!("| the daemon's estimate | {} |", estimate_line(&estimate));
     println!("| contexts, failed | {}, {} |", watched.job["contexts"]["processed"], watched.job["contexts"]["failed"]);
     println!("| tokens in, out, as the server counts (4 bytes) | {}, {} |", tokens.0, tokens.1);
-    println!("| the ledger | {} calls, {} in, {} out, {} |", paid("calls"), paid("tokens_in"), paid("tokens_out"), dollars(paid("micro_dollars")));
+    println!(
+        "| the ledger | {} calls, {} in, {} out, {} |",
+        paid("calls"),
+        paid("tokens_in"),
+        paid("tokens_out"),
+        dollars(paid("micro_dollars"))
+    );
     let [whole, cached] = tokens_of(&vault, form)?;
     println!("| prompts, estimated for the model | {whole} tokens in, of which {cached} again and cacheable |");
     drop(client);

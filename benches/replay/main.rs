@@ -11,8 +11,12 @@
 //! they pass within one.
 //!
 //! Tokens are estimated from the texts of the requests, for the daemon as for the rules beside it, by the
-//! product's own estimate for its default model, and priced by its table; answers are counted with the mean
-//! length of the server's captions. What the server itself said, and the ledger put down, is printed too.
+//! product's own estimate for its default model, and priced by its table, with the provider's cache where the
+//! request asks for it; answers are counted with the mean length of the server's captions. What the server itself
+//! said (it has no cache), and the ledger put down, is printed too.
+//!
+//! The other rules ask in the product's forms: whole notes, long ones passage by passage. Twice: also with one
+//! call per note however long it is.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,7 +26,7 @@ mod edits;
 mod model;
 mod policies;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -32,11 +36,12 @@ use common::daemon::{Client, Daemon};
 use common::option;
 use edits::{Kind, Save, Vault};
 use model::Asked;
-use policies::{Bought, Call, Meter, Policies};
+use policies::{Bought, Call, Meter, Policies, Request};
 use serde_json::{Value, json};
 use situated::context::cost::dollars;
 use situated::context::models::Model;
-use situated::context::settings::{ContextConfig, Provider};
+use situated::context::settings::{ContextConfig, FormChoice, Provider};
+use situated::fingerprint::TextHash;
 
 const EXE: &str = env!("CARGO_BIN_EXE_situated");
 
@@ -83,6 +88,8 @@ struct Replay {
     client: Client,
     meter: Meter,
     policies: Policies,
+    /// The same rules with one call per note.
+    whole: Policies,
     /// Which of the server's requests were made for what; `None` is the daily sync.
     made: Vec<(Option<Kind>, Range<usize>)>,
     /// Saves by kind.
@@ -104,14 +111,16 @@ impl Replay {
         let known = Model::find(config.provider, config.model(), false, &[]).map_err(anyhow::Error::msg)?;
         let server = model::Model::start();
         server.captions(|document, passage| Some(caption(document, passage)));
-        let settings = format!("{}\n[budget]\nday = {:.1}\n", server.config("anthropic", ""), BUDGET * days as f64 + 5.0);
+        let settings =
+            format!("{}\n[budget]\nday = {:.1}\n", server.config("anthropic", ""), BUDGET * days as f64 + 5.0);
         let mut daemon = Daemon::configured(EXE, &home, &home.join("vault"), &settings)?;
         let mut client = daemon.client()?;
         daemon.indexed(&mut client)?;
-        let policies = Policies::new(&known);
+        let policies = Policies::new(&known, FormChoice::Auto);
+        let whole = Policies::new(&known, FormChoice::Note);
         let meter = Meter { model: known, caption: 0.0 };
         let (made, saves) = (Vec::new(), BTreeMap::new());
-        Ok(Replay { home, vault, server, daemon, client, meter, policies, made, saves, began, _dir: dir })
+        Ok(Replay { home, vault, server, daemon, client, meter, policies, whole, made, saves, began, _dir: dir })
     }
 
     fn run(mut self, days: usize, most: usize) -> Result<()> {
@@ -121,6 +130,7 @@ impl Replay {
         eprintln!("{notes} notes, {chunks} chunks: {first} calls at first, {:.0?}", self.began.elapsed());
         let before = self.client.call("cost", &json!({}))?["today"].clone();
         let expected = self.policies.begin(&self.vault.notes, &self.meter);
+        let expected_whole = self.whole.begin(&self.vault.notes, &self.meter);
         let mut done = 0;
         let mut lived = 0;
         for day in 0..days {
@@ -133,6 +143,7 @@ impl Replay {
                 done += 1;
                 *self.saves.entry(save.kind).or_default() += 1;
                 self.policies.see(&save, &self.meter);
+                self.whole.see(&save, &self.meter);
                 self.count(Some(save.kind), |replay| replay.put(&save))?;
             }
             self.count(None, |replay| {
@@ -143,7 +154,7 @@ impl Replay {
                 eprintln!("day {}: {done} saves, {} calls, {:.0?}", day + 1, self.server.calls(), self.began.elapsed());
             }
         }
-        self.report(lived, first, &expected, &before)
+        self.report(lived, first, [&expected, &expected_whole], &before)
     }
 
     /// Does something, waits until nothing is left to do, and puts down the calls that were made meanwhile.
@@ -171,7 +182,7 @@ impl Replay {
         Ok(())
     }
 
-    fn report(mut self, days: usize, first: usize, expected: &[Call], before: &Value) -> Result<()> {
+    fn report(mut self, days: usize, first: usize, expected: [&[Call]; 2], before: &Value) -> Result<()> {
         let status = self.client.call("status", &json!({}))?;
         let after = self.client.call("cost", &json!({}))?;
         let asked = self.server.asked();
@@ -179,9 +190,12 @@ impl Replay {
         let (said_in, said_out) = self.server.tokens();
         let contexts: u64 = asked.iter().map(|asked| asked.wanted.len() as u64).sum();
         let answer = "x".repeat(4 * said_out as usize);
-        self.meter.caption = self.meter.input([answer.as_str()]) as f64 / contexts.max(1) as f64;
+        self.meter.caption = self.meter.tokens(&answer) as f64 / contexts.max(1) as f64;
 
-        let calls = |range: Range<usize>| asked[range].iter().map(|asked| self.call(asked)).collect::<Vec<_>>();
+        let calls = |range: Range<usize>| {
+            let mut cached = HashSet::new();
+            asked[range].iter().map(|asked| self.call(asked, &mut cached)).collect::<Vec<_>>()
+        };
         let mut ours = Bought::new();
         for (kind, range) in &self.made {
             ours.entry(*kind).or_default().extend(calls(range.clone()));
@@ -191,28 +205,46 @@ impl Replay {
         println!("\n## Replay: {days} days, {saves} saves, {} notes in the end\n", status["vaults"][0]["notes"]);
         println!("| what | calls | contexts | tokens in | tokens out | dollars |\n|---|---|---|---|---|---|");
         self.row("first indexing, the daemon", &calls(0..first), 1.0);
-        self.row("first indexing, one call per note", expected, 1.0);
+        self.row("first indexing, nothing asked twice", expected[0], 1.0);
+        self.row("first indexing, one call per note", expected[1], 1.0);
 
         let Policies { ideal, by_note, by_chunk, .. } = &self.policies;
         println!("\nThe edits, per 30 days:\n");
-        println!("| rule | calls | contexts | tokens in | tokens out | dollars | ÷ ideal | ÷ by the note's hash |");
-        println!("|---|---|---|---|---|---|---|---|");
         let all = |bought: &Bought| bought.values().flatten().copied().collect::<Vec<_>>();
-        let money = |calls: &[Call]| self.meter.sum(calls)[4] as f64;
+        // New notes cost the same by every rule.
+        let but_new = |bought: &Bought| {
+            let kept = bought.iter().filter(|(kind, _)| **kind != Some(Kind::New));
+            kept.flat_map(|(_, calls)| calls).copied().collect::<Vec<_>>()
+        };
         let saved: Vec<Call> = ours.iter().filter(|(kind, _)| kind.is_some()).flat_map(|(_, c)| c).copied().collect();
         let synced = ours.get(&None).cloned().unwrap_or_default();
-        let (best, worst) = (money(&all(ideal)).max(1.0), money(&all(by_note)).max(1.0));
-        for (name, bought) in [
-            ("the daemon", all(&ours)),
-            ("of that, saves", saved),
-            ("of that, drift (daily sync)", synced),
-            ("ideal: new or renamed sections", all(ideal)),
-            ("when the chunk's hash changed", all(by_chunk)),
-            ("when the note's hash changed", all(by_note)),
-        ] {
-            let ratio = |other: f64| format!("{:.3}", money(&bought) / other);
-            println!("{} {} | {} |", self.line(name, &bought, months), ratio(best), ratio(worst));
-        }
+        self.rates(
+            months,
+            [&all(ideal), &all(by_note)],
+            &[
+                ("**the daemon**", all(&ours)),
+                ("of that, saves", saved),
+                ("of that, drift (daily sync)", synced),
+                ("ideal: new or renamed sections", all(ideal)),
+                ("when the chunk's hash changed", all(by_chunk)),
+                ("when the note's hash changed", all(by_note)),
+                ("ideal, one call per save", all(&self.whole.ideal)),
+                ("by the chunk's hash, one call per save", all(&self.whole.by_chunk)),
+                ("by the note's hash, one call per save", all(&self.whole.by_note)),
+            ],
+        );
+        println!("\nThe same without new notes, which every rule buys:\n");
+        self.rates(
+            months,
+            [&but_new(ideal), &but_new(by_note)],
+            &[
+                ("**the daemon**", but_new(&ours)),
+                ("ideal", but_new(ideal)),
+                ("by the chunk's hash", but_new(by_chunk)),
+                ("by the note's hash", but_new(by_note)),
+                ("by the note's hash, one call per save", but_new(&self.whole.by_note)),
+            ],
+        );
 
         println!("\nCalls by what was done:\n");
         println!("| what | saves | the daemon | ideal | by chunk | by note |\n|---|---|---|---|---|---|");
@@ -235,6 +267,8 @@ impl Replay {
             dollars(spent("micro_dollars")),
             self.began.elapsed()
         );
+        let outcomes = self.client.call("stats", &json!({}))?["outcomes"].take();
+        println!("What came of all answers, the first ones too: {outcomes}");
         println!("Left as it is: {} drifted, {} failed", status["contexts"]["drifted"], status["contexts"]["failed"]);
         let ledger = ["calls", "tokens_in", "tokens_out"].map(|field| today[field].as_u64().unwrap_or(0));
         ensure!(ledger == [asked.len() as u64, said_in, said_out], "the ledger says {ledger:?}, the server otherwise");
@@ -244,13 +278,31 @@ impl Replay {
         self.daemon.stop()
     }
 
-    fn call(&self, asked: &Asked) -> Call {
+    /// A table of rules, with what they cost over the two that are given first.
+    fn rates(&self, months: f64, beside: [&[Call]; 2], rules: &[(&str, Vec<Call>)]) {
+        let money = |calls: &[Call]| self.meter.sum(calls)[4] as f64;
+        let [best, worst] = beside.map(|calls| money(calls).max(1.0));
+        println!("| rule | calls | contexts | tokens in | tokens out | dollars | ÷ ideal | ÷ by the note's hash |");
+        println!("|---|---|---|---|---|---|---|---|");
+        for (name, bought) in rules {
+            let ratio = |other: f64| format!("{:.3}", money(bought) / other);
+            println!("{} {} | {} |", self.line(name, bought, months), ratio(best), ratio(worst));
+        }
+    }
+
+    fn call(&self, asked: &Asked, cached: &mut HashSet<TextHash>) -> Call {
         let system = match &asked.body["system"] {
             Value::String(text) => text.clone(),
             blocks => blocks.as_array().into_iter().flatten().filter_map(|block| block["text"].as_str()).collect(),
         };
-        let input = self.meter.input([system.as_str(), &asked.document, &asked.task]);
-        Call { input, contexts: asked.wanted.len() as u64 }
+        let request = Request {
+            system: &system,
+            document: &asked.document,
+            task: &asked.task,
+            contexts: asked.wanted.len() as u64,
+            cache: asked.body["messages"].to_string().contains("cache_control"),
+        };
+        self.meter.call(request, cached)
     }
 
     fn row(&self, name: &str, calls: &[Call], months: f64) {

@@ -8,19 +8,21 @@ use situated::context::cost::{self, Usage, estimate_tokens};
 use situated::context::document::Document;
 use situated::context::models::Model;
 use situated::context::prompt::Prompter;
-use situated::context::settings::{ContextConfig, Provider};
+use situated::context::settings::{ContextConfig, FormChoice, Provider};
 use situated::embed::builtin;
-use situated::fingerprint::{ContextKey, SectionKey, TextHash, context_key};
+use situated::fingerprint::{ContextKey, SectionKey, TextHash, context_key, text_hash};
 
 use crate::edits::{Kind, Save, parse};
 
 /// Tokens that a request takes besides its texts.
 const FRAME: u64 = 20;
 
-/// One call: tokens read, and contexts asked for.
-#[derive(Clone, Copy, Debug)]
+/// One call: tokens read, of which some are put into the provider's cache or read from it, and contexts asked for.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Call {
     pub(crate) input: u64,
+    pub(crate) cache_write: u64,
+    pub(crate) cache_read: u64,
     pub(crate) contexts: u64,
 }
 
@@ -35,9 +37,22 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Tokens of the texts of a request.
-    pub(crate) fn input<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> u64 {
-        texts.into_iter().map(|text| u64::from(estimate_tokens(text, self.model.token_factor))).sum::<u64>() + FRAME
+    pub(crate) fn tokens(&self, text: &str) -> u64 {
+        u64::from(estimate_tokens(text, self.model.token_factor))
+    }
+
+    /// A request. With `cache` its instructions and its document go into the provider's cache, or come from it
+    /// if they are among `cached`, what was put there a moment ago.
+    pub(crate) fn call(&self, request: Request<'_>, cached: &mut HashSet<TextHash>) -> Call {
+        let Request { system, document, task, contexts, cache } = request;
+        let prefix = self.tokens(system) + self.tokens(document);
+        let rest = self.tokens(task) + FRAME;
+        let call = Call { input: rest, contexts, ..Call::default() };
+        match () {
+            () if !cache => Call { input: rest + prefix, ..call },
+            () if cached.insert(text_hash(document.as_bytes())) => Call { cache_write: prefix, ..call },
+            () => Call { cache_read: prefix, ..call },
+        }
     }
 
     /// Calls, contexts, tokens read and written, micro-dollars.
@@ -45,14 +60,26 @@ impl Meter {
         let mut sums = [0; 5];
         for call in calls {
             let output = (call.contexts as f64 * self.caption).ceil() as u64;
-            let usage = Usage { input: call.input, output, ..Usage::default() };
+            let Call { input, cache_write, cache_read, contexts } = *call;
+            let usage = Usage { input, output, cache_read, cache_write, estimated: true };
             let micro = cost::cost(&self.model.price, &usage, false).unwrap_or(0);
-            for (sum, more) in sums.iter_mut().zip([1, call.contexts, call.input, output, micro]) {
+            let read = input + cache_write + cache_read;
+            for (sum, more) in sums.iter_mut().zip([1, contexts, read, output, micro]) {
                 *sum += more;
             }
         }
         sums
     }
+}
+
+/// What a request says.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) system: &'a str,
+    pub(crate) document: &'a str,
+    pub(crate) task: &'a str,
+    pub(crate) contexts: u64,
+    pub(crate) cache: bool,
 }
 
 /// What is known of a note.
@@ -85,8 +112,9 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    pub(crate) fn new(model: &Model) -> Self {
-        let config = ContextConfig { provider: Provider::Anthropic, ..ContextConfig::default() };
+    /// For rules that ask in this form.
+    pub(crate) fn new(model: &Model, form: FormChoice) -> Self {
+        let config = ContextConfig { provider: Provider::Anthropic, form, ..ContextConfig::default() };
         Policies {
             prompter: Prompter::new(&config, model),
             config,
@@ -150,11 +178,17 @@ impl Policies {
             let document = Document::new(&note, &chunks);
             let rules = [(ideal, &mut self.ideal), (by_note, &mut self.by_note), (by_chunk, &mut self.by_chunk)];
             for (wanted, bought) in rules {
-                let calls = self.prompter.ask(&document, &wanted).into_iter().map(|prompt| Call {
-                    input: meter.input([prompt.system.as_str(), &prompt.document, &prompt.task]),
-                    contexts: prompt.wanted.len() as u64,
-                });
-                bought.entry(kind).or_default().extend(calls);
+                let mut cached = HashSet::new();
+                for prompt in self.prompter.ask(&document, &wanted) {
+                    let request = Request {
+                        system: &prompt.system,
+                        document: &prompt.document,
+                        task: &prompt.task,
+                        contexts: prompt.wanted.len() as u64,
+                        cache: prompt.cache,
+                    };
+                    bought.entry(kind).or_default().push(meter.call(request, &mut cached));
+                }
             }
         }
         self.known.insert(path.to_owned(), facts);

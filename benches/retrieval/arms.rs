@@ -196,9 +196,8 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
         for mode in MODES {
             let m = ask(&set, &snapshot, mode)?;
             let there = socket.get(&(arm.name(), mode));
-            let cells = there.map_or(" | ".to_owned(), |there| {
-                format!("{:.3} | {:.1} %", there.ndcg_10, failures(*there))
-            });
+            let cells =
+                there.map_or(" | ".to_owned(), |there| format!("{:.3} | {:.1} %", there.ndcg_10, failures(*there)));
             let (recall, mrr) = (m.recall_5, m.mrr_10);
             let (name, failed) = (arm.name(), failures(m));
             println!("| {name} | {mode} | {:.3} | {failed:.1} % | {recall:.3} | {mrr:.3} | {cells} |", m.ndcg_10);
