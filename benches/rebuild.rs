@@ -17,8 +17,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use common::caption::caption;
 use common::daemon::{Daemon, Usage};
-use common::option;
+use common::{option, percentile};
 use serde_json::{Value, json};
 use situated::chunk::{ChunkConfig, chunk};
 use situated::context::cost::{self, dollars};
@@ -76,12 +77,15 @@ struct Watched {
     took: Duration,
     /// Calls that had been made at the end of each second.
     ramp: Vec<usize>,
+    /// Bytes that no file backs, as often as they were looked at.
+    memory: Vec<f64>,
     peak: Usage,
     job: Value,
 }
 
 fn run(home: &Path, form: FormChoice, latency: Duration, concurrency: usize) -> Result<()> {
     let server = model::Model::start();
+    server.captions(|document, passage| Some(caption(document, passage)));
     let vault = home.join("vault");
     let more = format!("form = \"{}\"\nconcurrency = {concurrency}", name(form));
     let settings = format!("{}\n[budget]\nday = 1000.0\nrebuild = 1000.0\n", server.config("anthropic", &more));
@@ -132,6 +136,9 @@ fn run(home: &Path, form: FormChoice, latency: Duration, concurrency: usize) -> 
     };
     println!("| resident before | {} |", mb(before));
     println!("| resident at most | {} |", mb(Some(watched.peak)));
+    let tenths = watched.memory.chunks(watched.memory.len().div_ceil(10).max(1));
+    let medians: Vec<u64> = tenths.map(|tenth| (percentile(tenth, 50.0) / 1e6) as u64).collect();
+    println!("| not file-backed, median of each tenth of the time, MB | {medians:?} |");
     println!("| resident after | {} |", mb(after));
     println!("| the daemon's estimate | {} |", estimate_line(&estimate));
     println!("| contexts, failed | {}, {} |", watched.job["contexts"]["processed"], watched.job["contexts"]["failed"]);
@@ -143,6 +150,7 @@ fn run(home: &Path, form: FormChoice, latency: Duration, concurrency: usize) -> 
         paid("tokens_out"),
         dollars(paid("micro_dollars"))
     );
+    println!("| what came of all answers, the first ones too | {} |", client.call("stats", &json!({}))?["outcomes"]);
     let [whole, cached] = tokens_of(&vault, form)?;
     println!("| prompts, estimated for the model | {whole} tokens in, of which {cached} again and cacheable |");
     drop(client);
@@ -153,7 +161,7 @@ fn watch(client: &mut common::daemon::Client, pid: u32, calls: impl Fn() -> usiz
     let mut peak = Usage::of(pid).context("there is no /proc")?;
     let start = Instant::now();
     let job = client.call("rebuild", &json!({}))?["job"].clone();
-    let mut ramp = Vec::new();
+    let (mut ramp, mut memory) = (Vec::new(), Vec::new());
     loop {
         std::thread::sleep(LOOK);
         let took = start.elapsed();
@@ -163,11 +171,12 @@ fn watch(client: &mut common::daemon::Client, pid: u32, calls: impl Fn() -> usiz
         if let Some(now) = Usage::of(pid) {
             peak.rss = peak.rss.max(now.rss);
             peak.anonymous = peak.anonymous.max(now.anonymous);
+            memory.push(now.anonymous as f64);
         }
         let jobs = client.call("jobs", &json!({}))?;
         let job = jobs["jobs"].as_array().into_iter().flatten().find(|j| j["job"] == job).cloned().unwrap_or_default();
         match job["state"].as_str() {
-            Some("done") => return Ok(Watched { took, ramp, peak, job }),
+            Some("done") => return Ok(Watched { took, ramp, memory, peak, job }),
             Some("running" | "queued" | "waiting") => {}
             _ => bail!("the rebuild ended otherwise: {job}"),
         }

@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use common::caption::caption;
 use common::daemon::{Client, Daemon};
 use common::option;
 use edits::{Kind, Save, Vault};
@@ -44,9 +45,6 @@ use situated::context::settings::{ContextConfig, FormChoice, Provider};
 use situated::fingerprint::TextHash;
 
 const EXE: &str = env!("CARGO_BIN_EXE_situated");
-
-/// Words of the server's captions: what a model writes when it is asked for 20 to 60.
-const CAPTION_WORDS: usize = 40;
 
 /// Dollars a day that the daemon may spend by default.
 const BUDGET: f64 = 0.5;
@@ -66,18 +64,6 @@ fn main() -> Result<()> {
     let days = days.unwrap_or_else(|| most.div_ceil(edits::BODIES));
     let (notes, seed) = (number("--notes")?.unwrap_or(670), number("--seed")?.unwrap_or(1) as u64);
     Replay::start(notes, days, seed)?.run(days, most)
-}
-
-/// Says something about a passage in its own words and the note's, as long as a model would.
-fn caption(document: &str, passage: &str) -> String {
-    let words = |text: &str, most: usize| -> String {
-        let long = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.chars().count() > 3);
-        long.take(most).collect::<Vec<_>>().join(" ")
-    };
-    let title = document.split_once("title=\"").and_then(|(_, rest)| rest.split('"').next()).unwrap_or("The note");
-    let body = document.split_once('>').map_or(document, |(_, body)| body);
-    let half = CAPTION_WORDS / 2;
-    format!("{title}: {}. It belongs with {}.", words(passage, half), words(body, half))
 }
 
 struct Replay {
