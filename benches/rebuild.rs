@@ -13,6 +13,7 @@ mod common;
 #[path = "../tests/it/model.rs"]
 mod model;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -103,15 +104,25 @@ fn run(home: &Path, form: FormChoice, latency: Duration, concurrency: usize) -> 
     let status = daemon.written(&mut client)?;
     server.latency(latency);
     let before = Usage::of(daemon.pid());
-    let (calls, tokens) = (server.calls(), server.tokens());
+    let (first, tokens) = (server.calls(), server.tokens());
     let spent = client.call("cost", &json!({}))?["today"].clone();
     let estimate = client.call("rebuild", &json!({"dry_run": true}))?["estimate"].clone();
 
-    let watched = watch(&mut client, daemon.pid(), || server.calls() - calls)?;
+    let watched = watch(&mut client, daemon.pid(), || server.calls() - first)?;
     daemon.written(&mut client)?;
     let after = Usage::of(daemon.pid());
-    let calls = server.calls() - calls;
+    let calls = server.calls() - first;
     let tokens = (server.tokens().0 - tokens.0, server.tokens().1 - tokens.1);
+    let asked = server.asked().split_off(first);
+    // The same passage of the same note, in one form: after an answer of no use it is asked in another.
+    let mut passages: HashMap<(&str, u32, bool), usize> = HashMap::new();
+    for asked in &asked {
+        let whole = asked.task.contains("passages:");
+        for n in &asked.wanted {
+            *passages.entry((asked.document.as_str(), *n, whole)).or_default() += 1;
+        }
+    }
+    let again = passages.values().filter(|times| **times > 1).count();
     let today = client.call("cost", &json!({}))?["today"].clone();
     let paid = |field: &str| today[field].as_u64().unwrap_or(0) - spent[field].as_u64().unwrap_or(0);
 
@@ -124,6 +135,7 @@ fn run(home: &Path, form: FormChoice, latency: Duration, concurrency: usize) -> 
     println!("| wall time | {took:.1} s |");
     println!("| calls × latency ÷ concurrency | {ideal:.1} s |");
     println!("| ratio | {:.3} |", took / ideal);
+    println!("| passages bought twice (asked for again in the same form; 0 is right) | {again} |");
     println!("| most at once | {} |", server.most_at_once());
     let per_second: Vec<usize> = std::iter::once(watched.ramp.first().copied().unwrap_or(0))
         .chain(watched.ramp.windows(2).map(|pair| pair[1] - pair[0]))
