@@ -178,6 +178,9 @@ impl Daemon {
                 if status["problems"][0].is_string() || status["contexts"]["held"].is_string() {
                     bail!("contexts are not written: {} {}", status["problems"], status["contexts"]["held"]);
                 }
+                if let Some(status) = self.child.try_wait()? {
+                    bail!("the daemon ended: {status}");
+                }
                 if Instant::now() > deadline {
                     bail!("contexts are not written: {}", status["contexts"]);
                 }
