@@ -349,6 +349,7 @@ impl<'a> Comparison<'a> {
             () if !self.same_chunker => Reason::ChunkerChanged,
             () if !self.same_embedder => Reason::EmbedderChanged,
             () if all_kept => Reason::Unchanged,
+            () if steps.iter().any(|step| step.reason == Reason::ContextWritten) => Reason::ContextWritten,
             () => Reason::ContextualizerChanged,
         }
     }

@@ -14,7 +14,6 @@ mod show;
 mod tests;
 mod units;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,8 +41,6 @@ pub struct Config {
     pub chunk: ChunkConfig,
     /// Who writes contexts, and how.
     pub context: ContextConfig,
-    /// Other ways of writing them, by name, to build beside and compare: `[generation.NAME]`.
-    pub generations: BTreeMap<String, ContextConfig>,
     /// How much may be spent on them.
     pub budget: BudgetConfig,
     /// The daily look after them.
@@ -204,18 +201,12 @@ impl Config {
             watch: WatchConfig::default(),
             chunk: ChunkConfig::default(),
             context: ContextConfig::default(),
-            generations: BTreeMap::new(),
             budget: BudgetConfig::default(),
             sync: SyncConfig::default(),
             search: SearchConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
         }
-    }
-
-    /// How contexts of a generation are written; the plain one has no name.
-    pub fn context_of(&self, generation: &str) -> Option<&ContextConfig> {
-        if generation.is_empty() { Some(&self.context) } else { self.generations.get(generation) }
     }
 
     /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.
@@ -299,4 +290,10 @@ pub fn name_of_folder(path: &Path) -> String {
         name.chars().map(|c| if c.is_control() || c == '/' || c == '\u{FFFD}' { '_' } else { c }).take(64).collect();
     let clean = clean.trim_start_matches('.').trim();
     if clean.is_empty() { "vault".to_owned() } else { clean.to_owned() }
+}
+
+/// A length of time as somebody types it at a shell, in the units of the configuration: `24h`, `90s`, `7d`.
+pub(crate) fn typed_duration(text: &str) -> Result<Duration, String> {
+    const CENTURY: Duration = Duration::from_hours(24 * 36_500);
+    units::duration(&units::Value::Typed(text.to_owned()), Duration::from_secs(1)..=CENTURY)
 }

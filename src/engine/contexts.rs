@@ -19,7 +19,7 @@ use super::{EngineError, Loop, now_s};
 use crate::fingerprint::{ContextKey, context_key};
 use crate::context::settings::ContextConfig;
 use crate::llm::Health;
-use crate::plan::{Due, Reason, Trigger};
+use crate::plan::{Due, Reason};
 use crate::store::ledger::{Purpose, Refused};
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::vault::VaultPath;
@@ -181,8 +181,7 @@ impl Keeper {
         if arrived.is_empty() {
             return;
         }
-        let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
-        self.enqueue(arrived.into_iter().map(task).collect(), Vec::new(), false);
+        self.enqueue(arrived.into_iter().map(Task::again).collect(), Vec::new(), false);
     }
 }
 
@@ -201,7 +200,7 @@ impl Loop {
                 keeper.contexts.arrived.insert(path);
                 keeper.desk.store.keep_context(key, &record).map_err(EngineError::from)
             }
-            Told::Tried(key, _) => keeper.tried(&path, key, false),
+            Told::Tried(key) => keeper.tried(&path, key, false),
             Told::GaveUp(key, flaw) => {
                 tracing::debug!(?flaw, "the model gave no usable context for a chunk; the template stays");
                 if let Some(run) = &mut keeper.contexts.run {
@@ -214,7 +213,7 @@ impl Loop {
                 let again = match &result {
                     Ok(()) => None,
                     Err(Held::Changed) => Some(settle),
-                    Err(Held::Budget(_) | Held::Store(_)) => Some(Duration::ZERO),
+                    Err(Held::Budget(_)) => Some(Duration::ZERO),
                     Err(Held::Provider(_)) => Some(ASK_AGAIN),
                 };
                 let still = keeper.desk.store.note(&path);
@@ -245,7 +244,7 @@ impl Loop {
             Held::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
                 return self.stop_run(vault, &held.to_string());
             }
-            Held::Budget(Refused::Io(_)) | Held::Store(_) => now + super::keeper::TRY_AGAIN,
+            Held::Budget(Refused::Io(_)) => now + super::keeper::TRY_AGAIN,
             // What is reserved and then not used comes back, so it is tried again before the day is over.
             Held::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
             Held::Provider(_) => match self.writer.as_ref().map(|writer| writer.asker.client.health()) {
@@ -270,6 +269,9 @@ impl Loop {
         self.hold = None;
         if let Some(writer) = &self.writer {
             writer.asker.client.resume();
+        }
+        for keeper in self.keepers.values_mut() {
+            keeper.contexts.queue.hurry(Instant::now());
         }
     }
 

@@ -44,6 +44,20 @@ pub(super) struct Task {
     pub(super) trigger: Trigger,
     /// Decide even if the text is the one that is stored (the index has lost it, or other rules are in force).
     pub(super) again: bool,
+    /// When a rebuild began (seconds since 1970): what a model has written since answers it.
+    pub(super) since: Option<i64>,
+}
+
+impl Task {
+    /// Whatever the text is.
+    pub(super) fn again(path: VaultPath) -> Self {
+        Task { path, moved_from: None, trigger: Trigger::Save, again: true, since: None }
+    }
+
+    /// Everything anew.
+    pub(super) fn rebuild(path: VaultPath, since: i64) -> Self {
+        Task { trigger: Trigger::Rebuild, since: Some(since), ..Task::again(path) }
+    }
 }
 
 /// What came of it.
@@ -125,6 +139,14 @@ impl Desk {
             && record.chunker == *chunker
     }
 
+    /// What the archive has under a key: by the generation in force if there is one, else the last one.
+    fn archived(&self, key: ContextKey, contextualizer: &str) -> Result<Option<ContextRecord>, StoreError> {
+        match self.store.archived_of(key, contextualizer)? {
+            Some(context) => Ok(Some(context)),
+            None => self.store.archived(key),
+        }
+    }
+
     /// Who writes the contexts of notes of a kind: instructions may differ between kinds.
     pub(super) fn contextualizer(&self, kind: Option<&str>) -> String {
         match &self.prompter {
@@ -158,13 +180,21 @@ impl Desk {
         let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
         let current = current(&note, &chunks, &templates);
         let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts));
-        let archive = Archive::new(&self.store);
         let contextualizer = self.contextualizer(note.kind.as_deref());
-        let generation = Generation { contextualizer, ..self.generation.clone() };
+        let archive = Archive::new(self, &contextualizer);
+        let generation = Generation { contextualizer: contextualizer.clone(), ..self.generation.clone() };
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
-        let mut sheet = Sheet { desk: self, note: &note, chunks: &chunks, templates, now, vectors: HashMap::new() };
+        let mut sheet = Sheet {
+            desk: self,
+            note: &note,
+            chunks: &chunks,
+            templates,
+            now,
+            since: task.since.unwrap_or(now),
+            vectors: HashMap::new(),
+        };
         let (record, contexts) = match &stored {
             Some((record, contexts)) => (Some(record), contexts.as_slice()),
             None => (None, &[][..]),
@@ -231,6 +261,8 @@ struct Sheet<'a> {
     chunks: &'a [Chunk],
     templates: Vec<String>,
     now: i64,
+    /// When what is wished for now was wished for.
+    since: i64,
     vectors: HashMap<InputHash, (Vector, bool)>,
 }
 
@@ -247,7 +279,9 @@ impl Sheet<'_> {
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let found = match step.context {
                 ContextSource::Stored(i) => record.and_then(|_| stored.get(i)).filter(|c| c.is_paid()).cloned(),
-                ContextSource::Archive(key) => self.desk.store.archived(key)?,
+                ContextSource::Archive(key) => {
+                    self.desk.archived(key, &self.desk.contextualizer(self.note.kind.as_deref()))?
+                }
                 ContextSource::Fresh => None,
             };
             let context = found.unwrap_or_else(|| self.template_record(&self.chunks[step.chunk]));
@@ -344,8 +378,8 @@ impl Sheet<'_> {
         match stood.and_then(|old| Some((old.due.filter(|due| due.reason == reason)?, old.hash))) {
             Some((due, hash)) if hash == chunk.hash => due,
             Some((due, _)) => Due { tries: 0, ..due },
-            None if context.is_paid() => Due { reason, since: self.now.max(context.written_at + 1), tries: 0 },
-            None => Due { reason, since: self.now, tries: 0 },
+            None if context.is_paid() => Due { reason, since: self.since.max(context.written_at + 1), tries: 0 },
+            None => Due { reason, since: self.since, tries: 0 },
         }
     }
 
@@ -371,17 +405,18 @@ impl Sheet<'_> {
 
 /// The store's archive as the plan asks for it; the first error is kept, for the plan cannot fail.
 struct Archive<'a> {
-    store: &'a Store,
+    desk: &'a Desk,
+    contextualizer: &'a str,
     error: std::cell::RefCell<Option<StoreError>>,
 }
 
 impl<'a> Archive<'a> {
-    fn new(store: &'a Store) -> Self {
-        Archive { store, error: std::cell::RefCell::new(None) }
+    fn new(desk: &'a Desk, contextualizer: &'a str) -> Self {
+        Archive { desk, contextualizer, error: std::cell::RefCell::new(None) }
     }
 
     fn look_up(&self, key: ContextKey) -> Option<Archived> {
-        match self.store.archived(key) {
+        match self.desk.archived(key, self.contextualizer) {
             Ok(found) => found.map(|c| Archived {
                 contextualizer: c.generation,
                 sketch: c.sketch,

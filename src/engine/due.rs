@@ -54,6 +54,17 @@ impl DueQueue {
         Some(path)
     }
 
+    /// All that wait are ready now.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        for (path, (rank, _)) in std::mem::take(&mut self.notes) {
+            self.notes.insert(path, (rank, now));
+        }
+        (self.saved, self.bulk) = (BTreeSet::new(), BTreeSet::new());
+        for (path, (rank, _)) in self.notes.clone() {
+            self.order(rank).insert((now, path));
+        }
+    }
+
     /// When the next note is ready.
     pub(super) fn next_ready(&self) -> Option<Instant> {
         let first = |order: &BTreeSet<(Instant, VaultPath)>| order.first().map(|(at, _)| *at);

@@ -24,7 +24,6 @@ use super::keeper::decision;
 use super::{Event, Shared, VaultShared, now_s};
 use crate::fingerprint::ChunkId;
 use crate::index::Snapshot;
-use crate::plan::Trigger;
 use crate::search::{self, Answer, Key, Mode, Options, Seed};
 use crate::store::record::NoteRecord;
 use crate::vault::policy::Verdict;
@@ -203,7 +202,7 @@ impl Handle {
                 .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?,
         };
         let stored = stored(&desk, &path)?;
-        let task = Task { path: path.clone(), moved_from: None, trigger: Trigger::Save, again: true };
+        let task = Task::again(path.clone());
         let decided =
             desk.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
         let record = decided.write.put.map(|(record, _)| record);

@@ -49,6 +49,8 @@ pub(super) struct Keeper {
     pub(super) in_flight: HashMap<VaultPath, (u64, bool)>,
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) scanning: bool,
+    /// Whether there was a look at the disk since the vault was opened.
+    pub(super) looked: bool,
     pub(super) scan_again: Option<crate::vault::RescanReason>,
     pub(super) waiting_jobs: Vec<u64>,
     pub(super) next_walk: Instant,
@@ -143,6 +145,7 @@ impl Keeper {
             in_flight: HashMap::new(),
             batches: BTreeMap::new(),
             scanning: false,
+            looked: false,
             scan_again: None,
             waiting_jobs: Vec::new(),
             next_walk: Instant::now(),
@@ -199,7 +202,7 @@ impl Keeper {
         self.publish()?;
         if !again.is_empty() {
             let tasks =
-                again.into_iter().map(|path| Task { path, moved_from: None, trigger: Trigger::Save, again: true });
+                again.into_iter().map(|path| Task::again(path));
             self.enqueue(tasks.collect(), Vec::new(), true);
         }
         Ok(())
@@ -380,8 +383,7 @@ impl Keeper {
             return;
         }
         let paths = self.numbers.iter().filter(|(_, no)| lost.contains(no)).map(|(path, _)| path.clone());
-        let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
-        let tasks: Vec<Task> = paths.map(task).collect();
+        let tasks: Vec<Task> = paths.map(Task::again).collect();
         tracing::warn!(notes = tasks.len(), "words were lost when writing the index; these notes are indexed again");
         self.enqueue(tasks, Vec::new(), true);
     }

@@ -46,6 +46,7 @@ use decide::{Desk, Outcome};
 use handle::Handle;
 use jobs::Jobs;
 pub use keeper::vault_dir;
+pub(crate) use writer::model;
 use keeper::{Keeper, TRY_AGAIN};
 use pool::{Errand, Pool};
 use report::{Decision, Notice, Problem, State, VaultStatus};
@@ -392,6 +393,7 @@ impl Loop {
             Event::Scanned { vault, extent, jobs, result } => {
                 if let Some(keeper) = self.keepers.get_mut(&vault) {
                     keeper.scanning = false;
+                    keeper.looked = true;
                 }
                 self.scanned(vault, &extent, jobs, result);
                 self.scan_if_asked_meanwhile(vault);

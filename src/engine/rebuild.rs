@@ -11,7 +11,7 @@ use super::keeper::Keeper;
 use super::report::{ContextProgress, Notice, Scope, SkippedFile};
 use super::{EngineError, Loop, now_s};
 use crate::context::quality::Flaw;
-use crate::plan::Trigger;
+use crate::plan::Reason;
 use crate::vault::VaultPath;
 
 /// Its name among the store's values.
@@ -118,9 +118,11 @@ impl Keeper {
         let under = run.path.as_deref().and_then(VaultPath::parse);
         let in_scope = |path: &VaultPath| under.as_ref().is_none_or(|under| path.is_under(under));
         let notes = self.desk.store.notes()?.into_iter();
-        let rest = notes.filter(|record| in_scope(&record.path) && record.decided.1 < run.began);
-        let task = |path| Task { path, moved_from: None, trigger: Trigger::Rebuild, again: true };
-        let tasks: Vec<Task> = rest.map(|record| task(record.path)).collect();
+        let of_the_run = |(reason, at): (Reason, i64)| {
+            at > run.began || at == run.began && matches!(reason, Reason::Rebuild | Reason::ContextWritten)
+        };
+        let rest = notes.filter(|record| in_scope(&record.path) && !of_the_run(record.decided));
+        let tasks: Vec<Task> = rest.map(|record| Task::rebuild(record.path, run.began)).collect();
         if !tasks.is_empty() {
             let quiet = tasks.len() > 100;
             self.enqueue(tasks, vec![run.job], quiet);

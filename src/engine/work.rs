@@ -10,8 +10,7 @@ use super::pool::{Errand, look};
 use super::rebuild::Run;
 use super::report::{Decision, Notice};
 use super::scan::{Extent, Findings, Touched, scan};
-use super::{EngineError, Event, Loop, NEVER};
-use crate::plan::Trigger;
+use super::{EngineError, Event, Loop, NEVER, now_s};
 use crate::vault::root::{VaultError, git_locked, needs_polling, root_id};
 use crate::vault::watch::Watcher;
 use crate::vault::{Batch as Due, RescanReason, VaultPath};
@@ -60,8 +59,7 @@ impl Loop {
                 keeper.emptied.remove(path);
             }
             if !due_emptied.is_empty() {
-                let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
-                keeper.enqueue(due_emptied.into_iter().map(task).collect(), Vec::new(), false);
+                keeper.enqueue(due_emptied.into_iter().map(Task::again).collect(), Vec::new(), false);
             }
             match due {
                 Some(Due::Walk(reason)) => self.scan(vault, Extent::Everything, reason, Vec::new()),
@@ -251,8 +249,8 @@ impl Loop {
             job.phase = "rebuilding".to_owned();
         });
         let quiet = paths.len() > 100;
-        let task = |path| Task { path, moved_from: None, trigger: Trigger::Rebuild, again: true };
-        keeper.enqueue(paths.into_iter().map(task).collect(), vec![job], quiet);
+        let since = keeper.contexts.run.as_ref().map_or_else(now_s, |run| run.began);
+        keeper.enqueue(paths.into_iter().map(|path| Task::rebuild(path, since)).collect(), vec![job], quiet);
     }
 
     /// Sends queued tasks to the workers, as many as keep them busy.
@@ -431,5 +429,5 @@ impl Loop {
 }
 
 fn task(touched: Touched) -> Task {
-    Task { path: touched.path, moved_from: touched.moved_from, trigger: Trigger::Save, again: false }
+    Task { moved_from: touched.moved_from, again: false, ..Task::again(touched.path) }
 }

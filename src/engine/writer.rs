@@ -55,7 +55,7 @@ pub(super) enum Told {
     /// A context is in the journal and the archive; with a record if it could not be put there.
     Written(ContextKey, Option<Box<ContextRecord>>),
     /// An answer was of no use; there are tries left.
-    Tried(ContextKey, Flaw),
+    Tried(ContextKey),
     /// An answer was of no use, and it was the last try.
     GaveUp(ContextKey, Flaw),
     /// The order is done with; `Err` says what kept it from being carried out in full.
@@ -71,8 +71,6 @@ pub(super) enum Held {
     Budget(Refused),
     /// The provider: see [`Client::health`].
     Provider(String),
-    /// The store.
-    Store(String),
 }
 
 /// A context that somebody asks for outside of any vault.
@@ -136,7 +134,7 @@ impl Writer {
 }
 
 /// What is known about the model of a configuration.
-pub(super) fn model(context: &ContextConfig) -> Result<Model, String> {
+pub(crate) fn model(context: &ContextConfig) -> Result<Model, String> {
     let local = match &context.base_url {
         Some(url) => is_local(url),
         None => context.provider == Provider::Ollama,
@@ -258,7 +256,7 @@ async fn carry_out(asker: &Asker, order: Order, tell: &Tell) -> Result<(), Held>
                     Err(Stopped::Flaw(flaw)) => {
                         *tries += 1;
                         if *tries < MOST_TRIES {
-                            told(Told::Tried(key, flaw));
+                            told(Told::Tried(key));
                         } else {
                             left.remove(&n);
                             asker.outcomes.gave_up();
@@ -329,7 +327,7 @@ impl fmt::Display for Held {
         match self {
             Held::Changed => f.write_str("the note has changed"),
             Held::Budget(refused) => f.write_str(&budget_message(refused)),
-            Held::Provider(message) | Held::Store(message) => f.write_str(message),
+            Held::Provider(message) => f.write_str(message),
         }
     }
 }

@@ -215,9 +215,9 @@ impl Journal {
         .map_err(|damage| StoreError::Io { path: self.path.clone(), message: damage.to_string() })
     }
 
-    /// Sees to it that each of these contexts is found by its key, the last of several under one key first, and, unless another is, by the key of
-    /// what it was written for. Contexts that are new are on the disk when this returns; free ones are passed over. Returns
-    /// how many were new.
+    /// Sees to it that each of these contexts is found by its key, and, unless another is, by the key of what it was
+    /// written for. What is new under a key comes before what was there; what was there keeps its place. Contexts
+    /// that are new are on the disk when this returns; free ones are passed over. Returns how many were new.
     pub(super) fn append<'a>(
         &mut self,
         contexts: impl IntoIterator<Item = (ContextKey, &'a ContextRecord)>,
@@ -234,11 +234,12 @@ impl Journal {
             let record = codec::encode_contexts([context]).map_err(|d| self.unfit(&d))?;
             let of = id(&record);
             let known = self.by_id.get(&of).copied();
-            let is_last = match last.get(&key) {
+            // One that a chunk still holds while a newer one waits to take its place must not come before it.
+            let is_there = match last.get(&key) {
                 Some(last) => *last == of,
-                None => known.is_some() && self.by_key.get(&key).copied() == known,
+                None => known.is_some_and(|n| self.under(key).any(|other| other == n)),
             };
-            if is_last {
+            if is_there {
                 continue;
             }
             let entry = if known.is_none() && fresh.insert(of) {

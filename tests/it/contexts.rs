@@ -118,7 +118,7 @@ fn a_bad_key_stops_the_queue_with_one_message_and_resume_goes_on() {
     assert_eq!(status["problems"].as_array().unwrap().len(), 1, "{status}");
     assert_eq!(status["contexts"]["waiting"], 3);
     // The free context serves meanwhile.
-    assert_eq!(daemon.search("vendor contract"), ["Atlas rollout.md"]);
+    assert_eq!(daemon.holding("Northwind"), ["Atlas rollout.md"]);
     let asked = model.calls();
     assert!(asked <= 3, "{asked} calls with a bad key");
     model.always(None);
@@ -140,7 +140,7 @@ fn bad_answers_fall_back_chunk_by_chunk() {
     assert_eq!(model.calls(), 1 + 3 + 3, "{status}");
     let stats = daemon.call("stats", json!({}));
     assert_eq!((&stats["contextualized"], &stats["failed"]), (&json!(0), &json!(3)), "{stats}");
-    assert_eq!(daemon.search("vendor contract"), ["Atlas rollout.md"]);
+    assert_eq!(daemon.holding("Northwind"), ["Atlas rollout.md"]);
     // The sync asks again, and now it works.
     model.always(None);
     daemon.call("sync", json!({"since": 3600, "wait": true}));

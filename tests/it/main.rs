@@ -13,6 +13,7 @@ mod protocol;
 mod saves;
 mod service;
 mod spec;
+mod spending;
 mod support;
 mod terminal;
 mod tidy;
