@@ -164,11 +164,11 @@ impl Daemon {
 
     /// The status, once everything that was saved is indexed and nothing waits for the model any more.
     pub(crate) fn written(&mut self, client: &mut Client) -> Result<Value> {
-        let deadline = Instant::now() + Duration::from_secs(1800);
         let mut status = Value::Null;
         // The first walk finds what was saved; the second begins after whatever that led to was put down.
         for _ in 0..2 {
             client.call("sync", &json!({"wait": true}))?;
+            let (mut left, mut since) = (Value::Null, Instant::now());
             loop {
                 status = client.call("status", &json!({}))?;
                 let pending = status["vaults"][0]["pending"].as_u64().unwrap_or(0);
@@ -181,8 +181,11 @@ impl Daemon {
                 if let Some(status) = self.child.try_wait()? {
                     bail!("the daemon ended: {status}");
                 }
-                if Instant::now() > deadline {
-                    bail!("contexts are not written: {}", status["contexts"]);
+                if status["contexts"]["waiting"] != left {
+                    (left, since) = (status["contexts"]["waiting"].take(), Instant::now());
+                }
+                if since.elapsed() > Duration::from_secs(120) {
+                    bail!("{left} contexts wait, and for two minutes nothing was written");
                 }
                 std::thread::sleep(Duration::from_millis(5));
             }
