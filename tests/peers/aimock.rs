@@ -64,14 +64,73 @@ fn every_interface_writes_the_contexts_of_a_note_in_one_call() {
         let journal = aimock.journal();
         let messages = &journal[1]["body"]["messages"];
         let shown = messages.to_string();
-        assert_eq!(shown.matches("⟦3⟧").count(), 1, "{provider}: {messages}");
-        assert!(shown.contains("Old trees") && shown.contains("committee"), "{provider}: {messages}");
+        assert!(shown.contains("⟦2⟧ ## Old trees") && shown.contains("committee"), "{provider}: {messages}");
 
         // A body edit buys nothing; the count is the server's.
         place.write("Orchard survey.md", crate::orchard::NOTE.replace("oldest row", "oldest row of them"));
         daemon.wait_holding("them", &["Orchard survey.md"]);
         finished(&mut daemon);
         assert_eq!(aimock.journal().len(), 2, "{provider}: asked for a body edit");
+    }
+}
+
+#[test]
+fn one_call_for_each_chunk_shows_the_same_note_byte_by_byte() {
+    if !installed(&[Peer::Aimock]) {
+        return;
+    }
+    for provider in ["anthropic", "openai", "bedrock", "ollama"] {
+        let chunk = |n: usize| says(&format!("<passage n=\"{}\"", n + 1), CAPTIONS[n]);
+        let aimock = start((0..3).map(chunk).collect());
+        let place = place(provider, &aimock.0.url(), "form = \"chunk\"");
+        let mut daemon = daemon(&place);
+        assert_eq!(finished(&mut daemon)["outcomes"], json!({"taken_chunk": 3}), "{provider}");
+        assert_eq!(held(&mut daemon), CAPTIONS, "{provider}");
+        let mut prefixes: Vec<String> = aimock.journal().iter().map(|entry| prefix(&entry["body"])).collect();
+        assert_eq!(prefixes.len(), 3, "{provider}");
+        assert!(prefixes[0].ends_with("</note>") && prefixes[0].contains("Jonas Wirth"), "{provider}: {prefixes:?}");
+        prefixes.dedup();
+        assert_eq!(prefixes.len(), 1, "{provider}: a cache could not serve {prefixes:?}");
+    }
+}
+
+/// All that is said up to the end of the note.
+fn prefix(body: &Value) -> String {
+    let mut said = String::new();
+    for message in body["messages"].as_array().unwrap() {
+        match &message["content"] {
+            Value::String(text) => said.push_str(text),
+            parts => parts.as_array().unwrap().iter().for_each(|part| said.push_str(part["text"].as_str().unwrap())),
+        }
+    }
+    let end = said.find("</note>").unwrap_or_else(|| panic!("{said}"));
+    said[..end + "</note>".len()].to_owned()
+}
+
+#[test]
+fn an_answer_that_stops_in_the_middle_is_cut_back_or_asked_for_again() {
+    if !installed(&[Peer::Aimock]) {
+        return;
+    }
+    let cut = |words: &str, text: &str| {
+        let mut fixture = says(words, text);
+        fixture["response"]["finishReason"] = json!("length");
+        fixture
+    };
+    // Captions that were closed before the end are whole.
+    let whole = captions();
+    let end = whole.find(CAPTIONS[2]).unwrap() + 20;
+    let half = "The press house in the Orchard survey of Tesdorf that Jonas Wirth leads. Its list is for the commi";
+    for provider in ["anthropic", "openai", "bedrock"] {
+        let aimock = start(vec![cut(WHOLE, &whole[..end]), cut(PASSAGE, half)]);
+        let place = place(provider, &aimock.0.url(), "");
+        let mut daemon = daemon(&place);
+        let stats = finished(&mut daemon);
+        assert_eq!(stats["contextualized"], 3, "{provider}: {stats}");
+        let held = held(&mut daemon);
+        assert_eq!(held[..2], CAPTIONS[..2], "{provider}");
+        assert!(held[2].ends_with("Jonas Wirth leads."), "{provider}: {held:?}");
+        assert_eq!(aimock.journal().len(), 2, "{provider}");
     }
 }
 

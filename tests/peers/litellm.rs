@@ -12,7 +12,8 @@ fn a_gateway_writes_contexts_and_says_what_is_wrong() {
     }
     // One server for all of it, for it takes long to start.
     let gateway = litellm();
-    for (provider, model) in [("anthropic", "claude-haiku-4-5"), ("openai", "gpt-6-luna"), ("openai", "claude-haiku-4-5")]
+    for (provider, model) in
+        [("anthropic", "claude-haiku-4-5"), ("openai", "gpt-6-luna"), ("openai", "claude-haiku-4-5")]
     {
         let place = place(provider, &gateway.url(), &format!("model = \"{model}\""));
         let mut daemon = daemon(&place);
@@ -61,9 +62,8 @@ fn a_gateway_writes_contexts_and_says_what_is_wrong() {
     let unknown = place("anthropic", &gateway.url(), "model = \"nobody-knows\"");
     let mut daemon = daemon(&unknown);
     came_to(&mut daemon, "failed_unknown_model");
-    let status = daemon.wait_status("stopped", |status| {
-        status["problems"].as_array().is_some_and(|problems| problems.len() == 1)
-    });
+    let status = daemon
+        .wait_status("stopped", |status| status["problems"].as_array().is_some_and(|problems| problems.len() == 1));
     assert_eq!(status["contexts"]["waiting"], 3, "{status}");
     let problem: &Value = &status["problems"][0];
     assert!(problem.as_str().is_some_and(|problem| problem.contains("nobody-knows")), "{status}");
