@@ -200,7 +200,9 @@ impl Prompter {
             task.push_str(&format!("\nSection: {label}"));
         }
         let beginning = document.text.char_indices().nth(BEGINNING_CHARS).map_or(document.text.len(), |(end, _)| end);
-        if passage.span.start >= beginning {
+        // What stands before the passage: the passage itself follows.
+        let beginning = document.text.floor_char_boundary(beginning.min(passage.span.start));
+        if !document.text[..beginning].trim().is_empty() {
             task.push_str(&format!(
                 "\nNote begins: {}",
                 render::one_line(&document.text[..beginning], BEGINNING_CHARS)

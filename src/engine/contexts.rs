@@ -303,8 +303,10 @@ impl Loop {
             if keeper.trouble.is_some() || keeper.doubt.is_some() {
                 continue;
             }
+            // Until all of a rebuild is decided nobody could say how far it is.
+            let deciding = keeper.contexts.run.as_ref().is_some_and(|run| run.total == 0);
             while room > 0
-                && let Some(path) = keeper.contexts.queue.pop(now)
+                && let Some(path) = keeper.contexts.queue.pop(now, deciding)
             {
                 // Being decided about, or being asked for: what comes of that puts it back.
                 if keeper.in_flight.contains_key(&path) || keeper.contexts.ordered.contains(&path) {

@@ -46,10 +46,10 @@ impl DueQueue {
         }
     }
 
-    /// Takes the next note that is ready.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<VaultPath> {
+    /// Takes the next note that is ready; with `saved_only` those that a save changed.
+    pub(super) fn pop(&mut self, now: Instant, saved_only: bool) -> Option<VaultPath> {
         let ready = |order: &BTreeSet<(Instant, VaultPath)>| order.first().filter(|(at, _)| *at <= now).cloned();
-        let (_, path) = ready(&self.saved).or_else(|| ready(&self.bulk))?;
+        let (_, path) = ready(&self.saved).or_else(|| ready(&self.bulk).filter(|_| !saved_only))?;
         self.remove(&path);
         Some(path)
     }
@@ -97,10 +97,11 @@ mod tests {
         queue.put(path("edited.md"), Rank::Save, now);
         queue.put(path("edited.md"), Rank::Save, later);
         assert_eq!((queue.len(), queue.next_ready()), (3, Some(now)));
-        assert_eq!(queue.pop(now), Some(path("saved.md")));
-        assert_eq!(queue.pop(now), Some(path("bulk.md")));
-        assert_eq!((queue.pop(now), queue.next_ready()), (None, Some(later)));
-        assert_eq!(queue.pop(later), Some(path("edited.md")));
+        assert_eq!(queue.pop(now, false), Some(path("saved.md")));
+        assert_eq!(queue.pop(now, true), None);
+        assert_eq!(queue.pop(now, false), Some(path("bulk.md")));
+        assert_eq!((queue.pop(now, false), queue.next_ready()), (None, Some(later)));
+        assert_eq!(queue.pop(later, false), Some(path("edited.md")));
         assert_eq!((queue.len(), queue.next_ready()), (0, None));
     }
 }

@@ -260,9 +260,11 @@ impl Loop {
         room = room.saturating_sub(flying);
         for (vault, keeper) in &mut self.keepers {
             while room > 0
-                && let Some((batch, task)) = keeper.queue.pop_front()
+                && let Some((batch, mut task)) = keeper.queue.pop_front()
             {
                 self.tickets += 1;
+                // What it overtakes does not count any more, so what that was to do is done here.
+                task.again |= keeper.in_flight.get(&task.path).is_some_and(|(_, again)| *again);
                 keeper.in_flight.insert(task.path.clone(), (self.tickets, task.again));
                 let desk = keeper.desk.clone();
                 self.pool.send(Errand { vault: *vault, batch, ticket: self.tickets, desk, task });

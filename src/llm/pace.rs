@@ -1,8 +1,8 @@
 //! How many requests are under way at once: as many as the provider bears.
 //!
-//! Additive increase, multiplicative decrease, as congestion control does it: a place more for every
-//! [`SUCCESSES_PER_PLACE`] answers, half of the places when the provider says that it is busy. Calls wait for a place
-//! in the order in which they came.
+//! Slow start, additive increase, multiplicative decrease, as congestion control does it: a place more for every
+//! answer until the provider says for the first time that it is busy, which halves them; from then on a place more
+//! for every [`SUCCESSES_PER_PLACE`] answers. Calls wait for a place in the order in which they came.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 /// account at the first breath.
 const FIRST_PLACES: usize = 4;
 
-/// Answers, with no "busy" in between, that earn one place more.
+/// Answers, with no "busy" in between, that earn one place more once the provider was busy.
 const SUCCESSES_PER_PLACE: u32 = 20;
 
 /// The places, and who has them.
@@ -106,7 +106,8 @@ impl Place<'_> {
     pub(super) fn answered(&self) {
         self.pace.with(|state| {
             state.successes += 1;
-            if state.successes < SUCCESSES_PER_PLACE {
+            let needed = if state.cuts == 0 { 1 } else { SUCCESSES_PER_PLACE };
+            if state.successes < needed {
                 return;
             }
             state.successes = 0;
@@ -172,14 +173,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn starts_low_and_grows_by_one_for_twenty_answers() {
+    async fn starts_low_and_grows_with_every_answer_until_the_first_refusal() {
         let pace = Pace::new(6);
         assert_eq!((pace.limit(), free(&pace)), (4, 4));
-        answer(&pace, 19).await;
-        assert_eq!(pace.limit(), 4);
         answer(&pace, 1).await;
         assert_eq!((pace.limit(), free(&pace)), (5, 5));
-        answer(&pace, 200).await;
+        answer(&pace, 20).await;
         assert_eq!((pace.limit(), free(&pace)), (6, 6));
     }
 
@@ -225,9 +224,9 @@ mod tests {
         place.refused();
         drop(place);
         answer(&pace, 19).await;
-        assert_eq!(pace.limit(), 2);
+        assert_eq!(pace.limit(), 4);
         answer(&pace, 1).await;
-        assert_eq!(pace.limit(), 3);
+        assert_eq!(pace.limit(), 5);
     }
 
     #[tokio::test]
