@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::Purpose;
 use super::line::{Entry, Line, Used, month_of_day};
 use super::report::Sums;
-use super::Purpose;
 
 /// A budget that reservations count against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -104,7 +104,8 @@ impl Book {
 
     /// The newest reservation under a vault, path and purpose that is neither settled nor released.
     pub(super) fn standing(&self, vault: &str, path: &str, purpose: Purpose) -> Option<&Entry> {
-        let ours = |entry: &&Entry| (entry.vault.as_str(), entry.path.as_str(), entry.purpose) == (vault, path, purpose);
+        let ours =
+            |entry: &&Entry| (entry.vault.as_str(), entry.path.as_str(), entry.purpose) == (vault, path, purpose);
         self.open.values().filter(ours).max_by_key(|entry| (entry.day.as_str(), entry.id))
     }
 
