@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 use crate::config::{Config, Overrides};
 use crate::engine::Engine;
 use crate::engine::handle::{Handle, Notice, State};
+use crate::sandbox;
 use crate::serve;
 use crate::serve::bind::{self, DataLock};
 
@@ -28,6 +29,9 @@ pub struct RunOptions {
 pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     let lock = DataLock::acquire(&config.data_dir)?;
     let bound = bind::bind(config.serve.socket.as_deref(), lock)?;
+    if config.context.costs() {
+        sandbox::no_core_dumps();
+    }
     let serve_config = config.serve.clone();
     let overrides = options.overrides;
     let reload = Box::new(move || match Config::load(&overrides) {

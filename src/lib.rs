@@ -7,6 +7,7 @@ pub mod note;
 pub mod chunk;
 pub mod plan;
 pub mod context;
+pub mod llm;
 pub mod embed;
 pub mod store;
 pub mod index;

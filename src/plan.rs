@@ -69,6 +69,10 @@ pub struct StoredChunk {
     pub contextualizer: String,
     /// The text the context was written for; empty for templates.
     pub sketch: Sketch,
+    /// Whether a model is still to be asked for its context.
+    pub due: Option<Due>,
+    /// Whether the model was asked and gave nothing usable.
+    pub failed: bool,
 }
 
 /// What a note is now.
@@ -157,6 +161,21 @@ pub enum Reason {
     Drifted,
     /// A rebuild was asked for.
     Rebuild,
+    /// The model has written the context that was due.
+    ContextWritten,
+    /// The model gave no usable context; the template serves.
+    ContextFailed,
+}
+
+/// A context that a model is to be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Due {
+    /// Why.
+    pub reason: Reason,
+    /// Seconds since 1970 (UTC). What was written before does not count when everything is to be made anew.
+    pub since: i64,
+    /// Answers that were of no use so far.
+    pub tries: u8,
 }
 
 impl fmt::Display for Action {
@@ -200,6 +219,8 @@ pub struct Step {
     pub context: ContextSource,
     /// A context that serves but should be refreshed by a rebuild or the daily sync, and why.
     pub later: Option<Reason>,
+    /// A model is to be asked for a context now, and why; what `context` says serves meanwhile.
+    pub due: Option<Reason>,
 }
 
 /// The decision about a note.
@@ -218,6 +239,8 @@ pub struct Archived {
     pub contextualizer: String,
     /// The text it was written for.
     pub sketch: Sketch,
+    /// When it was written, seconds since 1970 (UTC).
+    pub written_at: i64,
 }
 
 /// Under this share of the shingles that a context was written for, the text has become another.
@@ -257,7 +280,8 @@ pub fn plan(
 
 impl Step {
     fn removal(chunk: usize, reason: Reason) -> Self {
-        Step { action: Action::Remove, reason, chunk, context: ContextSource::Fresh, later: None }
+        let context = ContextSource::Fresh;
+        Step { action: Action::Remove, reason, chunk, context, later: None, due: None }
     }
 }
 
@@ -325,6 +349,7 @@ impl<'a> Comparison<'a> {
             () if !self.same_chunker => Reason::ChunkerChanged,
             () if !self.same_embedder => Reason::EmbedderChanged,
             () if all_kept => Reason::Unchanged,
+            () if steps.iter().any(|step| step.reason == Reason::ContextWritten) => Reason::ContextWritten,
             () => Reason::ContextualizerChanged,
         }
     }
@@ -387,28 +412,31 @@ impl Decision<'_> {
         };
         let old = &notes.stored.chunks[donor];
         // A template stands where nothing was paid for; what was paid for this very text, at another time or for
-        // a note that came and went, is better and must not be bought again.
-        if !old.paid
-            && let Some(found) = self.found(index)
-        {
+        // a note that came and went, is better and must not be bought again. What a paid context is waiting to be
+        // replaced by counts only if it is newer than the wish for it.
+        if let Some(found) = self.found(index, old.paid, old.due) {
             return found;
         }
+        let wants_model = self.generation.costs && self.wants_model(chunk);
         // A template that stands where no model's context was due is not outdated by a model.
         let governed = old.paid || old.wanted || !self.generation.costs;
         let outdated = governed && old.contextualizer != self.generation.contextualizer;
         if self.trigger == Trigger::Rebuild {
             let reason = if outdated { Reason::ContextualizerChanged } else { Reason::Rebuild };
-            let context = ContextSource::Fresh;
-            return Step { action: Action::Regenerate, reason, chunk: index, context, later: None };
+            // What a model wrote serves until the model has written again.
+            let context = if wants_model { ContextSource::Stored(donor) } else { ContextSource::Fresh };
+            let due = wants_model.then_some(Reason::Rebuild);
+            return Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due };
         }
         let same_text = chunk.hash == old.hash;
         // A paid context goes on as it is; a template is computed from the note as it is now.
         let same_context = old.paid || chunk.template_hash == old.context_hash;
-        let later = self.later(chunk, old);
+        let due = old.due.filter(|_| wants_model).map(|due| due.reason);
+        let later = if due.is_some() { None } else { self.later(chunk, old) };
         let context = ContextSource::Stored(donor);
         if same_text && same_context && notes.same_embedder {
             let reason = if notes.moved { Reason::NoteMoved } else { Reason::Unchanged };
-            return Step { action: Action::Keep, reason, chunk: index, context, later };
+            return Step { action: Action::Keep, reason, chunk: index, context, later, due };
         }
         let at_place = notes.at_place(chunk.keys[0], chunk.ordinal) == Some(donor);
         let reason = match () {
@@ -421,33 +449,48 @@ impl Decision<'_> {
             () if outdated => Reason::ContextualizerChanged,
             () => Reason::BodyChanged,
         };
-        Step { action: Action::Reembed, reason, chunk: index, context, later }
+        Step { action: Action::Reembed, reason, chunk: index, context, later, due }
     }
 
     /// A chunk without a context of its own: from the archive if it has been there before, else anew.
     fn fresh(&self, index: usize, reason: Reason) -> Step {
-        if let Some(found) = self.found(index) {
+        if let Some(found) = self.found(index, false, None) {
             return found;
         }
         let reason = match (self.trigger, self.stored) {
             (Trigger::Rebuild, Some(_)) => Reason::Rebuild,
             _ => reason,
         };
-        Step { action: Action::Regenerate, reason, chunk: index, context: ContextSource::Fresh, later: None }
+        let due = match self.trigger {
+            Trigger::Rebuild => Reason::Rebuild,
+            Trigger::Save => reason,
+        };
+        let due = (self.generation.costs && self.wants_model(&self.now.chunks[index])).then_some(due);
+        Step { action: Action::Regenerate, reason, chunk: index, context: ContextSource::Fresh, later: None, due }
     }
 
     /// A chunk whose context the archive has; nothing is looked for when everything is to be made anew.
-    fn found(&self, index: usize) -> Option<Step> {
+    fn found(&self, index: usize, paid: bool, due: Option<Due>) -> Option<Step> {
+        if self.trigger == Trigger::Rebuild || (paid && due.is_none()) {
+            return None;
+        }
         let chunk = &self.now.chunks[index];
         let key = context_key(&chunk.keys, chunk.hash);
-        let found = (self.trigger == Trigger::Save).then(|| (self.archived)(key)).flatten()?;
+        let found = (self.archived)(key)?;
         let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
+        let answers = due.is_some_and(|due| found.written_at >= due.since) && !outdated;
+        if paid && !answers {
+            return None;
+        }
+        // One of another model serves, but is not what was asked for.
+        let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
         Some(Step {
             action: Action::Reembed,
-            reason: Reason::FoundInArchive,
+            reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
             chunk: index,
             context: ContextSource::Archive(key),
-            later: outdated.then_some(Reason::ContextualizerChanged),
+            later: (outdated && due.is_none()).then_some(Reason::ContextualizerChanged),
+            due,
         })
     }
 
@@ -457,6 +500,8 @@ impl Decision<'_> {
             return None;
         }
         match () {
+            // Was asked for this text, in vain.
+            () if !old.paid && old.failed && chunk.hash == old.hash => Some(Reason::ContextFailed),
             // Was an empty section or a note of one chunk when its context was due: it never had a model's.
             () if !old.paid && !old.wanted => Some(Reason::Drifted),
             () if old.contextualizer != self.generation.contextualizer => Some(Reason::ContextualizerChanged),

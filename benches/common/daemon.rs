@@ -66,6 +66,25 @@ impl Daemon {
     /// Starts the binary `exe` on `vault`; `home` takes its index, its socket and its log. Nothing of the
     /// user's own configuration is read.
     pub(crate) fn start(exe: &str, home: &Path, vault: &Path) -> Result<Self> {
+        Self::spawn(exe, home, |command| {
+            command.arg("run").arg(vault);
+        })
+    }
+
+    /// The same with a configuration; `settings` follows the vault, which is called `notes`.
+    pub(crate) fn configured(exe: &str, home: &Path, vault: &Path, settings: &str) -> Result<Self> {
+        std::fs::create_dir_all(home)?;
+        let file = home.join("config.toml");
+        let path = toml::Value::from(vault.to_str().context("the vault's path is Unicode")?);
+        std::fs::write(&file, format!("[[vault]]\nname = \"notes\"\npath = {path}\n\n{settings}"))?;
+        Self::spawn(exe, home, |command| {
+            // The server on loopback takes any key; a proxy of the machine would not reach it.
+            command.env("SITUATED_CONFIG", file).env("ANTHROPIC_API_KEY", "a-key-for-loopback");
+            command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1").arg("run");
+        })
+    }
+
+    fn spawn(exe: &str, home: &Path, arguments: impl FnOnce(&mut Command)) -> Result<Self> {
         let config = home.join("config");
         std::fs::create_dir_all(&config)?;
         let log = std::fs::OpenOptions::new().create(true).append(true).open(home.join("log"))?;
@@ -75,7 +94,8 @@ impl Daemon {
             command.env_remove(name);
         }
         command.env("XDG_CONFIG_HOME", config).arg("--data-dir").arg(home.join("data"));
-        command.arg("--socket").arg(&socket).arg("run").arg(vault);
+        command.arg("--socket").arg(&socket);
+        arguments(&mut command);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let started = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot start {exe}"))?;
@@ -140,6 +160,37 @@ impl Daemon {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// The status, once everything that was saved is indexed and nothing waits for the model any more.
+    pub(crate) fn written(&mut self, client: &mut Client) -> Result<Value> {
+        let mut status = Value::Null;
+        // The first walk finds what was saved; the second begins after whatever that led to was put down.
+        for _ in 0..2 {
+            client.call("sync", &json!({"wait": true}))?;
+            let (mut left, mut since) = (Value::Null, Instant::now());
+            loop {
+                status = client.call("status", &json!({}))?;
+                let pending = status["vaults"][0]["pending"].as_u64().unwrap_or(0);
+                if status["state"] == "idle" && pending == 0 && status["contexts"]["waiting"] == 0 {
+                    break;
+                }
+                if status["problems"][0].is_string() || status["contexts"]["held"].is_string() {
+                    bail!("contexts are not written: {} {}", status["problems"], status["contexts"]["held"]);
+                }
+                if let Some(status) = self.child.try_wait()? {
+                    bail!("the daemon ended: {status}");
+                }
+                if status["contexts"]["waiting"] != left {
+                    (left, since) = (status["contexts"]["waiting"].take(), Instant::now());
+                }
+                if since.elapsed() > Duration::from_secs(120) {
+                    bail!("{left} contexts wait, and for two minutes nothing was written");
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Ok(status)
     }
 
     /// Stops it in order and waits for its end.

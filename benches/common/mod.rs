@@ -1,6 +1,7 @@
 //! What the benches share. Each bench uses a part of it.
 #![allow(dead_code, reason = "every bench compiles all of it and uses a part")]
 
+pub(crate) mod caption;
 pub(crate) mod daemon;
 pub(crate) mod metrics;
 pub(crate) mod rng;

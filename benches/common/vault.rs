@@ -13,7 +13,7 @@ use super::words::vocabulary;
 /// Different words.
 const WORDS: usize = 60_000;
 /// Words in the text of a note: the median and sigma of a log-normal distribution. Daily notes have a third.
-const LENGTH: (f64, f64) = (420.0, 1.0);
+pub(crate) const LENGTH: (f64, f64) = (420.0, 1.0);
 /// Notes longer than this are rarer than the distribution says.
 const LONGEST: usize = 6_000;
 
@@ -32,7 +32,7 @@ pub(crate) fn generate(dir: &Path, notes: usize, seed: u64) -> io::Result<Genera
     let mut bytes = 0;
     for index in 0..notes {
         let text = writer.note(index);
-        let path = dir.join(&writer.plans[index].path);
+        let path = dir.join(writer.path(index));
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
@@ -50,7 +50,8 @@ struct Plan {
     date: String,
 }
 
-struct Writer {
+/// Writes notes, and texts for them: who edits a vault goes on in its words.
+pub(crate) struct Writer {
     rng: Rng,
     words: Vec<String>,
     by_rank: Zipf,
@@ -74,7 +75,8 @@ const FOLDERS: &[(&str, &str)] = &[
 ];
 
 impl Writer {
-    fn new(notes: usize, seed: u64) -> Self {
+    /// For a vault of `notes` notes.
+    pub(crate) fn new(notes: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let words = vocabulary(WORDS, &mut rng);
         let tags = (0..200)
@@ -96,6 +98,11 @@ impl Writer {
         writer
     }
 
+    /// Where a note lies in its vault.
+    pub(crate) fn path(&self, index: usize) -> &str {
+        &self.plans[index].path
+    }
+
     fn plan(&mut self, index: usize) -> Plan {
         // Days of 28-day months: every date is real, and none comes twice in 130 years of daily notes.
         let day = |n: usize| format!("{}-{:02}-{:02}", 1990 + n / 336, n / 28 % 12 + 1, n % 28 + 1);
@@ -113,7 +120,8 @@ impl Writer {
         Plan { path: format!("{folder}{slash}{title}.md"), title, kind, date }
     }
 
-    fn note(&mut self, index: usize) -> String {
+    /// The text of a note; to be asked for in order, for it depends on what was written before.
+    pub(crate) fn note(&mut self, index: usize) -> String {
         let daily = self.plans[index].kind == "daily";
         let mut out = String::new();
         if self.rng.chance(0.6) {
@@ -181,7 +189,8 @@ impl Writer {
         }
     }
 
-    fn paragraph(&mut self, links: usize, out: &mut String) -> usize {
+    /// A paragraph with `links` links and an empty line behind it; returns the number of its words.
+    pub(crate) fn paragraph(&mut self, links: usize, out: &mut String) -> usize {
         let sentences = self.rng.between(2, 6);
         let mut words = 0;
         for i in 0..sentences {
@@ -248,7 +257,7 @@ impl Writer {
     }
 
     /// A sentence with `links` links, sometimes a tag; returns the number of its words.
-    fn sentence(&mut self, links: usize, out: &mut String) -> usize {
+    pub(crate) fn sentence(&mut self, links: usize, out: &mut String) -> usize {
         let count = self.rng.between(6, 18);
         let words = self.phrase(count);
         out.push_str(&capital(&words));
@@ -278,12 +287,14 @@ impl Writer {
         }
     }
 
-    fn word(&mut self) -> String {
+    /// A word, the frequent ones more often.
+    pub(crate) fn word(&mut self) -> String {
         let rank = self.by_rank.sample(&mut self.rng);
         self.words[rank].clone()
     }
 
-    fn phrase(&mut self, count: usize) -> String {
+    /// Words without a full stop.
+    pub(crate) fn phrase(&mut self, count: usize) -> String {
         let mut out = String::new();
         for i in 0..count {
             let rank = self.by_rank.sample(&mut self.rng);
@@ -294,7 +305,8 @@ impl Writer {
     }
 }
 
-fn capital(text: &str) -> String {
+/// With the first letter in upper case.
+pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -2,15 +2,21 @@
 //!
 //! ```text
 //! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE]
+//! cargo bench --bench retrieval -- --arms DIR
 //! ```
 //!
 //! Each DIR holds `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and maybe `vault/`. The release binary indexes a
 //! copy of the vault (or else one note per document), every query is asked by each lane with and without contexts,
-//! and the hits are mapped to the set's ids.
+//! and the hits are mapped to the set's ids. `--arms` takes a set whose documents carry contexts that a model
+//! wrote: see `arms.rs`.
 
+mod arms;
 mod baselines;
 #[path = "../common/mod.rs"]
 mod common;
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/it/model.rs"]
+mod model;
 mod set;
 
 use std::fmt::Write as _;
@@ -30,6 +36,9 @@ fn main() -> Result<()> {
     common::metrics::check();
     set::check();
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(dir) = option(&args, "--arms") {
+        return arms::run(Path::new(&dir));
+    }
     let csv = option(&args, "--csv");
     let dirs: Vec<PathBuf> = args
         .iter()

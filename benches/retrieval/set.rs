@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -206,7 +206,8 @@ fn judged(dir: &Path) -> Result<Vec<(String, Judged)>> {
     Ok(queries.into_iter().filter_map(|q| Some((q.text, qrels.remove(q.id.as_str())?))).collect())
 }
 
-fn json_lines<T: for<'de> Deserialize<'de>>(path: &PathBuf) -> Result<Vec<T>> {
+/// What the lines of a file of JSON Lines are.
+pub(crate) fn json_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let lines = text.lines().filter(|l| !l.trim().is_empty());
     lines.map(|l| serde_json::from_str(l).with_context(|| path.display().to_string())).collect()

@@ -79,8 +79,16 @@ pub enum Command {
     Plan(Plan),
     /// Say what was decided about a note, and why
     Explain(Explain),
-    /// Export or import contexts (while no daemon runs)
+    /// Say what models have cost: today, this month, on what
+    Cost,
+    /// Say how the contexts are
+    Stats(Stats),
+    /// Review contexts; export or import them (while no daemon runs)
     Contexts(Contexts),
+    /// Have a context written for a passage of any text
+    Generate(Generate),
+    /// Find out whether the provider of contexts answers
+    Doctor(Doctor),
     /// Give back the disk space of what is gone (while no daemon runs)
     Compact(Compact),
     /// Show, check or locate the configuration
@@ -239,12 +247,23 @@ pub struct Sync {
     /// A vault by name, a folder or a note; everything if absent
     #[arg(value_hint = ValueHint::AnyPath)]
     pub what: Option<PathBuf>,
+    /// Also have a model's stale and failed contexts made anew, of notes that changed in this time: 24h, 7d, all
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    pub since: Option<u64>,
     /// Wait until it is done, with progress
     #[arg(long, short)]
     pub wait: bool,
     /// Take notes that seem gone for gone: settles the doubt that `status` tells of
     #[arg(long)]
     pub accept_deletes: bool,
+}
+
+/// Seconds; 0 stands for all notes.
+fn since(text: &str) -> Result<u64, String> {
+    if text == "all" {
+        return Ok(0);
+    }
+    crate::config::typed_duration(text).map(|time| time.as_secs().max(1))
 }
 
 /// `rebuild`
@@ -259,6 +278,9 @@ pub struct Rebuild {
     /// Only say what would be done
     #[arg(long, conflicts_with = "yes")]
     pub dry_run: bool,
+    /// Have the provider write contexts in batches: half the price, but it may take a day
+    #[arg(long)]
+    pub batch: bool,
 }
 
 /// `jobs`
@@ -287,6 +309,8 @@ pub struct Contexts {
 /// What to do with contexts.
 #[derive(Debug, Subcommand)]
 pub enum ContextsAction {
+    /// Show contexts that a model wrote beside their chunks, to judge them
+    Review(Review),
     /// Write contexts as JSON Lines
     Export {
         /// The vault; may be left out if there is one only
@@ -308,6 +332,52 @@ pub enum ContextsAction {
         #[arg(value_hint = ValueHint::FilePath)]
         file: Option<PathBuf>,
     },
+}
+
+/// `contexts review`
+#[derive(Debug, Args)]
+pub struct Review {
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub sample: u16,
+    /// Only this vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
+    /// A JSON object per context and line
+    #[arg(long, conflicts_with = "json")]
+    pub jsonl: bool,
+}
+
+/// `generate`
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// The text that the passage stands in, Markdown
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub document: PathBuf,
+    /// The passage, as it stands in the text; `-` for standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub chunk: PathBuf,
+    /// Title of the text, if it does not say itself
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Words of the context at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_words: Option<u32>,
+}
+
+/// `doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Ask the configured model one tiny question, within the day's budget; no daemon is needed
+    #[arg(long)]
+    pub provider: bool,
+}
+
+/// `stats`
+#[derive(Debug, Args)]
+pub struct Stats {
+    /// Only this vault
+    pub vault: Option<String>,
 }
 
 /// `compact`
@@ -377,11 +447,22 @@ mod tests {
             "status work",
             "sync --wait",
             "sync notes --accept-deletes",
+            "sync --since 24h",
+            "sync notes --since all --wait",
             "rebuild Notes/Projects --yes",
+            "rebuild --batch --dry-run",
             "jobs",
             "jobs --cancel 3",
             "plan a.md --stdin",
             "explain a.md",
+            "cost",
+            "stats",
+            "stats work",
+            "contexts review",
+            "contexts review --sample 5 --vault n --jsonl",
+            "generate --document a.md --chunk -",
+            "generate --document a.md --chunk b.md --title T --max-words 20",
+            "doctor --provider",
             "contexts export",
             "contexts import x.jsonl --vault n",
             "compact",
@@ -417,6 +498,16 @@ mod tests {
     }
 
     #[test]
+    fn times_have_the_units_of_the_configuration() {
+        for (text, seconds) in [("24h", 86_400), ("90s", 90), ("7d", 604_800), ("1.5m", 90), ("all", 0), ("1s", 1)] {
+            assert_eq!(since(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "0s", "-1h", "soon", "24", "999999999d"] {
+            assert!(since(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn contradictions_are_usage_errors() {
         for line in [
             "search",
@@ -426,6 +517,11 @@ mod tests {
             "search x -n 0",
             "frobnicate",
             "rebuild --yes --dry-run",
+            "sync --since yesterday",
+            "sync --since 24",
+            "contexts review --sample 0",
+            "contexts review --json --jsonl",
+            "generate --chunk -",
         ] {
             let words = std::iter::once("situated").chain(line.split(' '));
             let error = Cli::try_parse_from(words).expect_err(line);

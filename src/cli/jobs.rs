@@ -1,25 +1,31 @@
-//! Long work: `situated sync`, `rebuild`, `jobs`, `pause`, `resume`.
+//! Long work: `situated sync`, `jobs`, `pause`, `resume`, and how any job is followed.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::args::{Jobs, Pause, Rebuild, Sync};
+use super::args::{Jobs, Pause, Sync};
 use super::exit;
-use super::print::{bold, counted, dim, green, grouped, millis, padded, red, yellow};
+use super::money::flaw;
+use super::print::{counted, dim, green, grouped, millis, padded, red, yellow};
 use super::session::{Failure, Session, safe};
 use super::signals::Interrupt;
 use super::target;
 use crate::client::Client;
-use crate::engine::handle::{Job, Scope};
+use crate::context::cost::dollars;
+use crate::engine::handle::{ContextProgress, Job, Scope, Status};
 
 /// How often a running job is looked at: quick enough for a bar that moves, rare enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(100);
 
-fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, Failure> {
+/// Notes that failed are listed up to here: `--json` has all that the daemon tells.
+const SHOWN: usize = 10;
+
+/// What a user means by a vault, folder or note.
+pub(super) fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, Failure> {
     Ok(target::scope(what, &target::vaults(client)?, &std::env::current_dir()?))
 }
 
@@ -28,8 +34,14 @@ pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     let scope = scope(args.what.as_deref(), &mut client)?;
     let (vault, path) = (&scope.vault, &scope.path);
-    let params = json!({ "vault": vault, "path": path, "accept_deletes": args.accept_deletes, "wait": false });
+    let params = json!({
+        "vault": vault, "path": path, "accept_deletes": args.accept_deletes, "since": args.since, "wait": false,
+    });
     let job: Job = serde_json::from_value(client.call("sync", params)?)?;
+    if let Some(seconds) = args.since {
+        let status: Status = serde_json::from_value(client.call("status", json!({}))?)?;
+        session.say(renewed(seconds, &status));
+    }
     if args.wait {
         return follow(job, &mut client, session);
     }
@@ -40,52 +52,36 @@ pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-/// `situated rebuild`.
-pub(super) fn rebuild(args: Rebuild, session: &mut Session) -> Result<u8, Failure> {
-    let mut client = session.client()?;
-    let scope = scope(args.what.as_deref(), &mut client)?;
-    let params = |dry_run: bool| json!({ "vault": scope.vault, "path": scope.path, "dry_run": dry_run, "wait": false });
-    let estimate: Job = serde_json::from_value(client.call("rebuild", params(true))?)?;
-    let notes = estimate.total.unwrap_or(0);
-    if args.dry_run && session.globals.json {
-        session.json(json!({ "estimate": estimate }))?;
-        return Ok(exit::OK);
+/// What `--since` sets going.
+fn renewed(seconds: u64, status: &Status) -> String {
+    if is_free(&status.contexts.provider) {
+        return "contexts come from the notes themselves and are never stale: --since has nothing to do".to_owned();
     }
-    session.say(format!(
-        "{} of {} will be read, cut and embedded anew. Contexts come from the note itself: it costs nothing.\nSearches are answered meanwhile.",
-        bold(counted(notes, "note")),
-        target::named(&scope)
-    ));
-    if args.dry_run {
-        return Ok(exit::OK);
-    }
-    if notes == 0 {
-        session.say("there is nothing to do");
-        return Ok(exit::NOTHING);
-    }
-    if !args.yes && !confirmed()? {
-        session.say("nothing was done");
-        return Ok(exit::OK);
-    }
-    let job: Job = serde_json::from_value(client.call("rebuild", params(false))?)?;
-    follow(job, &mut client, session)
+    let notes = match seconds {
+        0 => "all notes".to_owned(),
+        seconds => format!("notes that changed in the last {}", span(seconds)),
+    };
+    format!(
+        "stale and failed contexts of {notes} are made anew in the background, within the day's budget; \
+         `situated status` says how many wait"
+    )
 }
 
-fn confirmed() -> Result<bool, Failure> {
-    let mut stdin = std::io::stdin().lock();
-    if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage(
-            "nobody can be asked here; say `--yes` to rebuild, or `--dry-run` to see what it would do",
-        ));
-    }
-    write!(std::io::stderr(), "Go on? [y/N] ")?;
-    let mut answer = String::new();
-    stdin.read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+/// Whether nobody is asked for contexts; a daemon of before knew nobody to ask.
+pub(super) fn is_free(provider: &str) -> bool {
+    matches!(provider, "template" | "")
+}
+
+/// Seconds as they are typed.
+fn span(seconds: u64) -> String {
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
+    let fits = |(length, _): &(u64, &str)| seconds > *length && seconds.is_multiple_of(*length);
+    let (length, unit) = units.into_iter().find(fits).unwrap_or((1, "second"));
+    counted(seconds / length, unit)
 }
 
 /// Shows a job's progress until it ends; Ctrl-C cancels it.
-fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8, Failure> {
     let interrupt = Interrupt::listen();
     let bar = bar(session.globals.quiet || session.globals.json);
     let mut cancelled = false;
@@ -118,8 +114,17 @@ fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8
     if !session.globals.quiet {
         session.out.line(ended(&job))?;
     }
-    for failed in &job.failed {
-        session.say(format!("  {} {}: {}", red("failed"), safe(&failed.path), safe(&failed.why)));
+    if let Some(problem) = &job.problem {
+        session.say(format!("  {}", safe(problem)));
+    }
+    // A note has a line for each of its chunks: one for all that failed alike is enough.
+    let alike: Vec<_> = job.failed.chunk_by(|a, b| a == b).collect();
+    for failed in alike.iter().take(SHOWN) {
+        let times = if failed.len() > 1 { format!(", {} times", failed.len()) } else { String::new() };
+        session.say(format!("  {} {}: {}{times}", red("failed"), safe(&failed[0].path), flaw(&failed[0].why)));
+    }
+    if alike.len() > SHOWN {
+        session.say(dim(format!("  and {} more; --json lists them", grouped((alike.len() - SHOWN) as u64))));
     }
     Ok(code)
 }
@@ -132,6 +137,14 @@ pub(super) fn bar(hidden: bool) -> ProgressBar {
 
 /// Brings a bar up to a job's state; the style follows once the total is known.
 pub(super) fn show(bar: &ProgressBar, job: &Job) {
+    if let Some(contexts) = job.contexts.as_ref().filter(|contexts| contexts.total > 0) {
+        // The notes are through; what takes its time now is the model.
+        bar.set_style(style("{wide_bar:.cyan} {human_pos}/{human_len} contexts  {msg}"));
+        bar.set_length(contexts.total);
+        bar.set_position(contexts.processed);
+        bar.set_message(progress(contexts));
+        return;
+    }
     match job.total {
         Some(total) if bar.length() != Some(total) => {
             bar.set_style(style("{wide_bar:.cyan} {human_pos}/{human_len} notes  {msg}"));
@@ -144,6 +157,18 @@ pub(super) fn show(bar: &ProgressBar, job: &Job) {
     bar.set_message(safe(&job.phase));
 }
 
+/// `3 failed, $0.42, 2 min 5 s left`.
+fn progress(contexts: &ContextProgress) -> String {
+    let failed = (contexts.failed > 0).then(|| format!("{} failed", grouped(contexts.failed)));
+    let money = (contexts.micro_dollars > 0).then(|| dollars(contexts.micro_dollars));
+    let left = contexts
+        .remaining_s
+        .filter(|s| *s > 0.0 && contexts.processed < contexts.total)
+        .map(|s| format!("{} left", millis(s * 1000.0)));
+    let said: Vec<String> = [failed, money, left].into_iter().flatten().collect();
+    said.join(", ")
+}
+
 fn style(template: &str) -> ProgressStyle {
     // A template that does not parse would be a fault of ours; the plain bar still serves.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -153,29 +178,51 @@ fn style(template: &str) -> ProgressStyle {
 pub(super) fn ended(job: &Job) -> String {
     let took = millis(job.took_ms as f64);
     let place = target::named(&job.scope);
+    let contexts = job.contexts.as_ref().map_or(String::new(), |contexts| format!("; {}", written(contexts, job)));
     match job.state.as_str() {
         "done" => format!(
-            "{} {} of {place}: {} looked at, {} changed, {took}",
+            "{} {} of {place}: {} looked at, {} changed, {took}{contexts}",
             green("done:"),
             safe(&job.kind),
             counted(job.done, "note"),
             grouped(job.changed)
         ),
         "cancelled" => format!(
-            "{} {} of {place} after {} of {}; what was done stays",
+            "{} {} of {place} after {} of {}; what was done stays{contexts}",
             yellow("cancelled:"),
             safe(&job.kind),
             grouped(job.done),
             job.total.map_or("?".to_owned(), grouped)
         ),
         state => format!(
-            "{} {} of {place}: {} after {}, {took}",
-            red("failed:"),
+            "{} {} of {place} after {}, {took}{contexts}",
+            red(format!("{}:", safe(state))),
             safe(&job.kind),
-            safe(state),
             counted(job.done, "note")
         ),
     }
+}
+
+/// `3,338 of 3,350 contexts written, $0.42, 12 failed (declined by the model 7, too poor 5)`.
+fn written(contexts: &ContextProgress, job: &Job) -> String {
+    let good = contexts.processed.saturating_sub(contexts.failed);
+    let money =
+        if contexts.micro_dollars > 0 { format!(", {}", dollars(contexts.micro_dollars)) } else { String::new() };
+    let mut said = format!("{} of {} written{money}", grouped(good), counted(contexts.total, "context"));
+    if contexts.failed > 0 {
+        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+        for failed in &job.failed {
+            *reasons.entry(flaw(&failed.why)).or_default() += 1;
+        }
+        let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        // The daemon names only the first hundred.
+        let some = if (job.failed.len() as u64) < contexts.failed { "of the first: " } else { "" };
+        let named: Vec<String> = reasons.into_iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+        let named = if named.is_empty() { String::new() } else { format!(" ({some}{})", named.join(", ")) };
+        said.push_str(&format!(", {} failed{named}", grouped(contexts.failed)));
+    }
+    said
 }
 
 fn listed(answer: &Value) -> Result<Vec<Job>, Failure> {
@@ -200,6 +247,14 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
     }
     for job in &jobs {
         let total = job.total.map_or(String::new(), |total| format!("/{}", grouped(total)));
+        let contexts = job.contexts.as_ref().filter(|contexts| contexts.total > 0);
+        let contexts = contexts.map_or(String::new(), |contexts| {
+            // Of a job that has ended nothing is left to wait for.
+            let remaining_s = contexts.remaining_s.filter(|_| job.state == "running");
+            let more = progress(&ContextProgress { remaining_s, ..*contexts });
+            let more = if more.is_empty() { more } else { format!(", {more}") };
+            format!(", {}/{} contexts{more}", grouped(contexts.processed), grouped(contexts.total))
+        });
         let line = format!(
             "{} {} {} {}  {}",
             padded(&format!("{:>4}", job.job), 5),
@@ -207,13 +262,16 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
             padded(&job.state, 10),
             target::named(&job.scope),
             dim(format!(
-                "{}{total} notes, {} changed, {}",
+                "{}{total} notes, {} changed{contexts}, {}",
                 grouped(job.done),
                 grouped(job.changed),
                 millis(job.took_ms as f64)
             ))
         );
         session.out.line(line)?;
+        if let Some(problem) = &job.problem {
+            session.out.wrapped("      ", &safe(problem))?;
+        }
     }
     Ok(exit::OK)
 }
@@ -241,4 +299,77 @@ fn answered(session: &mut Session, text: &str) -> Result<u8, Failure> {
     }
     session.say(text);
     Ok(exit::OK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::handle::SkippedFile;
+
+    fn job() -> Job {
+        let failed = |path: &str, why: &str| SkippedFile { path: path.into(), why: why.into() };
+        Job {
+            job: 3,
+            kind: "rebuild".into(),
+            scope: Scope { vault: Some("notes".into()), path: None },
+            state: "done".into(),
+            done: 670,
+            total: Some(670),
+            failed: vec![failed("a.md", "refusal"), failed("b.md", "weak"), failed("c.md", "refusal")],
+            changed: 669,
+            took_ms: 61_000,
+            phase: String::new(),
+            seq: 9,
+            contexts: Some(ContextProgress {
+                total: 3350,
+                processed: 3350,
+                failed: 3,
+                percentage: 100.0,
+                elapsed_s: 61.0,
+                remaining_s: Some(0.0),
+                micro_dollars: 420_000,
+            }),
+            estimate: None,
+            problem: None,
+        }
+    }
+
+    #[test]
+    fn the_end_says_what_failed_and_why() {
+        let line = ended(&job());
+        let plain = anstream::adapter::strip_str(&line).to_string();
+        assert_eq!(
+            plain,
+            "done: rebuild of notes: 670 notes looked at, 669 changed, 1 min 1 s; 3,347 of 3,350 contexts written, $0.42, \
+             3 failed (declined by the model 2, too poor 1)"
+        );
+        let many = ContextProgress { failed: 500, ..job().contexts.unwrap() };
+        assert!(written(&many, &job()).contains("500 failed (of the first: declined by the model 2"));
+        let free = Job { contexts: None, failed: Vec::new(), ..job() };
+        assert!(!ended(&free).contains("contexts"));
+    }
+
+    #[test]
+    fn the_bar_counts_contexts_once_they_are_counted() {
+        let bar = bar(true);
+        let contexts = job().contexts.unwrap();
+        let deciding = Job { contexts: Some(ContextProgress { total: 0, ..contexts }), ..job() };
+        show(&bar, &deciding);
+        assert_eq!((bar.length(), bar.position()), (Some(670), 670));
+        let writing = ContextProgress { processed: 40, remaining_s: Some(125.0), ..contexts };
+        show(&bar, &Job { contexts: Some(writing), ..job() });
+        assert_eq!((bar.length(), bar.position()), (Some(3350), 40));
+        assert_eq!(bar.message(), "3 failed, $0.42, 2 min 5 s left");
+        // Of a price that nobody knows no sum is shown.
+        assert!(!progress(&ContextProgress { micro_dollars: 0, ..writing }).contains('$'));
+    }
+
+    #[test]
+    fn spans_are_said_in_the_unit_they_were_typed_in() {
+        for (seconds, said) in
+            [(86_400, "24 hours"), (604_800, "7 days"), (90_000, "25 hours"), (90, "90 seconds"), (7200, "2 hours")]
+        {
+            assert_eq!(span(seconds), said);
+        }
+    }
 }

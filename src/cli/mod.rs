@@ -1,20 +1,27 @@
 //! The command line: one file per command, and what they share. Everything here is a client of the socket,
-//! but for `run`, which is the daemon, and `contexts` and `compact`, which open a store that no daemon holds.
+//! but for `run`, which is the daemon, `contexts export`, `contexts import` and `compact`, which open a store
+//! that no daemon holds, and `doctor`, which asks the provider itself.
 
 mod args;
 mod call;
 mod config;
+mod cost;
+mod doctor;
 mod edits;
 mod init;
 mod jobs;
+mod money;
 mod note;
 mod offline;
 mod print;
+mod rebuild;
+mod review;
 mod run;
 mod sample;
 mod search;
 mod session;
 mod signals;
+mod stats;
 mod status;
 mod target;
 mod tour;
@@ -87,11 +94,15 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Explain(args) => note::explain(args, session),
         Command::Status(args) => status::run(args, session),
         Command::Sync(args) => jobs::sync(args, session),
-        Command::Rebuild(args) => jobs::rebuild(args, session),
+        Command::Rebuild(args) => rebuild::run(&args, session),
         Command::Jobs(args) => jobs::jobs(args, session),
         Command::Pause(args) => jobs::pause(args, session),
         Command::Resume => jobs::resume(session),
+        Command::Cost => cost::run(session),
+        Command::Stats(args) => stats::run(args, session),
         Command::Contexts(args) => offline::contexts(args, session),
+        Command::Generate(args) => review::generate(&args, session),
+        Command::Doctor(args) => doctor::run(&args, session),
         Command::Compact(args) => offline::compact(args, session),
         Command::Config(args) => config::run(args, session),
         Command::Call(args) => call::call(args, session),
@@ -107,6 +118,8 @@ fn logging(cli: &Cli) {
     use std::io::IsTerminal as _;
     use tracing_subscriber::EnvFilter;
     let level = match (cli.globals.verbose, matches!(cli.command, args::Command::Run(_))) {
+        // What a provider answers is the very thing that it tells.
+        (0, false) if matches!(cli.command, args::Command::Doctor(_)) => "error",
         (0, false) => "warn",
         (0, true) => "situated=info,warn",
         (1, _) => "situated=debug,info",

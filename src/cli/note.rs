@@ -124,6 +124,8 @@ pub(super) fn meaning(reason: crate::plan::Reason) -> &'static str {
         Reason::ChunkerChanged => "notes are cut by other rules",
         Reason::Drifted => "the text has become another than its context was written for",
         Reason::Rebuild => "a rebuild was asked for",
+        Reason::ContextWritten => "the model has written the context that was due",
+        Reason::ContextFailed => "the model gave no usable context; the free one serves",
     }
 }
 

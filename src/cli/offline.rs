@@ -64,9 +64,11 @@ fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
 
 /// `situated contexts`.
 pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Failure> {
-    let loaded = session.config()?;
     match args.action {
+        // A client of the daemon, unlike the other two.
+        ContextsAction::Review(args) => super::review::review(&args, session),
         ContextsAction::Export { vault: name, templates, file } => {
+            let loaded = session.config()?;
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, vault)?;
@@ -82,6 +84,7 @@ pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Fail
             Ok(exit::OK)
         }
         ContextsAction::Import { vault: name, file } => {
+            let loaded = session.config()?;
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, vault)?;

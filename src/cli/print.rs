@@ -9,7 +9,7 @@ use std::ops::Range;
 use anstream::{AutoStream, ColorChoice};
 use owo_colors::OwoColorize as _;
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
 pub(super) use crate::search::printable::{printable, printable_json, printable_lines};
 
@@ -108,6 +108,28 @@ impl Out {
     }
 }
 
+impl Out {
+    /// A name and what it stands for, which is wrapped in a column of its own.
+    pub fn row(&mut self, margin: &str, name: &str, column: usize, value: &str) -> io::Result<()> {
+        let indent = margin.width() + column;
+        // Where the column would be narrower than a word it goes without.
+        let (indent, room) = match self.width.saturating_sub(indent) {
+            room if room >= MIN_WIDTH => (indent, room),
+            _ => (margin.width(), self.width.saturating_sub(margin.width())),
+        };
+        let mut name = format!("{margin}{}", padded(name, column));
+        if indent == margin.width() {
+            self.line(name.trim_end())?;
+            name = margin.to_owned();
+        }
+        for range in wrap(value, room) {
+            self.line(format!("{name}{}", &value[range]))?;
+            name = " ".repeat(indent);
+        }
+        Ok(())
+    }
+}
+
 fn terminal_width(stdout: &io::Stdout) -> usize {
     let columns = rustix::termios::tcgetwinsize(stdout).map_or(0, |size| usize::from(size.ws_col));
     if columns == 0 { 80 } else { columns.clamp(MIN_WIDTH, MAX_WIDTH) }
@@ -135,13 +157,9 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
     let (mut start, mut end, mut used) = (line.start, line.start, 0);
     // Not the same as `used > 0`: a mark that stands alone is a word of no width.
     let mut begun = false;
-    let mut position = line.start;
-    for word in text[line.clone()].split_word_bounds() {
-        let from = position;
-        position += word.len();
-        if word.trim().is_empty() {
-            continue;
-        }
+    for word in words(&text[line.clone()]) {
+        let (from, position) = (line.start + word.start, line.start + word.end);
+        let word = &text[from..position];
         let gap = text[end..from].width();
         if begun && used + gap + word.width() > width {
             lines.push(start..end);
@@ -170,6 +188,25 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
         end = position;
     }
     lines.push(start..end.max(start));
+}
+
+/// What a line is not broken within: what stands between white space, and where characters are wide (Chinese,
+/// Japanese, …) a word of them. `$0.42`, `--since` and a comma stay with what they belong to.
+fn words(line: &str) -> Vec<Range<usize>> {
+    let mut words: Vec<Range<usize>> = Vec::new();
+    let is_wide = |c: Option<char>| c.and_then(UnicodeWidthChar::width).is_some_and(|width| width > 1);
+    for (at, piece) in line.split_word_bound_indices().filter(|(_, piece)| !piece.trim().is_empty()) {
+        let end = at + piece.len();
+        match words.last_mut() {
+            Some(word)
+                if word.end == at && !is_wide(line[..at].chars().next_back()) && !is_wide(piece.chars().next()) =>
+            {
+                word.end = end;
+            }
+            _ => words.push(at..end),
+        }
+    }
+    words
 }
 
 /// At most `width` columns of a text, with `…` where it was cut.
@@ -334,10 +371,22 @@ mod tests {
         assert_eq!(lines("one two\n\nthree", 20), ["one two", "", "three"]);
         assert_eq!(lines("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
         assert_eq!(lines("日本語の文", 4), ["日本", "語の", "文"]);
+        assert_eq!(lines("costs $0.42, or so", 10), ["costs", "$0.42, or", "so"]);
+        assert_eq!(lines("say `x --since all`", 10), ["say `x", "--since", "all`"]);
         assert_eq!(lines("", 4), [""]);
         assert_eq!(lines("  - item", 20), ["  - item"]);
         // A combining mark that stands alone takes no column and is a word all the same.
         assert_eq!(lines("\u{1a65} 日", 2), ["\u{1a65}", "日"]);
+    }
+
+    #[test]
+    fn rows_keep_their_column() {
+        let page = super::super::search::tests::Page::default();
+        Out::to(page.clone(), 32).row("  ", "tokens", 10, "one two three four five").unwrap();
+        assert_eq!(page.text(), "  tokens    one two three four\n            five\n");
+        let page = super::super::search::tests::Page::default();
+        Out::to(page.clone(), 20).row("  ", "tokens", 10, "one two three four five").unwrap();
+        assert_eq!(page.text(), "  tokens\n  one two three four\n  five\n");
     }
 
     #[test]

@@ -4,11 +4,13 @@ use serde_json::json;
 
 use super::args::Status as Args;
 use super::exit;
+use super::jobs::is_free;
+use super::money::estimated;
 use super::print::{
     Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, printable_lines, red, yellow,
 };
 use super::session::{Failure, Session, safe};
-use crate::engine::handle::{State, Status, VaultStatus};
+use crate::engine::handle::{ContextStatus, State, Status, VaultStatus};
 use crate::plan::Action;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
@@ -68,7 +70,14 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
         print_vault(vault, now, out)?;
     }
     out.line("")?;
-    out.wrapped("", &format!("Contexts: {}. Vectors: {}.", safe(&status.contextualizer), safe(&status.embedder)))?;
+    let vectors = format!("Vectors: {}.", safe(&status.embedder));
+    if is_free(&status.contexts.provider) {
+        out.wrapped("", &format!("Contexts: {}. {vectors}", safe(&status.contextualizer)))?;
+    } else {
+        let ContextStatus { provider, model, .. } = &status.contexts;
+        out.wrapped("", &format!("Contexts: {} {}. {vectors}", safe(provider), safe(model)))?;
+        print_contexts(&status.contexts, now, out)?;
+    }
     if status.leaves_machine.is_empty() {
         out.wrapped("", "Nothing leaves this machine.")?;
     }
@@ -81,6 +90,49 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
         out.wrapped("  ", &safe(problem))?;
     }
     Ok(())
+}
+
+/// Contexts that a model writes: what waits, what is old, stale or failed, and what to do about it.
+fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io::Result<()> {
+    let waiting = match contexts.waiting {
+        0 => "none waits for it".to_owned(),
+        1 => "1 waits for it".to_owned(),
+        n => format!("{} wait for it", grouped(n)),
+    };
+    out.wrapped("  ", &format!("the model is to write {}; {waiting}", counted(contexts.wanted, "context")))?;
+    if let Some(held) = &contexts.held {
+        out.wrapped("  ", &format!("nothing is asked at present: {}", safe(held)))?;
+    }
+    if contexts.old_generation > 0 {
+        let cost = match &contexts.renewal {
+            Some(renewal) => match renewal.micro_dollars {
+                Some(0) => "; new ones are free".to_owned(),
+                Some(_) => format!("; new ones would cost {}", estimated(renewal)),
+                None => format!("; new ones: {}", estimated(renewal)),
+            },
+            None => String::new(),
+        };
+        let are = if contexts.old_generation == 1 { "is" } else { "are" };
+        let old = counted(contexts.old_generation, "context");
+        out.wrapped("  ", &format!("{old} {are} of an older model or prompt{cost}: `situated rebuild`"))?;
+    }
+    if contexts.drifted > 0 {
+        let were = if contexts.drifted == 1 { "was" } else { "were" };
+        let drifted = counted(contexts.drifted, "context");
+        let what = format!("{drifted} {were} written for text that has become another: `situated sync --since all`");
+        out.wrapped("  ", &what)?;
+    }
+    if contexts.failed > 0 {
+        let failed = counted(contexts.failed, "chunk");
+        let what =
+            format!("{failed} got nothing usable from the model; the free context serves, the next sync asks again");
+        out.wrapped("  ", &what)?;
+    }
+    let synced = contexts.synced_at.map_or("not yet".to_owned(), |then| match age(now, then).as_str() {
+        "now" => "just now".to_owned(),
+        age => format!("{age} ago"),
+    });
+    out.wrapped("  ", &format!("last look after stale ones: {synced}; `situated cost` says what was spent"))
 }
 
 fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<()> {
@@ -150,6 +202,7 @@ fn rest(total: u64, out: &mut Out) -> std::io::Result<()> {
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
+    use crate::context::cost::Estimate;
     use crate::engine::handle::SkippedFile;
 
     fn status() -> Status {
@@ -168,6 +221,7 @@ mod tests {
             }],
             problems: vec!["the disk is full; make room".into()],
             leaves_machine: Vec::new(),
+            contexts: crate::engine::handle::ContextStatus::default(),
             contextualizer: "template/1".into(),
             embedder: "builtin/1".into(),
             uptime_s: 61,
@@ -197,6 +251,56 @@ mod tests {
         }
         assert!(!text.contains('\u{1b}'), "{text:?}");
         assert!(text.lines().count() < 30, "{text}");
+    }
+
+    fn shown(status: &Status, width: usize) -> String {
+        let page = Page::default();
+        print(status, 10_000, &mut Out::to(page.clone(), width)).unwrap();
+        page.text().replace("\n  ", " ")
+    }
+
+    #[test]
+    fn contexts_of_a_model_are_told_in_words() {
+        let renewal =
+            Estimate { micro_dollars: Some(420_000), price_as_of: Some("2026-11-12".into()), ..Estimate::default() };
+        let contexts = ContextStatus {
+            provider: "anthropic".into(),
+            model: "own\u{1b}[2J".into(),
+            wanted: 5678,
+            waiting: 12,
+            old_generation: 1234,
+            drifted: 3,
+            failed: 1,
+            held: Some("today's budget is used up".into()),
+            renewal: Some(renewal.clone()),
+            synced_at: Some(0),
+        };
+        let leaves = vec!["text of notes, to api.example.com".to_owned()];
+        let told = shown(&Status { contexts: contexts.clone(), leaves_machine: leaves, ..status() }, 80);
+        for expected in [
+            "Contexts: anthropic own. Vectors: builtin/1. the model is to write 5,678 contexts; 12 wait for it",
+            "nothing is asked at present: today's budget is used up",
+            "1,234 contexts are of an older model or prompt; new ones would cost about $0.42 (prices of 2026-11-12): \
+             `situated rebuild`",
+            "3 contexts were written for text that has become another",
+            "1 chunk got nothing usable from the model",
+            "last look after stale ones: 2 h ago",
+            "Leaves this machine: text of notes, to api.example.com",
+        ] {
+            assert!(told.contains(expected), "{expected}\n{told}");
+        }
+        let unpriced = Estimate { micro_dollars: None, tokens_in: 900, tokens_out: 99, ..renewal };
+        let told =
+            shown(&Status { contexts: ContextStatus { renewal: Some(unpriced), ..contexts.clone() }, ..status() }, 120);
+        assert!(told.contains("new ones: price unknown: 999 tokens") && !told.contains('$'), "{told}");
+        let quiet = ContextStatus { provider: "ollama".into(), model: "m".into(), ..ContextStatus::default() };
+        let told = shown(&Status { contexts: quiet, ..status() }, 80);
+        assert!(told.contains("none waits for it") && told.contains("not yet") && !told.contains("older"), "{told}");
+        // The template needs no words of its own.
+        for provider in ["template", ""] {
+            let contexts = ContextStatus { provider: provider.into(), ..contexts.clone() };
+            assert!(!shown(&Status { contexts, ..status() }, 80).contains("is to write"));
+        }
     }
 
     #[test]

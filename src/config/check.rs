@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::layers::{Loaded, Origin};
-use super::{Problem, VaultConfig, socket_too_long};
+use super::{Problem, VaultConfig, socket_too_long, units};
 
 /// All relations that do not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
     let mut check = Check { loaded, problems: Vec::new() };
     check.sizes();
+    check.context();
     check.names();
     check.vaults();
     check.nesting();
@@ -63,6 +64,27 @@ impl Check<'_> {
             self.relation(
                 ["watch.burst", "watch.storm"],
                 format!("watch.burst {:?} is longer than watch.storm {:?}; set both", watch.burst, watch.storm),
+            );
+        }
+    }
+
+    fn context(&mut self) {
+        let context = &self.loaded.config.context;
+        if context.timeout > context.deadline {
+            self.relation(
+                ["context.timeout", "context.deadline"],
+                format!(
+                    "context.timeout {} is longer than context.deadline {}, which is for all attempts together; set both",
+                    units::show_duration(context.timeout),
+                    units::show_duration(context.deadline)
+                ),
+            );
+        }
+        if context.key.file.is_some() && context.key.command.is_some() {
+            self.relation(
+                ["context.key_command", "context.key_file"],
+                "context.key_file and context.key_command are both set, and there is one key; leave one of them out"
+                    .to_owned(),
             );
         }
     }

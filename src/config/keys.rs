@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Config;
 use super::units::{self, Value};
 use crate::chunk::Strategy;
+use crate::context::settings::{Dialect, FormChoice, Provider};
 
 /// A scalar key of the configuration.
 pub(super) struct Key {
@@ -33,14 +34,22 @@ impl Key {
 }
 
 /// The sections of scalar keys, in the order in which they are shown.
-pub(super) const SECTIONS: [(&str, &str); 6] = [
+pub(super) const SECTIONS: [(&str, &str); 8] = [
     ("watch", "When changes are looked at."),
     ("chunk", "How notes are cut into chunks; sizes in tokens."),
     ("context", "What is written about each chunk to situate it in its note."),
     ("embed", "What turns text into vectors."),
     ("search", "What answers look like unless a request says otherwise."),
+    ("sync", "The daily look after contexts that serve and should be better."),
+    ("budget", "What may be spent on a model's contexts. Each call is reserved here before it is made."),
     ("serve", "The socket."),
 ];
+
+/// Stands for a value that is set and not shown.
+pub(super) const HIDDEN: &str = "(set)";
+
+/// The keys of a `[[context.prompt]]`.
+pub(super) const PROMPT_KEYS: [&str; 3] = ["kind", "instructions", "version"];
 
 /// The keys of a `[[vault]]`, each with a line for `situated init`.
 pub(super) const VAULT_KEYS: [(&str, &str); 6] = [
@@ -55,6 +64,7 @@ pub(super) const VAULT_KEYS: [(&str, &str); 6] = [
 const DAY: Duration = Duration::from_hours(24);
 const MS: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_mins(1);
+const TOKENS: u64 = 1_000_000_000_000;
 
 fn quoted(text: impl AsRef<str>) -> Option<String> {
     Some(toml::Value::String(text.as_ref().to_owned()).to_string())
@@ -62,6 +72,11 @@ fn quoted(text: impl AsRef<str>) -> Option<String> {
 
 fn time(duration: Duration) -> Option<String> {
     quoted(units::show_duration(duration))
+}
+
+fn provider(name: &str) -> Provider {
+    let all = [Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
+    all.into_iter().find(|provider| provider.name() == name).unwrap_or_default()
 }
 
 fn strategy_name(strategy: Strategy) -> &'static str {
@@ -120,10 +135,71 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.chunk.max = units::count(v, 20..=8000)? as u32, Some(c.chunk.max.to_string())),
     key!("chunk" "overlap", "What is repeated where a section has to be split, in percent of the target.",
         |c, v| c.chunk.overlap_percent = units::percent(v, 0..=50)?, Some(c.chunk.overlap_percent.to_string())),
-    key!("context" "provider", "\"template\": free, made from the note itself, nothing leaves the machine.",
-        |_c, v| units::word(v, &["template"])?, quoted("template")),
+    key!("context" "provider",
+        "\"template\": free, made from the note itself, nothing leaves the machine. Or a model of \"anthropic\", \"bedrock\", \"openai\" (or compatible), \"ollama\".",
+        |c, v| c.context.provider = provider(units::word(v, &["template", "anthropic", "bedrock", "openai", "ollama"])?),
+        quoted(c.context.provider.name())),
+    key!("context" "model", "The model; the provider's cheapest known one if absent.",
+        |c, v| c.context.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
+        c.context.model.as_ref().and_then(quoted)),
+    key!("context" "base_url", "Where the model is asked; the provider's own address if absent. Plain http only on this machine.",
+        |c, v| c.context.base_url = Some(units::address(v)?), c.context.base_url.as_ref().and_then(quoted)),
+    key!("context" "api_version", "Anthropic's `anthropic-version`.",
+        |c, v| c.context.api_version = units::plain(v, |c| c.is_ascii_alphanumeric() || c == '-', "a version such as \"2023-06-01\"")?,
+        quoted(&c.context.api_version)),
+    key!("context" "dialect", "Of an OpenAI-compatible server: \"openai\" or \"compat\"; decided by the address if absent.",
+    |c, v| c.context.dialect = Some(match units::word(v, &["openai", "compat"])? {
+        "openai" => Dialect::OpenAi,
+        _ => Dialect::Compat,
+    }),
+    c.context.dialect.and_then(|dialect| quoted(match dialect {
+        Dialect::OpenAi => "openai",
+        Dialect::Compat => "compat",
+    }))),
+    key!("context" "region", "AWS region of Bedrock.",
+        |c, v| c.context.region = units::plain(v, |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-', "a region such as \"eu-central-1\"")?,
+        quoted(&c.context.region)),
+    key!("context" "key_file", "A file with the provider's key, that only you can read.",
+        |c, v| c.context.key.file = Some(units::key_file(v)?),
+        c.context.key.file.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
+    key!("context" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown.",
+        |c, v| c.context.key.command = Some(units::words(v)?), c.context.key.command.as_ref().map(|_| HIDDEN.to_owned())),
+    key!("context" "key_credential", "Or the name of a systemd credential; `situated-key` if absent.",
+        |c, v| c.context.key.credential = Some(units::credential(v)?), c.context.key.credential.as_ref().and_then(quoted)),
+    key!("context" "automatic", "Whether sections that are new or renamed are sent to the model by themselves.",
+        |c, v| c.context.automatic = units::boolean(v)?, Some(c.context.automatic.to_string())),
+    key!("context" "renew", "Whether another model or prompt has old contexts written anew by itself, within the budget.",
+        |c, v| c.context.renew = units::boolean(v)?, Some(c.context.renew.to_string())),
+    key!("context" "settle", "Quiet of a note before its new sections are sent.",
+        |c, v| c.context.settle = units::duration(v, Duration::ZERO..=DAY)?, time(c.context.settle)),
     key!("context" "llm_min_chunks", "Notes with fewer chunks never get a model's context.",
-        |c, v| c.llm_min_chunks = units::count(v, 1..=1_000_000)? as u32, Some(c.llm_min_chunks.to_string())),
+        |c, v| c.context.llm_min_chunks = units::count(v, 1..=1_000_000)? as u32, Some(c.context.llm_min_chunks.to_string())),
+    key!("context" "form", "\"note\": one call for a whole note, \"chunk\": one per chunk, \"auto\": what suits the note.",
+    |c, v| c.context.form = match units::word(v, &["auto", "note", "chunk"])? {
+        "note" => FormChoice::Note,
+        "chunk" => FormChoice::Chunk,
+        _ => FormChoice::Auto,
+    },
+    quoted(match c.context.form {
+        FormChoice::Auto => "auto",
+        FormChoice::Note => "note",
+        FormChoice::Chunk => "chunk",
+    })),
+    key!("context" "max_words", "Words of a context at most.",
+        |c, v| c.context.max_words = units::count(v, 20..=400)? as u32, Some(c.context.max_words.to_string())),
+    key!("context" "concurrency", "Calls at once at most.",
+        |c, v| c.context.concurrency = units::count(v, 1..=256)? as usize, Some(c.context.concurrency.to_string())),
+    key!("context" "timeout", "After this one attempt at a call is given up.",
+        |c, v| c.context.timeout = units::duration(v, Duration::from_secs(1)..=60 * MINUTE)?, time(c.context.timeout)),
+    key!("context" "deadline", "After this a call is given up with all its attempts.",
+        |c, v| c.context.deadline = units::duration(v, Duration::from_secs(1)..=DAY)?, time(c.context.deadline)),
+    key!("context" "temperature", "Sent only to models that take one.",
+        |c, v| c.context.temperature = units::number(v, 0.0..=2.0)?, Some(format!("{:?}", c.context.temperature))),
+    key!("context" "max_document_tokens", "Longer notes are cut to lead, outline and neighbourhood.",
+        |c, v| c.context.max_document_tokens = units::count(v, 500..=1_000_000)? as u32, Some(c.context.max_document_tokens.to_string())),
+    key!("context" "keep_alive", "How long Ollama keeps the model loaded: \"10m\", \"0\", or \"-1\" for ever.",
+        |c, v| c.context.keep_alive = units::plain(v, |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'), "a duration as Ollama takes it, such as \"10m\", \"0\" or \"-1\"")?,
+        quoted(&c.context.keep_alive)),
     key!("embed" "provider", "\"builtin\": the model compiled in; nothing is downloaded or sent.",
         |_c, v| units::word(v, &["builtin"])?, quoted("builtin")),
     key!("search" "limit", "Hits at most.",
@@ -134,6 +210,18 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.search.window_chars = units::count(v, 0..=100_000)? as usize, Some(c.search.window_chars.to_string())),
     key!("search" "dense_weight", "Weight of meaning, from 0 (words alone) to 1 (meaning alone).",
         |c, v| c.search.dense_weight = units::share(v)?, Some(format!("{:?}", c.search.dense_weight))),
+    key!("sync" "background", "Whether stale, drifted and failed contexts are looked after by themselves, within the budget.",
+        |c, v| c.sync.background = units::boolean(v)?, Some(c.sync.background.to_string())),
+    key!("sync" "interval", "How often.",
+        |c, v| c.sync.interval = units::duration(v, MINUTE..=365 * DAY)?, time(c.sync.interval)),
+    key!("budget" "day", "Dollars a day, in your time zone; 0 buys nothing.",
+        |c, v| c.budget.day = units::dollars(v)?, Some(units::show_dollars(c.budget.day))),
+    key!("budget" "rebuild", "Dollars per rebuild.",
+        |c, v| c.budget.rebuild = units::dollars(v)?, Some(units::show_dollars(c.budget.rebuild))),
+    key!("budget" "day_tokens", "Tokens a day, read and written, for models whose price is not known.",
+        |c, v| c.budget.day_tokens = units::count(v, 0..=TOKENS)?, Some(c.budget.day_tokens.to_string())),
+    key!("budget" "rebuild_tokens", "The same per rebuild.",
+        |c, v| c.budget.rebuild_tokens = units::count(v, 0..=TOKENS)?, Some(c.budget.rebuild_tokens.to_string())),
     key!("serve" "socket", "Where the socket is; chosen in the user's runtime folder if absent.",
         |c, v| c.serve.socket = Some(units::path(v)?),
         c.serve.socket.as_ref().and_then(|path| quoted(path.to_string_lossy()))),

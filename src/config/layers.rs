@@ -5,9 +5,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::keys::{KEYS, Key, SECTIONS};
-use super::raw::{Placed, RawConfig, RawVault, Reader, advice, take, text};
+use super::raw::{Placed, RawConfig, RawPrompt, RawVault, Reader, advice, is_a_key, take, text};
 use super::units::{self, Value};
 use super::{Config, ConfigErrors, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder};
+use crate::context::settings::{KindPrompt, ModelOverride};
 
 /// A configuration is small; a larger file is a mistake (a device, a log, a note).
 const FILE_BYTES: u64 = 1 << 20;
@@ -165,7 +166,7 @@ struct Merge {
 impl Merge {
     fn file(&mut self, path: &Path, content: &str) {
         let mut reader = Reader::new(path, content);
-        let RawConfig { scalars, vaults } = reader.read();
+        let RawConfig { scalars, vaults, prompts, models } = reader.read();
         for (full, Placed { value, line, column }) in scalars {
             let Some(key) = KEYS.iter().find(|key| key.full() == full) else {
                 continue;
@@ -179,6 +180,13 @@ impl Merge {
         }
         for raw in vaults {
             self.vault(path, raw, &mut reader);
+        }
+        for raw in prompts {
+            self.prompt(path, &raw, &mut reader);
+        }
+        for (model, Placed { value: table, line, .. }) in models {
+            self.origins.insert(format!("context.models.{model}"), Origin::File(path.to_path_buf(), line));
+            self.config.context.models.push(ModelOverride { model, table });
         }
         self.problems.append(&mut reader.problems);
     }
@@ -239,6 +247,32 @@ impl Merge {
         self.config.vaults.push(vault);
     }
 
+    fn prompt(&mut self, file: &Path, raw: &RawPrompt, reader: &mut Reader<'_>) {
+        const KEY: &str = "context.prompt";
+        let (Some(kind), Some(instructions)) = (&raw.kind, &raw.instructions) else {
+            let missing =
+                if raw.kind.is_none() { "`kind`; write the kind of note, or \"*\"" } else { "`instructions`" };
+            reader.problem_at(KEY, raw.line, raw.column, format!("this prompt has no {missing}"));
+            return;
+        };
+        let kind = take(reader, "context.prompt.kind", kind, units::words);
+        let instructions = take(reader, "context.prompt.instructions", instructions, units::instructions);
+        let version = match &raw.version {
+            Some(placed) => take(reader, "context.prompt.version", placed, |v| units::count(v, 0..=1_000_000)),
+            None => Some(1),
+        };
+        let (Some(kind), Some(instructions), Some(version)) = (kind, instructions, version) else { return };
+        let known = &mut self.config.context.prompts;
+        if known.iter().any(|other| other.kind == kind) {
+            let message =
+                format!("there are two prompts for notes of the kind `{}`; leave one out", kind.escape_debug());
+            reader.problem_at(KEY, raw.line, raw.column, message);
+            return;
+        }
+        self.origins.insert(format!("context.prompt.{kind}"), Origin::File(file.to_path_buf(), raw.line));
+        known.push(KindPrompt { kind, instructions, version: version as u32 });
+    }
+
     fn environment(&mut self, environment: &Environment) {
         for key in KEYS {
             let full = key.full();
@@ -262,12 +296,17 @@ impl Merge {
         let section =
             SECTIONS.iter().find_map(|(section, _)| Some((*section, rest.strip_prefix(section)?.strip_prefix('_')?)));
         if let (false, Some((section, key))) = (known, section) {
+            let advice = match (section, key) {
+                _ if is_a_key(section, key) => units::WHERE_KEYS_GO.to_owned(),
+                ("context", "prompt" | "models") => format!("`{section}.{key}` stands in the file, for it is a table"),
+                _ => advice(section, key),
+            };
             self.problems.push(Problem {
                 file: None,
                 line: None,
                 column: None,
                 key: Some(format!("{section}.{key}")),
-                message: format!("the environment variable {name} means no key; {}", advice(section, key)),
+                message: format!("the environment variable {name} means no key; {advice}"),
             });
         }
     }

@@ -22,11 +22,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chunk::ChunkConfig;
+use crate::context::settings::ContextConfig;
 use crate::note::NoteRules;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
 pub use paths::{default_config_file, default_data_dir, socket_too_long};
 pub use show::sample_file;
+pub use units::show_dollars;
 
 /// The checked configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +39,12 @@ pub struct Config {
     pub watch: WatchConfig,
     /// How notes are cut.
     pub chunk: ChunkConfig,
-    /// Notes with fewer chunks never get a model's context.
-    pub llm_min_chunks: u32,
+    /// Who writes contexts, and how.
+    pub context: ContextConfig,
+    /// How much may be spent on them.
+    pub budget: BudgetConfig,
+    /// The daily look after them.
+    pub sync: SyncConfig,
     /// What answers look like.
     pub search: SearchConfig,
     /// The socket.
@@ -100,6 +106,28 @@ pub struct SearchConfig {
     pub dense_weight: f32,
 }
 
+/// How much may be spent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BudgetConfig {
+    /// Millionths of a dollar per day of the user's time zone.
+    pub day: u64,
+    /// Millionths of a dollar per rebuild.
+    pub rebuild: u64,
+    /// Tokens (in and out) per day for models whose price is not known.
+    pub day_tokens: u64,
+    /// The same per rebuild.
+    pub rebuild_tokens: u64,
+}
+
+/// The daily look after contexts that serve and should be better.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyncConfig {
+    /// Whether it is done by itself.
+    pub background: bool,
+    /// How often.
+    pub interval: Duration,
+}
+
 /// The socket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServeConfig {
@@ -133,6 +161,18 @@ impl Default for SearchConfig {
     }
 }
 
+impl Default for BudgetConfig {
+    fn default() -> Self {
+        BudgetConfig { day: 500_000, rebuild: 5_000_000, day_tokens: 2_000_000, rebuild_tokens: 20_000_000 }
+    }
+}
+
+impl Default for SyncConfig {
+    fn default() -> Self {
+        SyncConfig { background: true, interval: Duration::from_hours(24) }
+    }
+}
+
 impl Default for ServeConfig {
     fn default() -> Self {
         ServeConfig { socket: None, max_connections: 64, query_timeout: Duration::from_secs(10) }
@@ -160,7 +200,9 @@ impl Config {
             vaults,
             watch: WatchConfig::default(),
             chunk: ChunkConfig::default(),
-            llm_min_chunks: 2,
+            context: ContextConfig::default(),
+            budget: BudgetConfig::default(),
+            sync: SyncConfig::default(),
             search: SearchConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
@@ -248,4 +290,10 @@ pub fn name_of_folder(path: &Path) -> String {
         name.chars().map(|c| if c.is_control() || c == '/' || c == '\u{FFFD}' { '_' } else { c }).take(64).collect();
     let clean = clean.trim_start_matches('.').trim();
     if clean.is_empty() { "vault".to_owned() } else { clean.to_owned() }
+}
+
+/// A length of time as somebody types it at a shell, in the units of the configuration: `24h`, `90s`, `7d`.
+pub(crate) fn typed_duration(text: &str) -> Result<Duration, String> {
+    const CENTURY: Duration = Duration::from_hours(24 * 36_500);
+    units::duration(&units::Value::Typed(text.to_owned()), Duration::from_secs(1)..=CENTURY)
 }

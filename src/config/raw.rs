@@ -9,12 +9,16 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{self, KEYS, SECTIONS, VAULT_KEYS};
+use super::keys::{self, KEYS, PROMPT_KEYS, SECTIONS, VAULT_KEYS};
 use super::units::{Value, nearest};
 use super::{Problem, units};
 
 /// Sections that hold scalar keys or vaults.
 const VAULT: &str = "vault";
+const CONTEXT: &str = "context";
+/// Tables in `[context]`.
+const PROMPT: &str = "prompt";
+const MODELS: &str = "models";
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,12 +45,25 @@ pub(super) struct RawVault {
     pub kinds: Option<Placed<Kinds>>,
 }
 
+/// A `[[context.prompt]]` as typed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawPrompt {
+    pub line: u32,
+    pub column: u32,
+    pub kind: Option<Placed<Value>>,
+    pub instructions: Option<Placed<Value>>,
+    pub version: Option<Placed<Value>>,
+}
+
 /// The whole file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawConfig {
     /// `section.name` and value.
     pub scalars: Vec<(String, Placed<Value>)>,
     pub vaults: Vec<RawVault>,
+    pub prompts: Vec<RawPrompt>,
+    /// Model and its `[context.models."…"]` as TOML.
+    pub models: Vec<(String, Placed<String>)>,
 }
 
 /// Collects problems with their places.
@@ -138,6 +155,23 @@ impl<'a> Reader<'a> {
     fn section(&mut self, section: &str, table: &DeTable<'_>, raw: &mut RawConfig) {
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
+            match (section, name) {
+                (CONTEXT, PROMPT) => {
+                    self.prompts(value, raw);
+                    continue;
+                }
+                (CONTEXT, MODELS) => {
+                    self.models(value, raw);
+                    continue;
+                }
+                (CONTEXT, "model") if matches!(value.get_ref(), DeValue::Table(_)) => {
+                    let message =
+                        "what is known about models stands in `[context.models.\"ID\"]`; `model` names the one to ask";
+                    self.problem("context.model", &key.span(), message.to_owned());
+                    continue;
+                }
+                _ => {}
+            }
             if keys::names_in(section).contains(&name) {
                 raw.scalars
                     .push((format!("{section}.{name}"), self.placed(Self::scalar(value.get_ref()), &value.span())));
@@ -167,6 +201,54 @@ impl<'a> Reader<'a> {
             }
         }
         raw.vaults.push(vault);
+    }
+
+    fn prompts(&mut self, value: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
+        let tables: Option<Vec<_>> = match value.get_ref() {
+            DeValue::Array(items) => {
+                items.iter().map(|item| item.get_ref().as_table().map(|t| (item.span(), t))).collect()
+            }
+            _ => None,
+        };
+        let Some(tables) = tables else {
+            let message = "write `[[context.prompt]]`, with two brackets, and its keys below: there may be several";
+            self.problem("context.prompt", &value.span(), message.to_owned());
+            return;
+        };
+        for (span, table) in tables {
+            let (line, column) = self.place(span.start);
+            let mut prompt = RawPrompt { line, column, ..RawPrompt::default() };
+            for (key, value) in in_order(table) {
+                let scalar = self.placed(Self::scalar(value.get_ref()), &value.span());
+                match key.get_ref().as_ref() {
+                    "kind" => prompt.kind = Some(scalar),
+                    "instructions" => prompt.instructions = Some(scalar),
+                    "version" => prompt.version = Some(scalar),
+                    name => self.unknown_key("context.prompt", name, &key.span()),
+                }
+            }
+            raw.prompts.push(prompt);
+        }
+    }
+
+    /// What the user knows about models is kept as it is: whoever reads it knows its keys.
+    fn models(&mut self, value: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
+        const EXPECTED: &str = "write `[context.models.\"ID\"]` and what is known about the model below";
+        let Some(table) = value.get_ref().as_table() else {
+            self.problem("context.models", &value.span(), EXPECTED.to_owned());
+            return;
+        };
+        // Read once more without places, for only this form can be written out again.
+        let plain = toml::from_str::<toml::Table>(self.text).ok();
+        let plain = plain.as_ref().and_then(|all| all.get(CONTEXT)?.get(MODELS));
+        for (id, model) in in_order(table) {
+            let id_text = id.get_ref().as_ref();
+            let text = plain.and_then(|models| toml::to_string(models.get(id_text)?.as_table()?).ok());
+            match text {
+                Some(text) => raw.models.push((id_text.to_owned(), self.placed(text, &id.span()))),
+                None => self.problem("context.models", &model.span(), EXPECTED.to_owned()),
+            }
+        }
     }
 
     fn list(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Vec<Placed<Value>>>> {
@@ -228,15 +310,31 @@ impl<'a> Reader<'a> {
 
     fn unknown_key(&mut self, section: &str, name: &str, span: &Range<usize>) {
         let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+        if is_a_key(section, name) {
+            self.problem(&full, span, format!("no key stands in this file; {}", units::WHERE_KEYS_GO));
+            return;
+        }
         let message = format!("there is no such key; {}", advice(section, name));
         self.problem(&full, span, message);
     }
 }
 
+/// Whether somebody wants to write a provider's key here.
+pub(super) fn is_a_key(section: &str, name: &str) -> bool {
+    let name = name.to_lowercase().replace('-', "_");
+    let words = ["key", "api_key", "apikey", "token", "api_token", "auth_token", "bearer", "secret", "password"];
+    let keys = ["_api_key", "_secret_access_key", "_access_key_id", "_bearer_token"];
+    matches!(section, CONTEXT | "" | "embed") && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
+}
+
 /// What may have been meant by a key that does not exist.
 pub(super) fn advice(section: &str, name: &str) -> String {
-    let here: Vec<&str> =
-        if section == VAULT { VAULT_KEYS.iter().map(|(key, _)| *key).collect() } else { keys::names_in(section) };
+    let here: Vec<&str> = match section {
+        VAULT => VAULT_KEYS.iter().map(|(key, _)| *key).collect(),
+        "context.prompt" => PROMPT_KEYS.to_vec(),
+        CONTEXT => keys::names_in(section).into_iter().chain([PROMPT, MODELS]).collect(),
+        _ => keys::names_in(section),
+    };
     if let Some(near) = nearest(name, &here) {
         return format!("did you mean `{near}`?");
     }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::keys::{KEYS, SECTIONS, VAULT_KEYS};
+use super::keys::{HIDDEN, KEYS, SECTIONS, VAULT_KEYS};
 use super::layers::{Loaded, Origin};
 use super::{Config, VaultConfig, units};
+use crate::context::settings::KindPrompt;
 
 /// One value in force.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -33,6 +34,15 @@ impl Loaded {
         for key in KEYS {
             values.extend((key.get)(&self.config).map(|value| shown(key.full(), value)));
         }
+        for prompt in &self.config.context.prompts {
+            let full = format!("context.prompt.{}", prompt.kind);
+            let origin = self.origin(&full).to_string();
+            let value = |(key, value)| Shown { key: format!("{full}.{key}"), value, origin: origin.clone() };
+            values.extend(prompt_values(prompt).into_iter().skip(1).map(value));
+        }
+        for model in &self.config.context.models {
+            values.push(shown(format!("context.models.{}", model.model), model.table.clone()));
+        }
         for vault in &self.config.vaults {
             for (key, value) in vault_values(vault) {
                 values.push(shown(format!("vault.{}.{key}", vault.name), value));
@@ -58,10 +68,14 @@ impl Loaded {
             let _ = writeln!(out, "\n[{section}]");
             for key in KEYS.iter().filter(|key| key.section == section) {
                 if let Some(value) = (key.get)(&self.config) {
-                    lines.push((format!("{} = {value}", key.name), self.origin(&key.full()).to_string()));
+                    let hidden = if value == HIDDEN { "# " } else { "" };
+                    lines.push((format!("{hidden}{} = {value}", key.name), self.origin(&key.full()).to_string()));
                 }
             }
             push_aligned(&mut out, &mut lines, origin);
+            if section == "context" {
+                self.show_tables(&mut out, origin);
+            }
         }
         for vault in &self.config.vaults {
             out.push_str("\n[[vault]]\n");
@@ -75,6 +89,54 @@ impl Loaded {
         }
         out
     }
+
+    /// The tables of `[context]`.
+    fn show_tables(&self, out: &mut String, origin: bool) {
+        let mut lines = Vec::new();
+        for prompt in &self.config.context.prompts {
+            out.push_str("\n[[context.prompt]]\n");
+            let from = self.origin(&format!("context.prompt.{}", prompt.kind)).to_string();
+            lines.extend(
+                prompt_values(prompt).into_iter().map(|(key, value)| (format!("{key} = {value}"), from.clone())),
+            );
+            push_aligned(out, &mut lines, origin);
+        }
+        for model in &self.config.context.models {
+            // It was TOML when it was read.
+            let Ok(table) = model.table.parse::<toml::Table>() else { continue };
+            let from = self.origin(&format!("context.models.{}", model.model)).to_string();
+            out.push('\n');
+            lines.push((format!("[context.models.{}]", name(&model.model)), from.clone()));
+            lines.extend(table.iter().map(|(key, value)| (format!("{} = {value}", name(key)), from.clone())));
+            push_aligned(out, &mut lines, origin);
+        }
+    }
+}
+
+fn prompt_values(prompt: &KindPrompt) -> Vec<(&'static str, String)> {
+    let KindPrompt { kind, instructions, version } = prompt;
+    vec![("kind", quoted(kind)), ("instructions", one_line(instructions)), ("version", version.to_string())]
+}
+
+/// A key of a table, in quotes only where it needs them.
+fn name(key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    if bare { key.to_owned() } else { one_line(key) }
+}
+
+/// A string of TOML on one line, as keys must be and long texts are better shown.
+fn one_line(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        let _ = match c {
+            '"' | '\\' => write!(out, "\\{c}"),
+            '\n' => write!(out, "\\n"),
+            c if c.is_control() => write!(out, "\\u{:04X}", u32::from(c)),
+            c => write!(out, "{c}"),
+        };
+    }
+    out.push('"');
+    out
 }
 
 fn push_aligned(out: &mut String, lines: &mut Vec<(String, String)>, origin: bool) {
@@ -106,6 +168,29 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
     values
 }
 
+/// A value for a key that has no default.
+fn example(key: &str) -> &'static str {
+    match key {
+        "context.model" => "\"claude-haiku-5-5\"",
+        "context.base_url" => "\"http://127.0.0.1:11434\"",
+        "context.dialect" => "\"compat\"",
+        "context.key_file" => "\"~/.config/situated/key\"",
+        "context.key_command" => "\"pass show situated\"",
+        "context.key_credential" => "\"situated-key\"",
+        _ => "\"~/.local/state/situated/sock\"",
+    }
+}
+
+/// What the tables of `[context]` look like.
+const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all others); a higher version makes older contexts count as old.
+#   [[context.prompt]]
+#   kind = "meeting"
+#   instructions = "Name who took part and what was decided."
+#   version = 1
+# What the compiled-in table does not know about a model, or knows wrongly, under the model's id.
+#   [context.models."my-model"]
+"#;
+
 /// The commented file of `situated init`: the vault, and every key with its default as a comment.
 pub fn sample_file(vault: &VaultConfig) -> String {
     let defaults = Config::new(super::default_data_dir(), Vec::new());
@@ -135,8 +220,11 @@ pub fn sample_file(vault: &VaultConfig) -> String {
     for (section, about) in SECTIONS {
         let _ = write!(out, "\n# {about}\n[{section}]\n");
         for key in KEYS.iter().filter(|key| key.section == section) {
-            let value = (key.get)(&defaults).unwrap_or_else(|| "\"~/.local/state/situated/sock\"".to_owned());
+            let value = (key.get)(&defaults).unwrap_or_else(|| example(&key.full()).to_owned());
             let _ = writeln!(out, "# {}\n# {} = {value}", key.about, key.name);
+        }
+        if section == "context" {
+            out.push_str(TABLES);
         }
     }
     out

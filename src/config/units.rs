@@ -207,6 +207,133 @@ pub(super) fn word(value: &Value, words: &[&'static str]) -> Result<&'static str
     })
 }
 
+/// A number in a range.
+pub(super) fn number(value: &Value, range: RangeInclusive<f32>) -> Result<f32, String> {
+    let number = match value {
+        Value::Int(n) => Some(*n as f32),
+        Value::Float(x) => Some(*x as f32),
+        Value::Typed(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.filter(|x| range.contains(x)).ok_or_else(|| {
+        format!("{} will not do; write a number from {:?} to {:?}", value.shown(), range.start(), range.end())
+    })
+}
+
+/// An amount of money: dollars as a number or in quotes, in millionths of a dollar.
+pub(super) fn dollars(value: &Value) -> Result<u64, String> {
+    /// More is a slip of the hand.
+    const MOST: f64 = 1e6;
+    let number = match value {
+        Value::Int(n) => Some(*n as f64),
+        Value::Float(x) => Some(*x),
+        _ => value.text().and_then(|text| text.trim_start_matches('$').trim().parse().ok()),
+    };
+    match number {
+        Some(x) if (0.0..=MOST).contains(&x) => Ok((x * 1e6).round() as u64),
+        _ => Err(format!(
+            "{} is not an amount in dollars; write a number such as 0.50, up to a million (0 buys nothing)",
+            value.shown()
+        )),
+    }
+}
+
+/// Millionths of a dollar as dollars: two decimals, or as many as it takes. Readable by [`dollars`].
+pub fn show_dollars(micro: u64) -> String {
+    let mut text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
+    for _ in 0..4 {
+        if text.ends_with('0') {
+            text.pop();
+        }
+    }
+    text
+}
+
+/// A string that is not empty, of what `allowed` lets pass; the error says what that is and not what was typed.
+pub(super) fn plain(value: &Value, allowed: fn(char) -> bool, expected: &str) -> Result<String, String> {
+    let text = string(value)?;
+    if text.is_empty() || !text.chars().all(allowed) { Err(format!("write {expected}")) } else { Ok(text) }
+}
+
+/// A string that says something.
+pub(super) fn words(value: &Value) -> Result<String, String> {
+    string(value).and_then(|text| if text.is_empty() { Err("it is empty".to_owned()) } else { Ok(text) })
+}
+
+/// What a model is told besides the fixed instructions, in every request: so it is short.
+pub(super) fn instructions(value: &Value) -> Result<String, String> {
+    /// Characters; about a thousand tokens.
+    const MOST: usize = 4000;
+    let text = words(value)?;
+    match text.chars().count() {
+        n if n > MOST => Err(format!("{n} characters are sent with every request; write {MOST} at most")),
+        _ => Ok(text),
+    }
+}
+
+/// Where a server is. What was typed is not repeated if it may hold a password.
+pub(super) fn address(value: &Value) -> Result<String, String> {
+    const EXPECTED: &str = "write an address such as \"https://api.example.com\" or \"http://127.0.0.1:11434\"";
+    let text = string(value)?;
+    // The parser that requests go through too, so that nothing is read differently there.
+    let url = reqwest::Url::parse(&text).map_err(|error| format!("this is not an address ({error}); {EXPECTED}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("an address begins with https:// or http://; {EXPECTED}"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("no name or password stands in an address; {WHERE_KEYS_GO}"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("an address ends with its path, without `?` and `#`; {EXPECTED}"));
+    }
+    let host = url.host_str().unwrap_or_default();
+    if url.scheme() == "http" && !is_this_machine(host) {
+        return Err(format!(
+            "http:// to `{}` would send the key and your notes in the clear; use https://, or a tunnel that ends on this machine (`ssh -L`)",
+            host.escape_debug()
+        ));
+    }
+    Ok(text)
+}
+
+/// Whether a host, as an address spells it, is this machine.
+fn is_this_machine(host: &str) -> bool {
+    let name = host.trim_end_matches('.');
+    let ip = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    name == "localhost" || name.ends_with(".localhost") || ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
+/// What to do with a key that somebody wants to write into the configuration.
+pub(super) const WHERE_KEYS_GO: &str = "put the key into a file that only you can read (mode 0600) and name the file in `context.key_file`, or set `context.key_command` to a command that prints it";
+
+/// Whether a text looks like a provider's key: such a text is never repeated.
+fn looks_like_a_key(text: &str) -> bool {
+    ["sk-", "AKIA", "ABSK", "Bearer "].iter().any(|beginning| text.starts_with(beginning))
+}
+
+/// The path of a file with a key. What was typed may be the key itself, so it is not repeated.
+pub(super) fn key_file(value: &Value) -> Result<PathBuf, String> {
+    if value.text().is_some_and(looks_like_a_key) {
+        return Err(format!("this looks like a key and not like a path; {WHERE_KEYS_GO}"));
+    }
+    path(value).map_err(|_| "write the path of the file that holds the key, beginning with `/` or `~/`".to_owned())
+}
+
+/// The name of a systemd credential.
+pub(super) fn credential(value: &Value) -> Result<String, String> {
+    if value.text().is_some_and(looks_like_a_key) {
+        return Err(format!("this looks like a key and not like a credential's name; {WHERE_KEYS_GO}"));
+    }
+    plain(
+        value,
+        |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'),
+        "the name that the unit's `LoadCredential=` gives it, of letters, digits, `-`, `_` and `.`",
+    )
+    .and_then(|name| {
+        if name.starts_with('.') { Err("a credential's name begins with a letter".to_owned()) } else { Ok(name) }
+    })
+}
+
 /// An absolute path, or one below `~`.
 pub(super) fn path(value: &Value) -> Result<PathBuf, String> {
     // Not trimmed: white space at the ends may belong to a path.

@@ -1,6 +1,12 @@
 //! What is said about a chunk: the short text that situates it in its note, put before it for the
 //! embedding and, as a field of its own, for the lexical index. Pure.
 
+pub mod settings;
+pub mod document;
+pub mod prompt;
+pub mod quality;
+pub mod models;
+pub mod cost;
 mod template;
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +36,25 @@ pub struct ContextRecord {
     pub written_at: i64,
     /// What it took.
     pub spent: Spent,
+    /// How it was asked for and judged; `None` for templates and imports.
+    pub making: Option<Making>,
+}
+
+/// How a model's context came about.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Making {
+    /// How it was asked for.
+    pub form: prompt::Form,
+    /// Whether the model saw the note cut to fit.
+    pub cut: bool,
+    /// Whether the template stands before it, since it is weak.
+    pub weak: bool,
+    /// Tries it took, this one included.
+    pub tries: u8,
+    /// From the request to the answer, milliseconds.
+    pub took_ms: u32,
+    /// The parts of `quality`.
+    pub scores: quality::Scores,
 }
 
 /// Who wrote a context.

@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::chunk::{self, Chunk, ChunkConfig, searchable};
-use crate::context::{ContextRecord, Origin, Spent, TEMPLATE, Template};
+use crate::context::prompt::Prompter;
+use crate::context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
 use crate::embed::{Embedder, Vector, builtin, input};
 use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
 use crate::note::{self, Link, LinkKind, Note, NoteRules};
 use crate::plan::{
-    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, StoredChunk, StoredNote,
-    Trigger,
+    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk,
+    StoredNote, Trigger,
 };
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::store::{NoteWrite, Store, StoreError};
@@ -30,6 +31,8 @@ pub(super) struct Desk {
     pub(super) chunk: ChunkConfig,
     pub(super) embedder: Embedder,
     pub(super) generation: Generation,
+    /// How a model is asked, if one writes the contexts.
+    pub(super) prompter: Option<Arc<Prompter>>,
     pub(super) store: Arc<Store>,
 }
 
@@ -41,6 +44,20 @@ pub(super) struct Task {
     pub(super) trigger: Trigger,
     /// Decide even if the text is the one that is stored (the index has lost it, or other rules are in force).
     pub(super) again: bool,
+    /// When a rebuild began (seconds since 1970): what a model has written since answers it.
+    pub(super) since: Option<i64>,
+}
+
+impl Task {
+    /// Whatever the text is.
+    pub(super) fn again(path: VaultPath) -> Self {
+        Task { path, moved_from: None, trigger: Trigger::Save, again: true, since: None }
+    }
+
+    /// Everything anew.
+    pub(super) fn rebuild(path: VaultPath, since: i64) -> Self {
+        Task { trigger: Trigger::Rebuild, since: Some(since), ..Task::again(path) }
+    }
 }
 
 /// What came of it.
@@ -116,8 +133,26 @@ impl Desk {
 
     /// Whether a record was made by the generation in force.
     pub(super) fn is_current(&self, record: &NoteRecord) -> bool {
-        let Generation { contextualizer, embedder, chunker, .. } = &self.generation;
-        record.contextualizer == *contextualizer && record.embedder == *embedder && record.chunker == *chunker
+        let Generation { embedder, chunker, llm_min_chunks: _, contextualizer: _, costs: _ } = &self.generation;
+        record.contextualizer == self.contextualizer(record.kind.as_deref())
+            && record.embedder == *embedder
+            && record.chunker == *chunker
+    }
+
+    /// What the archive has under a key: by the generation in force if there is one, else the last one.
+    fn archived(&self, key: ContextKey, contextualizer: &str) -> Result<Option<ContextRecord>, StoreError> {
+        match self.store.archived_of(key, contextualizer)? {
+            Some(context) => Ok(Some(context)),
+            None => self.store.archived(key),
+        }
+    }
+
+    /// Who writes the contexts of notes of a kind: instructions may differ between kinds.
+    pub(super) fn contextualizer(&self, kind: Option<&str>) -> String {
+        match &self.prompter {
+            Some(prompter) => prompter.generation(kind),
+            None => self.generation.contextualizer.clone(),
+        }
     }
 
     fn stored(&self, task: &Task) -> Result<Option<(NoteRecord, Vec<ContextRecord>)>, StoreError> {
@@ -145,18 +180,27 @@ impl Desk {
         let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
         let current = current(&note, &chunks, &templates);
         let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts));
-        let archive = Archive::new(&self.store);
-        let plan =
-            plan::plan(facts.as_ref(), Some(&current), &self.generation, task.trigger, &|key| archive.look_up(key));
+        let contextualizer = self.contextualizer(note.kind.as_deref());
+        let archive = Archive::new(self, &contextualizer);
+        let generation = Generation { contextualizer: contextualizer.clone(), ..self.generation.clone() };
+        let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
-        let mut sheet = Sheet { desk: self, note: &note, chunks: &chunks, templates, now, vectors: HashMap::new() };
+        let mut sheet = Sheet {
+            desk: self,
+            note: &note,
+            chunks: &chunks,
+            templates,
+            now,
+            since: task.since.unwrap_or(now),
+            vectors: HashMap::new(),
+        };
         let (record, contexts) = match &stored {
             Some((record, contexts)) => (Some(record), contexts.as_slice()),
             None => (None, &[][..]),
         };
         let (new_contexts, texts) = sheet.contexts(&plan, record, contexts)?;
-        let (chunk_records, docs) = sheet.chunks(&plan, record, &texts);
+        let (chunk_records, docs) = sheet.chunks(&plan, record, &new_contexts, &texts);
         let vectors = sheet.fresh_vectors();
         let record = self.record(&note, stat, record, &plan, chunk_records, now);
         let entry = note_entry(&record);
@@ -192,7 +236,7 @@ impl Desk {
             stat,
             hash: note.hash,
             structure: note.structure(),
-            contextualizer: self.generation.contextualizer.clone(),
+            contextualizer: self.contextualizer(note.kind.as_deref()),
             embedder: self.generation.embedder.clone(),
             chunker: self.generation.chunker.clone(),
             title: note.title.clone(),
@@ -217,6 +261,8 @@ struct Sheet<'a> {
     chunks: &'a [Chunk],
     templates: Vec<String>,
     now: i64,
+    /// When what is wished for now was wished for.
+    since: i64,
     vectors: HashMap<InputHash, (Vector, bool)>,
 }
 
@@ -233,11 +279,18 @@ impl Sheet<'_> {
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let found = match step.context {
                 ContextSource::Stored(i) => record.and_then(|_| stored.get(i)).filter(|c| c.is_paid()).cloned(),
-                ContextSource::Archive(key) => self.desk.store.archived(key)?,
+                ContextSource::Archive(key) => {
+                    self.desk.archived(key, &self.desk.contextualizer(self.note.kind.as_deref()))?
+                }
                 ContextSource::Fresh => None,
             };
             let context = found.unwrap_or_else(|| self.template_record(&self.chunks[step.chunk]));
-            let text = if context.is_paid() { context.text.clone() } else { self.templates[step.chunk].clone() };
+            let template = &self.templates[step.chunk];
+            let text = match context.making {
+                _ if !context.is_paid() => template.clone(),
+                Some(Making { weak: true, .. }) => format!("{template}\n{}", context.text),
+                _ => context.text.clone(),
+            };
             records.push(context);
             texts.push(text);
         }
@@ -256,14 +309,22 @@ impl Sheet<'_> {
             quality: 1.0,
             written_at: self.now,
             spent: Spent::default(),
+            making: None,
         }
     }
 
-    fn chunks(&mut self, plan: &Plan, old: Option<&NoteRecord>, texts: &[String]) -> (Vec<ChunkRecord>, Vec<ChunkDoc>) {
+    fn chunks(
+        &mut self,
+        plan: &Plan,
+        old: Option<&NoteRecord>,
+        contexts: &[ContextRecord],
+        texts: &[String],
+    ) -> (Vec<ChunkRecord>, Vec<ChunkDoc>) {
         let mut records = Vec::with_capacity(self.chunks.len());
         let mut docs = Vec::with_capacity(self.chunks.len());
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let (note, chunk, context) = (self.note, &self.chunks[step.chunk], &texts[step.chunk]);
+            let record = &contexts[step.chunk];
             let shown = searchable(note, &chunk.span);
             let inputs = input::inputs(context, &shown, &|text| builtin::model().token_starts(text));
             let heading_path: Arc<[String]> =
@@ -286,6 +347,7 @@ impl Sheet<'_> {
                 inputs: inputs.iter().map(|input| input.hash).collect(),
                 decided: unchanged.unwrap_or((step.action, step.reason)),
                 later: step.later,
+                due: step.due.map(|reason| self.due(reason, step, record, old)),
             });
             docs.push(ChunkDoc {
                 entry: ChunkEntry {
@@ -303,6 +365,22 @@ impl Sheet<'_> {
             });
         }
         (records, docs)
+    }
+
+    /// A wish that stands keeps its date; its tries count only while the text is the same. A new one is younger
+    /// than the context that it is to replace.
+    fn due(&self, reason: Reason, step: &Step, context: &ContextRecord, old: Option<&NoteRecord>) -> Due {
+        let chunk = &self.chunks[step.chunk];
+        let stood = match (step.context, old) {
+            (ContextSource::Stored(i), Some(old)) => old.chunks.get(i),
+            _ => None,
+        };
+        match stood.and_then(|old| Some((old.due.filter(|due| due.reason == reason)?, old.hash))) {
+            Some((due, hash)) if hash == chunk.hash => due,
+            Some((due, _)) => Due { tries: 0, ..due },
+            None if context.is_paid() => Due { reason, since: self.since.max(context.written_at + 1), tries: 0 },
+            None => Due { reason, since: self.since, tries: 0 },
+        }
     }
 
     fn vector(&mut self, input: &crate::embed::Input) -> Vector {
@@ -327,18 +405,21 @@ impl Sheet<'_> {
 
 /// The store's archive as the plan asks for it; the first error is kept, for the plan cannot fail.
 struct Archive<'a> {
-    store: &'a Store,
+    desk: &'a Desk,
+    contextualizer: &'a str,
     error: std::cell::RefCell<Option<StoreError>>,
 }
 
 impl<'a> Archive<'a> {
-    fn new(store: &'a Store) -> Self {
-        Archive { store, error: std::cell::RefCell::new(None) }
+    fn new(desk: &'a Desk, contextualizer: &'a str) -> Self {
+        Archive { desk, contextualizer, error: std::cell::RefCell::new(None) }
     }
 
     fn look_up(&self, key: ContextKey) -> Option<Archived> {
-        match self.store.archived(key) {
-            Ok(found) => found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch }),
+        match self.desk.archived(key, self.contextualizer) {
+            Ok(found) => {
+                found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch, written_at: c.written_at })
+            }
             Err(error) => {
                 self.error.borrow_mut().get_or_insert(error);
                 None
@@ -383,6 +464,8 @@ pub(super) fn facts(record: &NoteRecord, contexts: &[ContextRecord]) -> StoredNo
             wanted: c.wanted,
             contextualizer: context.map_or_else(String::new, |c| c.generation.clone()),
             sketch: context.map_or_else(Sketch::default, |c| c.sketch.clone()),
+            due: c.due,
+            failed: c.later == Some(Reason::ContextFailed),
         }
     };
     StoredNote {

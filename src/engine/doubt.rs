@@ -36,7 +36,8 @@ impl Keeper {
 
     /// Whether anything is being worked on.
     pub(super) fn is_busy(&self) -> bool {
-        !self.batches.is_empty() || !self.in_flight.is_empty() || self.root_id.is_none() && self.scanning
+        // Until the first look at the disk nobody knows whether what is stored is current.
+        !self.batches.is_empty() || !self.in_flight.is_empty() || !self.looked
     }
 
     /// A look takes a while, and saves are decided about meanwhile: what it says to be gone may be back, and

@@ -2,24 +2,29 @@
 //! thread; everything that changes state is an event for the engine's loop. All calls block: async callers
 //! use `spawn_blocking`.
 
+mod contexts;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
+pub use crate::store::ledger::CostReport;
+
 pub use super::report::{
-    CallError, Cancel, DecidedStep, Decision, DecisionCount, GetRequest, Job, NoteText, Notice, Problem,
-    RelatedRequest, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Status, VaultInfo,
-    VaultStatus,
+    CallError, Cancel, ContextProgress, ContextStatus, DecidedStep, Decision, DecisionCount, GenerateRequest,
+    GeneratedContext, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, Scope,
+    SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
 };
+
+pub(super) use contexts::OwnChunk;
 
 use super::decide::{Desk, Task};
 use super::keeper::decision;
 use super::{Event, Shared, VaultShared, now_s};
 use crate::fingerprint::ChunkId;
 use crate::index::Snapshot;
-use crate::plan::Trigger;
 use crate::search::{self, Answer, Key, Mode, Options, Seed};
 use crate::store::record::NoteRecord;
 use crate::vault::policy::Verdict;
@@ -67,15 +72,17 @@ impl Handle {
             status
         });
         let vaults = vaults.collect();
-        let generation = chosen.iter().find_map(|v| v.desk.load_full()).map(|desk| desk.generation.clone());
-        let (contextualizer, embedder) = generation.map(|g| (g.contextualizer, g.embedder)).unwrap_or_default();
+        let desk = chosen.iter().find_map(|vault| vault.desk.load_full());
+        let names = desk.map(|desk| (desk.contextualizer(None), desk.generation.embedder.clone()));
+        let (contextualizer, embedder) = names.unwrap_or_default();
         Ok(Status {
             state,
             vaults,
             problems,
-            leaves_machine: Vec::new(),
+            leaves_machine: self.leaves_machine(),
             contextualizer,
             embedder,
+            contexts: self.context_status(),
             uptime_s: self.0.started.elapsed().as_secs(),
             rss_bytes: resident_bytes(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -197,7 +204,7 @@ impl Handle {
                 .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?,
         };
         let stored = stored(&desk, &path)?;
-        let task = Task { path: path.clone(), moved_from: None, trigger: Trigger::Save, again: true };
+        let task = Task::again(path.clone());
         let decided =
             desk.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
         let record = decided.write.put.map(|(record, _)| record);
@@ -240,8 +247,20 @@ impl Handle {
         Ok(job)
     }
 
-    /// Begins to make a scope anew; with `dry_run` only says how much that is.
-    pub fn rebuild(&self, scope: Scope, dry_run: bool) -> Result<Job, CallError> {
+    /// Has contexts that serve and should be better made anew, of notes that changed in the last so many
+    /// seconds; of all with 0.
+    pub fn refresh(&self, scope: &Scope, seconds: u64) -> Result<(), CallError> {
+        let ago = i64::try_from(seconds).unwrap_or(i64::MAX);
+        let since = (seconds > 0).then(|| now_s().saturating_sub(ago));
+        for vault in self.choose(scope.vault.as_deref())? {
+            self.send(Event::Refresh { vault: vault.id, since })?;
+        }
+        Ok(())
+    }
+
+    /// Begins to make a scope anew; with `dry_run` only says how much that is. `batch` has the provider's batch
+    /// interface used for contexts, which is cheaper and slower.
+    pub fn rebuild(&self, scope: Scope, dry_run: bool, batch: bool) -> Result<Job, CallError> {
         if let Some(running) = self.0.jobs.all().into_iter().find(|j| j.kind == "rebuild" && j.state == "running")
             && !dry_run
         {
@@ -268,6 +287,8 @@ impl Handle {
             ));
         }
         if dry_run {
+            let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
+            let estimate = self.estimate(&desks, under.as_ref(), false, batch)?;
             return Ok(Job {
                 job: 0,
                 kind: "rebuild".to_owned(),
@@ -280,11 +301,14 @@ impl Handle {
                 took_ms: 0,
                 phase: "dry_run".to_owned(),
                 seq: 0,
+                contexts: None,
+                estimate,
+                problem: None,
             });
         }
         let job = self.0.jobs.begin("rebuild", scope, vaults.len());
         for vault in &vaults {
-            self.send(Event::Rebuild { vault: vault.id, job, under: under.clone() })?;
+            self.send(Event::Rebuild { vault: vault.id, job, under: under.clone(), batch })?;
         }
         self.0.jobs.get(job)
     }

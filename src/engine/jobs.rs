@@ -54,6 +54,9 @@ impl Jobs {
             took_ms: 0,
             phase: "looking".to_owned(),
             seq: 0,
+            contexts: None,
+            estimate: None,
+            problem: None,
         };
         table.jobs.insert(number, Entry { job, parts, began: Instant::now(), cancel: AtomicBool::new(false) });
         while table.jobs.len() > REMEMBERED {
@@ -62,6 +65,13 @@ impl Jobs {
             table.jobs.remove(&finished);
         }
         number
+    }
+
+    /// A job gets a part more.
+    pub(super) fn add_part(&self, number: u64) {
+        if let Some(entry) = self.table().jobs.get_mut(&number) {
+            entry.parts += 1;
+        }
     }
 
     /// Changes a running job and wakes whoever waits for it; returns what it is now.

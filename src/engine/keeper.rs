@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::contexts::Contexts;
 use super::decide::{Decided, Desk, NO_HASH, Task, facts, note_entry};
-use super::report::{DecidedStep, Decision, DecisionCount, SkippedFile, VaultStatus};
+use super::report::{DecidedStep, Decision, DecisionCount, SkippedFile};
 use super::scan::KnownNotes;
 use super::{EngineError, VaultShared, now_s};
 use crate::config::{Config, VaultConfig};
 use crate::context::TEMPLATE;
+use crate::context::prompt::Prompter;
 use crate::embed::Embedder;
 use crate::fingerprint::{Fields, context_key};
 use crate::index::{ChunkEntry, Index, Verdict};
@@ -47,6 +49,8 @@ pub(super) struct Keeper {
     pub(super) in_flight: HashMap<VaultPath, (u64, bool)>,
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) scanning: bool,
+    /// Whether there was a look at the disk since the vault was opened.
+    pub(super) looked: bool,
     pub(super) scan_again: Option<crate::vault::RescanReason>,
     pub(super) waiting_jobs: Vec<u64>,
     pub(super) next_walk: Instant,
@@ -57,6 +61,10 @@ pub(super) struct Keeper {
     pub(super) emptied: HashMap<VaultPath, Instant>,
     /// What keeps decisions from being carried out: a full disk, as a rule.
     pub(super) trouble: Option<Trouble>,
+    /// What a model is to write.
+    pub(super) contexts: Contexts,
+    /// Quiet of a note before its structural changes are sent.
+    settle: Duration,
     index: Index,
     numbers: HashMap<VaultPath, u32>,
     /// Notes with warnings.
@@ -120,6 +128,7 @@ impl Keeper {
             chunk: config.chunk,
             embedder,
             generation: generation(config, embedder),
+            prompter: prompter(config)?,
             store: Arc::new(store),
         });
         let policy = Arc::new(Policy::new(&vault.path, vault)?);
@@ -136,6 +145,7 @@ impl Keeper {
             in_flight: HashMap::new(),
             batches: BTreeMap::new(),
             scanning: false,
+            looked: false,
             scan_again: None,
             waiting_jobs: Vec::new(),
             next_walk: Instant::now(),
@@ -144,6 +154,8 @@ impl Keeper {
             root_id: read_root_id(&dir),
             emptied: HashMap::new(),
             trouble: None,
+            contexts: Contexts::default(),
+            settle: config.context.settle,
             index,
             numbers: HashMap::new(),
             warned: HashSet::new(),
@@ -181,14 +193,15 @@ impl Keeper {
             if !record.warnings.is_empty() {
                 self.warned.insert(record.no);
             }
+            // They were quiet long enough while nobody looked.
+            self.wishes(&record, Duration::ZERO);
             self.numbers.insert(record.path, record.no);
         }
         self.desk.store.release_loaded();
         self.index.drop_unknown()?;
         self.publish()?;
         if !again.is_empty() {
-            let tasks =
-                again.into_iter().map(|path| Task { path, moved_from: None, trigger: Trigger::Save, again: true });
+            let tasks = again.into_iter().map(Task::again);
             self.enqueue(tasks.collect(), Vec::new(), true);
         }
         Ok(())
@@ -230,6 +243,7 @@ impl Keeper {
         for ((record, moved_from), (task, plan, mut entry, docs, before)) in records.into_iter().zip(moved).zip(rest) {
             (entry.no, entry.seq) = (record.no, record.seq);
             if let Some(old) = moved_from {
+                self.contexts.queue.remove(&old);
                 self.known.remove(&old);
                 self.numbers.remove(&old);
             }
@@ -239,6 +253,7 @@ impl Keeper {
             if !record.warnings.is_empty() {
                 self.warned.insert(record.no);
             }
+            self.wishes(&record, self.settle);
             decisions.push(self.tell(&task.path, &plan, &record, &before, began));
             self.index.put(entry, docs)?;
             self.dirty = true;
@@ -267,6 +282,8 @@ impl Keeper {
             self.known.remove(path);
             if let Some(no) = self.numbers.remove(path) {
                 self.warned.remove(&no);
+                self.contexts.tally.remove(no);
+                self.contexts.queue.remove(path);
                 self.index.remove(no)?;
                 self.dirty = true;
             }
@@ -365,8 +382,7 @@ impl Keeper {
             return;
         }
         let paths = self.numbers.iter().filter(|(_, no)| lost.contains(no)).map(|(path, _)| path.clone());
-        let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
-        let tasks: Vec<Task> = paths.map(task).collect();
+        let tasks: Vec<Task> = paths.map(Task::again).collect();
         tracing::warn!(notes = tasks.len(), "words were lost when writing the index; these notes are indexed again");
         self.enqueue(tasks, Vec::new(), true);
     }
@@ -429,7 +445,8 @@ impl Keeper {
     }
 
     /// The state that `status` shows.
-    pub(super) fn refresh_status(&self, change: impl FnOnce(&mut VaultStatus)) {
+    pub(super) fn refresh_status(&self) {
+        *self.shared.counts() = self.contexts.tally.sum();
         let mut status = self.shared.status();
         status.pending = (self.pending.len() + self.queue.len() + self.in_flight.len()) as u64;
         status.watch = match (&self.polled, &self.watcher) {
@@ -438,7 +455,6 @@ impl Keeper {
         };
         status.watch_problem = self.watcher.as_ref().and_then(Watcher::problem);
         status.doubt = self.doubt.as_ref().map(|d| d.why.clone());
-        change(&mut status);
     }
 }
 
@@ -490,12 +506,23 @@ fn chunk_entry(record: &NoteRecord, position: usize) -> ChunkEntry {
 /// The generation that a configuration puts in force.
 pub(super) fn generation(config: &Config, embedder: Embedder) -> Generation {
     Generation {
-        contextualizer: TEMPLATE.to_owned(),
-        costs: false,
+        // With a model it depends on the kind of note: see `Desk::contextualizer`.
+        contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },
+        costs: config.context.costs(),
         embedder: embedder.identity().to_owned(),
         chunker: config.chunk.identity(),
-        llm_min_chunks: config.llm_min_chunks,
+        llm_min_chunks: config.context.llm_min_chunks,
     }
+}
+
+/// How notes are shown to the model of a configuration.
+fn prompter(config: &Config) -> Result<Option<Arc<Prompter>>, EngineError> {
+    let context = &config.context;
+    if !context.costs() {
+        return Ok(None);
+    }
+    let model = super::writer::model(context).map_err(EngineError::Model)?;
+    Ok(Some(Arc::new(Prompter::new(context, &model))))
 }
 
 /// Where a vault's index lives: named after the folder, told apart by its whole path.

@@ -6,15 +6,24 @@
 //! work in bulk goes through the workers ([`pool`]) and never stands in front of a save. Queries do not come
 //! here at all: they read published snapshots through the [`handle`].
 
+mod ask;
+mod batch;
+mod contexts;
 mod decide;
 mod doubt;
+mod due;
 pub mod handle;
 mod jobs;
 mod keeper;
+mod open;
+mod outcomes;
 mod pool;
+mod rebuild;
 pub mod report;
 mod scan;
+mod tally;
 mod work;
+mod writer;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -27,20 +36,27 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, VaultConfig, WatchConfig};
+use crate::context::cost::Estimate;
 use crate::index::{LexicalError, Snapshot};
 use crate::store::StoreError;
+use crate::store::ledger::Ledger;
 use crate::vault::pending::Timing;
 use crate::vault::policy::Policy;
 use crate::vault::root::VaultError;
-use crate::vault::{Hint, RescanReason};
+use crate::vault::{Hint, RescanReason, VaultPath};
+use batch::BatchTold;
+use contexts::Hold;
 use decide::{Desk, Outcome};
 use handle::Handle;
 use jobs::Jobs;
+use keeper::Keeper;
 pub use keeper::vault_dir;
-use keeper::{Keeper, TRY_AGAIN};
 use pool::{Errand, Pool};
 use report::{Decision, Notice, Problem, State, VaultStatus};
 use scan::{Extent, Findings};
+use tally::Counts;
+pub(crate) use writer::model;
+use writer::{Told, Writer};
 
 /// The engine looks at the clock at least this often: a machine that slept sends no event.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -63,6 +79,9 @@ pub enum EngineError {
     /// The vault cannot be used.
     #[error("{0}")]
     Vault(#[from] VaultError),
+    /// What is said about the model makes no sense.
+    #[error("{0}")]
+    Model(String),
     /// A folder of ours cannot be written.
     #[error("{path}: {message}")]
     Io {
@@ -89,8 +108,14 @@ enum Event {
     Looked { errand: Errand, outcome: Outcome },
     /// A user asks for a look at everything; with `accept_deletes` a doubt is settled.
     Sync { vault: u64, job: u64, accept_deletes: bool },
+    /// A user asks for contexts that should be better to be made anew, of notes that changed since.
+    Refresh { vault: u64, since: Option<i64> },
     /// A user asks for notes to be made anew.
-    Rebuild { vault: u64, job: u64, under: Option<crate::vault::VaultPath> },
+    Rebuild { vault: u64, job: u64, under: Option<VaultPath>, batch: bool },
+    /// The writer says what came of an order.
+    Told { vault: u64, path: VaultPath, told: Told },
+    /// The writer says what came of a batch.
+    Batch { vault: u64, ticket: u64, told: BatchTold },
     /// A job was cancelled.
     Cancelled,
     /// No work until then, or until `Resume`.
@@ -112,6 +137,12 @@ struct Shared {
     jobs: Jobs,
     notices: broadcast::Sender<Arc<Notice>>,
     decisions: Mutex<VecDeque<Arc<Decision>>>,
+    ledger: Arc<Ledger>,
+    writer: ArcSwapOption<Writer>,
+    /// What making old contexts anew would take, for a state of the index.
+    renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    /// Why nothing is asked of the model at present.
+    held: Mutex<Option<String>>,
     state: Mutex<(State, Vec<String>)>,
     socket: PathBuf,
     started: Instant,
@@ -128,6 +159,8 @@ struct VaultShared {
     desk: ArcSwapOption<Desk>,
     policy: ArcSwapOption<Policy>,
     status: Mutex<VaultStatus>,
+    counts: Mutex<Counts>,
+    synced_at: Mutex<Option<i64>>,
     batches: AtomicU64,
 }
 
@@ -142,12 +175,22 @@ impl VaultShared {
             desk: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
             status: Mutex::new(status),
+            counts: Mutex::default(),
+            synced_at: Mutex::default(),
             batches: AtomicU64::new(0),
         })
     }
 
     fn status(&self) -> MutexGuard<'_, VaultStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn synced_at(&self) -> MutexGuard<'_, Option<i64>> {
+        self.synced_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn next_batch(&self) -> u64 {
@@ -186,6 +229,7 @@ pub struct Engine {
 impl Engine {
     /// Starts the engine's thread. Vaults are opened there: the handle answers `not_ready` until then.
     pub fn start(config: Config, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
+        let ledger = Ledger::open(&config.data_dir.join("ledger")).map_err(std::io::Error::other)?;
         let (events, inbox) = mpsc::channel();
         let listed: BTreeMap<u64, Arc<VaultShared>> =
             (0..).zip(&config.vaults).map(|(id, vault)| (id, VaultShared::new(id, vault))).collect();
@@ -198,6 +242,10 @@ impl Engine {
             jobs: Jobs::default(),
             notices: broadcast::channel(1024).0,
             decisions: Mutex::default(),
+            ledger: Arc::new(ledger),
+            writer: ArcSwapOption::empty(),
+            held: Mutex::default(),
+            renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
             socket,
             started: Instant::now(),
@@ -222,6 +270,11 @@ impl Engine {
             asleep: time_asleep(),
             notes_of_trouble: Vec::new(),
             unopened: BTreeMap::new(),
+            writer: None,
+            no_writer: None,
+            hold: None,
+            hold_told: false,
+            next_sync: None,
         };
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || run.run(&config))?;
         Ok(Engine { handle, thread })
@@ -250,6 +303,16 @@ struct Loop {
     asleep: Duration,
     notes_of_trouble: Vec<String>,
     unopened: BTreeMap<u64, Unopened>,
+    /// Asks the model, if one is configured.
+    writer: Option<Writer>,
+    /// Why it could not be started.
+    no_writer: Option<String>,
+    /// Nothing is asked for a while.
+    hold: Option<Hold>,
+    /// Whether that was logged; forgotten when something is written.
+    hold_told: bool,
+    /// Seconds since 1970 (UTC); looked at anew when vaults are opened.
+    next_sync: Option<i64>,
 }
 
 /// A vault that could not be opened, and when that is tried again.
@@ -261,6 +324,7 @@ struct Unopened {
 
 impl Loop {
     fn run(mut self, config: &Config) {
+        self.start_writer(config);
         self.open(config);
         // What is stored answers from here on, however long the first look at the disk takes.
         self.settle();
@@ -272,6 +336,8 @@ impl Loop {
                 self.open_again();
                 self.land();
                 self.flush_pending();
+                self.sync_if_due();
+                self.ask_models();
                 self.feed();
             }
             self.settle();
@@ -319,6 +385,7 @@ impl Loop {
             for keeper in self.keepers.values() {
                 until = keeper.next_wake().map_or(until, |wake| until.min(wake));
             }
+            until = self.next_question().map_or(until, |ready| until.min(ready));
         }
         until.saturating_duration_since(now)
     }
@@ -335,6 +402,7 @@ impl Loop {
             Event::Scanned { vault, extent, jobs, result } => {
                 if let Some(keeper) = self.keepers.get_mut(&vault) {
                     keeper.scanning = false;
+                    keeper.looked = true;
                 }
                 self.scanned(vault, &extent, jobs, result);
                 self.scan_if_asked_meanwhile(vault);
@@ -345,10 +413,19 @@ impl Loop {
                 }
                 self.scan(vault, Extent::Everything, RescanReason::Asked, vec![job]);
             }
-            Event::Rebuild { vault, job, under } => self.rebuild(vault, job, under.as_ref()),
-            Event::Cancelled => self.drop_cancelled(),
+            Event::Refresh { vault, since } => self.refresh(vault, since),
+            Event::Rebuild { vault, job, under, batch } => self.rebuild(vault, job, under.as_ref(), batch),
+            Event::Told { vault, path, told } => self.told(vault, path, told),
+            Event::Batch { vault, ticket, told } => self.batch_told(vault, ticket, told),
+            Event::Cancelled => {
+                self.drop_cancelled();
+                self.stop_cancelled_runs();
+            }
             Event::Pause(until) => self.paused = Some(until),
-            Event::Resume => self.paused = None,
+            Event::Resume => {
+                self.paused = None;
+                self.let_go();
+            }
             Event::Reload(config) => self.reload(&config),
             Event::Stop => {}
         }
@@ -371,109 +448,6 @@ impl Loop {
         }
     }
 
-    fn open(&mut self, config: &Config) {
-        for (vault, shared) in config.vaults.iter().zip(self.listed.values().cloned().collect::<Vec<_>>()) {
-            self.open_vault(config, vault, shared);
-        }
-    }
-
-    fn open_vault(&mut self, config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) {
-        let id = shared.id;
-        match Keeper::open(config, vault, shared) {
-            Ok((keeper, opened)) => {
-                if let Some((moved_to, why)) = &opened.quarantined {
-                    self.notes_of_trouble.push(format!(
-                        "the store of vault `{}` was damaged ({why}); it was moved to {} and the index is rebuilt; {} contexts came back from the journal",
-                        vault.name, moved_to.display(), opened.contexts_recovered
-                    ));
-                }
-                self.unopened.remove(&id);
-                self.keepers.insert(id, keeper);
-                self.watch(id);
-                let scope = report::Scope { vault: Some(vault.name.clone()), path: None };
-                let job = self.shared.jobs.begin("index", scope, 1);
-                self.scan(id, Extent::Everything, RescanReason::Start, vec![job]);
-            }
-            Err(error) => {
-                let why = format!("vault `{}` cannot be served: {error}", vault.name);
-                let again_at = Instant::now() + TRY_AGAIN;
-                let before = self.unopened.insert(id, Unopened { config: vault.clone(), why, again_at });
-                if before.is_none() {
-                    tracing::error!(%error, vault = vault.name, "this vault cannot be served; it is tried again");
-                }
-            }
-        }
-    }
-
-    /// Opens what could not be opened, and what could not be written to, once there is room again.
-    fn open_again(&mut self) {
-        let now = Instant::now();
-        let due = |(id, keeper): (&u64, &Keeper)| {
-            let is_due = keeper.trouble.as_ref().is_some_and(|trouble| trouble.reopen_at <= now);
-            (is_due && !keeper.is_at_work()).then_some(*id)
-        };
-        for id in self.keepers.iter().filter_map(due).collect::<Vec<_>>() {
-            let Some(mut keeper) = self.keepers.remove(&id) else { continue };
-            if let Err(error) = keeper.desk.store.probe() {
-                keeper.trouble = None;
-                keeper.be_troubled(&error.into());
-                self.keepers.insert(id, keeper);
-                continue;
-            }
-            // The store is broken off, not closed: what it could not write is found by the look that follows.
-            let (config, why) = (keeper.config.clone(), String::new());
-            keeper.let_go();
-            self.unopened.insert(id, Unopened { config, why, again_at: now });
-        }
-        let due: Vec<u64> = self.unopened.iter().filter(|(_, u)| u.again_at <= now).map(|(id, _)| *id).collect();
-        let config = self.shared.config.load_full();
-        for id in due {
-            if let (Some(unopened), Some(shared)) = (self.unopened.get(&id), self.listed.get(&id).cloned()) {
-                let vault = unopened.config.clone();
-                self.open_vault(&config, &vault, shared);
-            }
-        }
-    }
-
-    fn publish_vaults(&self) {
-        self.shared.vaults.store(Arc::new(self.listed.values().cloned().collect()));
-    }
-
-    fn reload(&mut self, config: &Config) {
-        let kept = |keeper: &Keeper, config: &Config| {
-            config.vaults.contains(&keeper.config)
-                && config.chunk == keeper.desk.chunk
-                && config.llm_min_chunks == keeper.desk.generation.llm_min_chunks
-        };
-        let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
-        for id in old {
-            self.listed.remove(&id);
-            self.publish_vaults();
-            if let Some(mut keeper) = self.keepers.remove(&id) {
-                if let Err(error) = keeper.close() {
-                    tracing::error!(%error, vault = keeper.config.name, "closing");
-                }
-                keeper.let_go();
-            }
-        }
-        for id in std::mem::take(&mut self.unopened).into_keys() {
-            self.listed.remove(&id);
-        }
-        self.notes_of_trouble.clear();
-        for keeper in self.keepers.values_mut() {
-            keeper.pending.set_timing(timing(&config.watch));
-        }
-        self.shared.config.store(Arc::new(config.clone()));
-        let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
-        for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
-            let shared = VaultShared::new(self.next_vault, vault);
-            self.next_vault += 1;
-            self.listed.insert(shared.id, shared.clone());
-            self.open_vault(config, vault, shared);
-        }
-        self.publish_vaults();
-    }
-
     /// Brings the shared state up to date after a turn of the loop.
     fn settle(&mut self) {
         let bulk = |keeper: &Keeper| !keeper.queue.is_empty() || !keeper.in_flight.is_empty();
@@ -491,9 +465,12 @@ impl Loop {
             }
         }
         self.finish_batches();
+        self.tend_batches();
+        self.watch_runs();
         for keeper in self.keepers.values() {
-            keeper.refresh_status(|_| {});
+            keeper.refresh_status();
         }
+        *self.shared.held.lock().unwrap_or_else(PoisonError::into_inner) = self.model_problem();
         let (state, problems) = self.state();
         let mut shared = self.shared.state();
         let changed = shared.0 != state;
@@ -507,6 +484,7 @@ impl Loop {
     fn state(&self) -> (State, Vec<String>) {
         let mut problems = self.notes_of_trouble.clone();
         problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
+        problems.extend(self.model_problem());
         for keeper in self.keepers.values() {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());

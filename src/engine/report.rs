@@ -7,9 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod contexts;
+
 pub use crate::config::Problem;
+use crate::context::cost::Estimate;
 use crate::plan::{Action, Reason};
 use crate::search::{Hit, Mode};
+pub use contexts::{ContextProgress, ContextStatus, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
 
 /// What went wrong with a call; `kind` of the protocol.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -44,6 +48,9 @@ pub enum CallError {
     /// The call took longer than it may.
     #[error("no answer within {0} ms")]
     Timeout(u64),
+    /// The model was asked in vain.
+    #[error("{0}")]
+    Provider(String),
     /// Work is paused.
     #[error("the daemon is paused; `situated resume` lets it go on")]
     Paused,
@@ -86,6 +93,9 @@ pub struct Status {
     pub contextualizer: String,
     /// Embedder in force.
     pub embedder: String,
+    /// Contexts that a model writes.
+    #[serde(default)]
+    pub contexts: ContextStatus,
     /// Seconds since the daemon started.
     pub uptime_s: u64,
     /// Resident memory in bytes, 0 if unknown.
@@ -241,6 +251,15 @@ pub struct Job {
     pub phase: String,
     /// The snapshot that holds its result, once done.
     pub seq: u64,
+    /// How far a model is with the contexts, if one writes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contexts: Option<ContextProgress>,
+    /// What it would take, in a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+    /// Why it ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// Answer of `get`.
@@ -289,7 +308,7 @@ pub enum Notice {
         state: State,
     },
     /// A job began, moved on or ended.
-    Job(Job),
+    Job(Box<Job>),
 }
 
 /// A vault that the daemon serves.

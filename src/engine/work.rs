@@ -7,10 +7,10 @@ use super::decide::{Decided, Outcome, Task};
 use super::doubt::RETURN_EVERY;
 use super::keeper::AT_ONCE;
 use super::pool::{Errand, look};
+use super::rebuild::Run;
 use super::report::{Decision, Notice};
 use super::scan::{Extent, Findings, Touched, scan};
-use super::{EngineError, Event, Loop, NEVER};
-use crate::plan::Trigger;
+use super::{EngineError, Event, Loop, NEVER, now_s};
 use crate::vault::root::{VaultError, git_locked, needs_polling, root_id};
 use crate::vault::watch::Watcher;
 use crate::vault::{Batch as Due, RescanReason, VaultPath};
@@ -59,8 +59,7 @@ impl Loop {
                 keeper.emptied.remove(path);
             }
             if !due_emptied.is_empty() {
-                let task = |path| Task { path, moved_from: None, trigger: Trigger::Save, again: true };
-                keeper.enqueue(due_emptied.into_iter().map(task).collect(), Vec::new(), false);
+                keeper.enqueue(due_emptied.into_iter().map(Task::again).collect(), Vec::new(), false);
             }
             match due {
                 Some(Due::Walk(reason)) => self.scan(vault, Extent::Everything, reason, Vec::new()),
@@ -229,8 +228,16 @@ impl Loop {
     }
 
     /// Everything in a scope is decided anew.
-    pub(super) fn rebuild(&mut self, vault: u64, job: u64, under: Option<&VaultPath>) {
+    pub(super) fn rebuild(&mut self, vault: u64, job: u64, under: Option<&VaultPath>, batch: bool) {
         let Some(keeper) = self.keepers.get_mut(&vault) else { return self.end_jobs(&[job], 0, 0, "failed") };
+        if keeper.desk.generation.costs {
+            let run = Run::new(job, under.map(ToString::to_string), batch);
+            // One part ends with the notes, one with the contexts.
+            self.shared.jobs.add_part(job);
+            if let Err(error) = keeper.begin_run(run) {
+                keeper.be_troubled(&error);
+            }
+        }
         let mut paths: Vec<VaultPath> =
             keeper.known.keys().filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
         paths.sort();
@@ -242,8 +249,8 @@ impl Loop {
             job.phase = "rebuilding".to_owned();
         });
         let quiet = paths.len() > 100;
-        let task = |path| Task { path, moved_from: None, trigger: Trigger::Rebuild, again: true };
-        keeper.enqueue(paths.into_iter().map(task).collect(), vec![job], quiet);
+        let since = keeper.contexts.run.as_ref().map_or_else(now_s, |run| run.began);
+        keeper.enqueue(paths.into_iter().map(|path| Task::rebuild(path, since)).collect(), vec![job], quiet);
     }
 
     /// Sends queued tasks to the workers, as many as keep them busy.
@@ -253,9 +260,11 @@ impl Loop {
         room = room.saturating_sub(flying);
         for (vault, keeper) in &mut self.keepers {
             while room > 0
-                && let Some((batch, task)) = keeper.queue.pop_front()
+                && let Some((batch, mut task)) = keeper.queue.pop_front()
             {
                 self.tickets += 1;
+                // What it overtakes does not count any more, so what that was to do is done here.
+                task.again |= keeper.in_flight.get(&task.path).is_some_and(|(_, again)| *again);
                 keeper.in_flight.insert(task.path.clone(), (self.tickets, task.again));
                 let desk = keeper.desk.clone();
                 self.pool.send(Errand { vault: *vault, batch, ticket: self.tickets, desk, task });
@@ -364,7 +373,7 @@ impl Loop {
                 for job in &batch.jobs {
                     let moved_on = self.shared.jobs.get(*job).is_ok_and(|job| job.done != batch.done);
                     if moved_on && let Some(job) = self.shared.jobs.change(*job, |job| job.done = batch.done) {
-                        self.shared.notify(Notice::Job(job));
+                        self.shared.notify(Notice::Job(Box::new(job)));
                     }
                 }
             }
@@ -391,10 +400,10 @@ impl Loop {
         }
     }
 
-    fn end_jobs(&self, jobs: &[u64], seq: u64, changed: u64, state: &str) {
+    pub(super) fn end_jobs(&self, jobs: &[u64], seq: u64, changed: u64, state: &str) {
         for number in jobs {
             if let Some(job) = self.shared.jobs.end_part(*number, seq, changed, state) {
-                self.shared.notify(Notice::Job(job));
+                self.shared.notify(Notice::Job(Box::new(job)));
             }
         }
     }
@@ -422,5 +431,5 @@ impl Loop {
 }
 
 fn task(touched: Touched) -> Task {
-    Task { path: touched.path, moved_from: touched.moved_from, trigger: Trigger::Save, again: false }
+    Task { moved_from: touched.moved_from, again: false, ..Task::again(touched.path) }
 }

@@ -97,6 +97,8 @@ fn apply(
             wanted: chunk.has_words,
             contextualizer: by.contextualizer.clone(),
             sketch: if by.costs { Sketch::of(chunk.text) } else { Sketch::default() },
+            due: None,
+            failed: false,
         };
         chunks.push(match (step.context, stored) {
             (ContextSource::Stored(i), Some(stored)) => {
@@ -113,7 +115,8 @@ fn apply(
         });
     }
     for old in stored.into_iter().flat_map(|s| &s.chunks).filter(|old| old.paid) {
-        let archived = Archived { contextualizer: old.contextualizer.clone(), sketch: old.sketch.clone() };
+        let (contextualizer, sketch) = (old.contextualizer.clone(), old.sketch.clone());
+        let archived = Archived { contextualizer, sketch, written_at: 0 };
         archive.insert(context_key(&old.keys, old.hash), archived);
     }
     StoredNote {
@@ -264,4 +267,72 @@ fn a_section_that_was_empty_when_its_context_was_due_counts_as_drifted() {
     let plans = history(&[("n.md", &empty), ("n.md", &filled)], &generation(true));
     let step = plans[1].steps[0];
     assert_eq!((step.action, step.reason, step.later), (Action::Reembed, Reason::BodyChanged, Some(Reason::Drifted)));
+}
+
+/// A note of one section that waits for a model since second 10, or was written by one.
+fn waiting(paid: bool, due: Option<Due>) -> (Draft, StoredNote) {
+    let draft = vec![Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
+    let cuts = cut(&draft);
+    let now = current("n.md", &draft, &cuts);
+    let first = plan(None, Some(&now), &generation(true), Trigger::Save, &|_| None);
+    let mut stored = apply(None, &now, &first, &generation(true), &mut Archive::new());
+    let chunk = &mut stored.chunks[0];
+    (chunk.paid, chunk.due) = (paid, due);
+    if !paid {
+        chunk.context_hash = now.chunks[0].template_hash;
+        chunk.contextualizer = "template/1".into();
+    }
+    drop(now);
+    (draft, stored)
+}
+
+fn saved(draft: &Draft, stored: &StoredNote, written: Option<(&str, i64)>, trigger: Trigger) -> Step {
+    let cuts = cut(draft);
+    let now = current("n.md", draft, &cuts);
+    let found =
+        written.map(|(by, written_at)| Archived { contextualizer: by.into(), sketch: Sketch::default(), written_at });
+    plan(Some(stored), Some(&now), &generation(true), trigger, &|_| found.clone()).steps[0]
+}
+
+#[test]
+fn a_wish_stands_until_it_is_answered() {
+    let due = Some(Due { reason: Reason::NewNote, since: 10, tries: 0 });
+    let (draft, stored) = waiting(false, due);
+    let mut edited = draft.clone();
+    edited[0].body.push(9);
+    let wish = |step: Step| (step.action, step.reason, step.due, step.later);
+    let save = |draft, written| wish(saved(draft, &stored, written, Trigger::Save));
+    assert_eq!(save(&draft, None), (Action::Keep, Reason::Unchanged, Some(Reason::NewNote), None));
+    assert_eq!(save(&edited, None), (Action::Reembed, Reason::BodyChanged, Some(Reason::NewNote), None));
+    assert_eq!(save(&draft, Some(("model/1", 10))), (Action::Reembed, Reason::ContextWritten, None, None));
+    // Another model's serves, and the wish stands.
+    let other = (Action::Reembed, Reason::FoundInArchive, Some(Reason::NewNote), None);
+    assert_eq!(save(&draft, Some(("model/0", 12))), other);
+}
+
+#[test]
+fn what_a_model_wrote_serves_until_it_has_written_again() {
+    let due = Some(Due { reason: Reason::Rebuild, since: 10, tries: 0 });
+    let (draft, stored) = waiting(true, due);
+    let save = |written| saved(&draft, &stored, written, Trigger::Save);
+    // The archive may hold the very context that is to be replaced.
+    let step = save(Some(("model/1", 9)));
+    assert_eq!((step.action, step.context, step.due), (Action::Keep, ContextSource::Stored(0), Some(Reason::Rebuild)));
+    assert_eq!(save(Some(("model/1", 10))).reason, Reason::ContextWritten);
+
+    let (draft, stored) = waiting(true, None);
+    let step = saved(&draft, &stored, Some(("model/1", 99)), Trigger::Rebuild);
+    assert_eq!((step.action, step.reason), (Action::Regenerate, Reason::Rebuild));
+    assert_eq!((step.context, step.due), (ContextSource::Stored(0), Some(Reason::Rebuild)));
+}
+
+#[test]
+fn what_failed_for_a_text_is_not_wished_for_again_until_the_text_changes() {
+    let (draft, mut stored) = waiting(false, None);
+    stored.chunks[0].failed = true;
+    let step = saved(&draft, &stored, None, Trigger::Save);
+    assert_eq!((step.due, step.later), (None, Some(Reason::ContextFailed)));
+    let mut edited = draft;
+    edited[0].body.push(9);
+    assert_eq!(saved(&edited, &stored, None, Trigger::Save).later, Some(Reason::ContextualizerChanged));
 }

@@ -10,7 +10,7 @@ use tokio::sync::broadcast;
 
 use super::params::{
     CancelParams, Decisions, ExplainParams, Hello, Jobs, Limits, Nothing, OfVault, PauseParams, PlanParams, Problems,
-    RebuildParams, Server, SyncParams, Welcome,
+    RebuildParams, Reviews, Server, SyncParams, Welcome,
 };
 use super::proto::{self, ErrorKind, Method, PROTOCOL, PROTOCOLS, Params, RpcError};
 use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, Scope, SearchRequest};
@@ -71,9 +71,14 @@ pub(super) enum Pool {
 /// The pool of a call.
 pub(super) fn pool(call: &Call) -> Pool {
     match call.method {
+        // A model may take minutes.
+        Method::GenerateContext => Pool::Wait,
         Method::Search if call.params.get("fresh") == Some(&Value::Bool(true)) => Pool::Wait,
         Method::Search | Method::Related | Method::Get | Method::Ping | Method::Hello | Method::Explain => Pool::Query,
         Method::Status
+        | Method::ContextsReview
+        | Method::Stats
+        | Method::Cost
         | Method::Plan
         | Method::Sync
         | Method::Rebuild
@@ -109,15 +114,22 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             done(&Decisions { decisions: handle.explain(vault.as_deref(), &path)? })
         }
         Method::Sync => {
-            let SyncParams { vault, path, accept_deletes, wait, .. } = parse(params)?;
+            let SyncParams { vault, path, accept_deletes, since, wait, .. } = parse(params)?;
+            if let Some(seconds) = since {
+                handle.refresh(&Scope { vault: vault.clone(), path: None }, seconds)?;
+            }
             let job = handle.sync_accepting(Scope { vault, path }, accept_deletes)?;
             if wait { Ok(Reply::Wait(job)) } else { done(&handle.job(job)?) }
         }
         Method::Rebuild => {
-            let RebuildParams { vault, path, dry_run, wait, .. } = parse(params)?;
-            let job = handle.rebuild(Scope { vault, path }, dry_run)?;
+            let RebuildParams { vault, path, dry_run, batch, wait, .. } = parse(params)?;
+            let job = handle.rebuild(Scope { vault, path }, dry_run, batch)?;
             if wait && !dry_run { Ok(Reply::Wait(job.job)) } else { done(&job) }
         }
+        Method::GenerateContext => done(&handle.generate_context(parse(params)?)?),
+        Method::ContextsReview => done(&Reviews { contexts: handle.review(&parse(params)?)? }),
+        Method::Stats => done(&handle.stats(parse::<OfVault>(params)?.vault.as_deref())?),
+        Method::Cost => done(&handle.cost()),
         Method::Jobs => done(&Jobs { jobs: handle.jobs() }),
         Method::Cancel => match parse::<CancelParams>(params)?.job {
             Some(job) => nothing(handle.cancel(job)),
@@ -208,6 +220,9 @@ impl From<CallError> for RpcError {
                 .with("job", job),
             CallError::Cancelled => RpcError::new(ErrorKind::Cancelled, message),
             CallError::Timeout(_) => RpcError::new(ErrorKind::Timeout, message),
+            CallError::Provider(_) => {
+                RpcError::new(ErrorKind::Provider, message).hint("`situated status` says how the provider is doing")
+            }
             CallError::Paused => RpcError::new(ErrorKind::Paused, message),
             CallError::Storage(_) => {
                 RpcError::new(ErrorKind::Storage, message).hint("`situated status` says more; `situated rebuild` mends")
@@ -232,6 +247,7 @@ mod tests {
             (CallError::Conflict { message: "no".into(), job: 4 }, 1011),
             (CallError::Cancelled, 1003),
             (CallError::Timeout(5), 1004),
+            (CallError::Provider("no".into()), 1008),
             (CallError::Paused, 1012),
             (CallError::Storage("no".into()), 1010),
             (CallError::Stopping, 1001),

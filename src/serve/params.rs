@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
 use crate::engine::handle::{
-    Decision, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest, SearchAnswer, SearchRequest, Status,
-    VaultInfo,
+    CostReport, Decision, GenerateRequest, GeneratedContext, GetRequest, Job, NoteText, Notice, Problem,
+    RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats, Status, VaultInfo,
 };
 
 /// Most hits of one answer.
@@ -127,6 +127,9 @@ pub struct SyncParams {
     pub path: Option<String>,
     /// Notes that seem gone are gone: settles the doubt about a vault that was emptied.
     pub accept_deletes: bool,
+    /// Have contexts that serve and should be better (drifted, failed) made anew, of notes that changed in so many
+    /// seconds; 0: of all notes.
+    pub since: Option<u64>,
     /// Answer when the job has ended, rather than when it has begun.
     pub wait: bool,
     /// Token of `progress` notifications, wanted if present.
@@ -136,7 +139,7 @@ pub struct SyncParams {
 
 impl Default for SyncParams {
     fn default() -> Self {
-        SyncParams { vault: None, path: None, accept_deletes: false, wait: true, progress: None }
+        SyncParams { vault: None, path: None, accept_deletes: false, since: None, wait: true, progress: None }
     }
 }
 
@@ -148,13 +151,22 @@ pub struct RebuildParams {
     pub vault: Option<String>,
     /// A folder or note in it; everything if absent.
     pub path: Option<String>,
-    /// Only count what would be done.
+    /// Only count what would be done, and say what it would cost.
     pub dry_run: bool,
+    /// Have the provider's batch interface write the contexts: cheaper and slower.
+    pub batch: bool,
     /// Answer when the job has ended, rather than when it has begun.
     pub wait: bool,
     /// Token of `progress` notifications, wanted if present.
     #[schemars(with = "Option<Token>")]
     pub progress: Option<Value>,
+}
+
+/// Result of `contexts.review`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Reviews {
+    /// An even sample of the contexts that a model wrote.
+    pub contexts: Vec<Reviewed>,
 }
 
 /// Result of `jobs`.
@@ -300,6 +312,10 @@ fn schemas(method: Method, generator: &mut SchemaGenerator) -> (Schema, Schema) 
         Method::Explain => pair::<ExplainParams, Decisions>(generator),
         Method::Sync => pair::<SyncParams, Job>(generator),
         Method::Rebuild => pair::<RebuildParams, Job>(generator),
+        Method::GenerateContext => pair::<GenerateRequest, GeneratedContext>(generator),
+        Method::ContextsReview => pair::<ReviewRequest, Reviews>(generator),
+        Method::Stats => pair::<OfVault, Stats>(generator),
+        Method::Cost => pair::<Nothing, CostReport>(generator),
         Method::Jobs => pair::<Nothing, Jobs>(generator),
         Method::Cancel => pair::<CancelParams, Nothing>(generator),
         Method::Pause => pair::<PauseParams, Nothing>(generator),
@@ -339,8 +355,11 @@ mod tests {
             took_ms: 0,
             phase: String::new(),
             seq: 0,
+            contexts: None,
+            estimate: None,
+            problem: None,
         };
-        let (kind, params) = event(&Notice::Job(job));
+        let (kind, params) = event(&Notice::Job(Box::new(job)));
         assert_eq!((kind, &params["kind"], &params["job"]["kind"]), ("job", &json!("job"), &json!("sync")));
         let (kind, params) = event(&Notice::State { state: State::Idle });
         assert_eq!((kind, params), ("state", json!({ "kind": "state", "state": "idle" })));

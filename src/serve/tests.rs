@@ -114,6 +114,9 @@ fn job(done: u64) -> Job {
         took_ms: 0,
         phase: "reading".into(),
         seq: 9,
+        contexts: None,
+        estimate: None,
+        problem: None,
     }
 }
 

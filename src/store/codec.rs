@@ -154,6 +154,19 @@ pub(super) fn decode_counters(bytes: &[u8]) -> Result<Counters, Damage> {
     }
 }
 
+/// A small value of the engine.
+pub(super) fn encode_value(value: &str) -> Result<Vec<u8>, Damage> {
+    seal(&value)
+}
+
+/// The value in the bytes.
+pub(super) fn decode_value(bytes: &[u8]) -> Result<String, Damage> {
+    match unseal(bytes)? {
+        (1, payload) => read(payload),
+        (other, _) => Err(Damage::Version(other)),
+    }
+}
+
 /// An entry of the journal.
 pub(super) fn encode_entry(entry: &v1::Entry) -> Result<Vec<u8>, Damage> {
     seal(entry)

@@ -3,7 +3,7 @@
 //! One line per context and key: `{"schema":1,"key":…,"path":…,"text":…,…}`. Fingerprints are hexadecimal,
 //! `path` is there if a chunk of that note holds the context, unknown fields are passed over.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read, Write};
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::salvage::guarded;
 use super::tree::Writes;
 use super::{Store, StoreError, locked};
-use crate::context::{ContextRecord, Origin, Spent};
+use crate::context::{ContextRecord, Making, Origin, Spent};
 use crate::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
 
 /// The version of the line format.
@@ -58,6 +58,8 @@ struct Line {
     tokens_cached: u64,
     #[serde(default)]
     micro_dollars: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    making: Option<Making>,
 }
 
 /// The part of a line that is looked at first, so that a line of a later format says so.
@@ -85,6 +87,7 @@ impl Line {
             tokens_out,
             tokens_cached,
             micro_dollars,
+            making: record.making,
         }
     }
 
@@ -125,6 +128,7 @@ impl Line {
                 tokens_cached: line.tokens_cached,
                 micro_dollars: line.micro_dollars,
             },
+            making: line.making,
         };
         Ok((key, record))
     }
@@ -135,35 +139,52 @@ impl Store {
     /// first, in order of path; with `templates` also the records of template contexts, without text.
     /// Returns how many lines.
     pub fn export(&self, out: impl Write, templates: bool) -> Result<u64, StoreError> {
-        let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0, seen: HashSet::new() };
+        let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0 };
+        let mut seen = HashSet::new();
         for note in self.notes()? {
             let contexts = self.contexts(&note.path)?;
             for (chunk, context) in note.chunks.iter().zip(contexts) {
                 if templates || context.is_paid() {
                     let key = context_key(&chunk.keys, chunk.hash);
-                    out.line(Line::new(key, Some(note.path.as_str()), context))?;
+                    if seen.insert(key) {
+                        self.export_under(key, Some((note.path.as_str(), context)), templates, &mut out)?;
+                    }
                 }
             }
         }
         let archived: Vec<_> = guarded(|| self.trees.archived().collect()).map_err(|f| self.fault(f))?;
-        for (key, context) in archived {
-            if templates || context.is_paid() {
-                out.line(Line::new(key, None, context))?;
-            }
-        }
         let mut keys: Vec<ContextKey> = locked(&self.journal).keys().collect();
         keys.sort_unstable();
-        for key in keys {
-            if out.seen.contains(&key.to_string()) {
-                continue;
-            }
-            let context = locked(&self.journal).get(key)?;
-            if let Some(context) = context {
-                out.line(Line::new(key, None, context))?;
+        for key in archived.into_iter().map(|(key, _)| key).chain(keys) {
+            if seen.insert(key) {
+                self.export_under(key, None, templates, &mut out)?;
             }
         }
         out.out.flush().map_err(|error| Sink::<Vec<u8>>::fail(&error))?;
         Ok(out.lines)
+    }
+
+    /// Writes all contexts under a key, so that the last line is the one that is found: what a chunk holds, else
+    /// what came last.
+    fn export_under(
+        &self,
+        key: ContextKey,
+        held: Option<(&str, ContextRecord)>,
+        templates: bool,
+        out: &mut Sink<impl Write>,
+    ) -> Result<(), StoreError> {
+        let mut contexts = locked(&self.journal).all(key)?;
+        let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
+        if let Some(archived) = archived.filter(|archived| !contexts.contains(archived)) {
+            contexts.insert(0, archived);
+        }
+        if let Some((_, held)) = &held {
+            contexts.retain(|context| context != held);
+        }
+        for context in contexts.into_iter().filter(|context| templates || context.is_paid()) {
+            out.line(&Line::new(key, None, context))?;
+        }
+        held.map_or(Ok(()), |(path, context)| out.line(&Line::new(key, Some(path), context)))
     }
 
     /// Reads what [`Store::export`] wrote: contexts that are new go through the journal into the archive,
@@ -194,26 +215,35 @@ impl Store {
         Ok(report)
     }
 
-    /// Journals and archives the contexts whose keys are new. What is here stays as it is.
+    /// Journals and archives the contexts that are new. Where there is one under the key already, that one goes
+    /// on being found first.
     fn take_in(
         &self,
         batch: &mut Vec<(ContextKey, ContextRecord)>,
         report: &mut ImportReport,
     ) -> Result<(), StoreError> {
         let mut journal = locked(&self.journal);
-        let before = batch.len();
-        let mut seen = HashSet::new();
-        batch.retain(|(key, _)| !journal.contains(*key) && seen.insert(*key));
-        report.known += (before - batch.len()) as u64;
-        journal.append(batch.iter().map(|(key, record)| (*key, record)))?;
+        let mut fresh: Vec<(ContextKey, ContextRecord)> = Vec::with_capacity(batch.len());
+        let mut first = HashMap::new();
+        for (key, record) in batch.drain(..) {
+            if journal.holds(key, &record)? || fresh.iter().any(|known| known.0 == key && known.1 == record) {
+                report.known += 1;
+                continue;
+            }
+            if let Some(ours) = journal.get(key)? {
+                first.insert(key, ours);
+            }
+            fresh.push((key, record));
+        }
+        let ours = first.iter().map(|(key, record)| (*key, record));
+        journal.append(fresh.iter().map(|(key, record)| (*key, record)).chain(ours))?;
         drop(journal);
         let mut writes = Writes::default();
-        for (key, record) in batch.iter() {
+        for (key, record) in fresh.iter().filter(|(key, _)| !first.contains_key(key)) {
             writes.archive(*key, record).map_err(|fault| self.fault(fault))?;
         }
         self.trees.commit(&writes).map_err(|fault| self.fault(fault))?;
-        report.added += batch.len() as u64;
-        batch.clear();
+        report.added += fresh.len() as u64;
         Ok(())
     }
 }
@@ -221,7 +251,6 @@ impl Store {
 struct Sink<W: Write> {
     out: std::io::BufWriter<W>,
     lines: u64,
-    seen: HashSet<String>,
 }
 
 impl<W: Write> Sink<W> {
@@ -229,12 +258,8 @@ impl<W: Write> Sink<W> {
         StoreError::Io { path: "export".into(), message: error.to_string() }
     }
 
-    /// Writes a line, unless its key was written before.
-    fn line(&mut self, line: Line) -> Result<(), StoreError> {
-        if !self.seen.insert(line.key.clone()) {
-            return Ok(());
-        }
-        serde_json::to_writer(&mut self.out, &line).map_err(|error| Self::fail(&error.into()))?;
+    fn line(&mut self, line: &Line) -> Result<(), StoreError> {
+        serde_json::to_writer(&mut self.out, line).map_err(|error| Self::fail(&error.into()))?;
         self.out.write_all(b"\n").map_err(|error| Self::fail(&error))?;
         self.lines += 1;
         Ok(())

@@ -8,9 +8,12 @@
 //! An entry is a context with its keys, or one more key for a context that is there already: a body edit
 //! leaves a chunk its context and gives it another key. The context's entry is on the disk before
 //! [`Journal::append`] returns; a further key only reaches the disk with the next sync, so that a save
-//! of a note does not wait for the disk. The last entry for a key wins.
+//! of a note does not wait for the disk.
+//!
+//! Several contexts may come under one key (another model, another try): the last one wins, and the others
+//! stay, to be found by [`Journal::find`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -47,7 +50,10 @@ pub(super) struct Journal {
     path: PathBuf,
     length: u64,
     by_id: HashMap<Id, u32>,
+    /// The last context under each key.
     by_key: HashMap<ContextKey, u32>,
+    /// Those before it, the oldest first; few keys have any.
+    older: HashMap<ContextKey, Vec<u32>>,
     places: Vec<Place>,
     dirty: bool,
     broken: bool,
@@ -87,6 +93,7 @@ impl Journal {
             length,
             by_id: HashMap::new(),
             by_key: HashMap::new(),
+            older: HashMap::new(),
             places: Vec::new(),
             dirty: false,
             broken: false,
@@ -111,15 +118,31 @@ impl Journal {
                 if n as usize == self.places.len() {
                     self.places.push(Place { offset, length, newest });
                 }
-                self.by_key.extend(keys.iter().map(|&key| (key, n)));
+                for &key in keys {
+                    self.hold(key, n);
+                }
             }
             Entry::Alias { key, of } => {
                 if let Some(&n) = self.by_id.get(of) {
                     self.places[n as usize].newest = *key;
-                    self.by_key.insert(*key, n);
+                    self.hold(*key, n);
                 }
             }
         }
+    }
+
+    /// Makes a context the last one under a key.
+    fn hold(&mut self, key: ContextKey, n: u32) {
+        let Some(before) = self.by_key.insert(key, n).filter(|before| *before != n) else { return };
+        let older = self.older.entry(key).or_default();
+        older.retain(|other| *other != n);
+        older.push(before);
+    }
+
+    /// The contexts under a key, the last one first.
+    fn under(&self, key: ContextKey) -> impl Iterator<Item = u32> + '_ {
+        let older = self.older.get(&key).map_or(&[][..], Vec::as_slice);
+        self.by_key.get(&key).copied().into_iter().chain(older.iter().rev().copied())
     }
 
     /// Whether a key finds a context.
@@ -143,6 +166,37 @@ impl Journal {
         place.map(|place| self.read(place)).transpose()
     }
 
+    /// The last context under a key that is `wanted`. One that cannot be read is passed over if another is found.
+    pub(super) fn find(
+        &self,
+        key: ContextKey,
+        wanted: impl Fn(&ContextRecord) -> bool,
+    ) -> Result<Option<ContextRecord>, StoreError> {
+        let mut unread = None;
+        for n in self.under(key) {
+            match self.read(self.places[n as usize]) {
+                Ok(context) if wanted(&context) => return Ok(Some(context)),
+                Ok(_) => {}
+                Err(error) => unread = Some(error),
+            }
+        }
+        unread.map_or(Ok(None), Err)
+    }
+
+    /// All contexts under a key, the oldest first.
+    pub(super) fn all(&self, key: ContextKey) -> Result<Vec<ContextRecord>, StoreError> {
+        let mut numbers: Vec<u32> = self.under(key).collect();
+        numbers.reverse();
+        numbers.into_iter().map(|n| self.read(self.places[n as usize])).collect()
+    }
+
+    /// Whether a key finds this very context, as the last one or as an older one.
+    pub(super) fn holds(&self, key: ContextKey, context: &ContextRecord) -> Result<bool, StoreError> {
+        let record = codec::encode_contexts([context]).map_err(|damage| self.unfit(&damage))?;
+        let n = self.by_id.get(&id(&record));
+        Ok(n.is_some_and(|n| self.under(key).any(|other| other == *n)))
+    }
+
     /// For each context the last key that was given to it, unless a later context took that key over.
     pub(super) fn newest_keys(&self) -> impl Iterator<Item = ContextKey> + '_ {
         let is_its =
@@ -161,9 +215,9 @@ impl Journal {
         .map_err(|damage| StoreError::Io { path: self.path.clone(), message: damage.to_string() })
     }
 
-    /// Sees to it that each of these contexts is found by its key, and, unless another is, by the key of
-    /// what it was written for. Contexts that are new are on the disk when this returns; free ones are passed over. Returns
-    /// how many were new.
+    /// Sees to it that each of these contexts is found by its key, and, unless another is, by the key of what it was
+    /// written for. What is new under a key comes before what was there; what was there keeps its place. Contexts
+    /// that are new are on the disk when this returns; free ones are passed over. Returns how many were new.
     pub(super) fn append<'a>(
         &mut self,
         contexts: impl IntoIterator<Item = (ContextKey, &'a ContextRecord)>,
@@ -171,7 +225,8 @@ impl Journal {
         let mut bytes = Vec::new();
         let mut entries: Vec<(Entry, u64, u32)> = Vec::new();
         // What this call adds itself, so that a context that comes twice is written once.
-        let mut fresh: HashMap<Id, Vec<ContextKey>> = HashMap::new();
+        let mut fresh: HashSet<Id> = HashSet::new();
+        let mut last: HashMap<ContextKey, Id> = HashMap::new();
         for (key, context) in contexts {
             if !context.is_paid() {
                 continue;
@@ -179,22 +234,24 @@ impl Journal {
             let record = codec::encode_contexts([context]).map_err(|d| self.unfit(&d))?;
             let of = id(&record);
             let known = self.by_id.get(&of).copied();
-            let entry = match (known, fresh.get_mut(&of)) {
-                (Some(n), _) if self.by_key.get(&key) == Some(&n) => continue,
-                (None, Some(keys)) if keys.contains(&key) => continue,
-                (None, None) => {
-                    let own = context_key(&context.sections, context.written_for);
-                    // Another context that was written for the same keeps that key.
-                    let keys = if own == key || self.contains(own) { vec![key] } else { vec![own, key] };
-                    fresh.insert(of, keys.clone());
-                    Entry::Context { keys, record }
-                }
-                (_, keys) => {
-                    if let Some(keys) = keys {
-                        keys.push(key);
-                    }
-                    Entry::Alias { key, of }
-                }
+            // One that a chunk still holds while a newer one waits to take its place must not come before it.
+            let is_there = match last.get(&key) {
+                Some(last) => *last == of,
+                None => known.is_some_and(|n| self.under(key).any(|other| other == n)),
+            };
+            if is_there {
+                continue;
+            }
+            let entry = if known.is_none() && fresh.insert(of) {
+                let own = context_key(&context.sections, context.written_for);
+                // Another context that was written for the same keeps that key.
+                let taken = own == key || self.contains(own) || last.contains_key(&own);
+                let keys = if taken { vec![key] } else { vec![own, key] };
+                last.extend(keys.iter().map(|&key| (key, of)));
+                Entry::Context { keys, record }
+            } else {
+                last.insert(key, of);
+                Entry::Alias { key, of }
             };
             let start = bytes.len();
             frame(&entry, &mut bytes).map_err(|damage| self.unfit(&damage))?;
@@ -243,7 +300,7 @@ impl Journal {
     }
 }
 
-/// Rewrites the journal at `path` without damage and without keys that later ones replaced. Entries of
+/// Rewrites the journal at `path` without damage, with each context's keys in one entry. Entries of
 /// another version are copied as they are; if there was damage, the file as it was stays beside the new
 /// one.
 pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
@@ -255,10 +312,19 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
     let bytes = fs::read(path).map_err(fail)?;
     let unfit = |damage: Damage| journal.unfit(&damage);
     let mut keys: Vec<Vec<ContextKey>> = vec![Vec::new(); journal.places.len()];
-    for (&key, &n) in &journal.by_key {
-        keys[n as usize].push(key);
+    let mut again = Vec::new();
+    for &key in journal.by_key.keys() {
+        let mut order: Vec<u32> = journal.under(key).collect();
+        order.reverse();
+        order.iter().for_each(|&n| keys[n as usize].push(key));
+        if !order.is_sorted() {
+            again.push((key, order));
+        }
     }
+    // Where an older context was given its key back, that is said once more behind all of them.
+    again.sort_unstable();
     let mut out = Vec::new();
+    let mut ids: Vec<Id> = Vec::with_capacity(keys.len());
     for (place, mut keys) in journal.places.iter().zip(keys) {
         // A fixed order, with the newest key last as `learn` expects; one that a later context took over
         // is still the newest of this one only if none is left.
@@ -266,7 +332,13 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
         let start = place.offset as usize + HEAD;
         let payload = &bytes[start..start + place.length as usize - HEAD];
         if let Entry::Context { record, .. } = codec::decode_entry(payload).map_err(unfit)? {
+            ids.push(id(&record));
             frame(&Entry::Context { keys, record }, &mut out).map_err(unfit)?;
+        }
+    }
+    for (key, order) in again {
+        for of in order.iter().filter_map(|&n| ids.get(n as usize).copied()) {
+            frame(&Entry::Alias { key, of }, &mut out).map_err(unfit)?;
         }
     }
     for (offset, length) in scan(&bytes).whole {

@@ -2,7 +2,7 @@
 //!
 //! A store is a folder: the database in `sled/` (notes, contexts, archive, counters), the journal of paid
 //! contexts in `contexts.journal`, one `vectors-….bin` per embedder, and `store.lock`, held while the store
-//! is open. The vault is the truth and the database can be made again from it; what cannot is in the
+//! is open. Beside the stores of all vaults lies the [`ledger`] of what was spent. The vault is the truth and the database can be made again from it; what cannot is in the
 //! journal. So a database that does not open and scan is moved aside, never deleted, and
 //! [`Store::archived`] goes on finding every context that was paid for.
 //!
@@ -14,6 +14,8 @@ mod codec;
 mod compact;
 mod exchange;
 mod journal;
+mod keep;
+pub mod ledger;
 mod mark;
 pub mod record;
 mod salvage;
@@ -294,31 +296,9 @@ impl Store {
         Ok(record)
     }
 
-    /// Writes what `stat` says of a note whose text is as it was; its sequence number stays, for nothing that
-    /// the index holds has changed. A note that is not known is left alone.
-    pub fn touch(&self, path: &VaultPath, stat: FileStat) -> Result<(), StoreError> {
-        // Held so that no transaction comes between reading the record and writing it.
-        let counters = locked(&self.counters);
-        let Some(mut record) = self.note(path)? else { return Ok(()) };
-        record.stat = stat;
-        let mut writes = Writes::default();
-        writes.note(&record).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
-        *locked(&self.scanned) = None;
-        drop(counters);
-        Ok(())
-    }
-
     /// The last sequence number given.
     pub fn seq(&self) -> u64 {
         locked(&self.counters).seq
-    }
-
-    /// A context that was archived, or that was ever paid for under this key.
-    pub fn archived(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
-        match self.trees.archived_under(key).map_err(|fault| self.fault(fault))? {
-            Some(context) => Ok(Some(context)),
-            None => locked(&self.journal).get(key),
-        }
     }
 
     /// Whether the journal knows a paid context under this key.

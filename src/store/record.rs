@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{ChunkId, InputHash, SectionKey, StructureHash, TextHash};
-use crate::plan::{Action, Reason};
+use crate::plan::{Action, Due, Reason};
 use crate::vault::{FileStat, VaultPath};
 
 /// What is stored about a note: all that the index needs besides text, contexts and vectors.
@@ -79,4 +79,6 @@ pub struct ChunkRecord {
     pub decided: (Action, Reason),
     /// Why its context should be refreshed some time.
     pub later: Option<Reason>,
+    /// Whether a model is to be asked for its context: the queue of such work is made of these.
+    pub due: Option<Due>,
 }

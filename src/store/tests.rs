@@ -5,11 +5,14 @@ use std::path::Path;
 
 use super::record::{ChunkRecord, NoteRecord};
 use super::*;
-use crate::context::{Origin, Spent};
+use crate::context::prompt::Form;
+use crate::context::quality::Scores;
+use crate::context::{Making, Origin, Spent};
 use crate::fingerprint::{ChunkId, SectionKey, Sketch, text_hash};
-use crate::plan::Action;
+use crate::plan::{Action, Due, Reason};
 
 mod damage;
+mod keep;
 
 pub(super) const EMBEDDER: &str = "test embedder/1";
 pub(super) const DIMENSIONS: usize = 8;
@@ -38,6 +41,14 @@ pub(super) fn paid(sections: &[SectionKey], written_for: TextHash, text: &str) -
         quality: 0.75,
         written_at: 1_790_000_000,
         spent: Spent { tokens_in: 900, tokens_out: 80, tokens_cached: 700, micro_dollars: Some(1234) },
+        making: Some(Making {
+            form: Form::Chunk,
+            cut: true,
+            weak: false,
+            tries: 2,
+            took_ms: 900,
+            scores: Scores { length: 1.0, novelty: 0.5, ..Scores::default() },
+        }),
     }
 }
 
@@ -52,6 +63,7 @@ pub(super) fn free(sections: &[SectionKey], written_for: TextHash) -> ContextRec
         quality: 1.0,
         written_at: 1_790_000_000,
         spent: Spent::default(),
+        making: None,
     }
 }
 
@@ -80,6 +92,7 @@ pub(super) fn note(at: &str, chunks: u8, version: u32) -> (NoteRecord, Vec<Conte
             inputs: vec![InputHash([n; 16])],
             decided: (Action::Reembed, Reason::BodyChanged),
             later: (n == 0).then_some(Reason::Drifted),
+            due: (n == 1).then_some(Due { reason: Reason::NewNote, since: 1_790_000_000, tries: 1 }),
         });
         let written_for = text_hash(format!("{at} {n} 0").as_bytes());
         contexts.push(match n % 2 {
@@ -266,7 +279,9 @@ fn export_and_import_carry_every_paid_context() {
     assert!(report.bad[1].1.contains("schema 2") && report.bad[2].1.contains("longer"));
     drop(copy);
     let (copy, _) = open(other.path());
-    assert_eq!(copy.archived(key).unwrap(), Some(archived));
+    let found = copy.archived(key).unwrap();
+    assert!(found.as_ref().is_some_and(|context| context.making.is_some()), "how it was made is carried too");
+    assert_eq!(found, Some(archived));
     for n in 0..5 {
         for key in paid_keys(&format!("note {n}.md"), 4, 0) {
             assert_eq!(copy.archived(key).unwrap(), store.archived(key).unwrap());

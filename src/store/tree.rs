@@ -1,4 +1,4 @@
-//! The database: four sled trees, their full scan, and the one transaction.
+//! The database: five sled trees, their full scan, and the one transaction.
 //!
 //! An open that succeeds proves nothing, so every value is decoded once at start. sled keeps its lock for
 //! a moment after the last handle is gone (its threads hold the file), which is why taking it is retried:
@@ -38,6 +38,7 @@ pub(super) struct Trees {
     notes: sled::Tree,
     contexts: sled::Tree,
     archive: sled::Tree,
+    values: sled::Tree,
     path: PathBuf,
 }
 
@@ -124,6 +125,7 @@ impl Trees {
             notes: db.open_tree("notes")?,
             contexts: db.open_tree("contexts")?,
             archive: db.open_tree("archive")?,
+            values: db.open_tree("values")?,
             path: path.to_path_buf(),
             db,
         })
@@ -171,6 +173,10 @@ impl Trees {
             if context.is_paid() && !is_known(key) {
                 scan.unknown.push((key, context));
             }
+        }
+        for value in &self.values {
+            // One that does not decode reads as absent; pages that cannot be read at all are damage here too.
+            value?;
         }
         scan.counters = self.read_counters(&scan.notes)?;
         Ok(scan)
@@ -237,6 +243,25 @@ impl Trees {
         })
     }
 
+    /// A value of the engine.
+    pub(super) fn value(&self, name: &str) -> Result<Option<String>, Fault> {
+        guarded(|| {
+            let bytes = self.values.get(name)?;
+            Ok(bytes.map(|bytes| codec::decode_value(&bytes)).transpose()?)
+        })
+    }
+
+    /// Sets or removes a value of the engine.
+    pub(super) fn set_value(&self, name: &str, value: Option<&str>) -> Result<(), Fault> {
+        guarded(|| {
+            match value {
+                Some(value) => self.values.insert(name, codec::encode_value(value)?)?,
+                None => self.values.remove(name)?,
+            };
+            Ok(())
+        })
+    }
+
     /// Carries out all writes or none.
     pub(super) fn commit(&self, writes: &Writes) -> Result<(), Fault> {
         guarded(|| {
@@ -287,6 +312,7 @@ impl Trees {
                 (&self.notes, &new.notes),
                 (&self.contexts, &new.contexts),
                 (&self.archive, &new.archive),
+                (&self.values, &new.values),
             ];
             for (from, to) in pairs {
                 let mut batch = sled::Batch::default();
@@ -305,8 +331,8 @@ impl Trees {
     }
 
     /// Number of keys per tree, to compare a copy with its original.
-    pub(super) fn lengths(&self) -> Result<[usize; 4], Fault> {
-        let all = [&self.meta, &self.notes, &self.contexts, &self.archive];
+    pub(super) fn lengths(&self) -> Result<[usize; 5], Fault> {
+        let all = [&self.meta, &self.notes, &self.contexts, &self.archive, &self.values];
         guarded(|| Ok(all.map(sled::Tree::len)))
     }
 }

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::Damage;
 use super::record::{ChunkRecord, NoteRecord};
-use crate::context::{ContextRecord, Origin, Spent};
+use crate::context::prompt::Form;
+use crate::context::quality::Scores;
+use crate::context::{self, ContextRecord, Origin, Spent};
 use crate::fingerprint::{ChunkId, ContextKey, InputHash, SectionKey, Sketch, StructureHash, TextHash};
-use crate::plan::{Action, Reason};
+use crate::plan::{Action, Due, Reason};
 use crate::vault::{FileStat, VaultPath};
 
 /// See [`super::codec::Counters`].
@@ -59,6 +61,8 @@ struct Chunk<'a> {
     inputs: Cow<'a, [InputHash]>,
     decided: (u8, u8),
     later: Option<u8>,
+    /// Reason, since when, tries.
+    due: Option<(u8, i64, u8)>,
 }
 
 /// Contexts, with the generations that they share written once.
@@ -82,6 +86,19 @@ struct Context<'a> {
     written_at: i64,
     /// Tokens in, out and cached, micro-dollars.
     spent: (u64, u64, u64, Option<u64>),
+    making: Option<Making>,
+}
+
+/// See [`crate::context::Making`].
+#[derive(Serialize, Deserialize)]
+struct Making {
+    form: u8,
+    cut: bool,
+    weak: bool,
+    tries: u8,
+    took_ms: u32,
+    /// Length, grounding, novelty, specificity, opening, numbers, originality, coherence.
+    scores: [f32; 8],
 }
 
 /// An entry of the journal.
@@ -164,6 +181,7 @@ impl<'a> From<&'a ChunkRecord> for Chunk<'a> {
             inputs: Cow::Borrowed(&chunk.inputs),
             decided: (action_number(chunk.decided.0), reason_number(chunk.decided.1)),
             later: chunk.later.map(reason_number),
+            due: chunk.due.map(|due| (reason_number(due.reason), due.since, due.tries)),
         }
     }
 }
@@ -183,6 +201,10 @@ impl Chunk<'_> {
             inputs: self.inputs.into_owned(),
             decided: (action(self.decided.0)?, reason(self.decided.1)?),
             later: self.later.map(reason).transpose()?,
+            due: match self.due {
+                Some((number, since, tries)) => Some(Due { reason: reason(number)?, since, tries }),
+                None => None,
+            },
         })
     }
 }
@@ -223,6 +245,7 @@ impl<'a> Contexts<'a> {
                 quality: context.quality,
                 written_at: context.written_at,
                 spent: Spent { tokens_in, tokens_out, tokens_cached, micro_dollars },
+                making: context.making.map(Making::into_record).transpose()?,
             })
         };
         self.contexts.into_iter().map(record).collect()
@@ -246,7 +269,37 @@ impl<'a> Context<'a> {
             quality: record.quality,
             written_at: record.written_at,
             spent: (tokens_in, tokens_out, tokens_cached, micro_dollars),
+            making: record.making.map(Making::from),
         }
+    }
+}
+
+impl From<context::Making> for Making {
+    fn from(making: context::Making) -> Self {
+        let context::Making { form, cut, weak, tries, took_ms, scores } = making;
+        let Scores { length, grounding, novelty, specificity, opening, numbers, originality, coherence } = scores;
+        let form = match form {
+            Form::Note => 0,
+            Form::Chunk => 1,
+            Form::Simple => 2,
+        };
+        let scores = [length, grounding, novelty, specificity, opening, numbers, originality, coherence];
+        Making { form, cut, weak, tries, took_ms, scores }
+    }
+}
+
+impl Making {
+    fn into_record(self) -> Result<context::Making, Damage> {
+        let form = match self.form {
+            0 => Form::Note,
+            1 => Form::Chunk,
+            2 => Form::Simple,
+            n => return Err(unknown("form", n)),
+        };
+        let [length, grounding, novelty, specificity, opening, numbers, originality, coherence] = self.scores;
+        let scores = Scores { length, grounding, novelty, specificity, opening, numbers, originality, coherence };
+        let Making { cut, weak, tries, took_ms, .. } = self;
+        Ok(context::Making { form, cut, weak, tries, took_ms, scores })
     }
 }
 
@@ -289,10 +342,12 @@ fn reason_number(reason: Reason) -> u8 {
         Reason::ChunkerChanged => 11,
         Reason::Drifted => 12,
         Reason::Rebuild => 13,
+        Reason::ContextWritten => 14,
+        Reason::ContextFailed => 15,
     }
 }
 
-fn reason(number: u8) -> Result<Reason, Damage> {
+pub(super) fn reason(number: u8) -> Result<Reason, Damage> {
     Ok(match number {
         0 => Reason::NewNote,
         1 => Reason::NoteRemoved,
@@ -308,6 +363,8 @@ fn reason(number: u8) -> Result<Reason, Damage> {
         11 => Reason::ChunkerChanged,
         12 => Reason::Drifted,
         13 => Reason::Rebuild,
+        14 => Reason::ContextWritten,
+        15 => Reason::ContextFailed,
         n => return Err(unknown("reason", n)),
     })
 }
@@ -319,7 +376,7 @@ mod tests {
     #[test]
     fn numbers_of_enums_round_trip() {
         let reasons: Vec<_> = (0..=u8::MAX).map_while(|n| reason(n).ok()).collect();
-        assert_eq!(reasons.len(), 14);
+        assert_eq!(reasons.len(), 16);
         for (n, r) in reasons.into_iter().enumerate() {
             assert_eq!(usize::from(reason_number(r)), n);
         }

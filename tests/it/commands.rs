@@ -122,6 +122,14 @@ fn asking_and_steering() {
     let (said, _) = ran(&place, &["jobs"], 0);
     assert!(said.lines().next().unwrap().contains("rebuild") && said.contains("sync"), "{said}");
     ran(&place, &["jobs", "--cancel", "987654"], 1);
+    for time in ["24h", "all"] {
+        let (said, talk) = ran(&place, &["sync", "--since", time, "--wait"], 0);
+        assert!(said.starts_with("done: sync") && talk.contains("never stale"), "{said}{talk}");
+    }
+    let (_, talk) = ran(&place, &["sync", "--since", "24"], 2);
+    assert!(talk.contains("has no unit"), "{talk}");
+    let (_, talk) = ran(&place, &["rebuild", NOTE, "--batch", "--dry-run"], 0);
+    assert!(talk.contains("costs nothing") && !talk.contains('$'), "{talk}");
 
     ran(&place, &["pause", "600"], 0);
     eventually("it is paused", || daemon.call("status", json!({}))["state"] == "paused");
@@ -149,6 +157,60 @@ fn asking_and_steering() {
     assert!(talk.contains("stopped"), "{talk}");
     assert_eq!(daemon.wait_exit(), Some(0));
     assert!(ran(&place, &["stop"], 0).1.contains("no daemon runs"));
+}
+
+#[test]
+fn free_contexts_cost_nothing_and_say_so() {
+    let (place, _daemon) = sample();
+    let (said, _) = ran(&place, &["cost"], 0);
+    assert_eq!((said.matches("nothing").count(), said.contains('$')), (3, false), "{said}");
+    let (said, _) = ran(&place, &["stats"], 0);
+    assert!(said.contains("template") && said.contains("up to date"), "{said}");
+    assert!(!said.contains("cost") && !said.contains("tokens"), "{said}");
+    ran(&place, &["stats", "nots"], 1);
+    let (said, _) = ran(&place, &["status"], 0);
+    assert!(!said.contains("is to write") && !said.contains("situated cost"), "{said}");
+    let (said, talk) = ran(&place, &["contexts", "review"], 1);
+    assert!(said.is_empty() && talk.contains("no model has written"), "{said}{talk}");
+    ran(&place, &["contexts", "review", "--vault", "nots"], 1);
+
+    let document = place.dir.path().join("document.md");
+    let text = "# Heron\n\nHerons hunt in shallow water.\n\n## Nesting\n\nThey nest in alders.\n";
+    std::fs::write(&document, text).unwrap();
+    let document = document.to_str().unwrap();
+    let generate = |more: &[&str], chunk: &str| {
+        let mut command = place.command();
+        command.args(["generate", "--document", document, "--chunk", "-"]).args(more);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(chunk.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let made = generate(&[], "They nest in alders.");
+    assert!(out(&made).contains("Heron") && err(&made).contains("template"), "{made:?}");
+    assert!(err(&made).contains("free"), "{made:?}");
+    let made: Value =
+        serde_json::from_str(&out(&generate(&["--json", "--max-words", "2"], "They nest in alders."))).unwrap();
+    assert!(made["contextualized"].as_str().unwrap().ends_with("They nest in alders."), "{made}");
+    assert!(made["context"].as_str().unwrap().split(' ').count() <= 2, "{made}");
+    let elsewhere = generate(&[], "They nest in oaks.");
+    assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");
+    assert!(!err(&elsewhere).contains("oaks"), "{elsewhere:?}");
+    ran(&place, &["generate", "--document", "/nonexistent.md", "--chunk", document], 74);
+    ran(&place, &["generate", "--document", "-", "--chunk", "-"], 2);
+}
+
+#[test]
+fn a_doctor_without_a_provider_asks_nobody() {
+    let place = Place::with_sample();
+    place.configure("");
+    let (said, _) = ran(&place, &["doctor", "--provider"], 0);
+    assert!(said.contains("nobody was asked"), "{said}");
+    let (said, _) = ran(&place, &["doctor", "--provider", "--json"], 0);
+    let answer: Value = serde_json::from_str(&said).unwrap();
+    assert!(answer["schema"] == 1 && answer["ok"] == true && answer["provider"] == "template", "{answer}");
+    let (_, talk) = ran(&place, &["doctor"], 2);
+    assert!(talk.contains("--provider"), "{talk}");
+    assert!(!place.data().exists(), "nothing is written when nobody is asked");
 }
 
 #[test]
@@ -195,6 +257,9 @@ fn without_a_daemon_every_command_says_so() {
         &["sync"],
         &["rebuild", "--yes"],
         &["jobs"],
+        &["cost"],
+        &["stats"],
+        &["contexts", "review"],
         &["pause"],
         &["resume"],
         &["call", "ping"],
@@ -231,6 +296,9 @@ fn json_says_its_schema_everywhere() {
         (&["rebuild", NOTE, "--yes"], "job"),
         (&["rebuild", "--dry-run"], "estimate"),
         (&["jobs"], "jobs"),
+        (&["cost"], "today"),
+        (&["stats"], "outcomes"),
+        (&["sync", "--since", "24h"], "job"),
         (&["pause"], "schema"),
         (&["resume"], "schema"),
         (&["config", "show"], "values"),
@@ -373,6 +441,8 @@ fn a_closed_pipe_is_a_quiet_end() {
         &["status"],
         &["explain", NOTE],
         &["jobs"],
+        &["cost"],
+        &["stats"],
         &["schema"],
         &["config", "show"],
         &["--help"],

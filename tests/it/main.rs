@@ -2,15 +2,19 @@
 //! kills.
 
 mod bad;
+mod batches;
 mod commands;
+mod contexts;
 mod crash;
 mod hostile;
 mod life;
+mod model;
 mod outside;
 mod protocol;
 mod saves;
 mod service;
 mod spec;
+mod spending;
 mod support;
 mod terminal;
 mod tidy;

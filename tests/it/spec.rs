@@ -213,7 +213,8 @@ impl World {
 
     fn keep_paid(&mut self, stored: &StoredNote) {
         for chunk in stored.chunks.iter().filter(|c| c.paid) {
-            let archived = Archived { contextualizer: chunk.contextualizer.clone(), sketch: chunk.sketch.clone() };
+            let (contextualizer, sketch) = (chunk.contextualizer.clone(), chunk.sketch.clone());
+            let archived = Archived { contextualizer, sketch, written_at: 0 };
             self.archive.insert(context_key(&chunk.keys, chunk.hash), archived);
         }
     }
@@ -234,16 +235,19 @@ impl World {
                 wanted,
                 contextualizer: if paid { by.contextualizer.clone() } else { "template/1".to_owned() },
                 sketch: if paid { Sketch::of(chunk.text) } else { Sketch::default() },
+                due: None,
+                failed: false,
             };
             match (step.context, stored) {
-                (ContextSource::Stored(i), Some(stored)) => {
+                // The model answers at once here: what serves meanwhile is never seen.
+                (ContextSource::Stored(i), Some(stored)) if step.action != Action::Regenerate => {
                     let old = stored.chunks[i].clone();
                     let context_hash = if old.paid { old.context_hash } else { chunk.template_hash };
                     let StoredChunk { paid, wanted, contextualizer, sketch, .. } = old;
                     StoredChunk { context_hash, paid, wanted, contextualizer, sketch, ..fresh }
                 }
                 (ContextSource::Archive(key), _) => {
-                    let Archived { contextualizer, sketch } = self.archive[&key].clone();
+                    let Archived { contextualizer, sketch, .. } = self.archive[&key].clone();
                     StoredChunk { paid: true, contextualizer, sketch, ..fresh }
                 }
                 _ => fresh,

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The modules in the order in which data flows.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "config",
     "fingerprint",
     "vault",
@@ -12,6 +12,7 @@ const ORDER: [&str; 19] = [
     "chunk",
     "plan",
     "context",
+    "llm",
     "embed",
     "store",
     "index",
@@ -70,15 +71,15 @@ const EDGES: [(&str, &[&str]); 8] = [
     ("vault", &["config"]),
     ("store", &["config"]),
     ("index", &["config"]),
-    ("engine", &["config", "vault", "store", "index", "sandbox"]),
+    ("engine", &["config", "vault", "llm", "store", "index", "sandbox"]),
     ("serve", &["config", "engine"]),
     ("client", &["config", "serve"]),
-    ("cli", &["config", "sandbox", "client", "serve", "engine", "daemon", "store", "vault"]),
+    ("cli", &["config", "sandbox", "client", "serve", "engine", "daemon", "llm", "store", "vault"]),
     ("daemon", &["config", "engine", "serve", "cli", "sandbox"]),
 ];
 
-const EDGE_MODULES: [&str; 10] =
-    ["config", "vault", "store", "index", "engine", "serve", "sandbox", "client", "cli", "daemon"];
+const EDGE_MODULES: [&str; 11] =
+    ["config", "vault", "llm", "store", "index", "engine", "serve", "sandbox", "client", "cli", "daemon"];
 
 struct Source {
     /// Relative to `src/`, `/`-separated.

@@ -1,7 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::context::Making;
+use crate::context::prompt::Form;
+use crate::context::quality::Scores;
 use crate::fingerprint::{ContextKey, text_hash};
+use crate::plan::Due;
 use crate::store::tests::{note, paid, section};
 
 fn hex(bytes: &[u8]) -> String {
@@ -25,32 +29,36 @@ fn golden_bytes() {
         ("note", encode_note(&record).unwrap(), NOTE),
         ("contexts", encode_contexts(&contexts).unwrap(), CONTEXTS),
         ("counters", encode_counters(Counters { seq: 70_000, next_no: 9 }).unwrap(), COUNTERS),
+        ("value", encode_value("{\"at\":7}").unwrap(), VALUE),
         ("entry", encode_entry(&v1::Entry::Context { keys: vec![key], record: vec![1, 2] }).unwrap(), ENTRY),
         ("alias", encode_entry(&v1::Entry::Alias { key, of: [6; 16] }).unwrap(), ALIAS),
     ];
     for (what, bytes, golden) in &cases {
         assert_eq!(hex(bytes), *golden, "the stored shape of {what} changed");
     }
-    assert_eq!(decode_note(b"a.md", &cases[0].1), Ok(record));
+    assert_eq!(decode_note(b"a.md", &cases[0].1).as_ref(), Ok(&record));
     assert_eq!(decode_contexts(&cases[1].1), Ok(contexts.clone()));
     assert_eq!(decode_context(&one).as_ref(), Ok(&contexts[1]));
     assert_eq!(decode_counters(&cases[2].1), Ok(Counters { seq: 70_000, next_no: 9 }));
+    assert_eq!(decode_value(&cases[3].1).as_deref(), Ok("{\"at\":7}"));
+    assert!(record.chunks[1].due.is_some() && contexts[1].making.is_some(), "the goldens hold every field");
     assert!(decode_context(&cases[1].1).is_err(), "two are not one");
 }
 
-const NOTE: &str = "0181eed87330ed4f0f07fb2c010c090e090b0000000000000000000000000000000000000000000000000000000000000000\
-    0000000d5469746c65206f6620612e6d640002037461670a6e65737465642f74616701056461696c7900127b227479706522\
-    3a226d656574696e67227d00000103036f646400fc007762d502000000000000000000000000000000000100000000000000\
-    00000000000000000000005a00090204506c616e06506172742030e4a76db28481f4e26d6f9adf9a565679f30b0bdaa62ac5\
-    8bdf39db43d14574a00001000000000000000000000000000000000104010c01010101010101010101010101010101010101\
-    01010101010101010101010101010064be010a0204506c616e065061727420313d1333f7859cb79657e3b6c54b1f2ca5f30b\
-    0bdaa62ac58bdf39db43d14574a0010101010101010101010101010101010101010400";
-const CONTEXTS: &str = "01e1d18c28a574139a020a74656d706c6174652f31086c6c6d2f746573740200000001000000000000000000\
-    00000000000000e4a76db28481f4e26d6f9adf9a56567900000000803ffc007762d500000000010111636f6e\
-    74657874206f6620612e6d64203101010101010101010101010101010101013d1333f7859cb79657e3b6c54b\
-    1f2ca50006fc3c3c3034fccc577842fc4520955ffccc5ca75ffcf0947e87fc597231df0000403ffc007762d5\
-    fb840350fbbc0201fbd204";
+const NOTE: &str = "01df0d24d59044fbf507fb2c010c090e090b000000000000000000000000000000000000000000000000000000000000000\
+    00000000d5469746c65206f6620612e6d640002037461670a6e65737465642f74616701056461696c7900127b2274797065\
+    223a226d656574696e67227d00000103036f646400fc007762d502000000000000000000000000000000000100000000000\
+    00000000000000000000000005a00090204506c616e06506172742030e4a76db28481f4e26d6f9adf9a565679f30b0bdaa6\
+    2ac58bdf39db43d14574a00001000000000000000000000000000000000104010c000101010101010101010101010101010\
+    101010101010101010101010101010101010064be010a0204506c616e065061727420313d1333f7859cb79657e3b6c54b1f\
+    2ca5f30b0bdaa62ac58bdf39db43d14574a00101010101010101010101010101010101010104000100fc007762d501";
+const CONTEXTS: &str = "017f7330ca87eaa769020a74656d706c6174652f31086c6c6d2f74657374020000000100000000000000000000000000000\
+    000e4a76db28481f4e26d6f9adf9a56567900000000803ffc007762d50000000000010111636f6e74657874206f6620612e\
+    6d64203101010101010101010101010101010101013d1333f7859cb79657e3b6c54b1f2ca50006fc3c3c3034fccc577842f\
+    c4520955ffccc5ca75ffcf0947e87fc597231df0000403ffc007762d5fb840350fbbc0201fbd2040101010002fb84030000\
+    803f000000000000003f0000000000000000000000000000000000000000";
 const COUNTERS: &str = "01da07dc7d63806fcafc7011010009";
+const VALUE: &str = "01e04db1e81da9daa0087b226174223a377d";
 const ENTRY: &str = "01bd1df50138440e08000105050505050505050505050505050505020102";
 const ALIAS: &str = "01fb65b433dc0e54c2010505050505050505050505050505050506060606060606060606060606060606";
 
@@ -100,16 +108,38 @@ proptest! {
         let _ = decode_context(&bytes);
         let _ = decode_counters(&bytes);
         let _ = decode_entry(&bytes);
+        let _ = decode_value(&bytes);
     }
 
     #[test]
     fn records_round_trip(title in ".*", tags in proptest::collection::vec(".*", 0..4), no: u32, seq: u64,
-                          at: i64, kind in proptest::option::of(".*"), text in ".+", quality in 0f32..=1.0) {
+                          at: i64, kind in proptest::option::of(".*"), text in ".+", quality in 0f32..=1.0,
+                          due in proptest::option::of((0..16u8, any::<i64>(), any::<u8>())),
+                          making in proptest::option::of((0..3u8, any::<[bool; 2]>(), any::<u8>(), any::<u32>(),
+                                                          proptest::array::uniform8(0f32..=1.0)))) {
         let (mut record, mut contexts) = note("a.md", 3, 0);
         record.title = title;
         record.tags = tags;
         (record.no, record.seq, record.kind, record.decided.1) = (no, seq, kind, at);
         contexts[1].text = text;
+        record.chunks[2].due = due.map(|(reason, since, tries)| Due { reason: v1::reason(reason).unwrap(), since, tries });
+        contexts[1].making = making.map(|(form, [cut, weak], tries, took_ms, s)| Making {
+            form: [Form::Note, Form::Chunk, Form::Simple][usize::from(form)],
+            cut,
+            weak,
+            tries,
+            took_ms,
+            scores: Scores {
+                length: s[0],
+                grounding: s[1],
+                novelty: s[2],
+                specificity: s[3],
+                opening: s[4],
+                numbers: s[5],
+                originality: s[6],
+                coherence: s[7],
+            },
+        });
         (contexts[1].quality, contexts[1].written_at, contexts[1].spent.micro_dollars) = (quality, at, None);
         prop_assert_eq!(decode_note(b"a.md", &encode_note(&record).unwrap()), Ok(record));
         prop_assert_eq!(decode_contexts(&encode_contexts(&contexts).unwrap()), Ok(contexts));

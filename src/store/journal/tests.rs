@@ -114,9 +114,34 @@ fn the_last_context_for_a_key_wins() {
     let (mut journal, _) = Journal::open(&path).unwrap();
     assert_eq!(journal.get(key).unwrap().as_ref(), Some(&second));
     assert_eq!(journal.newest_keys().collect::<Vec<_>>(), [key]);
-    // The first one is back in force: an entry of its key, not another copy.
+    // A chunk still holds the first one while the second waits to take its place: it does not come back in front.
     assert_eq!(journal.append([(key, &first)]).unwrap(), 0);
-    assert_eq!(Journal::open(&path).unwrap().0.get(key).unwrap().as_ref(), Some(&first));
+    assert_eq!(Journal::open(&path).unwrap().0.get(key).unwrap().as_ref(), Some(&second));
+}
+
+#[test]
+fn all_contexts_of_a_key_stay_in_the_order_in_which_they_came() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("j");
+    let (mut journal, _) = Journal::open(&path).unwrap();
+    let (key, a) = texts(1);
+    let [b, c] = ["b", "c"].map(|text| ContextRecord { text: text.into(), ..a.clone() });
+    // Both orders within one call, and one that comes back.
+    journal.append([(key, &a), (key, &b), (key, &a), (key, &a)]).unwrap();
+    assert_eq!(journal.all(key).unwrap(), [b.clone(), a.clone()]);
+    journal.append([(key, &c), (key, &b)]).unwrap();
+    for step in 0..3 {
+        assert_eq!(journal.all(key).unwrap(), [a.clone(), c.clone(), b.clone()], "step {step}");
+        assert_eq!(journal.get(key).unwrap().as_ref(), Some(&b));
+        assert_eq!(journal.find(key, |context| context.text != "b").unwrap().as_ref(), Some(&c));
+        assert_eq!(journal.find(key, |_| false).unwrap(), None);
+        assert!(journal.holds(key, &a).unwrap() && !journal.holds(texts(2).0, &a).unwrap());
+        drop(journal);
+        if step == 1 {
+            compact(&path).unwrap();
+        }
+        journal = Journal::open(&path).unwrap().0;
+    }
 }
 
 #[test]

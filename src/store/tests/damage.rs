@@ -6,7 +6,7 @@ use super::*;
 
 const NOTES: u32 = 60;
 
-fn copy_all(from: &Path, to: &Path) {
+pub(super) fn copy_all(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

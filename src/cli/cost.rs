@@ -1,0 +1,205 @@
+//! `situated cost`: what models have cost, on one screen.
+
+use serde_json::json;
+
+use super::exit;
+use super::money::{spent, tokens};
+use super::print::{Out, bold, columns, counted, cut_front, dim, grouped, padded};
+use super::session::{Failure, Session, safe};
+use crate::context::cost::dollars;
+use crate::store::ledger::{CostReport, Sums};
+
+/// Rows of each list: `--json` has all that the daemon tells.
+const SHOWN: usize = 5;
+
+/// Columns of what a row is about.
+const LABEL: usize = 34;
+
+/// `situated cost`.
+pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
+    let answer = session.client()?.call("cost", json!({}))?;
+    if session.globals.json {
+        session.json(answer)?;
+    } else {
+        print(&serde_json::from_value(answer)?, &mut session.out)?;
+    }
+    Ok(exit::OK)
+}
+
+fn print(report: &CostReport, out: &mut Out) -> std::io::Result<()> {
+    for (name, sums) in
+        [("Today", &report.today), ("This month", &report.this_month), ("Last month", &report.last_month)]
+    {
+        print_sums(name, sums, out)?;
+    }
+    let purposes = report.by_purpose.iter().map(|row| (purpose(&row.purpose), &row.sums));
+    print_list("This month on behalf of", purposes, out)?;
+    let reasons = report.by_reason.iter().map(|row| (safe(&row.reason), &row.sums));
+    print_list("This month by reason", reasons, out)?;
+    let models = report.by_model.iter().map(|row| (format!("{} {}", safe(&row.provider), safe(&row.model)), &row.sums));
+    print_list("This month by model", models, out)?;
+    let several = report.by_note.iter().any(|row| row.vault != report.by_note[0].vault);
+    let note = |vault: &str, path: &str| match path {
+        "" => "(no note of a vault)".to_owned(),
+        path if several => format!("{}: {}", safe(vault), safe(path)),
+        path => safe(path),
+    };
+    let notes = report.by_note.iter().map(|row| (note(&row.vault, &row.path), &row.sums));
+    print_list("This month by note", notes, out)?;
+    if report.damaged_lines > 0 {
+        let lines = counted(report.damaged_lines, "line");
+        out.line("")?;
+        out.wrapped("", &format!("{lines} of the ledger cannot be read; what they said is in no sum"))?;
+    }
+    Ok(())
+}
+
+/// A stretch of time with all that is known of it.
+fn print_sums(name: &str, sums: &Sums, out: &mut Out) -> std::io::Result<()> {
+    out.line(format!("{}{}", padded(name, 12), bold(spent(sums))))?;
+    if sums.calls == 0 {
+        return Ok(());
+    }
+    let margin = "    ";
+    let work = format!(
+        "{}, {}; {}",
+        counted(sums.calls, "call"),
+        counted(sums.contexts, "context"),
+        tokens(sums.tokens_in, sums.tokens_cached, sums.tokens_out)
+    );
+    out.wrapped(margin, &work)?;
+    if sums.unsettled_calls > 0 {
+        let reserved = match sums.unsettled_micro_dollars {
+            0 => String::new(),
+            micro => format!(" ({} at most)", dollars(micro)),
+        };
+        let calls = counted(sums.unsettled_calls, "call");
+        out.wrapped(margin, &format!("of that reserved: {calls} without an answer yet{reserved}"))?;
+    }
+    if sums.failed > 0 {
+        out.wrapped(margin, &format!("of that in vain: {}", counted(sums.failed, "call")))?;
+    }
+    if sums.estimated_calls > 0 {
+        let calls = counted(sums.estimated_calls, "call");
+        out.wrapped(margin, &format!("of that estimated: {calls} whose tokens the provider did not tell"))?;
+    }
+    Ok(())
+}
+
+fn print_list<'a>(
+    title: &str,
+    rows: impl ExactSizeIterator<Item = (String, &'a Sums)>,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    let more = rows.len().saturating_sub(SHOWN);
+    if rows.len() == 0 {
+        return Ok(());
+    }
+    out.line("")?;
+    out.line(dim(title))?;
+    let room = LABEL.min(out.width() / 2);
+    for (label, sums) in rows.take(SHOWN) {
+        let label = padded(&cut_front(&label, room), room);
+        let money = spent(sums);
+        let calls = format!("{}, {}", counted(sums.calls, "call"), counted(sums.contexts, "context"));
+        let whole = format!("  {label}  {}  {calls}", padded(&money, 10));
+        // What was spent is the point; on a narrow terminal the rest is left out.
+        let fits = columns(&whole) <= out.width();
+        out.line(if fits {
+            format!("  {label}  {}  {}", padded(&money, 10), dim(calls))
+        } else {
+            format!("  {label}  {money}")
+        })?;
+    }
+    if more > 0 {
+        out.line(dim(format!("  and {} more; --json lists them", grouped(more as u64))))?;
+    }
+    Ok(())
+}
+
+/// On whose behalf, in words.
+fn purpose(name: &str) -> String {
+    let words = match name {
+        "change" => "notes that changed",
+        "sync" => "the look after stale contexts",
+        "rebuild" => "rebuilds",
+        "asked" => "contexts that were asked for",
+        "probe" => "`situated doctor`",
+        other => return safe(other),
+    };
+    words.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::tests::Page;
+    use super::*;
+    use crate::store::ledger::{ModelCost, NoteCost, PurposeCost, ReasonCost};
+
+    fn sums() -> Sums {
+        Sums {
+            calls: 12,
+            contexts: 36,
+            tokens_in: 12_000,
+            tokens_cached: 3000,
+            tokens_out: 800,
+            micro_dollars: 4200,
+            unpriced_calls: 1,
+            unpriced_tokens: 777,
+            unsettled_calls: 2,
+            unsettled_micro_dollars: 300,
+            failed: 1,
+            estimated_calls: 1,
+        }
+    }
+
+    fn report() -> CostReport {
+        let priced = Sums { unpriced_calls: 0, unpriced_tokens: 0, ..sums() };
+        CostReport {
+            day: "2026-11-20".into(),
+            today: priced,
+            this_month: sums(),
+            last_month: Sums::default(),
+            by_reason: vec![ReasonCost { reason: "NewNote".into(), sums: priced }],
+            by_purpose: vec![PurposeCost { purpose: "change".into(), sums: priced }],
+            by_note: (0..7)
+                .map(|i| NoteCost { vault: "notes".into(), path: format!("a\u{1b}[2J{i}.md"), sums: priced })
+                .collect(),
+            by_model: vec![ModelCost { provider: "openai".into(), model: "own".into(), sums: sums() }],
+            damaged_lines: 1,
+        }
+    }
+
+    #[test]
+    fn one_screen_says_what_it_cost() {
+        let page = Page::default();
+        print(&report(), &mut Out::to(page.clone(), 80)).unwrap();
+        let text = page.text();
+        for expected in [
+            "Today       $0.0042\n",
+            "This month  $0.0042, and 777 tokens of unknown price",
+            "Last month  nothing",
+            "12 calls, 36 contexts; 12,000 tokens read (3,000 cached), 800 written",
+            "of that reserved: 2 calls without an answer yet ($0.0003 at most)",
+            "of that in vain: 1 call\n",
+            "NewNote",
+            "notes that changed",
+            "openai own",
+            "and 2 more",
+            "1 line of the ledger cannot be read",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(!text.contains('\u{1b}') && !text.contains("$0.00 "), "{text:?}");
+        assert!(text.lines().count() <= 40, "{text}");
+        assert!(text.lines().all(|line| columns(line) <= 80), "{text}");
+    }
+
+    #[test]
+    fn nothing_is_said_as_nothing() {
+        let page = Page::default();
+        print(&CostReport::default(), &mut Out::to(page.clone(), 80)).unwrap();
+        assert_eq!(page.text().matches("nothing").count(), 3);
+        assert!(!page.text().contains('$'));
+    }
+}

@@ -1,0 +1,534 @@
+//! `situated doctor --provider`: asks the configured model one tiny question and says what came of it. No daemon
+//! is needed; what is asked about is a note of our own, so nothing of the user's is sent.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::args::Doctor;
+use super::exit;
+use super::money::{dated, flaw, price, tokens};
+use super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
+use super::session::{Failure, Session, safe};
+use crate::chunk::{self, ChunkConfig};
+use crate::config::{BudgetConfig, Config, ConfigErrors};
+use crate::context::cost::{Usage, cost, dollars};
+use crate::context::document::Document;
+use crate::context::models::{Model, Price};
+use crate::context::prompt::{Prompt, Prompter, captions};
+use crate::context::quality::{Ending, Flaw, Scores, Verdict, judge};
+use crate::context::settings::{ContextConfig, KeyConfig, Provider};
+use crate::embed::builtin;
+use crate::llm::{Client, Completion, Failure as LlmFailure, FailureKind, Finish};
+use crate::note::{self, NoteRules};
+use crate::plan::Reason;
+use crate::serve::bind::{BindError, DataLock};
+use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Settled};
+use crate::vault::VaultPath;
+
+/// Nobody waits longer at a terminal, whatever the daemon may.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The note that is asked about: what its second sentence is about stands in the first.
+const NOTE: &str = "# Harbour lantern\n\nMira repairs the green lantern of the Sandholm harbour on 14 May 2026.\n\n\
+    ## Spare parts\n\nShe ordered two lenses for it from the workshop in Veddel, because the old ones are cracked.\n";
+
+/// Cuts the note at its headings, so that there is something around the passage.
+const CUT: ChunkConfig =
+    ChunkConfig { strategy: chunk::Strategy::Obsidian, target: 30, min: 1, max: 200, overlap_percent: 0 };
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Whether the model answered and its text may be used.
+    ok: bool,
+    provider: &'static str,
+    model: String,
+    /// Whether the table of models or the configuration knows it.
+    known: bool,
+    /// Micro-dollars per million tokens read and written; absent if free or not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rates: Option<[u64; 2]>,
+    free: bool,
+    price_as_of: Option<String>,
+    /// Where it is asked.
+    address: String,
+    /// Whether what is asked leaves this machine.
+    leaves_machine: bool,
+    key: Key,
+    /// Why the call is not in the ledger, if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_in_ledger: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Answer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<Failed>,
+}
+
+/// Where the key should be. Never the key.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Key {
+    place: String,
+    /// Whether it is there; absent where only asking tells.
+    found: Option<bool>,
+}
+
+/// What came back.
+#[derive(Debug, Serialize)]
+struct Answer {
+    took_ms: f64,
+    attempts: u32,
+    tokens_in: u64,
+    tokens_cached: u64,
+    tokens_out: u64,
+    /// Whether the provider did not tell the tokens.
+    estimated: bool,
+    /// Absent if the price is not known.
+    micro_dollars: Option<u64>,
+    /// As the model wrote it.
+    text: String,
+    taken: bool,
+    quality: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scores: Option<Scores>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flaw: Option<Flaw>,
+}
+
+/// Why nothing came back.
+#[derive(Debug, Serialize)]
+struct Failed {
+    kind: &'static str,
+    message: String,
+    hint: &'static str,
+}
+
+/// `situated doctor`.
+pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, Failure> {
+    if !args.provider {
+        return Err(Failure::usage("say what to look at: `situated doctor --provider`"));
+    }
+    let config = session.config()?.config;
+    if !config.context.costs() {
+        if session.globals.json {
+            session.json(json!({ "ok": true, "provider": config.context.provider.name() }))?;
+        } else {
+            session.out.line(format!("{} contexts are the free template's", green("●")))?;
+            let why =
+                "no provider is configured (`context.provider`), so nobody was asked and nothing leaves this machine";
+            session.out.wrapped("  ", why)?;
+        }
+        return Ok(exit::OK);
+    }
+    let report = examine(&config)?;
+    if session.globals.json {
+        session.json(json!(report))?;
+    } else {
+        print(&report, &mut session.out)?;
+    }
+    Ok(match (&report.failure, report.ok) {
+        (Some(_), _) => exit::UNREACHABLE,
+        (None, true) => exit::OK,
+        (None, false) => exit::NOTHING,
+    })
+}
+
+/// Builds what the daemon would build, and asks.
+fn examine(config: &Config) -> Result<Report, Failure> {
+    let wrong = |message: String| Failure::new(ConfigErrors::EXIT_CODE, message);
+    let context = ContextConfig {
+        deadline: config.context.deadline.min(PATIENCE),
+        timeout: config.context.timeout.min(PATIENCE),
+        ..config.context.clone()
+    };
+    let model = crate::engine::model(&context).map_err(wrong)?;
+    let client = Client::new(&context, &model).map_err(wrong)?;
+    let mut report = introduced(&context, &model, client.leaves_to());
+    let document = document()?;
+    // The last passage is the one that needs the note to be understood.
+    let passage = document.passages.last().ok_or_else(|| Failure::new(exit::INTERNAL, "the note has no passage"))?;
+    let prompt = Prompter::new(&context, &model).ask_simply(&document, passage.n);
+    let books = Books::open(config);
+    report.not_in_ledger = books.as_ref().err().cloned();
+    match ask(&client, &model, &prompt, books.ok().as_ref(), &config.budget)? {
+        Ok(completion) => {
+            let text = captions(&prompt, &completion.text).into_iter().find_map(|(_, text)| text.ok());
+            let verdict = text.as_deref().map_or(Verdict::Rejected { flaw: Flaw::Missing, score: 0.0 }, |text| {
+                judge(text, ending(completion.finish), &document, passage)
+            });
+            report.ok = matches!(verdict, Verdict::Taken { .. });
+            report.answer = Some(answer(&completion, verdict, &model));
+        }
+        Err(failure) => report.failure = Some(failed(failure)),
+    }
+    Ok(report)
+}
+
+/// What is known before anything is asked.
+fn introduced(context: &ContextConfig, model: &Model, leaves_to: Option<String>) -> Report {
+    let rates = match &model.price {
+        Price::Tokens(rates) => Some(rates),
+        Price::Unknown | Price::Free => None,
+    };
+    let here = || context.base_url.clone().unwrap_or_else(|| "this machine".to_owned());
+    Report {
+        ok: false,
+        provider: model.provider.name(),
+        model: model.id.clone(),
+        known: model.known,
+        rates: rates.map(|rates| [rates.input, rates.output]),
+        free: model.price == Price::Free,
+        price_as_of: rates.map(|rates| rates.as_of.clone()),
+        leaves_machine: leaves_to.is_some(),
+        address: leaves_to.unwrap_or_else(here),
+        key: key(context.provider, &context.key, &|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())),
+        not_in_ledger: None,
+        answer: None,
+        failure: None,
+    }
+}
+
+/// Where a provider's key is looked for first: in the order of the places that `llm` looks at.
+fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) -> bool) -> Key {
+    if let Some(file) = &config.file {
+        return Key { place: format!("the file {}", file.display()), found: Some(file.exists()) };
+    }
+    if config.command.is_some() {
+        // Not run a second time: it may ask the user for a password.
+        return Key { place: "the command of `context.key_command`".to_owned(), found: None };
+    }
+    let credential = config.credential.as_deref().unwrap_or("situated-key");
+    let folder = std::env::var_os("CREDENTIALS_DIRECTORY");
+    let handed_over = folder.is_some_and(|folder| Path::new(&folder).join(credential).exists());
+    if config.credential.is_some() || handed_over {
+        return Key { place: format!("the systemd credential `{credential}`"), found: Some(handed_over) };
+    }
+    let names: &[&str] = match provider {
+        Provider::Template | Provider::Ollama => {
+            return Key { place: "none is needed".to_owned(), found: None };
+        }
+        Provider::Anthropic => &["ANTHROPIC_API_KEY"],
+        Provider::OpenAi => &["OPENAI_API_KEY"],
+        Provider::Bedrock => &["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"],
+    };
+    let set = names.iter().find(|name| is_set(name));
+    Key { place: format!("the variable {}", set.unwrap_or(&names[0])), found: Some(set.is_some()) }
+}
+
+/// The built-in note as a model is shown it.
+fn document() -> Result<Document, Failure> {
+    let path = VaultPath::parse("Harbour lantern.md").ok_or_else(|| Failure::new(exit::INTERNAL, "no such path"))?;
+    let note = note::parse(&path, NOTE.as_bytes(), &NoteRules::default());
+    let chunks = chunk::chunk(&note, &CUT, &builtin::model().token_starts(&note.text));
+    Ok(Document::new(&note, &chunks))
+}
+
+/// The ledger, with the lock that keeps a daemon from writing to it at the same time.
+struct Books {
+    ledger: Ledger,
+    _lock: DataLock,
+}
+
+impl Books {
+    fn open(config: &Config) -> Result<Self, String> {
+        let lock = DataLock::acquire(&config.data_dir).map_err(|error| match error {
+            BindError::AlreadyRunning { .. } => {
+                "a daemon keeps it, so `situated cost` will not show this call".to_owned()
+            }
+            error => format!("it cannot be had ({error}), so `situated cost` will not show this call"),
+        })?;
+        // Where the engine has it.
+        let ledger = Ledger::open(&config.data_dir.join("ledger"))
+            .map_err(|error| format!("it cannot be read ({error}), so `situated cost` will not show this call"))?;
+        Ok(Books { ledger, _lock: lock })
+    }
+}
+
+/// One call, within the day's budget where the ledger can be had. The outer error is one of ours.
+fn ask(
+    client: &Client,
+    model: &Model,
+    prompt: &Prompt,
+    books: Option<&Books>,
+    budget: &BudgetConfig,
+) -> Result<Result<Completion, LlmFailure>, Failure> {
+    let most = Usage {
+        input: u64::from(prompt.tokens),
+        output: u64::from(prompt.max_tokens),
+        estimated: true,
+        ..Usage::default()
+    };
+    let ask = Ask {
+        vault: "",
+        path: "",
+        reason: Reason::Rebuild,
+        provider: model.provider.name(),
+        model: &model.id,
+        purpose: Purpose::Probe,
+        micro_dollars: cost(&model.price, &most, false),
+        tokens: most.input + most.output,
+    };
+    let limits = Limits { day: budget.day, day_tokens: budget.day_tokens };
+    let reservation = books
+        .map(|books| books.ledger.reserve(ask, &limits, None, jiff::Zoned::now()))
+        .transpose()
+        .map_err(|refused| Failure::new(exit::TEMPORARY, format!("nobody was asked: {refused}")))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let answered = runtime.block_on(client.complete(prompt));
+    if let (Some(books), Some(reservation)) = (books, reservation) {
+        let now = jiff::Zoned::now();
+        let settled = |usage: Usage, failed: bool| Settled {
+            usage,
+            micro_dollars: cost(&model.price, &usage, false),
+            contexts: 0,
+            failed,
+        };
+        match &answered {
+            Ok(completion) => books.ledger.settle(reservation, settled(completion.usage, false), now)?,
+            // Nobody knows whether it was counted: the estimate stands.
+            Err(failure) if failure.maybe_billed => books.ledger.settle(reservation, settled(most, true), now)?,
+            Err(_) => books.ledger.release(reservation, now)?,
+        }
+    }
+    Ok(answered)
+}
+
+fn ending(finish: Finish) -> Ending {
+    match finish {
+        Finish::Length => Ending::Cut,
+        Finish::Refusal => Ending::Refused,
+        Finish::Stop | Finish::Other => Ending::Whole,
+    }
+}
+
+fn answer(completion: &Completion, verdict: Verdict, model: &Model) -> Answer {
+    let usage = completion.usage;
+    let (taken, quality, scores, flaw) = match verdict {
+        Verdict::Taken { score, scores, .. } => (true, score, Some(scores), None),
+        Verdict::Rejected { flaw, score } => (false, score, None, Some(flaw)),
+    };
+    Answer {
+        took_ms: completion.took.as_secs_f64() * 1000.0,
+        attempts: completion.attempts,
+        tokens_in: usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write),
+        tokens_cached: usage.cache_read,
+        tokens_out: usage.output,
+        estimated: usage.estimated,
+        micro_dollars: cost(&model.price, &usage, false),
+        text: completion.text.trim().to_owned(),
+        taken,
+        quality,
+        scores,
+        flaw,
+    }
+}
+
+fn failed(failure: LlmFailure) -> Failed {
+    let (kind, hint) = match failure.kind {
+        FailureKind::Unauthorized => (
+            "unauthorized",
+            "the key is missing, wrong or without the right: put one into a file with mode 0600 and name it in \
+             `context.key_file`",
+        ),
+        FailureKind::UnknownModel => ("unknown_model", "the provider does not know the model: see `context.model`"),
+        FailureKind::SpendLimit => {
+            ("spend_limit", "the account's own limit or bill stops it: look at the provider's console")
+        }
+        FailureKind::TooLong => ("too_long", "the model takes only very short prompts: choose another"),
+        FailureKind::Rejected => (
+            "rejected",
+            "the provider refuses the request: see `context.model`, `context.base_url` and `context.api_version`",
+        ),
+        FailureKind::Unavailable => (
+            "unavailable",
+            "it was not reached or did not answer: see `context.base_url`, the network, and whether it runs",
+        ),
+        FailureKind::Cancelled => ("cancelled", "try again"),
+    };
+    Failed { kind, message: failure.message, hint }
+}
+
+fn print(report: &Report, out: &mut Out) -> std::io::Result<()> {
+    let (dot, health) = match (&report.failure, report.ok) {
+        (Some(_), _) => (red("●"), "no answer"),
+        (None, true) => (green("●"), "the model answers, and what it writes can be used"),
+        (None, false) => (yellow("●"), "the model answers, but what it writes cannot be used"),
+    };
+    out.line(format!("{dot} {}", bold(health)))?;
+    let mut row = |name: &str, value: String| out.row("  ", name, 10, &value);
+    row("provider", report.provider.to_owned())?;
+    let known = if report.known { "" } else { " (not in the table of models: careful guesses)" };
+    row("model", format!("{}{known}", safe(&report.model)))?;
+    row("price", prices(report))?;
+    let leaves = if report.leaves_machine { "; what is asked leaves this machine" } else { " (this machine)" };
+    row("address", format!("{}{leaves}", safe(&report.address)))?;
+    let found = match report.key.found {
+        Some(true) => ", found",
+        Some(false) if report.leaves_machine => ", not there",
+        Some(false) => ", not there (a server of this machine may need none)",
+        None => "",
+    };
+    row("key", format!("{}{found}", safe(&report.key.place)))?;
+    if let Some(why) = &report.not_in_ledger {
+        row("ledger", safe(why))?;
+    }
+    if let Some(answer) = &report.answer {
+        let attempts = if answer.attempts > 1 { format!(", {} attempts", answer.attempts) } else { String::new() };
+        row("latency", format!("{}{attempts}", millis(answer.took_ms)))?;
+        let estimated = if answer.estimated { " (estimated: the provider does not tell)" } else { "" };
+        let used = tokens(answer.tokens_in, answer.tokens_cached, answer.tokens_out);
+        row("tokens", format!("{used}{estimated}"))?;
+        row("cost", price(answer.micro_dollars, answer.tokens_in.saturating_add(answer.tokens_out)))?;
+        row("verdict", verdict(answer))?;
+    }
+    if let Some(failure) = &report.failure {
+        row("problem", safe(&failure.message))?;
+        row("to do", failure.hint.to_owned())?;
+    }
+    if let Some(answer) = &report.answer {
+        out.line("")?;
+        out.wrapped("  ", &printable_lines(&answer.text))?;
+        out.line(dim("  (about a note of our own: nothing of yours was sent)"))?;
+    }
+    Ok(())
+}
+
+fn prices(report: &Report) -> String {
+    match (report.rates, report.free, &report.price_as_of) {
+        (Some([input, output]), _, as_of) => format!(
+            "{} per million tokens read, {} written{}",
+            dollars(input),
+            dollars(output),
+            as_of.as_deref().map_or(String::new(), |as_of| format!(" ({})", dated(as_of)))
+        ),
+        (None, true, _) => "free".to_owned(),
+        (None, false, _) => {
+            format!("unknown: calls count in tokens; give the price in `[context.models.\"{}\"]`", safe(&report.model))
+        }
+    }
+}
+
+fn verdict(answer: &Answer) -> String {
+    match answer.flaw {
+        None => format!("quality {:.2}", answer.quality),
+        Some(found) => {
+            let name = json!(found);
+            format!("rejected: {}", flaw(name.as_str().unwrap_or_default()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::tests::Page;
+    use super::*;
+
+    #[test]
+    fn the_note_is_two_passages_and_the_second_needs_the_first() {
+        let document = document().unwrap();
+        assert_eq!(document.passages.len(), 2);
+        let last = document.passages.last().unwrap();
+        assert!(document.passage_text(last).contains("She ordered"));
+        let good = "Spare parts for the green lantern of the Sandholm harbour: Mira ordered two lenses from the \
+            workshop in Veddel for the repair on 14 May 2026.";
+        let verdict = judge(good, Ending::Whole, &document, last);
+        assert!(matches!(verdict, Verdict::Taken { weak: false, .. }), "{verdict:?}");
+        let refusal = judge("I'm sorry, but I can't help with that.", Ending::Whole, &document, last);
+        assert!(matches!(refusal, Verdict::Rejected { .. }), "{refusal:?}");
+    }
+
+    #[test]
+    fn the_place_of_the_key_is_said_and_never_the_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let there = dir.path().join("key");
+        std::fs::write(&there, "sk-secret").unwrap();
+        let config = |file: Option<&Path>, command: Option<&str>| KeyConfig {
+            file: file.map(Path::to_path_buf),
+            command: command.map(str::to_owned),
+            credential: None,
+        };
+        let nothing = |_: &str| false;
+        let table = [
+            (Provider::Anthropic, config(Some(&there), Some("pass x")), Some(true), "the file "),
+            (Provider::OpenAi, config(Some(&dir.path().join("none")), None), Some(false), "none"),
+            (Provider::Anthropic, config(None, Some("echo sk-secret")), None, "context.key_command"),
+            (Provider::Anthropic, config(None, None), Some(false), "ANTHROPIC_API_KEY"),
+            (Provider::Bedrock, config(None, None), Some(false), "AWS_BEARER_TOKEN_BEDROCK"),
+            (Provider::Ollama, config(None, None), None, "none is needed"),
+        ];
+        for (provider, config, found, place) in table {
+            let key = key(provider, &config, &nothing);
+            assert!(key.found == found && key.place.contains(place), "{key:?}");
+            assert!(!key.place.contains("sk-secret"), "{key:?}");
+        }
+        let both = key(Provider::Bedrock, &KeyConfig::default(), &|name| name == "AWS_ACCESS_KEY_ID");
+        assert_eq!(both, Key { place: "the variable AWS_ACCESS_KEY_ID".into(), found: Some(true) });
+    }
+
+    fn report() -> Report {
+        let context = ContextConfig {
+            provider: Provider::OpenAi,
+            model: Some("own\u{1b}[2J".into()),
+            base_url: Some("https://api.example.com".into()),
+            ..ContextConfig::default()
+        };
+        let model = crate::engine::model(&context).unwrap();
+        introduced(&context, &model, Some("api.example.com".into()))
+    }
+
+    fn shown(report: &Report) -> String {
+        let page = Page::default();
+        print(report, &mut Out::to(page.clone(), 100)).unwrap();
+        page.text()
+    }
+
+    #[test]
+    fn every_failure_says_what_to_do() {
+        for kind in [
+            FailureKind::Unauthorized,
+            FailureKind::UnknownModel,
+            FailureKind::SpendLimit,
+            FailureKind::TooLong,
+            FailureKind::Rejected,
+            FailureKind::Unavailable,
+            FailureKind::Cancelled,
+        ] {
+            let failure = LlmFailure { kind, message: "HTTP 4\u{1b}[2J01".into(), maybe_billed: false };
+            let text = shown(&Report { failure: Some(failed(failure)), ..report() });
+            assert!(text.contains("no answer") && text.contains("to do") && text.contains("HTTP 401"), "{text}");
+            assert!(!text.contains('\u{1b}'), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_price_is_said_to_be_unknown() {
+        let document = document().unwrap();
+        let completion = Completion {
+            text: "I'm sorry, but I can't help with that.".into(),
+            finish: Finish::Stop,
+            usage: Usage { input: 120, output: 12, ..Usage::default() },
+            took: Duration::from_millis(830),
+            attempts: 2,
+        };
+        let verdict = judge(&completion.text, Ending::Whole, &document, document.passages.last().unwrap());
+        let mut report = report();
+        let model = Model { price: Price::Unknown, ..crate::engine::model(&ContextConfig::default()).unwrap() };
+        report.answer = Some(answer(&completion, verdict, &model));
+        let text = shown(&report);
+        for expected in [
+            "cannot be used",
+            "not in the table",
+            "unknown: calls count in tokens",
+            "api.example.com; what is asked leaves this machine",
+            "830 ms, 2 attempts",
+            "120 tokens read, 12 written",
+            "price unknown, 132 tokens",
+            "rejected: declined by the model",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(!text.contains('$'), "{text}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Money, tokens and what came of asking models, in words. A price that is not known is never shown as 0.
+
+use super::print::{counted, grouped};
+use super::session::safe;
+use crate::context::cost::{Estimate, dollars};
+use crate::store::ledger::Sums;
+
+/// What stands where a sum of money would, if nobody knows it.
+fn unknown(tokens: u64) -> String {
+    format!("price unknown, {}", counted(tokens, "token"))
+}
+
+/// What calls cost: money, and apart from it the tokens of those whose price is not known.
+pub(super) fn spent(sums: &Sums) -> String {
+    match (sums.micro_dollars, sums.unpriced_calls) {
+        (0, 0) => "nothing".to_owned(),
+        (micro, 0) => dollars(micro),
+        (0, _) => unknown(sums.unpriced_tokens),
+        (micro, _) => {
+            let tokens = counted(sums.unpriced_tokens, "token");
+            format!("{}, and {tokens} of unknown price", dollars(micro))
+        }
+    }
+}
+
+/// What a single call cost.
+pub(super) fn price(micro_dollars: Option<u64>, tokens: u64) -> String {
+    match micro_dollars {
+        None => unknown(tokens),
+        Some(0) => "free".to_owned(),
+        Some(micro) => dollars(micro),
+    }
+}
+
+/// What work would cost, with the date of the price.
+pub(super) fn estimated(estimate: &Estimate) -> String {
+    let tokens = estimate.tokens_in.saturating_add(estimate.tokens_out);
+    match (estimate.micro_dollars, &estimate.price_as_of) {
+        (None, _) => format!("price unknown: {}", counted(tokens, "token")),
+        (Some(0), _) => "free".to_owned(),
+        (Some(micro), Some(date)) => format!("about {} ({})", dollars(micro), dated(date)),
+        (Some(micro), None) => format!("about {}", dollars(micro)),
+    }
+}
+
+/// `prices of 2026-11-12`, or whose word they are.
+pub(super) fn dated(as_of: &str) -> String {
+    if as_of.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("prices of {}", safe(as_of))
+    } else {
+        "prices of your configuration".to_owned()
+    }
+}
+
+/// Minutes as a person says them.
+pub(super) fn minutes(minutes: f64) -> String {
+    match minutes {
+        m if m.is_nan() || m < 1.0 => "under a minute".to_owned(),
+        m if m < 90.0 => format!("about {} min", m.round()),
+        m if m < 48.0 * 60.0 => format!("about {} h", (m / 60.0).round()),
+        m => format!("about {} days", (m / (24.0 * 60.0)).round()),
+    }
+}
+
+/// What is meant by the name of a flaw of a context (`refusal`, …).
+pub(super) fn flaw(name: &str) -> String {
+    let words = match name {
+        "empty" => "empty",
+        "refusal" => "declined by the model",
+        "garbled" => "garbled characters",
+        "leak" => "markup or instructions in it",
+        "language" => "in another language than the note",
+        "length" => "far too short or too long",
+        "truncated" => "no whole sentence",
+        "ungrounded" => "words that are not the note's",
+        "numbers" => "numbers that are not the note's",
+        "weak" => "too poor",
+        "missing" => "missing in the answer",
+        // A sentence, and no name.
+        other if other.contains(' ') => return safe(other),
+        other => return safe(&other.replace('_', " ")),
+    };
+    words.to_owned()
+}
+
+/// What is meant by a counter of `stats`.
+pub(super) fn outcome(name: &str) -> String {
+    if let Some(rejected) = name.strip_prefix("rejected_") {
+        return format!("rejected: {}", flaw(rejected));
+    }
+    let words = match name {
+        "taken_note" => "taken, asked for with the whole note",
+        "taken_chunk" => "taken, asked for one by one",
+        "taken_simple" => "taken, asked for without the note",
+        "weak" => "of those taken, weak: the free context stands before them",
+        "fell_back_to_template" => "given up after all tries: the free context serves",
+        "failed_unauthorized" => "calls failed: the key was missing or refused",
+        "failed_unknown_model" => "calls failed: the provider does not know the model",
+        "failed_spend_limit" => "calls failed: a limit of the account",
+        "failed_too_long" => "calls failed: the note is too long for the model",
+        "failed_refused" => "calls failed: the provider refuses the request",
+        "failed_unavailable" => "calls failed: the provider was not reached or did not answer",
+        "failed_cancelled" => "calls given up",
+        other => return safe(&other.replace('_', " ")),
+    };
+    words.to_owned()
+}
+
+/// Tokens of calls: `1,200 tokens read (300 cached), 80 written`.
+pub(super) fn tokens(read: u64, cached: u64, written: u64) -> String {
+    let cached = if cached > 0 { format!(" ({} cached)", grouped(cached)) } else { String::new() };
+    format!("{} read{cached}, {} written", counted(read, "token"), grouped(written))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::quality::Flaw;
+
+    #[test]
+    fn an_unknown_price_is_never_a_sum() {
+        let known = Sums { calls: 2, micro_dollars: 4200, ..Sums::default() };
+        let unknown = Sums { calls: 1, unpriced_calls: 1, unpriced_tokens: 12_345, ..Sums::default() };
+        assert_eq!(spent(&Sums::default()), "nothing");
+        assert_eq!(spent(&known), "$0.0042");
+        assert_eq!(spent(&unknown), "price unknown, 12,345 tokens");
+        let both = Sums { micro_dollars: 4200, ..unknown };
+        assert_eq!(spent(&both), "$0.0042, and 12,345 tokens of unknown price");
+        assert_eq!((price(None, 1), price(Some(0), 1)), ("price unknown, 1 token".to_owned(), "free".to_owned()));
+    }
+
+    #[test]
+    fn estimates_carry_the_date_of_their_price() {
+        let estimate = |micro_dollars, date: Option<&str>| Estimate {
+            micro_dollars,
+            price_as_of: date.map(str::to_owned),
+            tokens_in: 1000,
+            tokens_out: 200,
+            ..Estimate::default()
+        };
+        for (micro, date, said) in [
+            (Some(420_000), Some("2026-11-12"), "about $0.42 (prices of 2026-11-12)"),
+            (Some(420_000), Some("configured"), "about $0.42 (prices of your configuration)"),
+            (None, None, "price unknown: 1,200 tokens"),
+            (Some(0), None, "free"),
+        ] {
+            assert_eq!(estimated(&estimate(micro, date)), said);
+        }
+    }
+
+    #[test]
+    fn every_flaw_has_its_words() {
+        for known in [
+            Flaw::Empty,
+            Flaw::Refusal,
+            Flaw::Garbled,
+            Flaw::Leak,
+            Flaw::Language,
+            Flaw::Length,
+            Flaw::Truncated,
+            Flaw::Ungrounded,
+            Flaw::Numbers,
+            Flaw::Weak,
+            Flaw::Missing,
+        ] {
+            let name = serde_json::to_value(known).unwrap().as_str().unwrap().to_owned();
+            let words = flaw(&name);
+            assert!(words == "empty" || words != name, "{name}");
+            assert_eq!(outcome(&format!("rejected_{name}")), format!("rejected: {words}"));
+        }
+        assert_eq!((flaw("some_new\u{1b}"), outcome("a_newer_one")), ("some new".to_owned(), "a newer one".to_owned()));
+    }
+
+    #[test]
+    fn lengths_of_time() {
+        for (m, said) in [
+            (0.2, "under a minute"),
+            (f64::NAN, "under a minute"),
+            (12.4, "about 12 min"),
+            (180.0, "about 3 h"),
+            (5000.0, "about 3 days"),
+        ] {
+            assert_eq!(minutes(m), said);
+        }
+    }
+}

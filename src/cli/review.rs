@@ -1,0 +1,239 @@
+//! `situated contexts review` and `situated generate`: what a model writes, for a person to judge.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::args::{Generate, Review};
+use super::exit;
+use super::money::price;
+use super::print::{
+    Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, printable, printable_json,
+    printable_lines, wrap, yellow,
+};
+use super::session::{Failure, Session, safe, with_schema};
+use crate::context::quality::{GOOD, Scores};
+use crate::engine::handle::{GeneratedContext, Reviewed};
+
+/// From so many columns on chunk and context stand side by side.
+const SIDE_BY_SIDE: usize = 100;
+
+/// Between the two.
+const GAP: &str = " │ ";
+
+/// A model has minutes for each of two tries; longer than this nobody waits.
+const GENERATE_PATIENCE: Duration = Duration::from_mins(15);
+
+/// Bytes of document or chunk: a request holds both, escaped, within a mebibyte.
+const MOST_BYTES: u64 = 450_000;
+
+/// `situated contexts review`.
+pub(super) fn review(args: &Review, session: &mut Session) -> Result<u8, Failure> {
+    let params = json!({ "sample": args.sample, "vault": args.vault });
+    let answer = session.client()?.call("contexts.review", params)?;
+    let contexts: Vec<Reviewed> = serde_json::from_value(answer["contexts"].clone())?;
+    let code = if contexts.is_empty() { exit::NOTHING } else { exit::OK };
+    if session.globals.json {
+        session.json(answer)?;
+        return Ok(code);
+    }
+    if contexts.is_empty() {
+        session.say("no model has written a context yet; `situated status` says what waits");
+    }
+    if args.jsonl {
+        for context in &contexts {
+            session.out.line(printable_json(&with_schema(json!(context)).to_string()))?;
+        }
+        return Ok(code);
+    }
+    let several_vaults = contexts.iter().any(|context| context.vault != contexts[0].vault);
+    for (i, context) in contexts.iter().enumerate() {
+        if i > 0 {
+            session.out.line("")?;
+        }
+        print_reviewed(i + 1, context, several_vaults, &mut session.out)?;
+    }
+    Ok(code)
+}
+
+/// Where it is and what is thought of it; then chunk and context, side by side or one under the other.
+fn print_reviewed(n: usize, reviewed: &Reviewed, several_vaults: bool, out: &mut Out) -> std::io::Result<()> {
+    let number = format!("{n:>2}. ");
+    let vault = if several_vaults { format!("{}: ", safe(&reviewed.vault)) } else { String::new() };
+    let (first, last) = reviewed.lines;
+    let place = format!("{vault}{}:{first}-{last}", printable(&reviewed.path));
+    let place = cut_front(&place, out.width().saturating_sub(columns(&number)));
+    let headings: Vec<_> = reviewed.heading_path.iter().map(|heading| printable(heading)).collect();
+    let room = out.width().saturating_sub(columns(&number) + columns(&place) + 2);
+    let headings = if room < 8 { String::new() } else { format!("  {}", cut(&headings.join(" › "), room)) };
+    out.line(format!("{}{}{}", dim(&number), cyan(place), bold(headings)))?;
+
+    let chunk = printable_lines(reviewed.chunk.trim_end());
+    let context = printable_lines(reviewed.context.trim_end());
+    let notes = judged(reviewed);
+    if out.width() < SIDE_BY_SIDE {
+        out.wrapped("    ", &chunk)?;
+        for line in wrap(&context, out.width() - 6) {
+            out.line(format!("    {} {}", dim("│"), &context[line]))?;
+        }
+        return notes.iter().try_for_each(|note| out.wrapped("    ", note));
+    }
+    let width = (out.width() - 4 - columns(GAP)) / 2;
+    let left: Vec<&str> = wrap(&chunk, width).into_iter().map(|line| &chunk[line]).collect();
+    let mut right: Vec<String> = wrap(&context, width).into_iter().map(|line| context[line].to_owned()).collect();
+    right.push(String::new());
+    for note in &notes {
+        right.extend(wrap(note, width).into_iter().map(|line| dim(&note[line])));
+    }
+    for row in 0..left.len().max(right.len()) {
+        let (left, right) = (left.get(row).copied().unwrap_or(""), right.get(row).map_or("", String::as_str));
+        // A tab takes as many columns as it likes.
+        let left = padded(&left.replace('\t', " "), width);
+        let gap = if right.is_empty() { GAP.trim_end() } else { GAP };
+        out.line(format!("    {left}{}{right}", dim(gap)))?;
+    }
+    Ok(())
+}
+
+/// What is thought of a context, a line each.
+fn judged(reviewed: &Reviewed) -> Vec<String> {
+    let mut lines = vec![format!("quality {:.2}, by {}", reviewed.quality, safe(&reviewed.generation))];
+    lines.extend(reviewed.scores.as_ref().map(parts));
+    if reviewed.drifted {
+        lines.push("the text has become another since".to_owned());
+    }
+    lines
+}
+
+/// The parts of a score.
+fn parts(scores: &Scores) -> String {
+    let Scores { length, grounding, novelty, specificity, opening, numbers, originality, coherence } = scores;
+    let parts = [
+        ("length", length),
+        ("grounding", grounding),
+        ("novelty", novelty),
+        ("specificity", specificity),
+        ("opening", opening),
+        ("numbers", numbers),
+        ("originality", originality),
+        ("coherence", coherence),
+    ];
+    parts.map(|(name, score)| format!("{name} {score:.2}")).join(", ")
+}
+
+/// `situated generate`.
+pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Failure> {
+    if [&args.document, &args.chunk].iter().all(|path| path.as_os_str() == "-") {
+        return Err(Failure::usage("only one of --document and --chunk can be standard input"));
+    }
+    let document = text_of(&args.document)?;
+    let chunk = text_of(&args.chunk)?;
+    let params = json!({
+        "document": document, "chunk": chunk, "title": args.title, "max_words": args.max_words,
+    });
+    let mut client = session.client()?;
+    client.set_timeout(Some(GENERATE_PATIENCE));
+    let answer: Value = client.call("generate_context", params)?;
+    if session.globals.json {
+        session.json(answer)?;
+        return Ok(exit::OK);
+    }
+    let made: GeneratedContext = serde_json::from_value(answer)?;
+    session.out.line(printable_lines(&made.context))?;
+    let weak = if made.quality < GOOD { yellow(" (weak)") } else { String::new() };
+    session.say(dim(format!(
+        "by {}, quality {:.2}{weak}, {}, {}",
+        safe(&made.generation),
+        made.quality,
+        counted(made.tokens, "token"),
+        price(made.micro_dollars, made.tokens)
+    )));
+    Ok(exit::OK)
+}
+
+/// The text of a file, or of standard input for `-`.
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let failed = |error: std::io::Error| Failure::new(exit::IO, format!("{}: {error}", path.display()));
+    let input: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
+    let mut bytes = Vec::new();
+    input.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let most = grouped(MOST_BYTES);
+        return Err(Failure::usage(format!("{}: document and chunk may have {most} bytes each", path.display())));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::tests::Page;
+    use super::*;
+
+    fn reviewed() -> Reviewed {
+        Reviewed {
+            vault: "notes".into(),
+            path: "Projects/Atl\u{1b}[2Jas.md".into(),
+            heading_path: vec!["Atlas".into(), "Risks".into()],
+            lines: (7, 9),
+            chunk: "## Risks\n\nIt slipped because the contract was late.\n\t- and\u{9b}31m more\n".into(),
+            context: "Atlas rollout: the contract with Northwind was late, so the rollout of Atlas slipped.".into(),
+            generation: "anthropic/m/p1".into(),
+            quality: 0.861,
+            scores: Some(Scores { length: 1.0, grounding: 0.9, ..Scores::default() }),
+            drifted: true,
+        }
+    }
+
+    fn shown(width: usize) -> String {
+        let page = Page::default();
+        print_reviewed(1, &reviewed(), true, &mut Out::to(page.clone(), width)).unwrap();
+        page.text()
+    }
+
+    #[test]
+    fn side_by_side_where_there_is_room() {
+        let text = shown(110);
+        let line = text.lines().find(|line| line.contains("## Risks")).unwrap();
+        assert!(line.contains("│ Atlas rollout:"), "{text}");
+        let bars: Vec<_> = text.lines().filter_map(|line| Some(columns(line.split_once('│')?.0))).collect();
+        assert!(bars.len() > 4 && bars.iter().all(|bar| *bar == bars[0]), "{text}");
+    }
+
+    #[test]
+    fn one_under_the_other_where_there_is_not() {
+        for width in [20, 40, 99] {
+            let text = shown(width);
+            assert!(!text.contains("## Risks │"), "{text}");
+            assert!(text.find("slipped because").is_none_or(|at| at < text.find('│').unwrap()), "{text}");
+            assert!(text.lines().all(|line| columns(&line.replace('\t', " ")) <= width), "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_is_told_and_nothing_touches_the_terminal() {
+        for width in [80, 120] {
+            let text = shown(width);
+            for expected in
+                ["notes: Projects/Atlas.md:7-9", "Atlas › Risks", "quality 0.86", "grounding 0.90", "another since"]
+            {
+                assert!(text.replace("│ ", "").contains(expected), "{expected}\n{text}");
+            }
+            assert!(!text.contains(['\u{1b}', '\u{9b}']), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_refused_before_it_is_sent() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("long.md");
+        std::fs::write(&path, vec![b'x'; MOST_BYTES as usize + 1]).unwrap();
+        assert_eq!(text_of(&path).unwrap_err().code(), exit::USAGE);
+        assert_eq!(text_of(&dir.path().join("none.md")).unwrap_err().code(), exit::IO);
+        std::fs::write(&path, b"ok \xff").unwrap();
+        assert_eq!(text_of(&path).unwrap(), "ok \u{fffd}");
+    }
+}

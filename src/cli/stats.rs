@@ -1,0 +1,131 @@
+//! `situated stats`: how the contexts are, and what came of asking for them.
+
+use serde_json::json;
+
+use super::args::Stats as Args;
+use super::exit;
+use super::money::outcome;
+use super::print::{Out, bold, counted, dim, grouped, millis};
+use super::session::{Failure, Session, safe};
+use crate::context::cost::dollars;
+use crate::engine::handle::Stats;
+
+/// `situated stats`.
+pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
+    let answer = session.client()?.call("stats", json!({ "vault": args.vault }))?;
+    if session.globals.json {
+        session.json(answer)?;
+    } else {
+        print(&serde_json::from_value(answer)?, &mut session.out)?;
+    }
+    Ok(exit::OK)
+}
+
+fn print(stats: &Stats, out: &mut Out) -> std::io::Result<()> {
+    let status = match stats.status.as_str() {
+        "idle" => "nothing to do",
+        "running" => "contexts are being written",
+        "paused" => "paused; `situated resume` lets it go on",
+        "held" => "nothing is asked at present; `situated status` says why",
+        other => other,
+    };
+    out.line(bold(safe(status)))?;
+    let mut row = |name: &str, value: String| out.row("", name, 16, &value);
+    row("chunks", grouped(stats.total))?;
+    row("up to date", format!("{} ({:.1} %)", grouped(stats.processed), stats.percentage))?;
+    if stats.failed > 0 {
+        row("given up", format!("{}; the free context serves", counted(stats.failed, "chunk")))?;
+    }
+    if let Some(elapsed) = stats.elapsed_s {
+        let left = stats.remaining_s.map_or(String::new(), |s| format!(", about {} to go", millis(s * 1000.0)));
+        row("rebuild", format!("for {}{left}", millis(elapsed * 1000.0)))?;
+    }
+    let model = if stats.provider == "template" { String::new() } else { format!(" {}", safe(&stats.model)) };
+    row("written by", format!("{}{model}", safe(&stats.provider)))?;
+    if stats.contextualized > 0 {
+        row("by a model", grouped(stats.contextualized))?;
+        row(
+            "on average",
+            format!("{:.0} characters, quality {:.2}", stats.average_context_length, stats.average_quality),
+        )?;
+        row("tokens", grouped(stats.tokens))?;
+        row("cost", cost(stats))?;
+    }
+    if !stats.outcomes.is_empty() {
+        out.line("")?;
+        out.line(dim("Since the daemon started"))?;
+        for (name, count) in &stats.outcomes {
+            out.row("  ", &grouped(*count), 8, &outcome(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the contexts that are held have cost.
+fn cost(stats: &Stats) -> String {
+    let unpriced = counted(stats.unpriced, "context");
+    match (stats.micro_dollars, stats.unpriced) {
+        (0, 0) => "free".to_owned(),
+        (micro, 0) => dollars(micro),
+        (0, _) => format!("price unknown ({unpriced})"),
+        (micro, _) => format!("{}, and {unpriced} of unknown price", dollars(micro)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::tests::Page;
+    use super::*;
+
+    fn shown(stats: &Stats) -> String {
+        let page = Page::default();
+        print(stats, &mut Out::to(page.clone(), 80)).unwrap();
+        page.text()
+    }
+
+    #[test]
+    fn what_a_model_wrote_is_told_in_words() {
+        let stats = Stats {
+            total: 5678,
+            processed: 5000,
+            failed: 12,
+            percentage: 88.06,
+            elapsed_s: Some(61.0),
+            remaining_s: Some(30.0),
+            status: "running".into(),
+            contextualized: 4000,
+            average_context_length: 312.4,
+            average_quality: 0.82,
+            provider: "openai".into(),
+            model: "own\u{1b}[2J".into(),
+            tokens: 1_234_567,
+            micro_dollars: 0,
+            unpriced: 4000,
+            outcomes: [("taken_note", 3990), ("rejected_refusal", 7), ("fell_back_to_template", 12)]
+                .map(|(name, n)| (name.to_owned(), n))
+                .into(),
+        };
+        let text = shown(&stats);
+        for expected in [
+            "contexts are being written",
+            "5,000 (88.1 %)",
+            "for 1 min 1 s, about 30.0 s to go",
+            "openai own\n",
+            "312 characters, quality 0.82",
+            "price unknown (4,000 contexts)",
+            "7       rejected: declined by the model",
+            "given up after all tries",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(!text.contains('\u{1b}') && !text.contains('$'), "{text:?}");
+        assert_eq!(cost(&Stats { micro_dollars: 4200, ..stats }), "$0.0042, and 4,000 contexts of unknown price");
+    }
+
+    #[test]
+    fn templates_say_nothing_of_money() {
+        let text = shown(&Stats { provider: "template".into(), status: "idle".into(), total: 3, ..Stats::default() });
+        assert!(text.contains("nothing to do") && text.contains("template"), "{text}");
+        assert!(!text.contains("cost") && !text.contains("quality"), "{text}");
+    }
+}

@@ -1,0 +1,316 @@
+//! What a piece of work would take, before anything is asked. Pure.
+//!
+//! Follows the ways in which [`super::super::prompt`] asks, by sizes alone: it errs upwards where it cannot know.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::models::{Model, Price};
+use super::super::prompt::MOST_PASSAGES;
+use super::super::settings::FormChoice;
+use super::{MILLION, Usage, cost, usable};
+
+/// Notes up to so many tokens are shown whole, in one call for all passages.
+const WHOLE_NOTE_TOKENS: f64 = 6000.0;
+
+/// Tokens of a note that are shown at most: what `max_document_tokens` is by default.
+const MOST_DOCUMENT_TOKENS: f64 = 12_000.0;
+
+/// Tokens of instructions, heading of the note and question, when a whole note is asked about.
+const NOTE_FRAME: f64 = 500.0;
+
+/// The same for one passage.
+const CHUNK_FRAME: f64 = 250.0;
+
+/// Tokens of the marks around a passage.
+const MARKS: f64 = 8.0;
+
+/// Tokens of a context where 100 words are allowed: models stay well below what they are allowed.
+const CONTEXT_TOKENS: f64 = 70.0;
+
+/// Tokens of the JSON around a context.
+const JSON_TOKENS: f64 = 12.0;
+
+/// Seconds until the first word of an answer, and words (tokens) that come in a second: about three seconds for
+/// one context.
+const SECONDS_TO_START: f64 = 2.0;
+const TOKENS_PER_SECOND: f64 = 70.0;
+
+/// Most batches are done within an hour.
+const BATCH_MINUTES: f64 = 60.0;
+
+/// What a piece of work would take.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// Notes that are asked about.
+    pub notes: u64,
+    /// Chunks that get a context.
+    pub chunks: u64,
+    /// Requests.
+    pub calls: u64,
+    /// Tokens read, from the provider's cache or not.
+    pub tokens_in: u64,
+    /// Of `tokens_in`, those read from the cache.
+    pub tokens_cached: u64,
+    /// Tokens written.
+    pub tokens_out: u64,
+    /// Millionths of a dollar; `None` if the price is unknown.
+    pub micro_dollars: Option<u64>,
+    /// When the price was looked up; `None` if there is none.
+    pub price_as_of: Option<String>,
+    /// Minutes, if the provider is neither slow nor busy.
+    pub minutes: f64,
+}
+
+/// A note as far as an estimate needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoteSize {
+    /// Bytes of its text.
+    pub bytes: u64,
+    /// Chunks it has, whether they need a context or not.
+    pub chunks_in_note: u32,
+    /// Bytes of each chunk that needs a context.
+    pub wanted: Vec<u64>,
+}
+
+/// What contexts for these notes would take.
+///
+/// Whole notes up to 6000 tokens, at most [`MOST_PASSAGES`] passages per call; longer ones per passage with the
+/// note as a prefix that is cached where the model does that. Notes that want nothing are not counted.
+pub fn estimate(
+    notes: impl IntoIterator<Item = NoteSize>,
+    model: &Model,
+    form: FormChoice,
+    max_words: u32,
+    concurrency: usize,
+    batch: bool,
+) -> Estimate {
+    let mut work = Work {
+        model,
+        batch,
+        factor: usable(model.token_factor),
+        context: CONTEXT_TOKENS * f64::from(max_words.clamp(20, 1000)) / 100.0,
+        seconds: 0.0,
+        sum: Estimate { micro_dollars: Some(0), ..Estimate::default() },
+    };
+    for note in notes {
+        work.add(&note, form);
+    }
+    let mut sum = work.sum;
+    if let Price::Tokens(rates) = &model.price {
+        sum.price_as_of = Some(rates.as_of.clone());
+    }
+    if matches!(model.price, Price::Unknown) {
+        sum.micro_dollars = None;
+    }
+    sum.minutes = match (batch, sum.calls) {
+        (_, 0) => 0.0,
+        (true, _) => BATCH_MINUTES,
+        // No more calls run at once than there are.
+        (false, calls) => work.seconds / 60.0 / (concurrency.max(1) as f64).min(calls as f64),
+    };
+    sum
+}
+
+/// The sum as it grows.
+struct Work<'a> {
+    model: &'a Model,
+    batch: bool,
+    factor: f64,
+    /// Tokens of a context, before the factor.
+    context: f64,
+    seconds: f64,
+    sum: Estimate,
+}
+
+impl Work<'_> {
+    fn add(&mut self, note: &NoteSize, form: FormChoice) {
+        if note.wanted.is_empty() {
+            return;
+        }
+        self.sum.notes += 1;
+        self.sum.chunks += note.wanted.len() as u64;
+
+        let text = tokens(note.bytes);
+        let whole = match form {
+            FormChoice::Note => true,
+            FormChoice::Chunk => false,
+            FormChoice::Auto => text * self.factor <= WHOLE_NOTE_TOKENS,
+        };
+        let most = MOST_DOCUMENT_TOKENS.min(f64::from(self.model.context_size));
+        let cut = text * self.factor > most;
+        let text = text.min(most / self.factor);
+        let document = text + MARKS * f64::from(note.chunks_in_note);
+
+        if whole {
+            self.add_whole(document, note.wanted.len());
+        } else {
+            // What is left of a note that is cut differs from passage to passage.
+            self.add_passages(text, &note.wanted, !cut);
+        }
+    }
+
+    /// One call for each 24 passages.
+    fn add_whole(&mut self, document: f64, wanted: usize) {
+        let mut left = wanted;
+        while left > 0 {
+            let now = left.min(MOST_PASSAGES);
+            left -= now;
+            let written = now as f64 * (self.context + JSON_TOKENS);
+            self.call(Usage { input: self.scaled(document + NOTE_FRAME), ..Usage::default() }, written);
+        }
+    }
+
+    /// One call for each passage; the first one fills the cache, the others read it.
+    fn add_passages(&mut self, document: f64, wanted: &[u64], same: bool) {
+        let prefix = self.scaled(document);
+        let long_enough = self.model.min_cache_tokens.is_some_and(|least| prefix >= u64::from(least));
+        let cached = same && long_enough && wanted.len() > 1;
+        for (i, bytes) in wanted.iter().enumerate() {
+            let own = self.scaled(tokens(*bytes) + CHUNK_FRAME);
+            let usage = match (cached, i) {
+                (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
+                (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
+                (true, _) => Usage { input: own, cache_read: prefix, ..Usage::default() },
+            };
+            self.call(usage, self.context);
+        }
+    }
+
+    /// Adds a call; `written` is before the factor.
+    fn call(&mut self, mut usage: Usage, written: f64) {
+        usage.output = self.scaled(written);
+        let read = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let sum = &mut self.sum;
+        sum.calls += 1;
+        sum.tokens_in = sum.tokens_in.saturating_add(read);
+        sum.tokens_cached = sum.tokens_cached.saturating_add(usage.cache_read);
+        sum.tokens_out = sum.tokens_out.saturating_add(usage.output);
+        let micro = cost(&self.model.price, &usage, self.batch);
+        sum.micro_dollars = sum.micro_dollars.zip(micro).map(|(sum, micro)| sum.saturating_add(micro));
+        self.seconds += SECONDS_TO_START + usage.output as f64 / TOKENS_PER_SECOND;
+    }
+
+    /// Tokens as the model counts them.
+    fn scaled(&self, tokens: f64) -> u64 {
+        (tokens * self.factor).ceil() as u64
+    }
+}
+
+/// Tokens of so many bytes, before the model's factor.
+fn tokens(bytes: u64) -> f64 {
+    bytes.min(MILLION * MILLION) as f64 / 3.6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::settings::Provider;
+    use super::*;
+
+    fn model(id: &str) -> Model {
+        let provider = if id.starts_with("claude") { Provider::Anthropic } else { Provider::OpenAi };
+        Model::find(provider, id, false, &[]).unwrap()
+    }
+
+    /// A note of so many tokens in chunks of so many.
+    fn note(tokens: u64, chunk: u64) -> NoteSize {
+        let bytes = |tokens: u64| tokens * 18 / 5;
+        let chunks = (tokens as f64 / chunk as f64).round() as usize;
+        NoteSize { bytes: bytes(tokens), chunks_in_note: chunks as u32, wanted: vec![bytes(chunk); chunks] }
+    }
+
+    /// Dollars per million tokens of notes, as the cost model that the defaults were chosen by gives them: for
+    /// calls per passage, and for calls per note.
+    #[test]
+    fn estimates_agree_with_the_cost_model() {
+        let cases = [
+            ("claude-haiku-4-5", false, [(3.837, 1.722), (10.667, 2.281), (5.000, 3.227)]),
+            ("claude-haiku-4-5", true, [(1.919, 0.861), (5.333, 1.141), (2.500, 1.613)]),
+            ("claude-haiku-5-5", false, [(0.499, 0.221), (0.600, 0.291), (0.566, 0.413)]),
+            ("claude-haiku-5-5", true, [(0.249, 0.111), (0.300, 0.146), (0.283, 0.206)]),
+            ("gpt-6-luna", false, [(0.384, 0.172), (0.462, 0.228), (0.500, 0.323)]),
+            ("gpt-5.4-nano", false, [(0.749, 0.380), (0.920, 0.511), (1.058, 0.714)]),
+        ];
+        for (id, batch, rows) in cases {
+            for ((tokens, chunk), (per_chunk, per_note)) in [(8000, 800), (3000, 400), (600, 300)].into_iter().zip(rows)
+            {
+                for (form, dollars) in [(FormChoice::Chunk, per_chunk), (FormChoice::Note, per_note)] {
+                    let notes = std::iter::repeat_n(note(tokens, chunk), 100);
+                    let sum = estimate(notes, &model(id), form, 100, 10, batch);
+                    let found = sum.micro_dollars.unwrap() as f64 / (100 * tokens) as f64;
+                    let off = found / dollars - 1.0;
+                    assert!(off.abs() < 0.2, "{id} {batch} {tokens} {form:?}: {found:.3} for {dollars}, {off:+.2}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_notes_are_asked_about_by_passage_and_short_ones_whole() {
+        let haiku = model("claude-haiku-5-5");
+        let of = |note: NoteSize| estimate([note], &haiku, FormChoice::Auto, 100, 10, false);
+        let short = of(note(3000, 400));
+        assert_eq!((short.notes, short.chunks, short.calls, short.tokens_cached), (1, 8, 1, 0));
+        let long = of(note(8000, 800));
+        assert_eq!((long.chunks, long.calls), (10, 10));
+        assert_eq!(long.tokens_cached, 9 * 10_400);
+        assert!(long.tokens_in > long.tokens_cached + 10_400);
+        // Many small passages take several calls.
+        let many = of(note(4000, 80));
+        assert_eq!((many.chunks, many.calls), (50, 3));
+        // Beyond what is shown, nothing is the same from passage to passage, so nothing is cached.
+        let huge = of(note(100_000, 800));
+        assert_eq!((huge.calls, huge.tokens_cached), (125, 0));
+        assert!(huge.tokens_in < 125 * 14_000);
+    }
+
+    #[test]
+    fn only_what_is_wanted_is_counted() {
+        let haiku = model("claude-haiku-5-5");
+        let nothing = NoteSize { wanted: Vec::new(), ..note(3000, 400) };
+        let one = NoteSize { wanted: vec![1440], ..note(8000, 800) };
+        let sum = estimate([nothing.clone(), one, nothing.clone()], &haiku, FormChoice::Chunk, 100, 10, false);
+        assert_eq!((sum.notes, sum.chunks, sum.calls, sum.tokens_cached), (1, 1, 1, 0));
+        let none = estimate([nothing], &haiku, FormChoice::Auto, 100, 10, true);
+        assert_eq!((none.calls, none.micro_dollars, none.minutes), (0, Some(0), 0.0));
+    }
+
+    #[test]
+    fn money_is_unknown_where_the_price_is_and_nothing_at_home() {
+        let notes = || std::iter::repeat_n(note(3000, 400), 3);
+        let unknown = estimate(notes(), &model("nobody-knows"), FormChoice::Auto, 100, 10, false);
+        assert_eq!((unknown.micro_dollars, unknown.price_as_of, unknown.calls), (None, None, 3));
+        let none = estimate([], &model("nobody-knows"), FormChoice::Auto, 100, 10, false);
+        assert_eq!(none.micro_dollars, None);
+        let home = Model::find(Provider::Ollama, "llama3.2", true, &[]).unwrap();
+        let free = estimate(notes(), &home, FormChoice::Auto, 100, 10, false);
+        assert_eq!((free.micro_dollars, free.price_as_of), (Some(0), None));
+        let haiku = estimate(notes(), &model("claude-haiku-5-5"), FormChoice::Auto, 100, 10, false);
+        assert_eq!(haiku.price_as_of.as_deref(), Some("2026-11-12"));
+    }
+
+    #[test]
+    fn time_is_shared_among_calls_at_once_and_batches_take_an_hour() {
+        let haiku = model("claude-haiku-5-5");
+        let of = |notes, concurrency, batch| {
+            estimate(std::iter::repeat_n(note(600, 300), notes), &haiku, FormChoice::Chunk, 100, concurrency, batch)
+                .minutes
+        };
+        let minutes = of(1000, 10, false);
+        assert!((9.0..=14.0).contains(&minutes), "2000 calls of about three seconds, ten at once: {minutes}");
+        assert!((of(1000, 1, false) / minutes - 10.0).abs() < 0.01);
+        assert!((of(1, 100, false) - of(1, 2, false)).abs() < 1e-9, "two calls are never a hundred at once");
+        assert!((of(1000, 10, true) - 60.0).abs() < 1e-9);
+        assert!(of(1, 0, false).is_finite());
+    }
+
+    #[test]
+    fn no_size_overflows() {
+        let haiku = model("claude-haiku-5-5");
+        let monster = NoteSize { bytes: u64::MAX, chunks_in_note: u32::MAX, wanted: vec![u64::MAX; 3] };
+        for form in [FormChoice::Auto, FormChoice::Note, FormChoice::Chunk] {
+            let sum = estimate([monster.clone()], &haiku, form, u32::MAX, usize::MAX, false);
+            assert!(sum.micro_dollars.is_some() && sum.minutes.is_finite());
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! What a model is asked, and what is taken from its answer. Pure, and stable to the byte: a provider's cache
+//! lives on equal prefixes.
+//!
+//! A request is three texts: instructions that are ours and the user's, the note as a [`Document`] in which
+//! nothing can pass for anything but note text, and last the question.
+
+mod answer;
+mod clean;
+mod render;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::BTreeSet;
+
+use crate::fingerprint::Fields;
+
+use super::document::{Document, Passage};
+use super::models::Model;
+use super::settings::{ContextConfig, FormChoice, KindPrompt};
+use super::template::TEMPLATE;
+use render::{Keep, Limits, Meter, Show};
+
+pub use answer::{captions, schema};
+pub use clean::clean;
+
+/// Version of the fixed prompts: part of the generation.
+pub const PROMPT: &str = "p1";
+
+/// Passages asked for in one call at most.
+pub const MOST_PASSAGES: usize = 24;
+
+/// A note of at most so many tokens is asked about as a whole: beyond, answers begin to mix passages up.
+pub const WHOLE_TOKENS: u32 = 6_000;
+
+/// Tokens that a provider puts around the texts of a request, about.
+const FRAME_TOKENS: u32 = 20;
+
+/// Tokens around a passage in a question: its tags, number and section.
+const PASSAGE_FRAME: u32 = 80;
+
+/// Tokens before and behind a passage that are shown with it if its note is too long to be shown. They are
+/// not cached and paid for with every passage, so they are kept to what a pronoun looks back to.
+const WINDOW_TOKENS: u32 = 1_500;
+
+/// Tokens of a whole simple request: what small local models are run with.
+const SIMPLE_TOKENS: u32 = 4_096;
+
+/// Characters of the note's beginning in a simple request.
+const BEGINNING_CHARS: usize = 400;
+
+/// The version of a kind's instructions if the user gave none.
+const DEFAULT_VERSION: u32 = 1;
+
+/// How a context was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// The whole note, JSON for all passages that need a context.
+    Note,
+    /// The note as a cacheable prefix, one passage.
+    Chunk,
+    /// The passage with title, path and lead, without the note.
+    Simple,
+}
+
+/// One request to a model.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Prompt {
+    /// How it asks.
+    pub form: Form,
+    /// Instructions, the same for all notes of a kind.
+    pub system: String,
+    /// The note: the same bytes in every request about it. Empty in [`Form::Simple`].
+    pub document: String,
+    /// The question.
+    pub task: String,
+    /// Passages asked for, by number.
+    pub wanted: Vec<u32>,
+    /// Whether the answer is JSON after [`schema`]; plain text otherwise.
+    pub json: bool,
+    /// Tokens of the answer at most.
+    pub max_tokens: u32,
+    /// Whether more requests with this document follow, so that caching it pays.
+    pub cache: bool,
+    /// Whether the document was cut to fit.
+    pub cut: bool,
+    /// Tokens of the whole prompt, estimated for the model.
+    pub tokens: u32,
+}
+
+/// Asks about notes in the way that a configuration says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompter {
+    config: ContextConfig,
+    model: Model,
+}
+
+/// What all requests per passage of a note share.
+struct Prefix {
+    system: String,
+    document: String,
+    cut: bool,
+    /// Tokens of a passage in the question, and of what surrounds it if the document is cut.
+    passage: u32,
+    window: u32,
+}
+
+impl Prompter {
+    /// For a configuration and what is known about its model.
+    pub fn new(config: &ContextConfig, model: &Model) -> Self {
+        Prompter { config: config.clone(), model: model.clone() }
+    }
+
+    /// The generation of contexts of notes of a kind: provider, model, prompt version and what the user's
+    /// instructions for the kind add, e.g. `anthropic/claude-haiku-5-5/p1` or `…/p1+3f2a91c0`.
+    pub fn generation(&self, kind: Option<&str>) -> String {
+        if !self.config.costs() {
+            return TEMPLATE.to_owned();
+        }
+        let plain = format!("{}/{}/{PROMPT}", self.config.provider.name(), self.config.model());
+        let default = ContextConfig::default();
+        let (instructions, version) =
+            self.further(kind).map_or(("", DEFAULT_VERSION), |further| (further.instructions.trim(), further.version));
+        let ContextConfig { max_words, form, .. } = self.config;
+        if (instructions, version, max_words, form) == ("", DEFAULT_VERSION, default.max_words, default.form) {
+            return plain;
+        }
+        let form = match form {
+            FormChoice::Auto => "auto",
+            FormChoice::Note => "note",
+            FormChoice::Chunk => "chunk",
+        };
+        let fields = Fields::new("prompt/1").bytes(instructions.as_bytes()).number(version.into());
+        let [a, b, c, d, ..] = fields.number(max_words.into()).bytes(form.as_bytes()).finish();
+        format!("{plain}+{a:02x}{b:02x}{c:02x}{d:02x}")
+    }
+
+    /// Requests for these passages of a note in the form that suits it: whole note by default, per passage
+    /// for long notes (over about 6k tokens) or where the configuration says so. Numbers that the note does
+    /// not have are left out.
+    pub fn ask(&self, document: &Document, wanted: &[u32]) -> Vec<Prompt> {
+        let asked: BTreeSet<u32> = wanted.iter().copied().collect();
+        let wanted: Vec<&Passage> = document.passages.iter().filter(|p| asked.contains(&p.n)).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let whole = render::whole(document);
+        let tokens = self.meter().tokens(&whole);
+        let system = self.system(Form::Note, document);
+        let at_once = wanted.len().min(MOST_PASSAGES);
+        // The question has a number for each passage.
+        let room = self.room(&system, self.max_tokens(Form::Note, at_once).saturating_add(4 * at_once as u32));
+        let per_note = match self.config.form {
+            FormChoice::Auto => tokens <= room.min(WHOLE_TOKENS),
+            FormChoice::Note => true,
+            FormChoice::Chunk => false,
+        };
+        if per_note && tokens <= room {
+            // As many passages in each call, for a long answer is where a model loses count.
+            let calls = wanted.len().div_ceil(MOST_PASSAGES);
+            let groups = wanted.chunks(wanted.len().div_ceil(calls));
+            let cache = calls > 1 && self.caching_pays(&system, &whole);
+            let ask = |group: &[&Passage]| self.about_note(&system, &whole, group, cache, false);
+            groups.map(ask).collect()
+        } else if per_note {
+            self.ask_in_parts(document, &wanted, &system, room)
+        } else {
+            let prefix = self.prefix(document, whole);
+            let cache = wanted.len() > 1 && self.caching_pays(&prefix.system, &prefix.document);
+            wanted.iter().map(|passage| self.about_passage(document, passage, &prefix, cache)).collect()
+        }
+    }
+
+    /// The request for one passage with the note before it: system and document are the same bytes for every
+    /// passage of a note. A note that is too long is cut to outline and lead, and what surrounds the passage
+    /// stands in the question. [`Prompt::cache`] is not set, for only the caller knows whether more follow. For a
+    /// number that the note does not have, nothing is asked for.
+    pub fn ask_one(&self, document: &Document, n: u32) -> Prompt {
+        let prefix = self.prefix(document, render::whole(document));
+        match document.passage(n) {
+            Some(passage) => self.about_passage(document, passage, &prefix, false),
+            None => self.prompt(Form::Chunk, prefix.system, prefix.document, String::new(), Vec::new()),
+        }
+    }
+
+    /// The request that small models can follow, and the last try of all. The whole of it takes at most 4,096
+    /// tokens (or what the model can read, if that is less).
+    pub fn ask_simply(&self, document: &Document, n: u32) -> Prompt {
+        let system = self.system(Form::Simple, document);
+        let Some(passage) = document.passage(n) else {
+            return self.prompt(Form::Simple, system, String::new(), String::new(), Vec::new());
+        };
+        let mut task = format!("Note: {}", render::one_line(&document.title, 200));
+        if let Some(date) = &document.date {
+            task.push_str(&format!(" ({})", render::one_line(date, 40)));
+        }
+        let label = render::label(document, passage);
+        if !label.is_empty() {
+            task.push_str(&format!("\nSection: {label}"));
+        }
+        let beginning = document.text.char_indices().nth(BEGINNING_CHARS).map_or(document.text.len(), |(end, _)| end);
+        // What stands before the passage: the passage itself follows.
+        let beginning = document.text.floor_char_boundary(beginning.min(passage.span.start));
+        if !document.text[..beginning].trim().is_empty() {
+            task.push_str(&format!(
+                "\nNote begins: {}",
+                render::one_line(&document.text[..beginning], BEGINNING_CHARS)
+            ));
+        }
+        let meter = self.meter();
+        let taken = meter.tokens(&system).saturating_add(meter.tokens(&task)).saturating_add(PASSAGE_FRAME);
+        let room = SIMPLE_TOKENS.min(self.model.context_size).saturating_sub(taken);
+        let room = room.saturating_sub(self.max_tokens(Form::Simple, 1));
+        let text = render::escaped(document.passage_text(passage));
+        let (text, cut) = meter.fit(&text, room, Keep::Ends);
+        task.push_str(&format!("\n<passage>\n{text}\n</passage>\n{}", words::SIMPLE_TASK));
+        Prompt { cut, ..self.prompt(Form::Simple, system, String::new(), task, vec![passage.n]) }
+    }
+
+    /// Requests for passages of a note that is too long to be shown: outline, lead, the passages asked for, and
+    /// their neighbours as far as there is room.
+    fn ask_in_parts(&self, document: &Document, wanted: &[&Passage], system: &str, room: u32) -> Vec<Prompt> {
+        let meter = self.meter();
+        let limits = Limits::within(room, meter);
+        let room = room.saturating_sub(meter.tokens(&render::head(document, Some(limits)))).saturating_sub(limits.lead);
+        let tokens = |passage: &Passage| {
+            meter.tokens(&render::escaped(document.passage_text(passage))).saturating_add(render::MARKS_TOKENS)
+        };
+        // A quarter is kept for neighbours.
+        let most = room - room / 4;
+        let mut groups: Vec<(u32, Vec<&Passage>)> = Vec::new();
+        for passage in wanted {
+            let needs = tokens(passage);
+            match groups.last_mut() {
+                Some((used, group)) if group.len() < MOST_PASSAGES && used.saturating_add(needs) <= most => {
+                    *used += needs;
+                    group.push(passage);
+                }
+                _ => groups.push((needs, vec![passage])),
+            }
+        }
+        let ask = |(used, group): (u32, Vec<&Passage>)| {
+            let mut used = used;
+            let mut shown = vec![Show::No; document.passages.len()];
+            if let Some(first) = shown.first_mut() {
+                *first = Show::Lead;
+            }
+            let at = |passage: &Passage| document.passages.partition_point(|other| other.n < passage.n);
+            for passage in &group {
+                if let Some(show) = shown.get_mut(at(passage)) {
+                    *show = Show::All;
+                }
+            }
+            for place in group.iter().map(|passage| at(passage)) {
+                for neighbour in [place.checked_sub(1), Some(place + 1)].into_iter().flatten() {
+                    let places = (document.passages.get(neighbour), shown.get_mut(neighbour));
+                    let (Some(passage), Some(show)) = places else { continue };
+                    let needs = tokens(passage);
+                    if *show != Show::All && used.saturating_add(needs) <= room {
+                        used += needs;
+                        *show = Show::All;
+                    }
+                }
+            }
+            // Only a passage that is alone can be too long; the lead may cut it into three runs.
+            let run = if used > room { room / 3 } else { u32::MAX };
+            let text = render::parts(document, &shown, Limits { run, ..limits });
+            self.about_note(system, &text, &group, false, true)
+        };
+        groups.into_iter().map(ask).collect()
+    }
+
+    fn about_note(&self, system: &str, document: &str, group: &[&Passage], cache: bool, cut: bool) -> Prompt {
+        let wanted: Vec<u32> = group.iter().map(|passage| passage.n).collect();
+        let numbers: Vec<String> = wanted.iter().map(u32::to_string).collect();
+        let task = format!("Write captions for passages: {}.", numbers.join(", "));
+        Prompt { cache, cut, ..self.prompt(Form::Note, system.to_owned(), document.to_owned(), task, wanted) }
+    }
+
+    /// Depends on the note alone, not on a passage.
+    fn prefix(&self, document: &Document, whole: String) -> Prefix {
+        let meter = self.meter();
+        let system = self.system(Form::Chunk, document);
+        let room = self.room(&system, self.max_tokens(Form::Chunk, 1));
+        let tokens = |passage: &Passage| meter.tokens(&render::escaped(document.passage_text(passage)));
+        let passage = document.passages.iter().map(tokens).max().unwrap_or(0).min(room / 3);
+        let left = room.saturating_sub(passage.saturating_add(PASSAGE_FRAME));
+        if meter.tokens(&whole) <= left {
+            return Prefix { system, document: whole, cut: false, passage, window: 0 };
+        }
+        let limits = Limits::within(room, meter);
+        let mut shown = vec![Show::No; document.passages.len()];
+        if let Some(first) = shown.first_mut() {
+            *first = Show::Lead;
+        }
+        let document = render::parts(document, &shown, limits);
+        let window = left.saturating_sub(meter.tokens(&document)).min(WINDOW_TOKENS);
+        Prefix { system, document, cut: true, passage, window }
+    }
+
+    fn about_passage(&self, document: &Document, passage: &Passage, prefix: &Prefix, cache: bool) -> Prompt {
+        let meter = self.meter();
+        let text = render::escaped(document.passage_text(passage));
+        let (text, cut) = meter.fit(&text, prefix.passage, Keep::Ends);
+        let (before, after) = render::around(document, passage, prefix.window, meter);
+        let label = render::label(document, passage);
+        let task = format!(
+            "{before}<passage n=\"{}\" section=\"{label}\">\n{text}\n</passage>\n{after}{}",
+            passage.n,
+            words::ONE
+        );
+        let prompt = self.prompt(Form::Chunk, prefix.system.clone(), prefix.document.clone(), task, vec![passage.n]);
+        Prompt { cache, cut: prefix.cut || cut, ..prompt }
+    }
+
+    fn prompt(&self, form: Form, system: String, document: String, task: String, wanted: Vec<u32>) -> Prompt {
+        let meter = self.meter();
+        let texts = [&system, &document, &task].map(|text| meter.tokens(text));
+        Prompt {
+            form,
+            tokens: texts.iter().fold(FRAME_TOKENS, |sum, tokens| sum.saturating_add(*tokens)),
+            max_tokens: self.max_tokens(form, wanted.len()),
+            json: form == Form::Note,
+            cache: false,
+            cut: false,
+            system,
+            document,
+            task,
+            wanted,
+        }
+    }
+
+    /// The instructions for notes of the document's kind; they name nothing of the note itself.
+    fn system(&self, form: Form, document: &Document) -> String {
+        let mut system = words::system(form, self.config.max_words);
+        let further = self.further(document.kind.as_deref()).map_or("", |further| further.instructions.trim());
+        if !further.is_empty() {
+            system.push_str(words::FURTHER);
+            system.push_str(further);
+        }
+        system
+    }
+
+    /// The user's instructions for a kind: its own, else those for all others.
+    fn further(&self, kind: Option<&str>) -> Option<&KindPrompt> {
+        let of = |name: &str| self.config.prompts.iter().find(|prompt| prompt.kind.eq_ignore_ascii_case(name));
+        kind.and_then(of).or_else(|| of("*"))
+    }
+
+    /// Tokens of the answer at most.
+    fn max_tokens(&self, form: Form, wanted: usize) -> u32 {
+        let tokens = u64::from(answer::answer_tokens(form, wanted));
+        let scaled = tokens * u64::from(self.config.max_words.max(100)) / 100;
+        u32::try_from(scaled).unwrap_or(u32::MAX)
+    }
+
+    /// Tokens of the note that there is room for, beside instructions and an answer.
+    fn room(&self, system: &str, answer: u32) -> u32 {
+        let taken = self.meter().tokens(system).saturating_add(answer).saturating_add(2 * FRAME_TOKENS);
+        self.config.max_document_tokens.min(self.model.context_size.saturating_sub(taken))
+    }
+
+    /// Whether a provider caches a prefix as long as this; one that caches by itself is taken to.
+    fn caching_pays(&self, system: &str, document: &str) -> bool {
+        let tokens = self.meter().tokens(system).saturating_add(self.meter().tokens(document));
+        self.model.min_cache_tokens.is_none_or(|least| tokens >= least)
+    }
+
+    fn meter(&self) -> Meter {
+        Meter { factor: self.model.token_factor }
+    }
+}
+
+/// Why an answer holds no caption for a passage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// The answer has none.
+    Missing,
+    /// The answer has several.
+    Doubled,
+    /// The answer is not what was asked for at all.
+    NotJson,
+    /// Nothing is left of it.
+    Empty,
+}

@@ -1,0 +1,179 @@
+//! Scripts and languages, as far as they tell that a caption is not in the note's.
+
+use whatlang::{Info, Lang};
+
+use super::words::language_by_stop_words;
+
+/// Bytes that are enough to tell a language.
+const ENOUGH: usize = 4096;
+
+/// Letters below which nothing is said about a text's language.
+const FEW_LETTERS: usize = 40;
+
+/// A script of letters; `None` in [`script_of`] for what belongs to any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Script {
+    Latin,
+    Greek,
+    Cyrillic,
+    Hebrew,
+    Arabic,
+    Indic,
+    Thai,
+    Georgian,
+    Hangul,
+    /// Chinese characters, which Japanese shares.
+    Han,
+    /// Hiragana and Katakana.
+    Kana,
+    Other,
+}
+
+const SCRIPTS: usize = Script::Other as usize + 1;
+
+fn script_of(c: char) -> Option<Script> {
+    if !c.is_alphabetic() {
+        return None;
+    }
+    Some(match u32::from(c) {
+        0x41..=0x24f | 0x1e00..=0x1eff | 0xff21..=0xff5a => Script::Latin,
+        0x370..=0x3ff | 0x1f00..=0x1fff => Script::Greek,
+        0x400..=0x52f => Script::Cyrillic,
+        0x590..=0x5ff => Script::Hebrew,
+        0x600..=0x6ff | 0x750..=0x77f | 0x8a0..=0x8ff | 0xfb50..=0xfdff => Script::Arabic,
+        0x900..=0xdff => Script::Indic,
+        0xe00..=0xeff => Script::Thai,
+        0x10a0..=0x10ff => Script::Georgian,
+        0x1100..=0x11ff | 0xac00..=0xd7af => Script::Hangul,
+        0x3040..=0x30ff | 0x31f0..=0x31ff | 0xff66..=0xff9f => Script::Kana,
+        0x3005 | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff => Script::Han,
+        _ => Script::Other,
+    })
+}
+
+/// The letters of a text by script.
+#[derive(Clone, Copy, Debug, Default)]
+struct Letters([usize; SCRIPTS]);
+
+impl Letters {
+    fn of(text: &str) -> Self {
+        let mut letters = Letters::default();
+        for script in text.chars().filter_map(script_of) {
+            letters.0[script as usize] += 1;
+        }
+        letters
+    }
+
+    fn of_script(&self, script: Script) -> usize {
+        self.0[script as usize]
+    }
+
+    fn all(&self) -> usize {
+        self.0.iter().sum()
+    }
+}
+
+/// Whether a caption is written in another script than the note: most of its letters are of one that hardly
+/// stands in the note.
+pub(super) fn other_script(caption: &str, note: &str) -> bool {
+    let (caption, note) = (Letters::of(caption), Letters::of(note));
+    if note.all() == 0 || caption.all() == 0 {
+        return false;
+    }
+    let Some(main) = (0..SCRIPTS).max_by_key(|script| caption.0[*script]) else { return false };
+    let cjk = |letters: &Letters| letters.of_script(Script::Han) + letters.of_script(Script::Kana);
+    let is_cjk = main == Script::Han as usize || main == Script::Kana as usize;
+    let of_main = |letters: &Letters| if is_cjk { cjk(letters) } else { letters.0[main] };
+    // Code and names are Latin in every note: a seventh is enough for a caption in a note's script, and in a
+    // note about code its language is what decides.
+    if of_main(&note) * 7 < note.all() {
+        return true;
+    }
+    if !is_cjk || cjk(&note) < FEW_LETTERS || cjk(&caption) < FEW_LETTERS / 2 {
+        return false;
+    }
+    // Japanese cannot do without kana, Chinese has none.
+    let kana_percent = |letters: &Letters| letters.of_script(Script::Kana) * 100 / cjk(letters).max(1);
+    let (caption, note) = (kana_percent(&caption), kana_percent(&note));
+    (note < 2 && caption > 20) || (note > 20 && caption < 2)
+}
+
+/// Whether a caption is written in another language than the note and the passage, as far as that can be told.
+pub(super) fn other_language(caption: &str, note: &str, passage: &str) -> bool {
+    differ(caption, note) && differ(caption, passage)
+}
+
+/// Whether two texts are surely in different languages. Where one of them tells nothing, they are not.
+fn differ(caption: &str, text: &str) -> bool {
+    let text = start(text);
+    let by_words = (language_by_stop_words(caption), language_by_stop_words(text));
+    if let (Some((caption, _)), Some((text, _))) = by_words {
+        // Small words are a better witness than letters where a text is short and full of names.
+        return caption != text;
+    }
+    let Some((caption, text)) = surely(caption).zip(surely(text)) else { return false };
+    family(caption) != family(text)
+}
+
+fn start(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(ENOUGH)).unwrap_or(text)
+}
+
+fn surely(text: &str) -> Option<Lang> {
+    let long = text.chars().filter(|c| c.is_alphabetic()).nth(FEW_LETTERS).is_some();
+    let info = whatlang::detect(text).filter(|_| long)?;
+    Some(info).filter(Info::is_reliable).map(|info| info.lang())
+}
+
+/// Languages that are mistaken for each other stand for one.
+fn family(lang: Lang) -> Lang {
+    match lang {
+        Lang::Nob | Lang::Swe => Lang::Dan,
+        Lang::Slk => Lang::Ces,
+        Lang::Hrv | Lang::Slv => Lang::Srp,
+        Lang::Ukr | Lang::Bel | Lang::Bul | Lang::Mkd => Lang::Rus,
+        Lang::Por | Lang::Cat => Lang::Spa,
+        Lang::Afr => Lang::Nld,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENGLISH: &str = "The launch slipped from March to May because the contract of the vendor was late.";
+    const GERMAN: &str = "Der Start verschob sich von März auf Mai, weil der Vertrag des Lieferanten zu spät kam.";
+    const RUSSIAN: &str = "Запуск отложили с марта на май, потому что договор с поставщиком опоздал.";
+    const CHINESE: &str = "由于供应商的合同迟迟没有签署，发布时间从三月推迟到五月。项目负责人将在四月重新谈判，并向管理层汇报预算情况和风险。";
+    const JAPANESE: &str =
+        "ベンダーとの契約が遅れたため、リリースは三月から五月に延期された。担当者は四月に再交渉する予定である。";
+    const KOREAN: &str = "공급업체 계약이 늦어져 출시가 3월에서 5월로 연기되었고 담당자가 4월에 다시 협상한다.";
+
+    #[test]
+    fn scripts_are_told_apart() {
+        let texts = [ENGLISH, RUSSIAN, CHINESE, JAPANESE, KOREAN];
+        for (i, caption) in texts.iter().enumerate() {
+            for (j, note) in texts.iter().enumerate() {
+                assert_eq!(other_script(caption, note), i != j, "{caption} in {note}");
+            }
+        }
+        assert!(!other_script(ENGLISH, "12 + 30 = 42"), "a note without letters says nothing");
+        let code = format!("{CHINESE}\nfn main() {{ let vendor = Vendor::new(); vendor.renegotiate(); }}");
+        assert!(!other_script(CHINESE, &code));
+    }
+
+    #[test]
+    fn languages_of_one_script_are_told_apart() {
+        assert!(other_language(GERMAN, ENGLISH, ENGLISH));
+        assert!(other_language(ENGLISH, GERMAN, GERMAN));
+        assert!(!other_language(GERMAN, ENGLISH, GERMAN), "a passage may be in another language than its note");
+        assert!(!other_language(GERMAN, GERMAN, GERMAN));
+        assert!(!other_language("Atlas: Risiken.", ENGLISH, ENGLISH), "too short to say");
+        let polish = "Uruchomienie przesunęło się z marca na maj, ponieważ umowa z dostawcą była spóźniona o miesiąc.";
+        let czech = "Spuštění se posunulo z března na květen, protože smlouva s dodavatelem přišla pozdě o měsíc.";
+        assert!(!other_language(polish, polish, polish));
+        assert!(!other_language(czech, czech, czech));
+        assert!(other_language(GERMAN, czech, czech));
+    }
+}

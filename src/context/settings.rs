@@ -1,0 +1,179 @@
+//! The settings that say who writes contexts, and how. Pure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Who writes contexts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Provider {
+    /// The free template; nothing leaves the machine.
+    #[default]
+    Template,
+    /// Anthropic's Messages interface, or a server that speaks it.
+    Anthropic,
+    /// Anthropic's models on AWS Bedrock.
+    Bedrock,
+    /// OpenAI's chat completions, or a server that speaks them.
+    OpenAi,
+    /// Ollama's native interface.
+    Ollama,
+}
+
+impl Provider {
+    /// Its name in the configuration, in `status` and in generations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Provider::Template => "template",
+            Provider::Anthropic => "anthropic",
+            Provider::Bedrock => "bedrock",
+            Provider::OpenAi => "openai",
+            Provider::Ollama => "ollama",
+        }
+    }
+}
+
+/// How an OpenAI-compatible server wants its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// As api.openai.com: `max_completion_tokens`, `developer` messages allowed.
+    OpenAi,
+    /// What every compatible server understands: `max_tokens`, `system` messages.
+    #[default]
+    Compat,
+}
+
+/// How many calls a note takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FormChoice {
+    /// The whole note in one call, unless it is long or that failed.
+    #[default]
+    Auto,
+    /// One call per note.
+    Note,
+    /// One call per chunk, the note as a prefix that the provider may cache.
+    Chunk,
+}
+
+/// Who writes contexts, and how. Also one of several generations that are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextConfig {
+    /// Who.
+    pub provider: Provider,
+    /// Which model; the provider's default (see [`ContextConfig::model`]) if absent.
+    pub model: Option<String>,
+    /// Where, if not at the provider's own address.
+    pub base_url: Option<String>,
+    /// `anthropic-version`.
+    pub api_version: String,
+    /// Of an OpenAI-compatible server; decided by the address if absent.
+    pub dialect: Option<Dialect>,
+    /// AWS region of Bedrock.
+    pub region: String,
+    /// Where the key is.
+    pub key: KeyConfig,
+    /// Whether structural changes are sent to the model by themselves.
+    pub automatic: bool,
+    /// Whether a new model or prompt makes contexts anew by itself, in the background and within the budget.
+    pub renew: bool,
+    /// Quiet of a note before its structural changes are sent.
+    pub settle: Duration,
+    /// Notes with fewer chunks never get a model's context.
+    pub llm_min_chunks: u32,
+    /// Calls per note.
+    pub form: FormChoice,
+    /// Words of a context at most.
+    pub max_words: u32,
+    /// Calls at once at most.
+    pub concurrency: usize,
+    /// One attempt at a call takes at most.
+    pub timeout: Duration,
+    /// A call with all its attempts takes at most.
+    pub deadline: Duration,
+    /// Sampling temperature, sent only to models that take one.
+    pub temperature: f32,
+    /// Tokens of a note at most; longer ones are cut to lead, outline and neighbourhood.
+    pub max_document_tokens: u32,
+    /// How long Ollama keeps the model loaded, in its own notation.
+    pub keep_alive: String,
+    /// Further instructions, by kind of note.
+    pub prompts: Vec<KindPrompt>,
+    /// What the compiled-in table does not know, or knows wrongly, about models.
+    pub models: Vec<ModelOverride>,
+}
+
+/// Further instructions for notes of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindPrompt {
+    /// The kind; `*` for all others.
+    pub kind: String,
+    /// Added to the fixed instructions.
+    pub instructions: String,
+    /// Part of the generation: raise it to have contexts of this kind counted as old.
+    pub version: u32,
+}
+
+/// Where the key is; the first that is set is taken, the environment last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyConfig {
+    /// A file that only the user can read.
+    pub file: Option<PathBuf>,
+    /// A command that prints it, run by `sh -c`.
+    pub command: Option<String>,
+    /// Name of a systemd credential; `situated-key` if absent.
+    pub credential: Option<String>,
+}
+
+/// What the user knows about a model. `None` leaves what the table says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelOverride {
+    /// The model's id, or its beginning.
+    pub model: String,
+    /// Keys and values as in `src/context/models.toml`, as TOML.
+    pub table: String,
+}
+
+impl ContextConfig {
+    /// The model in force: the configured one, else the provider's cheapest known one.
+    pub fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or(match self.provider {
+            Provider::Template => "1",
+            Provider::Anthropic => "claude-haiku-5-5",
+            Provider::Bedrock => "global.anthropic.claude-haiku-5-5",
+            Provider::OpenAi => "gpt-6-luna",
+            Provider::Ollama => "llama3.2",
+        })
+    }
+
+    /// Whether contexts cost money or time.
+    pub fn costs(&self) -> bool {
+        self.provider != Provider::Template
+    }
+}
+
+impl Default for ContextConfig {
+    fn default() -> Self {
+        ContextConfig {
+            provider: Provider::Template,
+            model: None,
+            base_url: None,
+            api_version: "2023-06-01".to_owned(),
+            dialect: None,
+            region: "us-east-1".to_owned(),
+            key: KeyConfig::default(),
+            automatic: true,
+            renew: false,
+            settle: Duration::from_secs(30),
+            llm_min_chunks: 2,
+            form: FormChoice::Auto,
+            max_words: 100,
+            concurrency: 10,
+            timeout: Duration::from_mins(1),
+            deadline: Duration::from_mins(5),
+            temperature: 0.3,
+            max_document_tokens: 12_000,
+            keep_alive: "10m".to_owned(),
+            prompts: Vec::new(),
+            models: Vec::new(),
+        }
+    }
+}

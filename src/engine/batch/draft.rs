@@ -1,0 +1,124 @@
+//! The first half of a batch: every wish becomes a question on the disk, note by note, and what all of them may cost
+//! is reserved. Nothing has left the machine when this is done.
+
+use std::io;
+
+use tokio::sync::watch;
+
+use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
+use super::work::{Halt, release};
+use super::{BatchOrder, Control, End};
+use crate::context::cost;
+use crate::context::prompt::Prompt;
+use crate::engine::ask::Asker;
+use crate::engine::now_s;
+use crate::engine::writer::{Held, Order, budget_message, prepare};
+use crate::llm::Batches;
+use crate::plan::Reason;
+use crate::store::ledger::{Ask, Purpose, Refused, Reservation};
+
+/// Questions on their way to the disk, and what they may cost together.
+struct Sheet {
+    draft: Draft,
+    micro_dollars: Option<u64>,
+    tokens: u64,
+}
+
+/// Writes the questions down and reserves what they may cost; `None` if there is nothing to ask.
+pub(super) async fn draft(
+    asker: &Asker,
+    batches: &Batches,
+    files: &Files,
+    control: &mut watch::Receiver<Control>,
+    order: BatchOrder,
+) -> Result<Option<(State, Reservation)>, Halt> {
+    let BatchOrder { run, vault, vault_name, desk, wishes, rebuild, .. } = order;
+    let most = (Batches::MOST_REQUESTS as u64, PART_BYTES.min(Batches::MOST_BYTES));
+    let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };
+    for (path, dues) in wishes {
+        match control.has_changed().map(|_| *control.borrow()) {
+            Err(_) => return Err(Halt::Gone),
+            Ok(Control::Cancel) => break,
+            Ok(Control::Go | Control::Pause) => {}
+        }
+        let order = Order {
+            vault,
+            vault_name: vault_name.clone(),
+            desk: desk.clone(),
+            path,
+            dues,
+            purpose: Purpose::Rebuild(run),
+            rebuild: Some(rebuild),
+        };
+        let (asker, batches, files) = (asker.clone(), batches.clone(), files.clone());
+        let written = tokio::task::spawn_blocking(move || {
+            write(&asker, &batches, &files, &order, &mut sheet)?;
+            Ok::<_, io::Error>(sheet)
+        });
+        sheet = written.await.map_err(|_| Halt::Store("writing a batch's questions failed".to_owned()))??;
+    }
+    drop(desk);
+    let parts = sheet.draft.end()?;
+    if parts.is_empty() || *control.borrow() == Control::Cancel {
+        files.remove()?;
+        return Ok(None);
+    }
+    let ask = Ask {
+        vault: &vault_name,
+        path: "",
+        reason: Reason::Rebuild,
+        provider: asker.model.provider.name(),
+        model: &asker.model.id,
+        purpose: Purpose::Rebuild(run),
+        micro_dollars: sheet.micro_dollars,
+        tokens: sheet.tokens,
+    };
+    let reservation = match asker.reserve(ask, Some(rebuild)) {
+        Ok(reservation) => reservation,
+        Err(refused) => {
+            files.remove()?;
+            let why = match &refused {
+                Refused::Io(_) => return Err(Halt::Store(budget_message(&refused))),
+                _ => format!("{}; nothing was handed in", Held::Budget(refused)),
+            };
+            return Err(Halt::End(End::Stopped(why)));
+        }
+    };
+    let state = State::new(asker.model.provider.name(), &asker.model.id, now_s(), parts);
+    if let Err(error) = files.save(&state) {
+        release(asker, reservation);
+        return Err(error.into());
+    }
+    Ok(Some((state, reservation)))
+}
+
+/// Writes the questions about a note; blocks. A note that is not as it was ordered is left to be asked about alone.
+fn write(asker: &Asker, batches: &Batches, files: &Files, order: &Order, sheet: &mut Sheet) -> io::Result<()> {
+    let Ok(work) = prepare(order) else { return Ok(()) };
+    let mut wanted: Vec<u32> = work.left.keys().copied().collect();
+    wanted.sort_unstable();
+    for (index, prompt) in (0..).zip(asker.prompter.ask(&work.document, &wanted)) {
+        // What is cached for so long has another price, and half of all is already saved.
+        let prompt = Prompt { cache: false, ..prompt };
+        let wanted = |n: &u32| {
+            let (key, _) = work.left.get(n)?;
+            let since = order.dues.iter().find(|(k, _)| k == key).map_or(0, |(_, due)| due.since);
+            Some(Wanted { n: *n, key: *key, since })
+        };
+        let item = Item {
+            id: files.id(&order.path, index),
+            path: order.path.clone(),
+            generation: asker.prompter.generation(work.document.kind.as_deref()),
+            keys: prompt.wanted.iter().filter_map(wanted).collect(),
+            sketches: prompt.wanted.iter().filter_map(|n| Some((*n, work.sketches.get(n)?.clone()))).collect(),
+            document: work.document.clone(),
+            prompt,
+        };
+        let upper = Asker::upper(&item.prompt);
+        let micro_dollars = cost::cost(&asker.model.price, &upper, true);
+        sheet.micro_dollars = sheet.micro_dollars.zip(micro_dollars).map(|(sum, one)| sum.saturating_add(one));
+        sheet.tokens = sheet.tokens.saturating_add(upper.input).saturating_add(upper.output);
+        sheet.draft.add(&item, batches.bytes(&item.id, &item.prompt))?;
+    }
+    Ok(())
+}

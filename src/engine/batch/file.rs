@@ -1,0 +1,357 @@
+//! What a batch is on disk while the provider has it: the questions, with all that judging the answers needs, and
+//! how far each part of them is. Notes may change meanwhile and the daemon may die; nothing paid for is lost.
+//!
+//! `batch/<run>.jsonl` has a line per question and is written once. `batch/<run>.state` is replaced as things move
+//! on, and is never half written. `batch/<run>.lock` is held by whoever works on it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::document::Document;
+use crate::context::prompt::Prompt;
+use crate::fingerprint::{ContextKey, Fields, Sketch};
+use crate::vault::VaultPath;
+
+/// Version of both files.
+const VERSION: u32 = 1;
+
+/// Bytes of questions in a part at most, as the provider's interface counts them. It takes more, but a part is in
+/// memory as a whole while it is handed in, and the daemon is to stay small.
+pub(super) const PART_BYTES: usize = 16 << 20;
+
+/// A question, and what its answer is judged by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Item {
+    /// What the provider knows it by.
+    pub(super) id: String,
+    pub(super) path: VaultPath,
+    /// [`crate::context::prompt::Prompter::generation`] as it was asked.
+    pub(super) generation: String,
+    pub(super) prompt: Prompt,
+    pub(super) document: Document,
+    /// Of the raw text of the passages asked for.
+    pub(super) sketches: Vec<(u32, Sketch)>,
+    pub(super) keys: Vec<Wanted>,
+}
+
+/// A passage asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Wanted {
+    /// Its number in the prompt.
+    pub(super) n: u32,
+    /// What its context is kept under.
+    pub(super) key: ContextKey,
+    /// When it was wished for, seconds since 1970 (UTC).
+    pub(super) since: i64,
+}
+
+/// How far a batch is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct State {
+    version: u32,
+    /// Who was asked: answers are read, and cost, as that provider's and model's.
+    pub(super) provider: String,
+    pub(super) model: String,
+    /// When it began, seconds since 1970 (UTC).
+    pub(super) began: i64,
+    /// Whether it is to be given up.
+    pub(super) cancelled: bool,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What is handed in at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Part {
+    /// Where its lines begin, bytes.
+    pub(super) offset: u64,
+    /// Questions, one a line.
+    pub(super) count: u64,
+    pub(super) stage: Stage,
+}
+
+/// How far a part is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Stage {
+    /// The provider does not have it.
+    Open,
+    /// The provider may have it: it was sent at this time (seconds since 1970, UTC). Batches with the ids in `not`
+    /// have turned out to be others.
+    Submitting { at: i64, not: Vec<String> },
+    /// The provider has it. `found`: it was taken for ours by its size alone.
+    Submitted { id: String, found: bool },
+    /// It is not handed in: its notes are asked about one by one.
+    Skipped,
+}
+
+impl State {
+    pub(super) fn new(provider: &str, model: &str, began: i64, parts: Vec<Part>) -> Self {
+        let (provider, model) = (provider.to_owned(), model.to_owned());
+        State { version: VERSION, provider, model, began, cancelled: false, parts }
+    }
+
+    /// The ids of batches that are named.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match &part.stage {
+            Stage::Submitted { id, .. } => Some(id.as_str()),
+            Stage::Open | Stage::Submitting { .. } | Stage::Skipped => None,
+        })
+    }
+}
+
+/// The files of a rebuild's batch.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    dir: PathBuf,
+    run: u64,
+}
+
+impl Files {
+    /// `data` is the vault's folder among the daemon's data.
+    pub(super) fn new(data: &Path, run: u64) -> Self {
+        Files { dir: data.join("batch"), run }
+    }
+
+    fn path(&self, what: &str) -> PathBuf {
+        self.dir.join(format!("{}.{what}", self.run))
+    }
+
+    /// Takes the batch for oneself until the file is dropped; `None` if another has it.
+    pub(super) fn lock(&self) -> io::Result<Option<File>> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(self.path("lock"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether a batch is under way.
+    pub(super) fn exist(&self) -> bool {
+        self.path("state").exists()
+    }
+
+    /// How far it is; `None` if nothing was handed in.
+    pub(super) fn load(&self) -> io::Result<Option<State>> {
+        let bytes = match fs::read(self.path("state")) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // Never half written, so this is another version's, or damage: not to be guessed about.
+        let wrong = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
+        let state: State = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        if state.version == VERSION { Ok(Some(state)) } else { Err(wrong("of another version".to_owned())) }
+    }
+
+    /// Moves a state that makes no sense out of the way. The questions stay beside it.
+    pub(super) fn set_aside(&self) -> io::Result<()> {
+        fs::rename(self.path("state"), self.path("state.damaged"))?;
+        fs::rename(self.path("jsonl"), self.path("jsonl.damaged"))?;
+        self.sync()
+    }
+
+    /// Writes how far it is; on the disk when this returns.
+    pub(super) fn save(&self, state: &State) -> io::Result<()> {
+        let (path, new) = (self.path("state"), self.path("state.new"));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec(state).map_err(io::Error::other)?)?;
+        file.sync_all()?;
+        fs::rename(&new, &path)?;
+        self.sync()
+    }
+
+    /// Forgets the batch. The state goes after the questions, lest they lie about with nothing that names them.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        for what in ["jsonl", "state.new", "state", "lock"] {
+            match fs::remove_file(self.path(what)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        self.sync()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.dir)?.sync_all()
+    }
+
+    /// The runs of a vault that have a batch under way.
+    pub(super) fn runs(data: &Path) -> Vec<u64> {
+        let entries = fs::read_dir(data.join("batch")).into_iter().flatten().flatten();
+        let run = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".state")?.parse().ok();
+        entries.filter_map(run).collect()
+    }
+
+    /// Batches at the provider that belong to other runs of the vault.
+    pub(super) fn named_by_others(&self) -> Vec<String> {
+        let data = self.dir.parent().unwrap_or(&self.dir);
+        let others = Files::runs(data).into_iter().filter(|run| *run != self.run);
+        let states = others.filter_map(|run| Files { run, ..self.clone() }.load().ok().flatten());
+        states.flat_map(|state| state.ids().map(str::to_owned).collect::<Vec<_>>()).collect()
+    }
+
+    /// The questions of a part. Lines that cannot be read are left out.
+    pub(super) fn read(&self, part: &Part) -> io::Result<Vec<Item>> {
+        let mut file = File::open(self.path("jsonl"))?;
+        file.seek(SeekFrom::Start(part.offset))?;
+        let mut items = Vec::new();
+        for line in BufReader::new(file).split(b'\n').take(usize::try_from(part.count).unwrap_or(usize::MAX)) {
+            items.extend(serde_json::from_slice::<Item>(&line?).ok());
+        }
+        Ok(items)
+    }
+
+    /// What a question is known by at the provider.
+    pub(super) fn id(&self, path: &VaultPath, index: u64) -> String {
+        let fields = Fields::new("batch-item/1").number(self.run).bytes(path.as_str().as_bytes()).number(index);
+        fields.finish().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Writes the questions one by one, and deals them out into parts.
+pub(super) struct Draft {
+    out: BufWriter<File>,
+    at: u64,
+    bytes: usize,
+    /// Questions and bytes of a part at most.
+    most: (u64, usize),
+    parts: Vec<Part>,
+}
+
+impl Draft {
+    /// Begins anew; what an interrupted attempt left is gone.
+    pub(super) fn begin(files: &Files, most: (u64, usize)) -> io::Result<Self> {
+        let path = files.path("jsonl");
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        Ok(Draft { out: BufWriter::new(file), at: 0, bytes: 0, most, parts: Vec::new() })
+    }
+
+    /// Adds a question that takes `bytes` of what is handed in.
+    pub(super) fn add(&mut self, item: &Item, bytes: usize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(item).map_err(io::Error::other)?;
+        line.push(b'\n');
+        self.out.write_all(&line)?;
+        let (count, most) = self.most;
+        match self.parts.last_mut() {
+            Some(part) if part.count < count && self.bytes.saturating_add(bytes) <= most => part.count += 1,
+            _ => {
+                self.bytes = 0;
+                self.parts.push(Part { offset: self.at, count: 1, stage: Stage::Open });
+            }
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.at += line.len() as u64;
+        Ok(())
+    }
+
+    /// The parts; the questions are on the disk when this returns.
+    pub(super) fn end(self) -> io::Result<Vec<Part>> {
+        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        Ok(self.parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::context::prompt::Form;
+
+    fn item(id: &str) -> Item {
+        let prompt = Prompt {
+            form: Form::Note,
+            system: "s".into(),
+            document: "d".into(),
+            task: "t\n\u{2028}".into(),
+            wanted: vec![1],
+            json: true,
+            max_tokens: 9,
+            cache: false,
+            cut: false,
+            tokens: 3,
+        };
+        let document = Document {
+            path: "a.md".into(),
+            title: "A".into(),
+            aliases: vec![],
+            tags: vec![],
+            kind: None,
+            date: None,
+            properties: vec![("status".into(), "open".into())],
+            outline: vec![(1, "A".into())],
+            links: vec![],
+            text: "two\nlines".into(),
+            passages: vec![],
+        };
+        Item {
+            id: id.into(),
+            path: VaultPath::parse("a.md").unwrap(),
+            generation: "g".into(),
+            prompt,
+            document,
+            sketches: vec![(1, Sketch::of("two lines"))],
+            keys: vec![Wanted { n: 1, key: ContextKey([7; 16]), since: 5 }],
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_part_by_part() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::new(dir.path(), 7);
+        let lock = files.lock().unwrap().unwrap();
+        assert!(files.lock().unwrap().is_none(), "two work on one batch");
+        let mut draft = Draft::begin(&files, (3, 100)).unwrap();
+        // Three by number, then two by bytes, then one that is too long for any part.
+        for (id, bytes) in [("a", 1), ("b", 1), ("c", 1), ("d", 50), ("e", 50), ("f", 500)] {
+            draft.add(&item(id), bytes).unwrap();
+        }
+        let parts = draft.end().unwrap();
+        let ids: Vec<Vec<String>> =
+            parts.iter().map(|part| files.read(part).unwrap().into_iter().map(|item| item.id).collect()).collect();
+        assert_eq!(ids, [vec!["a", "b", "c"], vec!["d", "e"], vec!["f"]]);
+        assert_eq!(files.read(&parts[1]).unwrap()[0], item("d"));
+
+        assert_eq!(files.load().unwrap(), None);
+        let mut state = State::new("anthropic", "m", 1, parts);
+        state.parts[0].stage = Stage::Submitted { id: "batch_1".into(), found: false };
+        state.parts[1].stage = Stage::Submitting { at: 4, not: vec!["batch_0".into()] };
+        files.save(&state).unwrap();
+        assert_eq!(files.load().unwrap(), Some(state));
+        assert_eq!(Files::new(dir.path(), 8).named_by_others(), ["batch_1"]);
+        assert_eq!(Files::runs(dir.path()), [7]);
+        for file in fs::read_dir(dir.path().join("batch")).unwrap() {
+            assert_eq!(file.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        files.remove().unwrap();
+        drop(lock);
+        assert!(!files.exist() && fs::read_dir(dir.path().join("batch")).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told_and_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::new(dir.path(), 7);
+        let _lock = files.lock().unwrap();
+        fs::write(files.path("state"), "{").unwrap();
+        fs::write(files.path("jsonl"), "").unwrap();
+        assert_eq!(files.load().unwrap_err().kind(), io::ErrorKind::InvalidData);
+        files.set_aside().unwrap();
+        assert_eq!(files.load().unwrap(), None);
+    }
+
+    #[test]
+    fn ids_are_the_providers_kind_and_differ() {
+        let files = Files::new(Path::new("/x"), 1);
+        let path = VaultPath::parse("ä b.md").unwrap();
+        let ids = [files.id(&path, 0), files.id(&path, 1), Files::new(Path::new("/x"), 2).id(&path, 0)];
+        assert!(ids.iter().all(|id| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())));
+        assert!(ids[0] != ids[1] && ids[0] != ids[2]);
+    }
+}

@@ -1,0 +1,110 @@
+//! What a batch's answers are worth: each is judged as one that was asked for alone, by what was written down when
+//! it was asked, whatever has become of the note since.
+
+use std::collections::HashMap;
+
+use super::file::{Item, Wanted};
+use super::work::Halt;
+use super::{BatchTold, Tell};
+use crate::context::cost;
+use crate::context::prompt::Prompt;
+use crate::engine::ask::{Asker, Stopped};
+use crate::engine::writer::Told;
+use crate::fingerprint::context_key;
+use crate::llm::{Completion, Failure, FailureKind};
+use crate::plan::Reason;
+use crate::store::ledger::Settled;
+use crate::store::{Store, StoreError};
+
+/// What came of it.
+pub(super) struct Judged {
+    /// What was used, by note.
+    pub(super) used: Vec<(String, Settled)>,
+}
+
+/// Judges answers, keeps what is of use in the journal, and tells of it; blocks. What a former process kept is not
+/// kept again.
+pub(super) fn keep(
+    asker: &Asker,
+    store: &Store,
+    mut items: HashMap<String, Item>,
+    results: Vec<(String, Result<Completion, Failure>)>,
+    tell: &Tell,
+) -> Result<Judged, Halt> {
+    let mut used = Vec::with_capacity(items.len());
+    for (id, result) in results {
+        let Some(item) = items.remove(&id) else { continue };
+        match result {
+            Ok(completion) => {
+                let contexts = answered(asker, store, &item, &completion, tell).map_err(halt)?;
+                let usage = completion.usage;
+                let micro_dollars = cost::cost(&asker.model.price, &usage, true);
+                used.push((item.path.to_string(), Settled { usage, micro_dollars, contexts, failed: contexts == 0 }));
+            }
+            Err(failure) => {
+                asker.outcomes.failed(failure.kind);
+                // This question, and not the provider's state: it is not asked in the same words again.
+                if matches!(failure.kind, FailureKind::Rejected | FailureKind::TooLong) {
+                    for wanted in &item.keys {
+                        tried(store, &item, wanted, tell).map_err(halt)?;
+                    }
+                }
+            }
+        }
+    }
+    // Answers that could not be read.
+    used.extend(items.into_values().map(|item| (item.path.to_string(), unknown(asker, &item.prompt))));
+    Ok(Judged { used })
+}
+
+/// Nobody knows whether a question was counted: as much as it may have taken.
+pub(super) fn unknown(asker: &Asker, prompt: &Prompt) -> Settled {
+    let usage = Asker::upper(prompt);
+    Settled { usage, micro_dollars: cost::cost(&asker.model.price, &usage, true), contexts: 0, failed: true }
+}
+
+/// Keeps the contexts of an answer; returns how many.
+fn answered(
+    asker: &Asker,
+    store: &Store,
+    item: &Item,
+    completion: &Completion,
+    tell: &Tell,
+) -> Result<u32, StoreError> {
+    let sketches = item.sketches.iter().cloned().collect();
+    let mut contexts = 0;
+    for (n, outcome) in asker.read(&item.document, &sketches, &item.prompt, completion, true) {
+        let Some(wanted) = item.keys.iter().find(|wanted| wanted.n == n) else { continue };
+        match outcome {
+            Ok(mut record) => {
+                contexts += 1;
+                record.generation.clone_from(&item.generation);
+                // Never older than the wish that it answers, whatever the clock says.
+                record.written_at = record.written_at.max(wanted.since);
+                let kept = store.archived_of(wanted.key, &item.generation)?;
+                if kept.is_none_or(|kept| kept.written_at < wanted.since) {
+                    // In the journal before anybody hears of it.
+                    store.keep_context(wanted.key, &record)?;
+                }
+                tell(BatchTold::Note(item.path.clone(), Told::Written(wanted.key, None)));
+            }
+            Err(Stopped::Flaw(_)) => tried(store, item, wanted, tell)?,
+            Err(Stopped::Refused | Stopped::Held(_)) => {}
+        }
+    }
+    Ok(contexts)
+}
+
+/// Tells that an answer was of no use, unless a former process did.
+fn tried(store: &Store, item: &Item, wanted: &Wanted, tell: &Tell) -> Result<(), StoreError> {
+    let Some(record) = store.note(&item.path)? else { return Ok(()) };
+    let untried = record.chunks.iter().filter(|chunk| context_key(&chunk.keys, chunk.hash) == wanted.key);
+    if untried.filter_map(|chunk| chunk.due).any(|due| due.reason == Reason::Rebuild && due.tries == 0) {
+        tell(BatchTold::Note(item.path.clone(), Told::Tried(wanted.key)));
+    }
+    Ok(())
+}
+
+fn halt(error: StoreError) -> Halt {
+    Halt::Store(error.to_string())
+}

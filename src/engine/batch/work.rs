@@ -1,0 +1,420 @@
+//! A batch from the wishes to the answers in the journal, on the writer's thread. What the provider has is written
+//! down before and after it gets it, so whoever comes after a kill goes on from there.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::draft::draft;
+use super::file::{Files, Item, Part, Stage, State};
+use super::judge::{self, Judged};
+use super::{BatchOrder, BatchTold, Control, End};
+use crate::context::models::Model;
+use crate::context::prompt::Prompt;
+use crate::engine::ask::Asker;
+use crate::engine::now_s;
+use crate::llm::{BatchState, Batches, Failure, FailureKind, SubmittedBatch};
+use crate::store::Store;
+use crate::store::ledger::{Purpose, Reservation, Settled};
+
+/// The first pause between two questions about a batch; each is twice the one before, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// How far the provider's clock may be behind ours, seconds, when a batch is looked for by when it was handed in.
+/// One that is none of ours is found out by its results, so this may be generous.
+const CLOCKS_DIFFER: i64 = 600;
+
+/// How often a batch that may have been handed in is looked for before it is handed in again: the provider may take
+/// a moment to list it.
+const LOOKS: u32 = 2;
+
+/// Why the work ends without an end.
+pub(super) enum Halt {
+    /// The vault was closed, or the writer is to end: whoever opens it again goes on.
+    Gone,
+    /// Something cannot be written or read.
+    Store(String),
+    /// With this.
+    End(End),
+}
+
+impl From<io::Error> for Halt {
+    fn from(error: io::Error) -> Self {
+        Halt::Store(format!("the batch's files: {error}"))
+    }
+}
+
+/// Carries a batch out, or on.
+pub(crate) async fn carry_out(asker: Asker, order: BatchOrder) {
+    let tell = order.tell.clone();
+    match run(asker, order).await {
+        Ok(end) | Err(Halt::End(end)) => tell(BatchTold::End(end)),
+        Err(Halt::Store(why)) => tell(BatchTold::End(End::Failed(why))),
+        Err(Halt::Gone) => {}
+    }
+}
+
+async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
+    let files = Files::new(&order.dir, order.run);
+    let mut control = order.control.clone();
+    // A former writer may be about to end.
+    let lock = loop {
+        match files.lock()? {
+            Some(lock) => break lock,
+            None => pause(&mut control, Duration::from_millis(50)).await?,
+        }
+    };
+    let state = match files.load() {
+        Ok(state) => state,
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            files.set_aside()?;
+            let why = "what was written down about the batch makes no sense, and was moved aside";
+            return Ok(End::OneByOne(why.to_owned()));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let Some(batches) = asker
+        .client
+        .batches()
+        .filter(|_| state.as_ref().is_none_or(|state| state.provider == asker.model.provider.name()))
+    else {
+        return Ok(End::OneByOne("the batch is another provider's; its answers wait until that is back".to_owned()));
+    };
+    let purpose = Purpose::Rebuild(order.run);
+    let standing = asker.ledger.standing(&order.vault_name, "", purpose);
+    let (store, tell) = (Arc::downgrade(&order.desk.store), order.tell.clone());
+    let (state, reservation) = if let Some(state) = state {
+        (state, standing)
+    } else {
+        if let Some(left_over) = standing {
+            // It was reserved and then nothing was handed in, for that is written down before.
+            release(&asker, left_over);
+        }
+        if *control.borrow() == Control::Cancel {
+            files.remove()?;
+            return Ok(End::Done);
+        }
+        tell(BatchTold::Phase("handing in a batch".to_owned()));
+        match draft(&asker, &batches, &files, &mut control, order).await? {
+            Some((state, reservation)) => (state, Some(reservation)),
+            None => return Ok(End::Done),
+        }
+    };
+    let asker = as_asked(asker, &state)?;
+    let taken = vec![false; state.parts.len()];
+    let work = Work {
+        asker,
+        batches,
+        files,
+        state,
+        reservation,
+        store,
+        control,
+        tell,
+        taken,
+        used: Vec::new(),
+        lock: Arc::new(lock),
+        cancelled: Vec::new(),
+    };
+    work.run().await
+}
+
+/// Answers are read, judged and paid for as those of the model that was asked, whichever is in force now.
+fn as_asked(mut asker: Asker, state: &State) -> Result<Asker, Halt> {
+    if asker.model.id != state.model {
+        let model = Model::find(asker.model.provider, &state.model, false, &[]).map_err(Halt::Store)?;
+        asker.model = Arc::new(model);
+    }
+    Ok(asker)
+}
+
+/// Waits, but not for nobody.
+async fn pause(control: &mut watch::Receiver<Control>, length: Duration) -> Result<(), Halt> {
+    tokio::select! {
+        () = sleep(length) => Ok(()),
+        changed = control.changed() => changed.map_err(|_| Halt::Gone),
+    }
+}
+
+fn longer(pause: Duration) -> Duration {
+    (pause * 2).min(LONGEST_PAUSE)
+}
+
+pub(super) fn release(asker: &Asker, reservation: Reservation) {
+    if let Err(error) = asker.ledger.release(reservation, jiff::Zoned::now()) {
+        // It stands in the ledger and counts as spent.
+        tracing::warn!(%error, "what was reserved for a batch could not be given back");
+    }
+}
+
+/// A batch that is written down.
+struct Work {
+    asker: Asker,
+    batches: Batches,
+    files: Files,
+    state: State,
+    reservation: Option<Reservation>,
+    /// Not kept open by a batch that takes a day.
+    store: Weak<Store>,
+    control: watch::Receiver<Control>,
+    tell: Arc<super::Tell>,
+    /// Parts whose answers were taken, by this process.
+    taken: Vec<bool>,
+    /// What they used, note by note.
+    used: Vec<(String, Settled)>,
+    /// Batches that the provider was asked to give up.
+    cancelled: Vec<String>,
+    /// Held by threads that outlive this, too.
+    lock: Arc<File>,
+}
+
+impl Work {
+    async fn run(mut self) -> Result<End, Halt> {
+        while !self.is_done() {
+            let open =
+                self.state.parts.iter().position(|part| matches!(part.stage, Stage::Open | Stage::Submitting { .. }));
+            match open {
+                Some(at) => self.hand_in(at).await?,
+                None => self.wait_for_answers().await?,
+            }
+        }
+        self.finish()
+    }
+
+    fn is_done(&self) -> bool {
+        self.state.parts.iter().zip(&self.taken).all(|(part, taken)| *taken || part.stage == Stage::Skipped)
+    }
+
+    /// What the engine wants; that a batch is given up is remembered over a kill.
+    fn wanted(&mut self) -> Result<Control, Halt> {
+        let control = if self.state.cancelled { Control::Cancel } else { *self.control.borrow_and_update() };
+        if control == Control::Cancel && !self.state.cancelled {
+            self.state.cancelled = true;
+            self.files.save(&self.state)?;
+        }
+        Ok(control)
+    }
+
+    fn phase(&self, phase: &str) {
+        (self.tell)(BatchTold::Phase(phase.to_owned()));
+    }
+
+    /// Writes down how far a part is.
+    fn set(&mut self, at: usize, stage: Stage) -> Result<(), Halt> {
+        if let Some(part) = self.state.parts.get_mut(at) {
+            part.stage = stage;
+        }
+        Ok(self.files.save(&self.state)?)
+    }
+
+    fn part(&self, at: usize) -> Result<&Part, Halt> {
+        self.state.parts.get(at).ok_or_else(|| Halt::Store("a part of a batch is missing".to_owned()))
+    }
+
+    /// Hands a part in, if it is not there already.
+    async fn hand_in(&mut self, at: usize) -> Result<(), Halt> {
+        let mut wait = FIRST_PAUSE;
+        loop {
+            self.phase("handing in a batch");
+            if let Stage::Submitting { at: sent, not } = self.part(at)?.stage.clone() {
+                return match self.find(at, sent, &not).await? {
+                    Some(id) => self.set(at, Stage::Submitted { id, found: true }),
+                    None => self.set(at, Stage::Open),
+                };
+            }
+            match self.wanted()? {
+                Control::Cancel => return self.set(at, Stage::Skipped),
+                Control::Pause => {
+                    self.phase("the batch waits to be handed in");
+                    pause(&mut self.control, LONGEST_PAUSE).await?;
+                    continue;
+                }
+                Control::Go => {}
+            }
+            let requests: Vec<(String, Prompt)> =
+                self.items(at).await?.into_iter().map(|item| (item.id, item.prompt)).collect();
+            if requests.len() as u64 != self.part(at)?.count {
+                // What cannot be read again could not be judged either.
+                tracing::error!("a batch's questions are damaged; its notes are asked about one by one");
+                return self.set(at, Stage::Skipped);
+            }
+            self.set(at, Stage::Submitting { at: now_s(), not: Vec::new() })?;
+            let failure = match self.batches.submit(&requests).await {
+                Ok(id) => return self.set(at, Stage::Submitted { id, found: false }),
+                Err(failure) => failure,
+            };
+            drop(requests);
+            self.asker.outcomes.failed(failure.kind);
+            let Failure { kind, message, maybe_billed } = failure;
+            if maybe_billed {
+                // It stays written down as being handed in, and is looked for.
+                tracing::warn!("whether a batch was handed in is not known, so it is looked for: {message}");
+            } else if matches!(kind, FailureKind::Rejected | FailureKind::TooLong) {
+                self.set(at, Stage::Skipped)?;
+                if self.state.parts.iter().all(|part| part.stage == Stage::Skipped) {
+                    self.forget()?;
+                    return Err(Halt::End(End::OneByOne(format!("the provider takes no batch: {message}"))));
+                }
+                return Ok(());
+            } else {
+                self.set(at, Stage::Open)?;
+                self.phase(&format!("the batch waits to be handed in: {message}"));
+            }
+            pause(&mut self.control, wait).await?;
+            wait = longer(wait);
+        }
+    }
+
+    /// Looks for a part that may be at the provider: a batch of that size, handed in since, that no other is.
+    async fn find(&mut self, at: usize, sent: i64, not: &[String]) -> Result<Option<String>, Halt> {
+        let (mut looks, mut wait) = (0, FIRST_PAUSE);
+        loop {
+            match self.batches.recent(sent.saturating_sub(CLOCKS_DIFFER)).await {
+                Ok(listed) => {
+                    let count = self.part(at)?.count;
+                    let others = self.files.named_by_others();
+                    let free = |batch: &SubmittedBatch| {
+                        let named = not.iter().chain(&others).map(String::as_str).chain(self.state.ids());
+                        batch.count == count && !named.into_iter().any(|id| id == batch.id)
+                    };
+                    if let Some(batch) = listed.into_iter().find(free) {
+                        tracing::info!(batch = batch.id, "a batch that was being handed in is there");
+                        return Ok(Some(batch.id));
+                    }
+                    looks += 1;
+                    if looks >= LOOKS {
+                        return Ok(None);
+                    }
+                    pause(&mut self.control, FIRST_PAUSE).await?;
+                }
+                Err(failure) => {
+                    self.phase(&format!("the batch is looked for at the provider: {}", failure.message));
+                    pause(&mut self.control, wait).await?;
+                    wait = longer(wait);
+                }
+            }
+        }
+    }
+
+    /// Asks about the parts that the provider has until one of them has to be handed in, or all are taken.
+    async fn wait_for_answers(&mut self) -> Result<(), Halt> {
+        let since = jiff::Timestamp::from_second(self.state.began).ok();
+        let since = since.map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string());
+        self.phase(&format!("waiting for the batch (since {})", since.unwrap_or_default()));
+        let mut wait = FIRST_PAUSE;
+        loop {
+            let given_up = self.wanted()? == Control::Cancel;
+            for at in 0..self.state.parts.len() {
+                let Stage::Submitted { id, found } = self.part(at)?.stage.clone() else { continue };
+                if self.taken.get(at).is_none_or(|taken| *taken) {
+                    continue;
+                }
+                if given_up && !self.cancelled.contains(&id) {
+                    match self.batches.cancel(&id).await {
+                        // Over already: all of it was answered.
+                        Err(failure) if failure.kind != FailureKind::Rejected => {}
+                        Ok(()) | Err(_) => self.cancelled.push(id.clone()),
+                    }
+                }
+                match self.batches.poll(&id).await {
+                    Ok(BatchState::Ended) => self.take(at, &id, found).await?,
+                    Ok(BatchState::Gone) => self.lose(at).await?,
+                    Ok(BatchState::InProgress) => {}
+                    // It is asked about again; `status` tells what is wrong with the provider.
+                    Err(failure) => tracing::debug!(kind = ?failure.kind, "a batch could not be asked about"),
+                }
+            }
+            if self.is_done() || self.state.parts.iter().any(|part| matches!(part.stage, Stage::Submitting { .. })) {
+                return Ok(());
+            }
+            pause(&mut self.control, wait).await?;
+            wait = longer(wait);
+        }
+    }
+
+    async fn items(&self, at: usize) -> Result<Vec<Item>, Halt> {
+        let (files, part, lock) = (self.files.clone(), self.part(at)?.clone(), self.lock.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let items = files.read(&part);
+            drop(lock);
+            items
+        });
+        match read.await.map_err(|_| Halt::Store("reading a batch's questions failed".to_owned()))? {
+            // They go when everything has been taken, so there is nothing left to do.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            items => Ok(items?),
+        }
+    }
+
+    /// Reads the answers to a part that has ended, and keeps what is of use.
+    async fn take(&mut self, at: usize, id: &str, found: bool) -> Result<(), Halt> {
+        let mut requests = Vec::new();
+        let mut items = HashMap::new();
+        for item in self.items(at).await? {
+            requests.push((item.id.clone(), item.prompt.clone()));
+            items.insert(item.id.clone(), item);
+        }
+        let results = match self.batches.results(id, &requests).await {
+            Ok(results) => results,
+            Err(failure) if failure.kind == FailureKind::Rejected => return self.lose(at).await,
+            // The next look tries again.
+            Err(_) => return Ok(()),
+        };
+        drop(requests);
+        if found && !results.iter().any(|(id, _)| items.contains_key(id)) {
+            // Somebody else's, of the same size: ours may be another, or never have arrived.
+            let mut not: Vec<String> = self.state.ids().map(str::to_owned).collect();
+            not.push(id.to_owned());
+            return self.set(at, Stage::Submitting { at: self.state.began, not });
+        }
+        let (asker, store, tell, lock) = (self.asker.clone(), self.store.clone(), self.tell.clone(), self.lock.clone());
+        let judged = tokio::task::spawn_blocking(move || {
+            let store = store.upgrade().ok_or(Halt::Gone)?;
+            let judged = judge::keep(&asker, &store, items, results, &*tell);
+            drop(lock);
+            judged
+        });
+        let Judged { used } = judged.await.map_err(|_| Halt::Store("judging a batch failed".to_owned()))??;
+        self.used.extend(used);
+        self.taken.iter_mut().skip(at).take(1).for_each(|taken| *taken = true);
+        Ok(())
+    }
+
+    /// Nothing is to be had from a part any more. Nobody knows whether it was counted: the estimate stands.
+    async fn lose(&mut self, at: usize) -> Result<(), Halt> {
+        tracing::warn!(
+            "the provider has lost a batch, or thrown its answers away; its notes are asked about one by one"
+        );
+        for item in self.items(at).await? {
+            self.used.push((item.path.to_string(), judge::unknown(&self.asker, &item.prompt)));
+        }
+        self.taken.iter_mut().skip(at).take(1).for_each(|taken| *taken = true);
+        Ok(())
+    }
+
+    /// Everything is in the journal: the ledger hears what it took, and the files go.
+    fn finish(mut self) -> Result<End, Halt> {
+        self.forget()?;
+        Ok(End::Done)
+    }
+
+    fn forget(&mut self) -> Result<(), Halt> {
+        // None if a former process was killed after it had settled.
+        if let Some(reservation) = self.reservation.take() {
+            let used = std::mem::take(&mut self.used);
+            if let Err(error) = self.asker.ledger.settle_parts(reservation, &used, jiff::Zoned::now()) {
+                // The reservation stands in the ledger and counts as spent.
+                tracing::warn!(%error, "what a batch cost could not be written down");
+            }
+        }
+        Ok(self.files.remove()?)
+    }
+}

@@ -1,0 +1,454 @@
+//! The loop's part in contexts that a model writes: who is asked for when, what is done with what comes back,
+//! and when nothing is asked at all.
+//!
+//! A wish for a context stands in the note's record ([`crate::plan::Due`]), written in the transaction that
+//! decided it. An answer goes to the journal and the archive; then the note is decided about again, and the
+//! plan finds it there. So nothing is lost when either side dies, and an answer to a text that has changed
+//! meanwhile stays in the archive.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use super::batch::Handed;
+use super::decide::Task;
+use super::due::{DueQueue, Rank};
+use super::keeper::Keeper;
+use super::rebuild::Run;
+use super::tally::Tally;
+use super::writer::{Held, MOST_TRIES, Order, Told, budget_message};
+use super::{EngineError, Loop, now_s};
+use crate::context::settings::ContextConfig;
+use crate::fingerprint::{ContextKey, context_key};
+use crate::llm::Health;
+use crate::plan::{Due, Reason};
+use crate::store::ledger::{Purpose, Refused};
+use crate::store::record::{ChunkRecord, NoteRecord};
+use crate::vault::VaultPath;
+
+/// After how long a note is asked for again when the provider failed it.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// When the last sync was, among the store's values.
+const SYNCED: &str = "synced_at";
+
+/// How often a day's budget that is used up is looked at.
+const BUDGET_AGAIN: Duration = Duration::from_mins(1);
+
+/// How often a provider that was stopped is looked at.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// What a vault's keeper knows of contexts.
+#[derive(Default)]
+pub(super) struct Contexts {
+    pub(super) queue: DueQueue,
+    /// Notes that the writer has.
+    pub(super) ordered: HashSet<VaultPath>,
+    /// Notes for which contexts came and that are to be decided about again.
+    arrived: BTreeSet<VaultPath>,
+    pub(super) tally: Tally,
+    /// The rebuild that goes on.
+    pub(super) run: Option<Run>,
+    /// Batches that the writer has, by ticket.
+    pub(super) handed: HashMap<u64, Handed>,
+    /// Whether batches of former processes were looked for.
+    pub(super) batches_sought: bool,
+}
+
+/// Nothing is asked until then.
+#[derive(Clone, Debug)]
+pub(super) struct Hold {
+    pub(super) until: Instant,
+    pub(super) why: String,
+}
+
+impl Keeper {
+    /// A record was written: its wishes take their place in the queue, `quiet` after now.
+    pub(super) fn wishes(&mut self, record: &NoteRecord, quiet: Duration) {
+        let contexts = &mut self.contexts;
+        contexts.tally.put(record);
+        let saved = record.chunks.iter().filter_map(|c| c.due).any(|due| is_save(due.reason));
+        let any = record.chunks.iter().any(|chunk| chunk.due.is_some());
+        match (any, saved) {
+            (false, _) => contexts.queue.remove(&record.path),
+            (true, true) => contexts.queue.put(record.path.clone(), Rank::Save, Instant::now() + quiet),
+            (true, false) => contexts.queue.put(record.path.clone(), Rank::Bulk, Instant::now()),
+        }
+    }
+
+    /// What a note still wants a model to write, and what is in the archive already and only has to be taken.
+    fn open_wishes(&self, record: &NoteRecord, automatic: bool) -> Result<(Vec<(ContextKey, Due)>, bool), EngineError> {
+        let generation = self.desk.contextualizer(record.kind.as_deref());
+        let mut open = Vec::new();
+        let mut found = false;
+        for chunk in &record.chunks {
+            let Some(due) = chunk.due.filter(|due| automatic || !is_save(due.reason)) else { continue };
+            let key = context_key(&chunk.keys, chunk.hash);
+            let written = self.desk.store.archived_of(key, &generation)?;
+            if written.is_some_and(|context| context.written_at >= due.since) {
+                found = true;
+            } else if !self.waits_for_batch(due) {
+                open.push((key, due));
+            }
+        }
+        Ok((open, found))
+    }
+
+    /// Makes wishes of what serves and should be better: drifted, failed, and with `renew` what another
+    /// generation wrote; and of what saves wished, where that is not asked for by itself. Only notes that changed
+    /// since `since`, if given. Returns how many chunks.
+    pub(super) fn refresh(&mut self, since: Option<i64>, context: &ContextConfig) -> Result<u64, EngineError> {
+        let (renew, automatic) = (context.renew, context.automatic);
+        let mut wished = 0;
+        for record in self.desk.store.notes()? {
+            let recent = since.is_none_or(|since| record.stat.mtime_ns.div_euclid(1_000_000_000) >= since);
+            let stale = |reason| match reason {
+                Reason::Drifted | Reason::ContextFailed => true,
+                Reason::ContextualizerChanged => renew,
+                _ => false,
+            };
+            let put_off = |chunk: &ChunkRecord| !automatic && chunk.due.is_some_and(|due| is_save(due.reason));
+            let is_stale = |chunk: &ChunkRecord| chunk.due.is_none() && chunk.later.is_some_and(stale);
+            if !recent || !record.chunks.iter().any(|c| is_stale(c) || put_off(c)) {
+                continue;
+            }
+            let written: Vec<i64> = self.desk.store.contexts(&record.path)?.iter().map(|c| c.written_at).collect();
+            let now = now_s();
+            self.amend(&record.path, |record| {
+                for (i, chunk) in record.chunks.iter_mut().enumerate() {
+                    if put_off(chunk) {
+                        chunk.due = chunk.due.map(|due| Due { reason: Reason::ContextualizerChanged, ..due });
+                        wished += 1;
+                    }
+                    if let (None, Some(reason)) = (chunk.due, chunk.later.filter(|reason| stale(*reason))) {
+                        // Younger than what it is to replace.
+                        let since = now.max(written.get(i).map_or(0, |at| at + 1));
+                        (chunk.due, chunk.later) = (Some(Due { reason, since, tries: 0 }), None);
+                        wished += 1;
+                    }
+                }
+            })?;
+        }
+        Ok(wished)
+    }
+
+    /// When the last sync was, seconds since 1970 (UTC).
+    pub(super) fn synced_at(&self) -> Option<i64> {
+        self.desk.store.value(SYNCED).ok().flatten()?.parse().ok()
+    }
+
+    /// Takes back the wishes of a rebuild.
+    pub(super) fn take_back_rebuild(&mut self) -> Result<(), EngineError> {
+        let wants =
+            |record: &NoteRecord| record.chunks.iter().any(|c| c.due.is_some_and(|due| due.reason == Reason::Rebuild));
+        let paths = self.desk.store.notes()?.into_iter().filter(wants).map(|record| record.path);
+        for path in paths.collect::<Vec<_>>() {
+            self.amend(&path, |record| {
+                for chunk in &mut record.chunks {
+                    if chunk.due.is_some_and(|due| due.reason == Reason::Rebuild) {
+                        (chunk.due, chunk.later) = (None, chunk.later.or(Some(Reason::ContextualizerChanged)));
+                    }
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Changes wishes in a note's record; nothing that is indexed changes.
+    fn amend(&mut self, path: &VaultPath, change: impl FnOnce(&mut NoteRecord)) -> Result<(), EngineError> {
+        let mut after = None;
+        self.desk.store.amend(path, |record| {
+            change(record);
+            after = Some(record.clone());
+        })?;
+        if let Some(record) = after {
+            self.wishes(&record, Duration::ZERO);
+        }
+        Ok(())
+    }
+
+    /// An answer was of no use: counted, or given up.
+    fn tried(&mut self, path: &VaultPath, key: ContextKey, gave_up: bool) -> Result<(), EngineError> {
+        self.amend(path, |record| {
+            for chunk in record.chunks.iter_mut().filter(|c| context_key(&c.keys, c.hash) == key) {
+                let Some(due) = &mut chunk.due else { continue };
+                due.tries = due.tries.saturating_add(1).min(MOST_TRIES);
+                if gave_up {
+                    (chunk.due, chunk.later) = (None, Some(Reason::ContextFailed));
+                }
+            }
+        })
+    }
+
+    /// Decides again about notes whose contexts have come.
+    pub(super) fn land_contexts(&mut self) {
+        let arrived = std::mem::take(&mut self.contexts.arrived);
+        if arrived.is_empty() {
+            return;
+        }
+        self.enqueue(arrived.into_iter().map(Task::again).collect(), Vec::new(), false);
+    }
+}
+
+impl Loop {
+    /// The writer says what came of an order.
+    pub(super) fn told(&mut self, vault: u64, path: VaultPath, told: Told) {
+        let settle = self.shared.config.load().context.settle;
+        let Some(keeper) = self.keepers.get_mut(&vault) else { return };
+        let done = match told {
+            Told::Written(_, None) => {
+                self.hold_told = false;
+                keeper.contexts.arrived.insert(path);
+                Ok(())
+            }
+            Told::Written(key, Some(record)) => {
+                keeper.contexts.arrived.insert(path);
+                keeper.desk.store.keep_context(key, &record).map_err(EngineError::from)
+            }
+            Told::Tried(key) => keeper.tried(&path, key, false),
+            Told::GaveUp(key, flaw) => {
+                tracing::debug!(?flaw, "the model gave no usable context for a chunk; the template stays");
+                if let Some(run) = &mut keeper.contexts.run {
+                    run.failed(&path, flaw);
+                }
+                keeper.tried(&path, key, true)
+            }
+            Told::End(result) => {
+                keeper.contexts.ordered.remove(&path);
+                let again = match &result {
+                    Ok(()) => None,
+                    Err(Held::Changed) => Some(settle),
+                    Err(Held::Budget(_)) => Some(Duration::ZERO),
+                    Err(Held::Provider(_)) => Some(ASK_AGAIN),
+                };
+                let still = keeper.desk.store.note(&path);
+                if let (Some(again), Ok(Some(record))) = (again, &still) {
+                    keeper.wishes(record, again);
+                    if again > Duration::ZERO && record.chunks.iter().any(|c| c.due.is_some()) {
+                        let saved = record.chunks.iter().filter_map(|c| c.due).any(|due| is_save(due.reason));
+                        let rank = if saved { Rank::Save } else { Rank::Bulk };
+                        keeper.contexts.queue.put(path, rank, Instant::now() + again);
+                    }
+                }
+                if let Err(held) = result {
+                    self.hold(vault, &held);
+                }
+                Ok(())
+            }
+        };
+        if let (Err(error), Some(keeper)) = (done, self.keepers.get_mut(&vault)) {
+            keeper.be_troubled(&error);
+        }
+    }
+
+    /// Something keeps orders from being carried out.
+    fn hold(&mut self, vault: u64, held: &Held) {
+        let now = Instant::now();
+        let until = match held {
+            Held::Changed => return,
+            Held::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
+                return self.stop_run(vault, &held.to_string());
+            }
+            Held::Budget(Refused::Io(_)) => now + super::keeper::TRY_AGAIN,
+            // What is reserved and then not used comes back, so it is tried again before the day is over.
+            Held::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
+            Held::Provider(_) => match self.writer.as_ref().map(|writer| writer.asker.client.health()) {
+                Some(Health::Open(wait, _)) => now + wait,
+                Some(Health::Stopped(_)) => now + LOOK_AGAIN,
+                _ => return,
+            },
+        };
+        let why = match held {
+            Held::Budget(refused) => budget_message(refused),
+            other => other.to_string(),
+        };
+        if !self.hold_told {
+            tracing::warn!("no contexts are asked for meanwhile: {why}");
+            self.hold_told = true;
+        }
+        self.hold = Some(Hold { until, why });
+    }
+
+    /// The user says that it works again.
+    pub(super) fn let_go(&mut self) {
+        self.hold = None;
+        if let Some(writer) = &self.writer {
+            writer.asker.client.resume();
+        }
+        for keeper in self.keepers.values_mut() {
+            keeper.contexts.queue.hurry(Instant::now());
+        }
+    }
+
+    /// Sends to the writer what has been quiet for long enough, as much as keeps it busy.
+    pub(super) fn ask_models(&mut self) {
+        let now = Instant::now();
+        for keeper in self.keepers.values_mut() {
+            keeper.land_contexts();
+        }
+        let Some(writer) = self.writer.clone() else { return };
+        if let Some(hold) = &self.hold {
+            if hold.until > now {
+                return;
+            }
+            if let Health::Stopped(_) = writer.asker.client.health() {
+                self.hold = Some(Hold { until: now + LOOK_AGAIN, why: hold.why.clone() });
+                return;
+            }
+            self.hold = None;
+        }
+        let config = self.shared.config.load_full();
+        let mut room = writer.room.saturating_sub(self.keepers.values().map(|k| k.contexts.ordered.len()).sum());
+        let mut troubled = Vec::new();
+        for (vault, keeper) in &mut self.keepers {
+            if keeper.trouble.is_some() || keeper.doubt.is_some() {
+                continue;
+            }
+            // Until all of a rebuild is decided nobody could say how far it is.
+            let deciding = keeper.contexts.run.as_ref().is_some_and(|run| run.total == 0);
+            while room > 0
+                && let Some(path) = keeper.contexts.queue.pop(now, deciding)
+            {
+                // Being decided about, or being asked for: what comes of that puts it back.
+                if keeper.in_flight.contains_key(&path) || keeper.contexts.ordered.contains(&path) {
+                    keeper.contexts.queue.put(path, Rank::Save, now + Duration::from_secs(1));
+                    continue;
+                }
+                let wishes = keeper.desk.store.note(&path).map_err(EngineError::from).and_then(|record| match record {
+                    Some(record) => keeper.open_wishes(&record, config.context.automatic),
+                    None => Ok((Vec::new(), false)),
+                });
+                match wishes {
+                    Ok((dues, found)) => {
+                        if found {
+                            keeper.contexts.arrived.insert(path.clone());
+                        }
+                        if dues.is_empty() {
+                            continue;
+                        }
+                        keeper.contexts.ordered.insert(path.clone());
+                        room -= 1;
+                        writer.order(keeper.order(*vault, path, dues, &config));
+                    }
+                    Err(error) => troubled.push((*vault, error)),
+                }
+            }
+            keeper.land_contexts();
+        }
+        for (vault, error) in troubled {
+            if let Some(keeper) = self.keepers.get_mut(&vault) {
+                keeper.be_troubled(&error);
+            }
+        }
+    }
+
+    /// Looks after contexts that serve and should be better, when the time has come.
+    pub(super) fn sync_if_due(&mut self) {
+        let config = self.shared.config.load_full();
+        if !config.sync.background || !config.context.costs() || self.next_sync.is_some_and(|at| at > now_s()) {
+            return;
+        }
+        let interval = i64::try_from(config.sync.interval.as_secs()).unwrap_or(i64::MAX);
+        let mut next = now_s().saturating_add(interval);
+        for vault in self.keepers.keys().copied().collect::<Vec<_>>() {
+            let Some(keeper) = self.keepers.get_mut(&vault) else { continue };
+            let last = keeper.synced_at();
+            *keeper.shared.synced_at() = last;
+            let due = last.map_or(0, |last| last.saturating_add(interval));
+            // A clock that was set back must not put it off for ever.
+            if due > now_s() && last.is_some_and(|last| last <= now_s()) {
+                next = next.min(due);
+            } else {
+                self.refresh(vault, None);
+            }
+        }
+        self.next_sync = Some(next);
+    }
+
+    /// Makes wishes of contexts of a vault that serve and should be better.
+    pub(super) fn refresh(&mut self, vault: u64, since: Option<i64>) {
+        let config = self.shared.config.load_full();
+        let Some(keeper) = self.keepers.get_mut(&vault) else { return };
+        if !keeper.desk.generation.costs {
+            return;
+        }
+        let refreshed = keeper.refresh(since, &config.context).and_then(|wished| {
+            keeper.desk.store.set_value(SYNCED, Some(&now_s().to_string()))?;
+            *keeper.shared.synced_at() = Some(now_s());
+            Ok(wished)
+        });
+        match refreshed {
+            Ok(wished) if wished > 0 => {
+                tracing::info!(vault = keeper.config.name, chunks = wished, "contexts are made anew by the sync");
+            }
+            Ok(_) => {}
+            Err(error) => keeper.be_troubled(&error),
+        }
+    }
+
+    /// When something may be asked next.
+    pub(super) fn next_question(&self) -> Option<Instant> {
+        let writer = self.writer.as_ref()?;
+        let busy: usize = self.keepers.values().map(|k| k.contexts.ordered.len()).sum();
+        if busy >= writer.room {
+            return None;
+        }
+        let next = self.keepers.values().filter_map(|k| k.contexts.queue.next_ready()).min()?;
+        Some(self.hold.as_ref().map_or(next, |hold| hold.until.max(next)))
+    }
+
+    /// What status says about asking models; the first that applies.
+    pub(super) fn model_problem(&self) -> Option<String> {
+        if let Some(why) = &self.no_writer {
+            return Some(format!("contexts cannot be asked for: {why}"));
+        }
+        let writer = self.writer.as_ref()?;
+        match writer.asker.client.health() {
+            Health::Stopped(why) => return Some(format!("the model is not asked any more: {why}")),
+            Health::Open(_, why) => return Some(format!("the model does not answer and is asked again soon: {why}")),
+            Health::Good => {}
+        }
+        let waiting: usize = self.keepers.values().map(|k| k.contexts.queue.len()).sum();
+        let hold = self.hold.as_ref().filter(|_| waiting > 0)?;
+        Some(format!("{} ({waiting} notes wait)", hold.why))
+    }
+}
+
+impl Keeper {
+    fn order(
+        &self,
+        vault: u64,
+        path: VaultPath,
+        dues: Vec<(ContextKey, Due)>,
+        config: &crate::config::Config,
+    ) -> Order {
+        let reason = dues.first().map_or(Reason::NewNote, |(_, due)| due.reason);
+        let run = self.contexts.run.as_ref().filter(|_| reason == Reason::Rebuild);
+        let purpose = match (reason, run) {
+            (_, Some(run)) => Purpose::Rebuild(run.id),
+            (reason, None) if is_save(reason) => Purpose::Change,
+            (_, None) => Purpose::Sync,
+        };
+        Order {
+            vault,
+            vault_name: self.config.name.clone(),
+            desk: self.desk.clone(),
+            path,
+            dues,
+            purpose,
+            rebuild: run.map(|_| (config.budget.rebuild, config.budget.rebuild_tokens)),
+        }
+    }
+}
+
+/// Whether a save made the wish, rather than a rebuild or a sync.
+fn is_save(reason: Reason) -> bool {
+    !matches!(reason, Reason::Rebuild | Reason::Drifted | Reason::ContextFailed | Reason::ContextualizerChanged)
+}
+
+/// Until the user's next day begins.
+fn until_midnight() -> Duration {
+    let now = jiff::Zoned::now();
+    let next = now.tomorrow().and_then(|day| day.start_of_day());
+    let left = next.ok().and_then(|next| Duration::try_from(next.duration_since(&now)).ok());
+    left.unwrap_or(Duration::from_secs(3600))
+}

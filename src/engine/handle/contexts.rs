@@ -1,0 +1,301 @@
+//! What the handle tells of contexts that a model writes, and what they cost.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::oneshot;
+
+use super::{CallError, Handle, ready};
+use crate::chunk::Chunk;
+use crate::context::cost::{self, Estimate, NoteSize};
+use crate::context::settings::Provider;
+use crate::context::{ContextRecord, Making, Template};
+use crate::embed::builtin;
+use crate::engine::decide::Desk;
+use crate::engine::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
+use crate::engine::writer::Wish;
+use crate::engine::{now_s, tally::Counts};
+use crate::note::{self, Note, NoteRules};
+use crate::plan::DRIFT_BELOW;
+use crate::store::ledger::CostReport;
+use crate::store::record::NoteRecord;
+use crate::vault::VaultPath;
+use crate::vault::read::read;
+
+/// Contexts that are reviewed at most.
+const MOST_REVIEWED: usize = 1000;
+
+impl Handle {
+    /// What was spent: today, this month, on what.
+    pub fn cost(&self) -> CostReport {
+        self.0.ledger.report(jiff::Zoned::now())
+    }
+
+    /// What making the contexts of these notes anew would take; `None` if they are free.
+    pub(super) fn estimate(
+        &self,
+        desks: &[std::sync::Arc<Desk>],
+        under: Option<&VaultPath>,
+        only_old: bool,
+        batch: bool,
+    ) -> Result<Option<Estimate>, CallError> {
+        let Some(writer) = self.0.writer.load_full() else { return Ok(None) };
+        let config = self.0.config.load();
+        let mut sizes = Vec::new();
+        for desk in desks {
+            let notes = desk.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
+            let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
+            sizes.extend(notes.iter().filter(|record| in_scope(record)).filter_map(|note| size(note, only_old)));
+        }
+        let context = &config.context;
+        let model = &writer.asker.model;
+        let estimate = cost::estimate(sizes, model, context.form, context.max_words, context.concurrency, batch);
+        Ok(Some(estimate))
+    }
+
+    /// State of contexts in all vaults, for `status`.
+    pub(super) fn context_status(&self) -> ContextStatus {
+        let config = self.0.config.load();
+        let vaults = self.0.vaults.load();
+        let counts = vaults.iter().map(|vault| *vault.counts());
+        let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
+        let held = self.0.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
+        let renewal = if sum.old > 0 { self.renewal((sum.old, seqs)) } else { None };
+        ContextStatus {
+            provider: config.context.provider.name().to_owned(),
+            model: config.context.model().to_owned(),
+            wanted: if config.context.costs() { sum.wanted } else { 0 },
+            waiting: sum.due,
+            old_generation: sum.old,
+            drifted: sum.drifted,
+            failed: sum.failed,
+            held,
+            renewal,
+            synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
+        }
+    }
+
+    /// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
+    fn renewal(&self, state: (u64, u64)) -> Option<Estimate> {
+        let mut known = self.0.renewal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((of, estimate)) = &*known
+            && *of == state
+        {
+            return Some(estimate.clone());
+        }
+        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk.load_full()).collect();
+        let estimate = self.estimate(&desks, None, true, false).ok().flatten()?;
+        *known = Some((state, estimate.clone()));
+        Some(estimate)
+    }
+
+    /// What leaves this machine: to where, and what.
+    pub(super) fn leaves_machine(&self) -> Vec<String> {
+        let to = self.0.writer.load_full().and_then(|writer| writer.asker.client.leaves_to());
+        to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect()
+    }
+
+    /// How the contexts are: counted from the store, a few milliseconds per thousand notes.
+    pub fn stats(&self, vault: Option<&str>) -> Result<Stats, CallError> {
+        let config = self.0.config.load();
+        let mut stats = Stats {
+            provider: config.context.provider.name().to_owned(),
+            model: config.context.model().to_owned(),
+            status: "idle".to_owned(),
+            ..Stats::default()
+        };
+        let (mut chars, mut quality) = (0_usize, 0.0_f64);
+        for vault in self.choose(vault)? {
+            let (_, desk) = ready(&vault)?;
+            let storage = |error: crate::store::StoreError| CallError::Storage(error.to_string());
+            for note in desk.store.notes().map_err(storage)? {
+                stats.total += note.chunks.len() as u64;
+                for (chunk, context) in note.chunks.iter().zip(desk.store.contexts(&note.path).map_err(storage)?) {
+                    stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());
+                    stats.failed += u64::from(chunk.later == Some(crate::plan::Reason::ContextFailed));
+                    if context.is_paid() {
+                        stats.contextualized += 1;
+                        chars += context.text.chars().count();
+                        quality += f64::from(context.quality);
+                        stats.tokens += context.spent.tokens_in + context.spent.tokens_out;
+                        stats.micro_dollars += context.spent.micro_dollars.unwrap_or(0);
+                        stats.unpriced += u64::from(context.spent.micro_dollars.is_none());
+                    }
+                }
+            }
+        }
+        if stats.contextualized > 0 {
+            stats.average_context_length = chars as f32 / stats.contextualized as f32;
+            stats.average_quality = (quality / stats.contextualized as f64) as f32;
+        }
+        if stats.total > 0 {
+            stats.percentage = stats.processed as f32 / stats.total as f32 * 100.0;
+        }
+        stats.outcomes = self.0.writer.load_full().map_or_else(BTreeMap::new, |writer| writer.asker.outcomes.all());
+        self.running(&mut stats);
+        Ok(stats)
+    }
+
+    fn running(&self, stats: &mut Stats) {
+        let is_run = |job: &Job| job.kind == "rebuild" && job.state == "running";
+        let progress = self.0.jobs.all().into_iter().find(is_run).and_then(|job| job.contexts);
+        let waiting = self.0.vaults.load().iter().any(|vault| vault.counts().due > 0);
+        if let Some(progress) = progress {
+            (stats.elapsed_s, stats.remaining_s) = (Some(progress.elapsed_s), progress.remaining_s);
+        }
+        let held = self.0.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_some();
+        let state = self.0.state().0;
+        let status = match () {
+            () if state == super::State::Paused => "paused",
+            () if held => "held",
+            () if progress.is_some() || waiting => "running",
+            () => "idle",
+        };
+        status.clone_into(&mut stats.status);
+    }
+
+    /// A context for a chunk of a text that lies in no vault; by the model in force, within the day's budget.
+    pub fn generate_context(&self, request: GenerateRequest) -> Result<GeneratedContext, CallError> {
+        let GenerateRequest { chunk, document, title, max_words } = request;
+        if chunk.trim().is_empty() {
+            return Err(CallError::Invalid("`chunk` is empty".to_owned()));
+        }
+        let Some(writer) = self.0.writer.load_full() else {
+            let config = self.0.config.load();
+            if config.context.provider != Provider::Template {
+                return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
+            }
+            let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk.load_full());
+            let config = desk.map(|desk| desk.chunk).unwrap_or_default();
+            let own = OwnChunk::find(&document, title.as_deref(), &chunk, |note| {
+                crate::chunk::chunk(note, &config, &builtin::model().token_starts(&note.text))
+            })?;
+            let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
+            return Ok(GeneratedContext {
+                contextualized: format!("{context}\n\n{}", chunk.trim()),
+                context,
+                quality: 1.0,
+                tokens: 0,
+                micro_dollars: Some(0),
+                generation: crate::context::TEMPLATE.to_owned(),
+            });
+        };
+        let (reply, answer) = oneshot::channel();
+        writer.wish(Wish { text: document, title, chunk, max_words, reply });
+        answer.blocking_recv().unwrap_or(Err(CallError::Stopping))
+    }
+
+    /// Contexts beside their chunks, for a person to judge: an even sample of those that a model wrote.
+    pub fn review(&self, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
+        let mut found: Vec<(std::sync::Arc<Desk>, String, NoteRecord, usize, ContextRecord)> = Vec::new();
+        let storage = |error: crate::store::StoreError| CallError::Storage(error.to_string());
+        for vault in self.choose(request.vault.as_deref())? {
+            let (_, desk) = ready(&vault)?;
+            for note in desk.store.notes().map_err(storage)? {
+                for (i, context) in desk.store.contexts(&note.path).map_err(storage)?.into_iter().enumerate() {
+                    if context.is_paid() {
+                        found.push((desk.clone(), vault.name.clone(), note.clone(), i, context));
+                    }
+                }
+            }
+        }
+        // By a hash of chunk and day: another sample tomorrow, the same one when asked twice.
+        let day = now_s() / 86_400;
+        found.sort_by_cached_key(|(_, _, note, i, _)| {
+            crate::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
+        });
+        found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
+        let review =
+            |(desk, vault, note, i, context): &(std::sync::Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
+                let chunk = note.chunks.get(*i)?;
+                let (bytes, _) = read(&desk.root, &note.path, desk.max_note_bytes).ok()?;
+                let parsed = note::parse(&note.path, &bytes, &desk.rules);
+                let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
+                Some(Reviewed {
+                    vault: vault.clone(),
+                    path: note.path.to_string(),
+                    heading_path: chunk.heading_path.clone(),
+                    lines: chunk.lines,
+                    chunk: text.to_owned(),
+                    context: context.text.clone(),
+                    generation: context.generation.clone(),
+                    quality: context.quality,
+                    scores: context.making.map(|making| making.scores),
+                    drifted: context.sketch.left_in(text) < DRIFT_BELOW,
+                })
+            };
+        Ok(found.iter().filter_map(review).collect())
+    }
+}
+
+/// A note as far as an estimate needs it; `None` if nothing in it is to be written.
+fn size(note: &NoteRecord, only_old: bool) -> Option<NoteSize> {
+    let bytes = |chunk: &crate::store::record::ChunkRecord| u64::from(chunk.span.1.saturating_sub(chunk.span.0));
+    let is_old = |chunk: &&crate::store::record::ChunkRecord| {
+        !only_old || chunk.later == Some(crate::plan::Reason::ContextualizerChanged)
+    };
+    let wanted: Vec<u64> = note.chunks.iter().filter(|c| c.wanted).filter(is_old).map(bytes).collect();
+    let size = NoteSize { bytes: note.stat.size, chunks_in_note: note.chunks.len() as u32, wanted };
+    (!size.wanted.is_empty()).then_some(size)
+}
+
+/// A text that lies in no vault, with a chunk of it as somebody else cut it.
+pub(in crate::engine) struct OwnChunk {
+    pub(in crate::engine) note: Note,
+    pub(in crate::engine) chunks: Vec<Chunk>,
+    /// Which of them.
+    pub(in crate::engine) at: usize,
+}
+
+impl OwnChunk {
+    /// Finds the chunk in the text and lets it take the place of the one that begins there.
+    pub(in crate::engine) fn find(
+        text: &str,
+        title: Option<&str>,
+        wanted: &str,
+        cut: impl Fn(&Note) -> Vec<Chunk>,
+    ) -> Result<Self, CallError> {
+        let name = title.unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
+        let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
+        let path = path.ok_or_else(|| CallError::Invalid("`title` cannot be a title".to_owned()))?;
+        let note = note::parse(&path, text.as_bytes(), &NoteRules::default());
+        let wanted = wanted.trim();
+        let missing = "`chunk` does not stand in `document`: give it as it stands there";
+        let start = note.text.find(wanted).ok_or_else(|| CallError::Invalid(missing.to_owned()))?;
+        let mut chunks = cut(&note);
+        let at = chunks.iter().position(|chunk| chunk.span.end > start).unwrap_or(0);
+        match chunks.get_mut(at) {
+            Some(chunk) => {
+                chunk.span = start..start + wanted.len();
+                chunk.hash = crate::fingerprint::text_hash(wanted.as_bytes());
+                chunk.has_words = true;
+            }
+            None => return Err(CallError::Invalid("`document` is empty".to_owned())),
+        }
+        Ok(OwnChunk { note, chunks, at })
+    }
+}
+
+/// At most so many words.
+pub(in crate::engine) fn capped(text: &str, max_words: Option<u32>) -> String {
+    match max_words {
+        Some(most) => text.split_whitespace().take(most as usize).collect::<Vec<_>>().join(" "),
+        None => text.to_owned(),
+    }
+}
+
+impl GeneratedContext {
+    /// What a model wrote about a chunk.
+    pub(in crate::engine) fn new(record: ContextRecord, chunk: &str, max_words: Option<u32>) -> Self {
+        debug_assert!(matches!(record.making, Some(Making { .. })));
+        let context = capped(&record.text, max_words);
+        GeneratedContext {
+            contextualized: format!("{context}\n\n{}", chunk.trim()),
+            context,
+            quality: record.quality,
+            tokens: record.spent.tokens_in + record.spent.tokens_out,
+            micro_dollars: record.spent.micro_dollars,
+            generation: record.generation,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Opening, closing and reloading: which vaults are served, and who writes their contexts.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::keeper::{Keeper, TRY_AGAIN};
+use super::report;
+use super::scan::Extent;
+use super::writer::Writer;
+use super::{Event, Loop, Unopened, VaultShared, timing};
+use crate::config::{Config, VaultConfig};
+use crate::vault::RescanReason;
+
+impl Loop {
+    pub(super) fn open(&mut self, config: &Config) {
+        for (vault, shared) in config.vaults.iter().zip(self.listed.values().cloned().collect::<Vec<_>>()) {
+            self.open_vault(config, vault, shared);
+        }
+    }
+
+    pub(super) fn open_vault(&mut self, config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) {
+        let id = shared.id;
+        match Keeper::open(config, vault, shared) {
+            Ok((keeper, opened)) => {
+                if let Some((moved_to, why)) = &opened.quarantined {
+                    self.notes_of_trouble.push(format!(
+                        "the store of vault `{}` was damaged ({why}); it was moved to {} and the index is rebuilt; {} contexts came back from the journal",
+                        vault.name, moved_to.display(), opened.contexts_recovered
+                    ));
+                }
+                self.unopened.remove(&id);
+                self.keepers.insert(id, keeper);
+                self.watch(id);
+                let scope = report::Scope { vault: Some(vault.name.clone()), path: None };
+                self.next_sync = None;
+                self.resume_run(id);
+                let job = self.shared.jobs.begin("index", scope, 1);
+                self.scan(id, Extent::Everything, RescanReason::Start, vec![job]);
+            }
+            Err(error) => {
+                let why = format!("vault `{}` cannot be served: {error}", vault.name);
+                let again_at = Instant::now() + TRY_AGAIN;
+                let before = self.unopened.insert(id, Unopened { config: vault.clone(), why, again_at });
+                if before.is_none() {
+                    tracing::error!(%error, vault = vault.name, "this vault cannot be served; it is tried again");
+                }
+            }
+        }
+    }
+
+    /// Opens what could not be opened, and what could not be written to, once there is room again.
+    pub(super) fn open_again(&mut self) {
+        let now = Instant::now();
+        let due = |(id, keeper): (&u64, &Keeper)| {
+            let is_due = keeper.trouble.as_ref().is_some_and(|trouble| trouble.reopen_at <= now);
+            (is_due && !keeper.is_at_work()).then_some(*id)
+        };
+        for id in self.keepers.iter().filter_map(due).collect::<Vec<_>>() {
+            let Some(mut keeper) = self.keepers.remove(&id) else { continue };
+            if let Err(error) = keeper.desk.store.probe() {
+                keeper.trouble = None;
+                keeper.be_troubled(&error.into());
+                self.keepers.insert(id, keeper);
+                continue;
+            }
+            // The store is broken off, not closed: what it could not write is found by the look that follows.
+            let (config, why) = (keeper.config.clone(), String::new());
+            keeper.let_go();
+            self.unopened.insert(id, Unopened { config, why, again_at: now });
+        }
+        let due: Vec<u64> = self.unopened.iter().filter(|(_, u)| u.again_at <= now).map(|(id, _)| *id).collect();
+        let config = self.shared.config.load_full();
+        for id in due {
+            if let (Some(unopened), Some(shared)) = (self.unopened.get(&id), self.listed.get(&id).cloned()) {
+                let vault = unopened.config.clone();
+                self.open_vault(&config, &vault, shared);
+            }
+        }
+    }
+
+    /// Starts asking the model that a configuration names, or stops asking.
+    pub(super) fn start_writer(&mut self, config: &Config) {
+        // The old one first: its thread ends with the last handle, and what it holds is let go.
+        self.writer = None;
+        self.shared.writer.store(None);
+        self.hold = None;
+        self.keepers.values_mut().for_each(Keeper::forget_writer);
+        let events = self.shared.events.clone();
+        let tell = move |vault, path, told| {
+            // The engine may have ended; what was told is in the journal.
+            let _ = events.send(Event::Told { vault, path, told });
+        };
+        match Writer::start(config, self.shared.ledger.clone(), tell) {
+            Ok(writer) => (self.writer, self.no_writer) = (writer, None),
+            Err(why) => {
+                tracing::error!("contexts cannot be asked for: {why}");
+                (self.writer, self.no_writer) = (None, Some(why));
+            }
+        }
+        self.shared.writer.store(self.writer.clone().map(Arc::new));
+    }
+
+    pub(super) fn publish_vaults(&self) {
+        self.shared.vaults.store(Arc::new(self.listed.values().cloned().collect()));
+    }
+
+    pub(super) fn reload(&mut self, config: &Config) {
+        let before = self.shared.config.load_full();
+        if config.context != before.context || config.budget != before.budget {
+            // What is being asked is dropped, and asked again by the new one.
+            self.start_writer(config);
+        }
+        let kept = |keeper: &Keeper, config: &Config| {
+            config.vaults.contains(&keeper.config)
+                && config.chunk == keeper.desk.chunk
+                && config.context == before.context
+        };
+        let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
+        for id in old {
+            self.listed.remove(&id);
+            self.publish_vaults();
+            if let Some(mut keeper) = self.keepers.remove(&id) {
+                if let Err(error) = keeper.close() {
+                    tracing::error!(%error, vault = keeper.config.name, "closing");
+                }
+                keeper.let_go();
+            }
+        }
+        for id in std::mem::take(&mut self.unopened).into_keys() {
+            self.listed.remove(&id);
+        }
+        self.notes_of_trouble.clear();
+        for keeper in self.keepers.values_mut() {
+            keeper.pending.set_timing(timing(&config.watch));
+        }
+        self.shared.config.store(Arc::new(config.clone()));
+        let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
+        for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
+            let shared = VaultShared::new(self.next_vault, vault);
+            self.next_vault += 1;
+            self.listed.insert(shared.id, shared.clone());
+            self.open_vault(config, vault, shared);
+        }
+        self.publish_vaults();
+    }
+}

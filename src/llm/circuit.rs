@@ -1,0 +1,342 @@
+//! Whether a provider is asked at all: one that is down is left alone for a while, one that will not have us until
+//! somebody does something about it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Failure, FailureKind, Health};
+
+/// Calls that fail in a row until the provider is left alone.
+const PATIENCE: u32 = 5;
+
+/// How long it is left alone at first; twice as long after each try that fails.
+const FIRST_PAUSE: Duration = Duration::from_mins(1);
+
+/// How long at most.
+const LONGEST_PAUSE: Duration = Duration::from_mins(30);
+
+/// How long after an answer about money the provider is tried again: limits end with the hour, the day or the month,
+/// and a call that is refused costs nothing.
+const SPEND_PAUSE: Duration = Duration::from_hours(1);
+
+/// What is known about a provider's state. Every line of it in the log is a change of state, none a single call.
+#[derive(Debug)]
+pub(super) struct Circuit {
+    provider: &'static str,
+    host: String,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    state: State,
+    /// Whether a call is under way that finds out whether the provider is back.
+    probing: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Asked as usual; so many calls in a row have failed.
+    Closed(u32),
+    /// Left alone.
+    Open { until: Instant, pause: Duration, why: String },
+    /// It will not have us; tried again at `until`, if ever.
+    Stopped { failure: Failure, until: Option<Instant> },
+}
+
+/// What a call has shown about the provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// It answers, be it with a refusal of this request.
+    Reached,
+    /// It does not answer, after all attempts; the last status, if there was one, and why.
+    Failed(Option<u16>, String),
+    /// It will not have us.
+    Stopped(Option<u16>, Failure),
+    /// Nothing: nothing was sent.
+    Nothing,
+}
+
+impl Circuit {
+    pub(super) fn new(provider: &'static str, host: String) -> Self {
+        Circuit { provider, host, inner: Mutex::new(Inner { state: State::Closed(0), probing: false }) }
+    }
+
+    fn with<R>(&self, act: impl FnOnce(&mut Inner) -> R) -> R {
+        // No code that can panic runs under this lock.
+        act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether a call may go on, or come: `Err` is what it fails with.
+    pub(super) fn look(&self) -> Result<(), Failure> {
+        self.with(|inner| inner.bar(Instant::now()).map_or(Ok(()), Err))
+    }
+
+    /// Lets a call pass. While the provider is left alone that is one call, once the time is over: the probe.
+    pub(super) fn pass(&self) -> Result<Pass<'_>, Failure> {
+        self.with(|inner| {
+            if let Some(failure) = inner.bar(Instant::now()) {
+                return Err(failure);
+            }
+            let probe = !matches!(inner.state, State::Closed(_));
+            inner.probing |= probe;
+            Ok(Pass { circuit: self, probe, shown: Shown::Nothing })
+        })
+    }
+
+    pub(super) fn health(&self) -> Health {
+        self.with(|inner| match &inner.state {
+            State::Closed(_) => Health::Good,
+            State::Open { until, why, .. } => {
+                Health::Open(until.saturating_duration_since(Instant::now()), why.clone())
+            }
+            State::Stopped { failure, .. } => Health::Stopped(failure.message.clone()),
+        })
+    }
+
+    /// Forgets all that is held against the provider.
+    pub(super) fn resume(&self) {
+        self.with(|inner| {
+            if !matches!(inner.state, State::Closed(_)) {
+                tracing::info!(provider = self.provider, host = self.host, "the provider is asked again, as told");
+            }
+            *inner = Inner { state: State::Closed(0), probing: false };
+        });
+    }
+
+    fn settle(&self, probe: bool, shown: Shown) {
+        let now = Instant::now();
+        self.with(|inner| {
+            if probe {
+                inner.probing = false;
+            }
+            let next = match (&inner.state, shown) {
+                (_, Shown::Nothing) => None,
+                // A key that is gone, or a bill, is not paid by the answer to a call that began before.
+                (State::Stopped { .. }, Shown::Reached | Shown::Failed(..)) if !probe => None,
+                (State::Closed(0), Shown::Reached) => None,
+                (State::Closed(_), Shown::Reached) => Some(State::Closed(0)),
+                (State::Open { .. } | State::Stopped { .. }, Shown::Reached) => {
+                    tracing::info!(provider = self.provider, host = self.host, "the provider answers again");
+                    Some(State::Closed(0))
+                }
+                (State::Closed(failures), Shown::Failed(status, why)) => Some(if failures + 1 < PATIENCE {
+                    State::Closed(failures + 1)
+                } else {
+                    self.open(status, FIRST_PAUSE, why, now)
+                }),
+                // Calls that began before it was left alone fail late, and say nothing new.
+                (State::Open { .. }, Shown::Failed(..)) if !probe => None,
+                (State::Open { pause, .. }, Shown::Failed(status, why)) => {
+                    Some(self.open(status, (*pause * 2).min(LONGEST_PAUSE), why, now))
+                }
+                (State::Stopped { .. }, Shown::Failed(status, why)) => Some(self.open(status, FIRST_PAUSE, why, now)),
+                (before, Shown::Stopped(status, failure)) => {
+                    if !matches!(before, State::Stopped { failure: known, .. } if known.kind == failure.kind) {
+                        let (provider, host) = (self.provider, self.host.as_str());
+                        tracing::warn!(
+                            provider,
+                            host,
+                            status,
+                            "the provider refuses us and is not asked: see `status`"
+                        );
+                    }
+                    let until = (failure.kind == FailureKind::SpendLimit).then(|| now + SPEND_PAUSE);
+                    Some(State::Stopped { failure: Failure { maybe_billed: false, ..failure }, until })
+                }
+            };
+            if let Some(next) = next {
+                inner.state = next;
+            }
+        });
+    }
+
+    fn open(&self, status: Option<u16>, pause: Duration, why: String, now: Instant) -> State {
+        let (provider, host, seconds) = (self.provider, self.host.as_str(), pause.as_secs());
+        tracing::warn!(provider, host, status, seconds, "the provider fails and is left alone");
+        State::Open { until: now + pause, pause, why }
+    }
+}
+
+impl Inner {
+    /// What stands in the way of a call.
+    fn bar(&self, now: Instant) -> Option<Failure> {
+        match &self.state {
+            State::Closed(_) => None,
+            State::Open { until, .. } if *until <= now && !self.probing => None,
+            State::Open { until, why, .. } => {
+                let seconds = until.saturating_duration_since(now).as_secs_f32().ceil();
+                let message = format!("{why}; it is left alone and asked again in {seconds} s");
+                Some(Failure { kind: FailureKind::Unavailable, message, maybe_billed: false })
+            }
+            State::Stopped { until: Some(until), .. } if *until <= now && !self.probing => None,
+            State::Stopped { failure, .. } => Some(failure.clone()),
+        }
+    }
+}
+
+/// A call under way. Dropped without a word, as a call that was cancelled is, it has shown nothing.
+#[derive(Debug)]
+pub(super) struct Pass<'a> {
+    circuit: &'a Circuit,
+    probe: bool,
+    shown: Shown,
+}
+
+impl Pass<'_> {
+    /// Whether this call finds out if the provider is back: it tries once, for nobody is helped by more.
+    pub(super) fn is_probe(&self) -> bool {
+        self.probe
+    }
+
+    /// Ends the call with what it has shown.
+    pub(super) fn settle(mut self, shown: Shown) {
+        self.shown = shown;
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        self.circuit.settle(self.probe, std::mem::replace(&mut self.shown, Shown::Nothing));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed() -> Shown {
+        Shown::Failed(Some(503), "it is down".to_owned())
+    }
+
+    fn stopped(kind: FailureKind) -> Shown {
+        Shown::Stopped(Some(401), Failure { kind, message: format!("{kind:?}"), maybe_billed: true })
+    }
+
+    fn circuit() -> Circuit {
+        Circuit::new("anthropic", "example.org".to_owned())
+    }
+
+    fn call(circuit: &Circuit, shown: Shown) {
+        circuit.pass().unwrap().settle(shown);
+    }
+
+    fn opened() -> Circuit {
+        let circuit = circuit();
+        (0..PATIENCE).for_each(|_| call(&circuit, failed()));
+        circuit
+    }
+
+    async fn after(seconds: u64) {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn five_failures_in_a_row_open_it() {
+        let circuit = circuit();
+        for _ in 0..3 {
+            (0..PATIENCE - 1).for_each(|_| call(&circuit, failed()));
+            assert_eq!(circuit.health(), Health::Good);
+            call(&circuit, Shown::Reached);
+        }
+        (0..PATIENCE - 1).for_each(|_| call(&circuit, failed()));
+        call(&circuit, Shown::Nothing);
+        assert_eq!(circuit.health(), Health::Good);
+        call(&circuit, failed());
+        assert_eq!(circuit.health(), Health::Open(Duration::from_secs(60), "it is down".to_owned()));
+        let failure = circuit.pass().unwrap_err();
+        assert_eq!((failure.kind, failure.maybe_billed), (FailureKind::Unavailable, false));
+        assert_eq!(failure.message, "it is down; it is left alone and asked again in 60 s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_probe_closes_it() {
+        let circuit = opened();
+        after(59).await;
+        assert!(circuit.look().is_err());
+        after(1).await;
+        assert!(circuit.look().is_ok());
+        let probe = circuit.pass().unwrap();
+        assert!(probe.is_probe());
+        assert!(circuit.pass().is_err(), "a second call passed beside the probe");
+        probe.settle(Shown::Reached);
+        assert_eq!(circuit.health(), Health::Good);
+        assert!(!circuit.pass().unwrap().is_probe());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_pause_doubles_up_to_half_an_hour() {
+        let circuit = opened();
+        for minutes in [1, 2, 4, 8, 16, 30, 30] {
+            assert!(matches!(circuit.health(), Health::Open(left, _) if left == Duration::from_mins(minutes)));
+            after(minutes * 60).await;
+            call(&circuit, failed());
+        }
+        after(1800).await;
+        call(&circuit, Shown::Reached);
+        (0..PATIENCE).for_each(|_| call(&circuit, failed()));
+        assert!(matches!(circuit.health(), Health::Open(left, _) if left == Duration::from_mins(1)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancelled_probe_makes_room_for_the_next() {
+        let circuit = opened();
+        after(60).await;
+        drop(circuit.pass().unwrap());
+        assert!(circuit.pass().unwrap().is_probe());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn late_failures_of_others_do_not_prolong_it() {
+        let circuit = circuit();
+        let late: Vec<_> = (0..8).map(|_| circuit.pass().unwrap()).collect();
+        (0..PATIENCE).for_each(|_| call(&circuit, failed()));
+        after(30).await;
+        late.into_iter().for_each(|pass| pass.settle(failed()));
+        assert!(matches!(circuit.health(), Health::Open(left, _) if left == Duration::from_secs(30)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wrong_key_stops_it_until_told() {
+        for kind in [FailureKind::Unauthorized, FailureKind::UnknownModel] {
+            let circuit = circuit();
+            let late = circuit.pass().unwrap();
+            call(&circuit, stopped(kind));
+            late.settle(Shown::Reached);
+            after(100_000).await;
+            let failure = circuit.pass().unwrap_err();
+            assert_eq!((failure.kind, failure.maybe_billed), (kind, false));
+            assert_eq!(circuit.health(), Health::Stopped(format!("{kind:?}")));
+            circuit.resume();
+            assert_eq!(circuit.health(), Health::Good);
+            assert!(circuit.pass().is_ok());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_spend_limit_is_tried_again_after_an_hour() {
+        let circuit = circuit();
+        call(&circuit, stopped(FailureKind::SpendLimit));
+        for _ in 0..3 {
+            after(3599).await;
+            assert_eq!(circuit.pass().unwrap_err().kind, FailureKind::SpendLimit);
+            after(1).await;
+            let probe = circuit.pass().unwrap();
+            assert!(probe.is_probe() && circuit.pass().is_err());
+            probe.settle(stopped(FailureKind::SpendLimit));
+        }
+        after(3600).await;
+        call(&circuit, Shown::Reached);
+        assert_eq!(circuit.health(), Health::Good);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_outweighs_a_pause() {
+        let circuit = opened();
+        after(60).await;
+        call(&circuit, stopped(FailureKind::Unauthorized));
+        assert!(matches!(circuit.health(), Health::Stopped(_)));
+    }
+}

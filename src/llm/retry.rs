@@ -1,0 +1,197 @@
+//! What follows from an attempt that failed. Pure: decisions only, times are arguments.
+
+use std::time::Duration;
+
+use super::wire::{Field, Refusal, RefusalKind};
+use super::{Failure, FailureKind};
+
+/// Attempts of one call at most. Those that leave out a refused field or take a new key are not counted.
+pub(super) const MOST_ATTEMPTS: u32 = 4;
+
+/// Fields that one call leaves out at most: a server that refuses more of them speaks another language.
+pub(super) const MOST_FIELDS: usize = 4;
+
+/// The pause before the second attempt at most; twice as long before each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// The pause before any attempt at most, unless the provider asks for a longer one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Why an attempt has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// What to do about it.
+    pub(super) next: Next,
+    /// The status that came, if one did.
+    pub(super) status: Option<u16>,
+    /// What happened, for the user, without the provider's name.
+    pub(super) message: String,
+    /// Whether the provider may have counted the attempt: it was sent, and what came back is no refusal.
+    pub(super) maybe_billed: bool,
+}
+
+/// What to do about an attempt that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The same once more, not before `after` if the provider names a time. `busy`: and fewer at once.
+    Again { after: Option<Duration>, busy: bool },
+    /// At once, without this field.
+    Without(Field),
+    /// At once, if there is another key by now.
+    AnotherKey,
+    /// Nothing; the call ends.
+    Never(FailureKind),
+}
+
+impl Fault {
+    /// The attempt failed on the way; `sent` tells whether the request, or a part of it, may have arrived.
+    pub(super) fn on_the_way(message: String, sent: bool) -> Self {
+        Fault { next: Next::Again { after: None, busy: false }, status: None, message, maybe_billed: sent }
+    }
+
+    /// A whole answer came which is none.
+    pub(super) fn broken(status: u16, message: String) -> Self {
+        Fault {
+            next: Next::Again { after: None, busy: false },
+            status: Some(status),
+            message,
+            maybe_billed: (200..300).contains(&status),
+        }
+    }
+
+    /// No answer came in time. A server with a queue of its own says in no other way that it has too much to do.
+    pub(super) fn late(limit: Duration) -> Self {
+        let message = format!("no answer within {:.0} s", limit.as_secs_f32());
+        Fault { next: Next::Again { after: None, busy: true }, status: None, message, maybe_billed: true }
+    }
+
+    /// The attempt ended in a way that no repetition mends.
+    pub(super) fn never(failure: Failure) -> Self {
+        Fault {
+            next: Next::Never(failure.kind),
+            status: None,
+            message: failure.message,
+            maybe_billed: failure.maybe_billed,
+        }
+    }
+
+    /// The provider refused the attempt.
+    pub(super) fn refused(status: u16, refusal: Refusal) -> Self {
+        let Refusal { kind, retry_after: after, field, message } = refusal;
+        let next = match (kind, field) {
+            (RefusalKind::Transient, _) => Next::Again { after, busy: false },
+            (RefusalKind::Overloaded, _) => Next::Again { after, busy: true },
+            (RefusalKind::Unauthorized, _) => Next::AnotherKey,
+            (RefusalKind::UnknownModel, _) => Next::Never(FailureKind::UnknownModel),
+            (RefusalKind::SpendLimit, _) => Next::Never(FailureKind::SpendLimit),
+            (RefusalKind::TooLong, _) => Next::Never(FailureKind::TooLong),
+            (RefusalKind::UnsupportedField, Some(field)) => Next::Without(field),
+            (RefusalKind::UnsupportedField, None) | (RefusalKind::Rejected, _) => Next::Never(FailureKind::Rejected),
+        };
+        // A gateway that waited in vain has passed the request on.
+        let maybe_billed = matches!(status, 408 | 504 | 524);
+        Fault { next, status: Some(status), message, maybe_billed }
+    }
+}
+
+/// How long to pause after so many attempts, or `None` to give up: there were enough of them, or the time that is
+/// `left` would be over. `random` is in `0.0..1.0`.
+///
+/// The jitter is full (anything from nothing to the whole pause), which spreads callers that failed together best.
+pub(super) fn pause(attempts: u32, after: Option<Duration>, random: f64, left: Duration) -> Option<Duration> {
+    if attempts >= MOST_ATTEMPTS {
+        return None;
+    }
+    let whole = FIRST_PAUSE.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
+    let pause = after.unwrap_or_else(|| whole.mul_f64(random.clamp(0.0, 1.0)));
+    (pause < left).then_some(pause)
+}
+
+/// Any number in `0.0..1.0`. Good enough to spread callers; the standard library's hasher is seeded by the system.
+pub(super) fn random() -> f64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    let bits = std::hash::RandomState::new().build_hasher().finish();
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(300);
+
+    fn seconds(seconds: f64) -> Option<Duration> {
+        Some(Duration::from_secs_f64(seconds))
+    }
+
+    #[test]
+    fn pauses_double_and_are_jittered_in_full() {
+        let cases = [(1, 0.0, 0.0), (1, 0.5, 0.25), (2, 0.5, 0.5), (3, 0.5, 1.0), (3, 0.25, 0.5)];
+        for (attempts, random, expected) in cases {
+            assert_eq!(pause(attempts, None, random, LONG), seconds(expected), "after {attempts}");
+        }
+        assert_eq!(pause(MOST_ATTEMPTS, None, 0.0, LONG), None);
+    }
+
+    #[test]
+    fn a_time_that_the_provider_names_wins_if_it_is_there() {
+        assert_eq!(pause(1, seconds(90.0), 0.5, LONG), seconds(90.0));
+        assert_eq!(pause(1, seconds(90.0), 0.5, Duration::from_secs(90)), None);
+        assert_eq!(pause(1, seconds(0.0), 0.5, LONG), seconds(0.0));
+        assert_eq!(pause(MOST_ATTEMPTS, seconds(1.0), 0.5, LONG), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_pause_never_outlasts_the_time_left(attempts: u32, random: f64, after: Option<u32>, left: u32) {
+            let after = after.map(|after| Duration::from_millis(after.into()));
+            let left = Duration::from_millis(left.into());
+            if let Some(pause) = pause(attempts, after, random, left) {
+                prop_assert!(attempts < MOST_ATTEMPTS && pause < left);
+                prop_assert!(pause == after.unwrap_or(pause) && (after.is_some() || pause <= LONGEST_PAUSE));
+            }
+        }
+    }
+
+    #[test]
+    fn random_numbers_differ_and_fill_the_range() {
+        let numbers: Vec<f64> = (0..1000).map(|_| random()).collect();
+        assert!(numbers.iter().all(|n| (0.0..1.0).contains(n)));
+        let mean = numbers.iter().sum::<f64>() / 1000.0;
+        assert!((0.4..0.6).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn every_refusal_has_its_consequence() {
+        let after = seconds(3.0);
+        let never = |kind| Next::Never(kind);
+        let cases = [
+            (RefusalKind::Transient, None, Next::Again { after, busy: false }),
+            (RefusalKind::Overloaded, None, Next::Again { after, busy: true }),
+            (RefusalKind::Unauthorized, None, Next::AnotherKey),
+            (RefusalKind::UnknownModel, None, never(FailureKind::UnknownModel)),
+            (RefusalKind::SpendLimit, None, never(FailureKind::SpendLimit)),
+            (RefusalKind::TooLong, None, never(FailureKind::TooLong)),
+            (RefusalKind::Rejected, None, never(FailureKind::Rejected)),
+            (RefusalKind::UnsupportedField, None, never(FailureKind::Rejected)),
+            (RefusalKind::UnsupportedField, Some(Field::Temperature), Next::Without(Field::Temperature)),
+        ];
+        for (kind, field, expected) in cases {
+            let refusal = Refusal { kind, retry_after: after, field, message: "no".to_owned() };
+            assert_eq!(Fault::refused(500, refusal).next, expected);
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_counted() {
+        let refused = |status| {
+            let message = String::new();
+            Fault::refused(status, Refusal { kind: RefusalKind::Transient, retry_after: None, field: None, message })
+        };
+        assert!(!refused(500).maybe_billed && !refused(429).maybe_billed && refused(504).maybe_billed);
+        assert!(Fault::broken(200, String::new()).maybe_billed && !Fault::broken(302, String::new()).maybe_billed);
+        assert!(Fault::late(LONG).maybe_billed);
+    }
+}

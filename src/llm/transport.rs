@@ -1,0 +1,242 @@
+//! Bytes there and back over HTTP: with an end to every wait and to every body.
+
+use std::error::Error;
+use std::sync::Once;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::redirect::{Action, Attempt, Policy};
+use reqwest::{Method, Response, Url};
+use secrecy::ExposeSecret as _;
+
+use super::wire::Request;
+
+/// Longest body that is an answer. A caption has hundreds of bytes; what is longer has run away.
+pub(super) const MOST_BODY: usize = 2 << 20;
+
+/// As much of a body is read that explains an error.
+const MOST_EXPLANATION: usize = 64 << 10;
+
+/// Longest wait for a connection: no server that lives needs it.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long an unused connection is kept: less than most servers do, so that no request meets a closing one.
+const KEPT_UNUSED: Duration = Duration::from_secs(20);
+
+/// Redirects within the same server at most.
+const MOST_REDIRECTS: usize = 3;
+
+/// Connections to one server.
+#[derive(Clone, Debug)]
+pub(super) struct Transport {
+    client: reqwest::Client,
+    /// Host, and port if it is not the scheme's own.
+    host: String,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    /// At most [`MOST_BODY`] bytes.
+    pub(super) body: Vec<u8>,
+    /// Whether there was more.
+    pub(super) cut: bool,
+}
+
+/// Nothing came back, or not all of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    /// Why, in the words of the system; they hold nothing of the request.
+    pub(super) message: String,
+    /// Whether the request, or a part of it, may have arrived.
+    pub(super) sent: bool,
+    /// Whether the status and the headers had come, and were good.
+    pub(super) status: Option<u16>,
+}
+
+impl Transport {
+    /// For a server at `base` (`scheme://host:port`), which is `local` if it runs on this machine. Opens no connection.
+    pub(super) fn new(base: &str, local: bool) -> Result<Self, String> {
+        static PROVIDER: Once = Once::new();
+        // Whoever installed another one before us had reasons.
+        PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+        // The address itself is not repeated: some have a password in them.
+        let url = Url::parse(base).map_err(|error| format!("the address of the server is none: {error}"))?;
+        let Some(name) = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https")) else {
+            return Err("the address of the server must be like `https://example.org`".to_owned());
+        };
+        let host = url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("situated/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::custom(stay_here))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(KEPT_UNUSED)
+            .referer(false);
+        if local {
+            // What runs on this machine is not behind a proxy, whatever the environment says.
+            builder = builder.no_proxy();
+        }
+        if url.scheme() == "http" {
+            // Nothing to verify: the system's certificates, which may be missing, need not be read.
+            builder = builder.tls_certs_only([]);
+        }
+        let client =
+            builder.build().map_err(|error| format!("cannot set up connections to {host}: {}", why(&error)))?;
+        Ok(Transport { client, host })
+    }
+
+    /// Host, and port if it is not the scheme's own.
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Sends a request and reads all of the answer. Without an end of its own: the caller sets one.
+    pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Broken> {
+        Self::finish(self.begin(method, request).await?).await
+    }
+
+    /// Reads all of an answer that has begun.
+    pub(super) async fn finish(mut response: Response) -> Result<Reply, Broken> {
+        let status = response.status().as_u16();
+        let headers = std::mem::take(response.headers_mut());
+        let good = response.status().is_success();
+        let most = if good { MOST_BODY } else { MOST_EXPLANATION };
+        let mut body = Vec::new();
+        let mut cut = false;
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if body.len() + chunk.len() <= most => body.extend_from_slice(&chunk),
+                Ok(Some(chunk)) => {
+                    body.extend_from_slice(&chunk[..most - body.len()]);
+                    cut = true;
+                    break;
+                }
+                Ok(None) => break,
+                // The status of a refusal says enough, be its explanation broken.
+                Err(_) if !good => break,
+                Err(error) => return Err(broken(&error, Some(status))),
+            }
+        }
+        Ok(Reply { status, headers, body, cut })
+    }
+
+    /// Sends a request and returns once the headers of the answer are there.
+    pub(super) async fn begin(&self, method: Method, request: Request) -> Result<Response, Broken> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in request.headers {
+            let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| Broken {
+                message: format!("the value of `{name}` (the key?) has characters that cannot be sent"),
+                sent: false,
+                status: None,
+            })?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let mut builder = self.client.request(method.clone(), request.url);
+        if method == Method::POST {
+            headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+            builder = builder.body(request.body);
+        }
+        builder.headers(headers).send().await.map_err(|error| broken(&error, None))
+    }
+}
+
+/// Lines of a long answer, as they come.
+#[derive(Debug)]
+pub(super) struct Lines {
+    response: Response,
+    /// Read and not yet given.
+    pending: Vec<u8>,
+    /// Of `pending`, bytes that hold no end of a line.
+    searched: usize,
+    ended: bool,
+}
+
+impl Lines {
+    pub(super) fn new(response: Response) -> Self {
+        Lines { response, pending: Vec::new(), searched: 0, ended: false }
+    }
+
+    /// The next line, without its end; empty ones are skipped. `None` after the last. A line longer than
+    /// [`MOST_BODY`] is an error.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, Broken> {
+        loop {
+            if let Some(at) = self.pending[self.searched..].iter().position(|&byte| byte == b'\n') {
+                let rest = self.pending.split_off(self.searched + at + 1);
+                let mut line = std::mem::replace(&mut self.pending, rest);
+                self.searched = 0;
+                line.truncate(line.trim_ascii_end().len());
+                if !line.is_empty() {
+                    return Ok(Some(line));
+                }
+                continue;
+            }
+            self.searched = self.pending.len();
+            if self.ended {
+                self.searched = 0;
+                let line = std::mem::take(&mut self.pending);
+                return Ok(Some(line).filter(|line| !line.trim_ascii().is_empty()));
+            }
+            if self.pending.len() > MOST_BODY {
+                let message = "a line of the answer is too long".to_owned();
+                return Err(Broken { message, sent: true, status: None });
+            }
+            match self.response.chunk().await {
+                Ok(Some(chunk)) => self.pending.extend_from_slice(&chunk),
+                Ok(None) => self.ended = true,
+                Err(error) => return Err(broken(&error, Some(self.response.status().as_u16()))),
+            }
+        }
+    }
+}
+
+/// Follows a redirect only if the same request goes to the same server: neither a note nor a key travels further.
+fn stay_here(attempt: Attempt<'_>) -> Action {
+    let same = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
+    // The other redirects would turn a POST into a GET.
+    let whole = matches!(attempt.status().as_u16(), 307 | 308);
+    if same && whole && attempt.previous().len() <= MOST_REDIRECTS { attempt.follow() } else { attempt.stop() }
+}
+
+fn broken(error: &reqwest::Error, status: Option<u16>) -> Broken {
+    // A builder's error is one of the address or the headers: nothing was sent.
+    Broken { message: why(error), sent: !(error.is_connect() || error.is_builder()), status }
+}
+
+/// The innermost reason: those around it name the address in full, or only say that there was an error.
+fn why(error: &reqwest::Error) -> String {
+    let mut reason: &dyn Error = error;
+    while let Some(inner) = reason.source() {
+        reason = inner;
+    }
+    if std::ptr::eq(std::ptr::from_ref(reason).cast::<()>(), std::ptr::from_ref(error).cast::<()>()) {
+        return if error.is_timeout() { "it took too long".to_owned() } else { "the request failed".to_owned() };
+    }
+    reason.to_string().chars().filter(|c| !c.is_control()).take(160).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_named_with_unusual_ports_only() {
+        for (base, host) in [
+            ("https://api.example.org", "api.example.org"),
+            ("https://api.example.org:443/v1", "api.example.org"),
+            ("http://192.168.1.5:11434", "192.168.1.5:11434"),
+            ("http://[::1]:8080", "[::1]:8080"),
+        ] {
+            assert_eq!(Transport::new(base, false).unwrap().host(), host);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for base in ["", "api.example.org", "ftp://example.org", "unix:/run/x", "https://"] {
+            assert!(Transport::new(base, false).unwrap_err().contains("address"), "{base}");
+        }
+    }
+}

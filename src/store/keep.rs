@@ -1,0 +1,111 @@
+//! What is kept beside the notes: contexts under the keys that find them, changes that the index does not
+//! see, and the engine's own small values.
+
+use super::salvage::Fault;
+use super::tree::Writes;
+use super::{Store, StoreError, locked, record::NoteRecord};
+use crate::context::ContextRecord;
+use crate::fingerprint::ContextKey;
+use crate::vault::{FileStat, VaultPath};
+
+impl Store {
+    /// Keeps a context that was just paid for: in the journal, on the disk, then in the archive under `key`.
+    /// No note changes, nor what the index finds. A free context is passed over.
+    ///
+    /// # Errors
+    /// It could not be written. If only the archive failed, the journal has it, and [`Store::archived`] finds it.
+    pub fn keep_context(&self, key: ContextKey, context: &ContextRecord) -> Result<(), StoreError> {
+        if !context.is_paid() {
+            return Ok(());
+        }
+        locked(&self.journal).append([(key, context)])?;
+        let mut writes = Writes::default();
+        writes.archive(key, context).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))
+    }
+
+    /// The context that was last archived or paid for under this key.
+    ///
+    /// # Errors
+    /// The database cannot be read; or the journal cannot, and the database does not know the key.
+    pub fn archived(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
+        // The journal is asked first: it alone knows in which order several contexts came under one key. The
+        // archive holds the one that was last taken from a chunk, which may be older than what replaced it.
+        let journaled = locked(&self.journal).get(key);
+        match journaled {
+            Ok(Some(context)) => Ok(Some(context)),
+            journaled => {
+                let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
+                archived.map_or(journaled, |context| Ok(Some(context)))
+            }
+        }
+    }
+
+    /// Of the contexts that were ever archived or paid for under this key, the last one of a generation.
+    ///
+    /// # Errors
+    /// As for [`Store::archived`].
+    pub fn archived_of(&self, key: ContextKey, generation: &str) -> Result<Option<ContextRecord>, StoreError> {
+        let journaled = locked(&self.journal).find(key, |context| context.generation == generation);
+        if let Ok(Some(context)) = journaled {
+            return Ok(Some(context));
+        }
+        let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
+        archived.filter(|context| context.generation == generation).map_or(journaled, |context| Ok(Some(context)))
+    }
+
+    /// Changes a note's record and leaves it its sequence number, for what the index does not hold (`due`,
+    /// `later`). Path, number and sequence number stay whatever `change` does to them. A note that is not known
+    /// is left alone; returns whether it was known.
+    ///
+    /// # Errors
+    /// It could not be read or written, or the change would leave the note another number of chunks than it
+    /// has contexts.
+    pub fn amend(&self, path: &VaultPath, change: impl FnOnce(&mut NoteRecord)) -> Result<bool, StoreError> {
+        // Held so that no transaction comes between reading the record and writing it.
+        let counters = locked(&self.counters);
+        let Some(before) = self.note(path)? else { return Ok(false) };
+        let mut after = before.clone();
+        change(&mut after);
+        (after.path, after.no, after.seq) = (before.path.clone(), before.no, before.seq);
+        if after.chunks.len() != before.chunks.len() {
+            let message = "a note's chunks cannot be amended without their contexts".to_owned();
+            return Err(StoreError::Io { path: self.dir.clone(), message });
+        }
+        if after != before {
+            let mut writes = Writes::default();
+            writes.note(&after).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
+            *locked(&self.scanned) = None;
+        }
+        drop(counters);
+        Ok(true)
+    }
+
+    /// Writes what `stat` says of a note whose text is as it was. A note that is not known is left alone.
+    ///
+    /// # Errors
+    /// It could not be read or written.
+    pub fn touch(&self, path: &VaultPath, stat: FileStat) -> Result<(), StoreError> {
+        self.amend(path, |record| record.stat = stat).map(drop)
+    }
+
+    /// A small value that the engine keeps under a name. One that is damaged reads as absent, for all of them
+    /// can be done without; they do not outlive a database that is moved aside.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn value(&self, name: &str) -> Result<Option<String>, StoreError> {
+        match self.trees.value(name) {
+            Err(Fault::Damaged(_)) => Ok(None),
+            other => other.map_err(|fault| self.fault(fault)),
+        }
+    }
+
+    /// Keeps a value under a name, or forgets it; it is on the disk when this returns.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub fn set_value(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
+        let set = self.trees.set_value(name, value).and_then(|()| self.trees.flush(true));
+        set.map_err(|fault| self.fault(fault))
+    }
+}

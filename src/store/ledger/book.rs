@@ -1,0 +1,131 @@
+//! The sums of the ledger, kept as lines come: what every budget has left, and what a report says.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Purpose;
+use super::line::{Entry, Line, Used, month_of_day};
+use super::report::Sums;
+
+/// A budget that reservations count against.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Pot {
+    /// A day's, `YYYY-MM-DD`.
+    Day(String),
+    /// A rebuild's own: vault and job.
+    Rebuild(String, u64),
+}
+
+/// What is spent or reserved of a budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Millionths of a dollar of calls whose price is known.
+    pub micro_dollars: u64,
+    /// Tokens of calls whose price is not known.
+    pub tokens: u64,
+}
+
+/// The sums of a month.
+#[derive(Debug, Default)]
+pub(super) struct Month {
+    pub days: BTreeMap<String, Sums>,
+    pub reasons: HashMap<String, Sums>,
+    pub purposes: HashMap<&'static str, Sums>,
+    /// By vault and path.
+    pub notes: HashMap<(String, String), Sums>,
+    /// By provider and model.
+    pub models: HashMap<(String, String), Sums>,
+}
+
+/// All sums.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    pub months: BTreeMap<String, Month>,
+    pots: HashMap<Pot, Spent>,
+    /// What is neither settled nor released, by day and number.
+    open: HashMap<(String, u64), Entry>,
+    pub damaged: u64,
+}
+
+impl Book {
+    /// Whether a month was entered.
+    pub(super) fn knows(&self, month: &str) -> bool {
+        self.months.contains_key(month)
+    }
+
+    /// Enters the lines of a month. What no line settles or releases stays reserved.
+    pub(super) fn enter(&mut self, month: &str, lines: Vec<Line>, damaged: u64) {
+        self.months.entry(month.to_owned()).or_default();
+        self.damaged += damaged;
+        for line in lines {
+            match line {
+                Line::Reserved(entry) => self.reserve(&entry),
+                Line::Settled { entry, used } => {
+                    // The reservation's own line may have been damaged.
+                    if let Some(reserved) = self.open.get(&(entry.day.clone(), entry.id)).cloned() {
+                        self.unreserve(&reserved);
+                    }
+                    self.settle(&entry, &used);
+                }
+                Line::Released { id, day } => {
+                    if let Some(reserved) = self.open.get(&(day, id)).cloned() {
+                        self.unreserve(&reserved);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is spent or reserved of a budget.
+    pub(super) fn spent(&self, pot: &Pot) -> Spent {
+        self.pots.get(pot).copied().unwrap_or_default()
+    }
+
+    /// Counts a reservation as spent.
+    pub(super) fn reserve(&mut self, entry: &Entry) {
+        let spent = self.pots.entry(entry.pot()).or_default();
+        match entry.reserved {
+            Some(micro) => spent.micro_dollars = spent.micro_dollars.saturating_add(micro),
+            None => spent.tokens = spent.tokens.saturating_add(entry.tokens),
+        }
+        self.each(entry, |sums| sums.reserve(entry));
+        self.open.insert((entry.day.clone(), entry.id), entry.clone());
+    }
+
+    /// Takes that back.
+    pub(super) fn unreserve(&mut self, entry: &Entry) {
+        let spent = self.pots.entry(entry.pot()).or_default();
+        match entry.reserved {
+            Some(micro) => spent.micro_dollars = spent.micro_dollars.saturating_sub(micro),
+            None => spent.tokens = spent.tokens.saturating_sub(entry.tokens),
+        }
+        self.each(entry, |sums| sums.unreserve(entry));
+        self.open.remove(&(entry.day.clone(), entry.id));
+    }
+
+    /// The newest reservation under a vault, path and purpose that is neither settled nor released.
+    pub(super) fn standing(&self, vault: &str, path: &str, purpose: Purpose) -> Option<&Entry> {
+        let ours =
+            |entry: &&Entry| (entry.vault.as_str(), entry.path.as_str(), entry.purpose) == (vault, path, purpose);
+        self.open.values().filter(ours).max_by_key(|entry| (entry.day.as_str(), entry.id))
+    }
+
+    /// Counts what a call took.
+    pub(super) fn settle(&mut self, entry: &Entry, used: &Used) {
+        let spent = self.pots.entry(entry.pot()).or_default();
+        match used.micro_dollars {
+            Some(micro) => spent.micro_dollars = spent.micro_dollars.saturating_add(micro),
+            None => spent.tokens = spent.tokens.saturating_add(used.tokens()),
+        }
+        self.each(entry, |sums| sums.settle(used));
+    }
+
+    /// Changes every sum that a call is part of.
+    fn each(&mut self, entry: &Entry, change: impl Fn(&mut Sums)) {
+        let month = self.months.entry(month_of_day(&entry.day).to_owned()).or_default();
+        change(month.days.entry(entry.day.clone()).or_default());
+        change(month.reasons.entry(entry.reason.to_string()).or_default());
+        change(month.purposes.entry(entry.purpose.name()).or_default());
+        change(month.notes.entry((entry.vault.clone(), entry.path.clone())).or_default());
+        change(month.models.entry((entry.provider.clone(), entry.model.clone())).or_default());
+    }
+}

@@ -1,0 +1,153 @@
+//! Contexts of several generations under one key, changes without a sequence number, small values.
+
+use super::*;
+
+fn of(generation: &str, text: &str) -> ContextRecord {
+    ContextRecord { generation: generation.into(), ..paid(&[section(1)], text_hash(b"body"), text) }
+}
+
+fn key() -> ContextKey {
+    context_key(&[section(1)], text_hash(b"body"))
+}
+
+fn assert_kept(store: &Store) {
+    let found = |generation| store.archived_of(key(), generation).unwrap().map(|context| context.text);
+    assert_eq!(found("llm/a").as_deref(), Some("a, again"));
+    assert_eq!(found("llm/b").as_deref(), Some("b"));
+    assert_eq!(found("llm/c"), None);
+    assert_eq!(store.archived(key()).unwrap().unwrap().text, "b", "the last one");
+}
+
+fn keep_several(store: &Store) {
+    store.keep_context(key(), &of("llm/a", "a")).unwrap();
+    store.keep_context(key(), &of("llm/a", "a, again")).unwrap();
+    store.keep_context(key(), &of("llm/b", "b")).unwrap();
+    store.keep_context(key(), &free(&[section(1)], text_hash(b"body"))).unwrap();
+}
+
+#[test]
+fn contexts_of_several_generations_are_kept_under_one_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    keep_several(&store);
+    assert_kept(&store);
+    assert_eq!((store.seq(), store.notes().unwrap().len()), (0, 0), "nothing is found changed");
+    // The journal alone is on the disk by now; killed, it is all that is left.
+    let killed = tempfile::tempdir().unwrap();
+    fs::copy(dir.path().join(JOURNAL), killed.path().join(JOURNAL)).unwrap();
+    assert_kept(&open(killed.path()).0);
+    drop(store);
+    fs::write(dir.path().join("sled/conf"), "damage that is long enough").unwrap();
+    let (store, opened) = open(dir.path());
+    assert_eq!((opened.quarantined.is_some(), opened.contexts_recovered), (true, 3));
+    assert_kept(&store);
+    drop(store);
+    compact(dir.path()).unwrap();
+    assert_kept(&open(dir.path()).0);
+    // Without the journal the archive knows the last one, and gives it back to the journal.
+    fs::remove_file(dir.path().join(JOURNAL)).unwrap();
+    assert_eq!(open(dir.path()).0.archived_of(key(), "llm/b").unwrap().unwrap().text, "b");
+}
+
+#[test]
+fn what_a_chunk_holds_is_found_before_what_it_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    let (mut record, mut contexts) = note("a.md", 1, 0);
+    record.chunks[0].hash = text_hash(b"body");
+    record.chunks[0].keys = vec![section(1)];
+    contexts[0] = of("llm/a", "a");
+    let write = NoteWrite { put: Some((record.clone(), contexts.clone())), ..NoteWrite::default() };
+    store.apply(&path("a.md"), write).unwrap();
+    // A rebuild: the new one is kept as it comes, then takes the place of the old one.
+    let old = std::mem::replace(&mut contexts[0], of("llm/b", "b"));
+    store.keep_context(key(), &contexts[0]).unwrap();
+    let write = NoteWrite { put: Some((record, contexts)), archive: vec![(key(), old)], ..NoteWrite::default() };
+    store.apply(&path("a.md"), write).unwrap();
+    for restart in [false, true] {
+        let store = if restart { None } else { Some(&store) };
+        let copy = tempfile::tempdir().unwrap();
+        let reopened = store.is_none().then(|| {
+            fs::copy(dir.path().join(JOURNAL), copy.path().join(JOURNAL)).unwrap();
+            open(copy.path()).0
+        });
+        let store = store.or(reopened.as_ref()).unwrap();
+        assert_eq!(store.archived(key()).unwrap().unwrap().text, "b");
+        assert_eq!(store.archived_of(key(), "llm/a").unwrap().unwrap().text, "a");
+    }
+}
+
+#[test]
+fn all_generations_are_exported_and_an_import_replaces_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    keep_several(&store);
+    let mut lines = Vec::new();
+    assert_eq!(store.export(&mut lines, false).unwrap(), 3);
+    assert_eq!(store.import(&*lines).unwrap(), ImportReport { known: 3, ..ImportReport::default() });
+    let other = tempfile::tempdir().unwrap();
+    let (copy, _) = open(other.path());
+    assert_eq!(copy.import(&*lines).unwrap().added, 3);
+    assert_kept(&copy);
+
+    let third = tempfile::tempdir().unwrap();
+    let (copy, _) = open(third.path());
+    copy.keep_context(key(), &of("llm/c", "c")).unwrap();
+    assert_eq!(copy.import(&*lines).unwrap().added, 3);
+    assert_eq!(copy.archived(key()).unwrap().unwrap().text, "c", "what is here stays");
+    assert_eq!(copy.archived_of(key(), "llm/a").unwrap().unwrap().text, "a, again");
+}
+
+#[test]
+fn amending_changes_the_record_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    let (at, write) = put("a.md", 2, 0);
+    let before = store.apply(&at, write).unwrap();
+    let due = Due { reason: Reason::Rebuild, since: 5, tries: 2 };
+    let known = store.amend(&at, |record| {
+        record.chunks[0].due = Some(due);
+        record.chunks[0].later = None;
+        (record.seq, record.no, record.path) = (99, 99, path("b.md"));
+    });
+    assert!(known.unwrap());
+    assert!(!store.amend(&path("none.md"), |_| panic!("there is nothing to change")).unwrap());
+    assert!(store.amend(&at, |record| record.chunks.clear()).is_err());
+    let mut after = before.clone();
+    (after.chunks[0].due, after.chunks[0].later) = (Some(due), None);
+    assert_eq!((store.notes().unwrap(), store.seq()), (vec![after.clone()], 1));
+    assert_eq!(store.take_scanned().unwrap(), [after.clone()], "what was scanned before is old");
+    assert_eq!(store.contexts(&at).unwrap(), note("a.md", 2, 0).1);
+    store.flush(true).unwrap();
+    drop(store);
+    let (store, opened) = open(dir.path());
+    assert_eq!((store.note(&at).unwrap(), opened.quarantined), (Some(after), None));
+}
+
+#[test]
+fn values_last_and_damaged_ones_are_absent() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    assert_eq!(store.value("sync").unwrap(), None);
+    store.set_value("sync", Some("{\"at\":1}")).unwrap();
+    store.set_value("sync", Some("{\"at\":2}")).unwrap();
+    store.set_value("rebuild", Some("{}")).unwrap();
+    store.set_value("gone", Some("1")).unwrap();
+    store.set_value("gone", None).unwrap();
+    // Killed right after: what was set is on the disk.
+    let killed = tempfile::tempdir().unwrap();
+    damage::copy_all(dir.path(), killed.path());
+    assert_eq!(open(killed.path()).0.value("sync").unwrap().as_deref(), Some("{\"at\":2}"));
+    drop(store);
+    compact(dir.path()).unwrap();
+    let db = sled::open(dir.path().join("sled")).unwrap();
+    db.open_tree("values").unwrap().insert("rebuild", "no record").unwrap();
+    db.flush().unwrap();
+    drop(db);
+    let (store, opened) = open(dir.path());
+    assert_eq!(opened, Opened::default(), "a damaged value damages nothing else");
+    let values = ["sync", "rebuild", "gone"].map(|name| store.value(name).unwrap());
+    assert_eq!(values, [Some("{\"at\":2}".to_owned()), None, None]);
+    store.set_value("rebuild", Some("new")).unwrap();
+    assert_eq!(store.value("rebuild").unwrap().as_deref(), Some("new"));
+}

@@ -1,0 +1,310 @@
+//! `rebuild --batch` through the whole path: handed in once, paid for once, whatever is killed when.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::{Value, json};
+
+use crate::model::Model;
+use crate::support::{Daemon, Place, eventually};
+
+const NOTE: &str = "# Atlas rollout\n\nThe rollout of Atlas begins in Lisbon with Mira Chen as its owner.\n\n\
+    ## Risks\n\nIt slipped because the vendor contract with Northwind was late, and she renegotiates every clause \
+    of it with their lawyers before anything else is signed by anybody.\n\n\
+    ## Budget\n\nWe approved the money for a pilot, and the finance department wants a monthly report about \
+    everything that was spent on travel, licences and consultants.\n";
+
+const NOTES: u64 = 12;
+const CHUNKS: u64 = 3 * NOTES;
+
+fn place(model: &Model, provider: &str, more: &str) -> Place {
+    let place = Place::new();
+    for n in 0..NOTES {
+        place.write(&format!("n{n}.md"), NOTE.replace("Atlas", &format!("Atlas{n}")));
+    }
+    let chunk = "\n[chunk]\nmin = 1\ntarget = 20\nmax = 200\n";
+    place.configure(&format!("{}{chunk}{more}", model.config(provider, "")));
+    place
+}
+
+fn spawn(place: &Place) -> Daemon {
+    let mut command = place.command();
+    command.env("ANTHROPIC_API_KEY", "sk-test-key").env("OPENAI_API_KEY", "sk-test-key");
+    place.spawn_command(command.arg("run"))
+}
+
+fn start(place: &Place) -> Daemon {
+    let mut daemon = spawn(place);
+    daemon.wait_idle();
+    wait_written(&mut daemon);
+    daemon
+}
+
+fn wait_written(daemon: &mut Daemon) -> Value {
+    daemon.wait_status("all contexts are written", |status| {
+        status["contexts"]["waiting"] == 0 && status["state"] == "idle"
+    })
+}
+
+fn job(daemon: &mut Daemon) -> Value {
+    let jobs = daemon.call("jobs", json!({}));
+    jobs["jobs"].as_array().unwrap().iter().find(|job| job["kind"] == "rebuild").cloned().unwrap_or_default()
+}
+
+/// Waits until the rebuild has ended; returns its job.
+fn wait_ended(daemon: &mut Daemon) -> Value {
+    eventually("the rebuild has ended", || job(daemon)["state"] != "running");
+    job(daemon)
+}
+
+fn wait_phase(daemon: &mut Daemon, begins: &str) {
+    eventually(begins, || job(daemon)["phase"].as_str().is_some_and(|phase| phase.starts_with(begins)));
+}
+
+/// What was spent on whose behalf.
+fn spent(daemon: &mut Daemon, purpose: &str) -> Value {
+    let cost = daemon.call("cost", json!({}));
+    let of = cost["by_purpose"].as_array().unwrap().iter().find(|of| of["purpose"] == purpose).cloned();
+    of.unwrap_or_default()
+}
+
+/// Nothing is left on the disk, and everything is new.
+fn assert_done(place: &Place, daemon: &mut Daemon) {
+    let job = wait_ended(daemon);
+    assert_eq!((&job["state"], &job["contexts"]["processed"]), (&json!("done"), &json!(CHUNKS)), "{job}");
+    assert_eq!(job["problem"], json!(null), "{job}");
+    wait_written(daemon);
+    assert_eq!(daemon.call("stats", json!({}))["contextualized"], CHUNKS);
+    assert_eq!(files(place), Vec::<String>::new());
+}
+
+/// The vault's folder among the daemon's data.
+fn vault_data(place: &Place) -> std::path::PathBuf {
+    let vaults = std::fs::read_dir(place.data().join("vaults")).unwrap();
+    vaults.map(|entry| entry.unwrap().path()).next().unwrap()
+}
+
+fn files(place: &Place) -> Vec<String> {
+    let entries = std::fs::read_dir(vault_data(place).join("batch")).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// One batch of all notes, each answered once and paid for once, and nobody asked one by one.
+fn assert_bought_once(model: &Model, daemon: &mut Daemon) {
+    assert_eq!(model.batches().submitted(), [NOTES as usize]);
+    assert_eq!((model.batches().answered(), model.calls() as u64), (NOTES, NOTES), "12 alone at first, 12 in a batch");
+    let rebuild = spent(daemon, "rebuild");
+    assert_eq!((&rebuild["calls"], &rebuild["contexts"]), (&json!(NOTES), &json!(CHUNKS)), "{rebuild}");
+    assert_eq!(rebuild["unsettled_calls"], 0, "{rebuild}");
+    // The same questions at half the price, each rounded up to a whole micro-dollar.
+    let full = spent(daemon, "change")["micro_dollars"].as_u64().unwrap();
+    let half = rebuild["micro_dollars"].as_u64().unwrap();
+    assert!((full / 2..=full / 2 + NOTES).contains(&half), "{half} of {full}");
+}
+
+#[test]
+fn a_rebuild_by_batch_is_one_submission_at_half_the_price() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    model.batches().working.store(true, Ordering::SeqCst);
+    daemon.call("rebuild", json!({"batch": true}));
+    wait_phase(&mut daemon, "waiting for the batch (since 20");
+    for request in model.batches().requests(0) {
+        assert!(!request.to_string().contains("cache_control"), "{request}");
+    }
+    // What was bought before serves meanwhile, and a save does not wait for the batch.
+    assert_eq!(daemon.call("stats", json!({}))["contextualized"], CHUNKS);
+    place.write("new.md", NOTE.replace("Atlas", "Borealis"));
+    eventually("the new note is asked for", || model.calls() as u64 == NOTES + 1);
+    std::fs::remove_file(place.vault.join("new.md")).unwrap();
+    model.batches().working.store(false, Ordering::SeqCst);
+    assert_done(&place, &mut daemon);
+    assert_eq!(model.batches().submitted(), [NOTES as usize]);
+    assert_eq!((model.batches().answered(), model.calls() as u64), (NOTES, NOTES + 1));
+    let rebuild = spent(&mut daemon, "rebuild");
+    assert_eq!((&rebuild["calls"], &rebuild["unsettled_calls"]), (&json!(NOTES), &json!(0)), "{rebuild}");
+    let notes = daemon.call("cost", json!({}))["by_note"].clone();
+    let named = notes.as_array().unwrap().iter().filter(|note| note["path"].as_str().unwrap().starts_with('n'));
+    assert_eq!(named.count() as u64, NOTES + 1, "{notes}");
+}
+
+#[test]
+fn a_kill_while_it_is_handed_in_does_not_hand_it_in_twice() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    model.batches().mute.store(true, Ordering::SeqCst);
+    daemon.call("rebuild", json!({"batch": true}));
+    eventually("the provider has it", || model.batches().submitted().len() == 1);
+    // A batch of somebody else's that looks like it.
+    model.batches().add_foreign(NOTES as usize);
+    daemon.kill();
+    model.batches().mute.store(false, Ordering::SeqCst);
+    let mut daemon = spawn(&place);
+    daemon.wait_idle();
+    assert_done(&place, &mut daemon);
+    assert_eq!(model.batches().submitted(), [NOTES as usize; 2], "ours and the other");
+    // Whoever reads the results of the other has them answered.
+    assert_eq!((model.batches().answered(), model.calls() as u64), (2 * NOTES, NOTES));
+    let rebuild = spent(&mut daemon, "rebuild");
+    assert_eq!((&rebuild["calls"], &rebuild["unsettled_calls"]), (&json!(NOTES), &json!(0)), "{rebuild}");
+}
+
+#[test]
+fn a_kill_before_it_arrives_hands_it_in_anew() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    model.batches().deaf.store(true, Ordering::SeqCst);
+    daemon.call("rebuild", json!({"batch": true}));
+    let handing_in = || {
+        let state = std::fs::read_dir(vault_data(&place).join("batch")).into_iter().flatten().flatten();
+        let text = |path| std::fs::read_to_string(path).unwrap_or_default();
+        state
+            .map(|entry| entry.path())
+            .any(|path| path.extension().is_some_and(|e| e == "state") && text(path).contains("submitting"))
+    };
+    eventually("it is being handed in", handing_in);
+    daemon.kill();
+    model.batches().deaf.store(false, Ordering::SeqCst);
+    let mut daemon = spawn(&place);
+    daemon.wait_idle();
+    assert_done(&place, &mut daemon);
+    assert_bought_once(&model, &mut daemon);
+}
+
+#[test]
+fn kills_while_it_is_waited_for_and_read_cost_nothing() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    model.batches().working.store(true, Ordering::SeqCst);
+    daemon.call("rebuild", json!({"batch": true}));
+    wait_phase(&mut daemon, "waiting for the batch");
+    daemon.kill();
+    // Again while it waits: an edit of a note meanwhile loses nothing that is paid for.
+    let mut daemon = spawn(&place);
+    daemon.wait_idle();
+    wait_phase(&mut daemon, "waiting for the batch");
+    model.batches().half.store(true, Ordering::SeqCst);
+    model.batches().working.store(false, Ordering::SeqCst);
+    eventually("results are being read", || model.batches().answered() == NOTES);
+    daemon.kill();
+    model.batches().half.store(false, Ordering::SeqCst);
+    // And when the first answers are in the journal.
+    let journal = vault_data(&place).join("contexts.journal");
+    let size = || std::fs::metadata(&journal).unwrap().len();
+    let before = size();
+    let daemon = spawn(&place);
+    eventually("answers are kept", || size() > before);
+    daemon.kill();
+    let mut daemon = spawn(&place);
+    daemon.wait_idle();
+    assert_done(&place, &mut daemon);
+    assert_bought_once(&model, &mut daemon);
+    let export = place.run(&["contexts", "export"]);
+    assert!(!export.status.success(), "only without a daemon");
+    assert_eq!(daemon.stop(), Some(0));
+    let export = String::from_utf8(place.run(&["contexts", "export"]).stdout).unwrap();
+    assert!(export.lines().count() as u64 >= CHUNKS);
+}
+
+#[test]
+fn what_a_batch_leaves_is_asked_for_one_by_one() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    *model.batches().fate.lock().unwrap() = Some(|_| "expired");
+    daemon.call("rebuild", json!({"batch": true}));
+    assert_done(&place, &mut daemon);
+    assert_eq!((model.batches().answered(), model.calls() as u64), (0, 2 * NOTES), "all of them one by one");
+    let (full, rebuild) = (spent(&mut daemon, "change"), spent(&mut daemon, "rebuild"));
+    assert_eq!(rebuild["micro_dollars"], full["micro_dollars"], "what expires costs nothing");
+
+    *model.batches().fate.lock().unwrap() = Some(|at| match at {
+        0 | 1 => "nonsense",
+        2 => "errored",
+        3 => "expired",
+        _ => "succeeded",
+    });
+    daemon.call("rebuild", json!({"batch": true}));
+    assert_done(&place, &mut daemon);
+    assert_eq!(model.batches().submitted(), [NOTES as usize; 2]);
+    assert_eq!(model.batches().answered(), NOTES - 2);
+    // Three notes passage by passage, for the whole was tried; and one that nobody looked at, as a whole.
+    assert_eq!(model.calls() as u64, 2 * NOTES + 3 * 3 + 1);
+}
+
+#[test]
+fn a_batch_that_is_given_up_keeps_what_was_answered() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    let journal = vault_data(&place).join("contexts.journal");
+    let lines = || std::fs::metadata(&journal).unwrap().len();
+    model.batches().working.store(true, Ordering::SeqCst);
+    daemon.call("rebuild", json!({"batch": true}));
+    wait_phase(&mut daemon, "waiting for the batch");
+    let before = lines();
+    let number = job(&mut daemon)["job"].clone();
+    daemon.call("cancel", json!({"job": number}));
+    let ended = wait_ended(&mut daemon);
+    assert_eq!(ended["state"], "cancelled", "{ended}");
+    // Killed before the provider has given it up, it is given up by the next.
+    daemon.kill();
+    let mut daemon = spawn(&place);
+    daemon.wait_idle();
+    eventually("it is given up", || model.batches().cancelled());
+    eventually("everything is taken", || files(&place).is_empty());
+    assert_eq!(model.batches().answered(), NOTES / 2);
+    assert!(lines() > before, "what was answered is kept");
+    let rebuild = spent(&mut daemon, "rebuild");
+    assert_eq!((&rebuild["calls"], &rebuild["unsettled_calls"]), (&json!(NOTES / 2), &json!(0)), "{rebuild}");
+    wait_written(&mut daemon);
+    assert_eq!((model.calls() as u64, model.batches().submitted().len()), (NOTES, 1));
+}
+
+#[test]
+fn an_answer_to_a_note_that_changed_is_found_by_the_undo() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    model.batches().working.store(true, Ordering::SeqCst);
+    daemon.call("rebuild", json!({"batch": true}));
+    wait_phase(&mut daemon, "waiting for the batch");
+    let (old, new) = (NOTE.replace("Atlas", "Atlas0"), NOTE.replace("Atlas", "Atlas0").replace("clause", "comma"));
+    place.write("n0.md", &new);
+    daemon.wait_holding("comma", &["n0.md"]);
+    model.batches().working.store(false, Ordering::SeqCst);
+    assert_done(&place, &mut daemon);
+    assert_eq!(model.calls() as u64, NOTES + 1, "the chunk that reads differently is asked for");
+    place.write("n0.md", &old);
+    daemon.wait_holding("comma", &[]);
+    wait_written(&mut daemon);
+    assert_eq!(model.calls() as u64, NOTES + 1);
+}
+
+#[test]
+fn what_the_budget_does_not_allow_is_not_handed_in() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "\n[budget]\nrebuild = 0.0001\n");
+    let mut daemon = start(&place);
+    daemon.call("rebuild", json!({"batch": true}));
+    let job = wait_ended(&mut daemon);
+    assert_eq!(job["state"], "failed", "{job}");
+    assert!(job["problem"].as_str().unwrap().contains("budget.rebuild"), "{job}");
+    assert_eq!((model.batches().submitted().len(), model.calls() as u64), (0, NOTES));
+    assert_eq!(files(&place), Vec::<String>::new());
+    assert_eq!(daemon.call("stats", json!({}))["contextualized"], CHUNKS, "what was there serves");
+}
+
+#[test]
+fn without_a_batch_interface_the_job_says_so() {
+    let model = Model::start();
+    let place = place(&model, "openai", "");
+    let mut daemon = start(&place);
+    daemon.call("rebuild", json!({"batch": true}));
+    let job = wait_ended(&mut daemon);
+    assert_eq!((&job["state"], model.calls() as u64), (&json!("done"), 2 * NOTES), "{job}");
+    assert!(job["problem"].as_str().unwrap().contains("no batch interface"), "{job}");
+}

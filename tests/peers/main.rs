@@ -1,0 +1,15 @@
+//! Programs that others wrote in the place of the providers: the real `situated` against `LiteLLM`'s proxy, `aimock`,
+//! `moto` (which verifies AWS signatures), and `mitmproxy` as a network that fails. `.ci/peers` installs them below
+//! `target/peers/` and runs this; a test whose server is not installed says so and passes.
+
+mod aimock;
+mod litellm;
+mod moto;
+mod network;
+mod orchard;
+mod server;
+
+// The daemon, its place and its socket are those of the other tests, which use more of them.
+#[allow(dead_code)]
+#[path = "../it/support.rs"]
+mod support;
