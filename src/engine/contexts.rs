@@ -307,10 +307,7 @@ impl Loop {
                 continue;
             }
             // One that stands beside the one in force buys nothing by itself.
-            let automatic = match keeper.beside {
-                true => keeper.contexts.run.is_some(),
-                false => config.context.automatic,
-            };
+            let automatic = if keeper.beside { keeper.contexts.run.is_some() } else { config.context.automatic };
             // Until all of a rebuild is decided nobody could say how far it is.
             let deciding = keeper.contexts.run.as_ref().is_some_and(|run| run.total == 0) && !keeper.beside;
             while room > 0

@@ -165,9 +165,11 @@ impl Loop {
     pub(super) fn watch_runs(&mut self) {
         let mut ended = Vec::new();
         for keeper in self.keepers.values_mut() {
-            let deciding = |run: &Run| match keeper.beside {
-                true => !keeper.looked || !keeper.batches.is_empty(),
-                false => keeper.batches.values().any(|batch| batch.jobs.contains(&run.job)),
+            let deciding = |run: &Run| {
+                if keeper.beside {
+                    return !keeper.looked || !keeper.batches.is_empty();
+                }
+                keeper.batches.values().any(|batch| batch.jobs.contains(&run.job))
             };
             let Some(run) = keeper.contexts.run.as_ref().filter(|run| !deciding(run)) else { continue };
             let (job, id) = (run.job, run.id);

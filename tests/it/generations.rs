@@ -102,9 +102,9 @@ fn a_generation_that_is_dropped_leaves_what_was_paid_for() {
     let error = daemon.try_call("search", json!({"query": "moon", "contextual": "gen:bold"})).unwrap_err();
     assert_eq!(error["data"]["kind"], "not_found", "{error}");
     assert!(daemon.try_call("generations.drop", json!({"name": "default"})).is_err());
-    let exported = daemon.stop().and_then(|_| {
+    let exported = daemon.stop().map(|_| {
         let out = place.run(&["contexts", "export"]);
-        Some(String::from_utf8(out.stdout).unwrap().lines().count())
+        String::from_utf8(out.stdout).unwrap().lines().count()
     });
     assert_eq!((exported, model.calls()), (Some(12), calls), "the archive has every context");
 }
