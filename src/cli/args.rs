@@ -83,6 +83,8 @@ pub enum Command {
     Cost,
     /// Say how the contexts are
     Stats(Stats),
+    /// Other ways of writing contexts, built beside the one that answers
+    Generations(Generations),
     /// Review contexts; export or import them (while no daemon runs)
     Contexts(Contexts),
     /// Have a context written for a passage of any text
@@ -149,6 +151,9 @@ pub struct Search {
     /// Leave contexts out of the search
     #[arg(long)]
     pub no_context: bool,
+    /// Go by the contexts of this generation (see `situated generations`)
+    #[arg(long, value_name = "NAME", conflicts_with = "no_context")]
+    pub generation: Option<String>,
     /// Wait until all that was saved before is in
     #[arg(long, short)]
     pub fresh: bool,
@@ -373,6 +378,45 @@ pub struct Doctor {
     pub provider: bool,
 }
 
+/// `generations`
+#[derive(Debug, Args)]
+pub struct Generations {
+    /// What to do; lists them if absent
+    #[command(subcommand)]
+    pub command: Option<GenerationCommand>,
+    /// Only in this vault
+    #[arg(long, global = true)]
+    pub vault: Option<String>,
+}
+
+/// What can be done with generations.
+#[derive(Debug, Subcommand)]
+pub enum GenerationCommand {
+    /// List them: what answers, what is built
+    List,
+    /// Build one beside the one that answers; says first what it takes
+    Build {
+        /// Its name in the configuration
+        name: String,
+        /// Do not ask
+        #[arg(long, conflicts_with = "dry_run")]
+        yes: bool,
+        /// Only say what it would take
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Have one answer from now on (`default`: that of `[context]`)
+    Use {
+        /// Its name
+        name: String,
+    },
+    /// Take one away; contexts that were paid for stay
+    Drop {
+        /// Its name
+        name: String,
+    },
+}
+
 /// `stats`
 #[derive(Debug, Args)]
 pub struct Stats {
@@ -480,6 +524,12 @@ mod tests {
             "resume",
             "--json --data-dir d status",
             "status --json --socket s -vv",
+            "generations",
+            "generations build haiku --yes",
+            "generations build haiku --dry-run --vault n",
+            "generations use default",
+            "generations drop haiku",
+            "search x --generation haiku",
             "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n",
             "search --jsonl x",
         ] {

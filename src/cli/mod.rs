@@ -8,6 +8,7 @@ mod config;
 mod cost;
 mod doctor;
 mod edits;
+mod generations;
 mod init;
 mod jobs;
 mod money;
@@ -98,6 +99,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Jobs(args) => jobs::jobs(args, session),
         Command::Pause(args) => jobs::pause(args, session),
         Command::Resume => jobs::resume(session),
+        Command::Generations(args) => generations::run(args, session),
         Command::Cost => cost::run(session),
         Command::Stats(args) => stats::run(args, session),
         Command::Contexts(args) => offline::contexts(args, session),

@@ -56,7 +56,7 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, Failure> 
 }
 
 /// What it takes to have a model write the contexts: work, money, time, and where the text goes.
-fn taken(estimate: &Estimate, batch: bool, status: &Status) -> String {
+pub(super) fn taken(estimate: &Estimate, batch: bool, status: &Status) -> String {
     if estimate.chunks == 0 {
         return "No chunk of it is to have a model's context: it costs nothing.".to_owned();
     }
@@ -83,7 +83,7 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-fn confirmed() -> Result<bool, Failure> {
+pub(super) fn confirmed() -> Result<bool, Failure> {
     let mut stdin = std::io::stdin().lock();
     if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Failure::usage(

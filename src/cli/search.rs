@@ -24,6 +24,9 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
     if args.no_context {
         params["contextual"] = false.into();
     }
+    if let Some(generation) = &args.generation {
+        params["contextual"] = format!("gen:{generation}").into();
+    }
     params["fresh"] = args.fresh.into();
     let answer = session.client()?.call("search", params)?;
     show(answer, &args.show, format.as_ref(), session)

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::keys::{KEYS, Key, SECTIONS};
-use super::raw::{Placed, RawConfig, RawPrompt, RawVault, Reader, advice, is_a_key, take, text};
+use super::raw::{Placed, RawConfig, RawGeneration, RawPrompt, RawVault, Reader, advice, is_a_key, take, text};
 use super::units::{self, Value};
 use super::{Config, ConfigErrors, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder};
 use crate::context::settings::{KindPrompt, ModelOverride};
@@ -166,7 +166,7 @@ struct Merge {
 impl Merge {
     fn file(&mut self, path: &Path, content: &str) {
         let mut reader = Reader::new(path, content);
-        let RawConfig { scalars, vaults, prompts, models } = reader.read();
+        let RawConfig { scalars, vaults, prompts, models, generations } = reader.read();
         for (full, Placed { value, line, column }) in scalars {
             let Some(key) = KEYS.iter().find(|key| key.full() == full) else {
                 continue;
@@ -188,7 +188,31 @@ impl Merge {
             self.origins.insert(format!("context.models.{model}"), Origin::File(path.to_path_buf(), line));
             self.config.context.models.push(ModelOverride { model, table });
         }
+        // Last, for they begin as what `[context]` says.
+        for raw in generations {
+            self.generation(raw, &mut reader);
+        }
         self.problems.append(&mut reader.problems);
+    }
+
+    fn generation(&mut self, raw: RawGeneration, reader: &mut Reader<'_>) {
+        let Placed { value: name, line, column } = raw.name;
+        let full = format!("generation.{name}");
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name.len() > 32 || !name.chars().all(allowed) {
+            let message = "a generation's name becomes a folder's: at most 32 of a-z, 0-9 and `-`".to_owned();
+            return reader.problem_at(&full, line, column, message);
+        }
+        let mut config = self.config.clone();
+        for (key, Placed { value, line, column }) in raw.scalars {
+            let Some(known) = KEYS.iter().find(|known| known.section == "context" && known.name == key) else {
+                continue;
+            };
+            if let Err(message) = (known.set)(&mut config, &value) {
+                reader.problem_at(&format!("{full}.{key}"), line, column, message);
+            }
+        }
+        self.config.generations.insert(name, config.context);
     }
 
     fn vault(&mut self, file: &Path, raw: RawVault, reader: &mut Reader<'_>) {

@@ -14,6 +14,7 @@ mod show;
 mod tests;
 mod units;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub struct Config {
     pub chunk: ChunkConfig,
     /// Who writes contexts, and how.
     pub context: ContextConfig,
+    /// Other ways of writing them, by name, to build beside and compare: `[generation.NAME]`.
+    pub generations: BTreeMap<String, ContextConfig>,
     /// How much may be spent on them.
     pub budget: BudgetConfig,
     /// The daily look after them.
@@ -201,12 +204,18 @@ impl Config {
             watch: WatchConfig::default(),
             chunk: ChunkConfig::default(),
             context: ContextConfig::default(),
+            generations: BTreeMap::new(),
             budget: BudgetConfig::default(),
             sync: SyncConfig::default(),
             search: SearchConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
         }
+    }
+
+    /// How contexts of a generation are written; the plain one has no name.
+    pub fn context_of(&self, generation: &str) -> Option<&ContextConfig> {
+        if generation.is_empty() { Some(&self.context) } else { self.generations.get(generation) }
     }
 
     /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.

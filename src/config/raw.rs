@@ -13,6 +13,9 @@ use super::keys::{self, KEYS, PROMPT_KEYS, SECTIONS, VAULT_KEYS};
 use super::units::{Value, nearest};
 use super::{Problem, units};
 
+/// Ways of writing contexts beside the one in force, each under a name.
+const GENERATION: &str = "generation";
+
 /// Sections that hold scalar keys or vaults.
 const VAULT: &str = "vault";
 const CONTEXT: &str = "context";
@@ -55,9 +58,17 @@ pub(super) struct RawPrompt {
     pub version: Option<Placed<Value>>,
 }
 
+/// A `[generation.NAME]` as typed: keys of `[context]`.
+#[derive(Clone, Debug)]
+pub(super) struct RawGeneration {
+    pub name: Placed<String>,
+    pub scalars: Vec<(String, Placed<Value>)>,
+}
+
 /// The whole file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawConfig {
+    pub generations: Vec<RawGeneration>,
     /// `section.name` and value.
     pub scalars: Vec<(String, Placed<Value>)>,
     pub vaults: Vec<RawVault>,
@@ -132,6 +143,7 @@ impl<'a> Reader<'a> {
                         "write `[[vault]]`, with two brackets: there may be several".to_owned(),
                     );
                 }
+                DeValue::Table(table) if name == GENERATION => self.generations(table, &mut raw),
                 DeValue::Table(table) if SECTIONS.iter().any(|(section, _)| *section == name) => {
                     self.section(name, table, &mut raw);
                 }
@@ -178,6 +190,27 @@ impl<'a> Reader<'a> {
             } else {
                 self.unknown_key(section, name, &key.span());
             }
+        }
+    }
+
+    fn generations(&mut self, table: &DeTable<'_>, raw: &mut RawConfig) {
+        for (name, value) in in_order(table) {
+            let Some(keys) = value.get_ref().as_table() else {
+                let message = "write `[generation.NAME]` and keys of `[context]` below".to_owned();
+                self.problem(GENERATION, &name.span(), message);
+                continue;
+            };
+            let mut scalars = Vec::new();
+            for (key, value) in in_order(keys) {
+                let key_name = key.get_ref().as_ref();
+                if keys::names_in(CONTEXT).contains(&key_name) {
+                    scalars.push((key_name.to_owned(), self.placed(Self::scalar(value.get_ref()), &value.span())));
+                } else {
+                    self.unknown_key(CONTEXT, key_name, &key.span());
+                }
+            }
+            let name = self.placed(name.get_ref().to_string(), &name.span());
+            raw.generations.push(RawGeneration { name, scalars });
         }
     }
 

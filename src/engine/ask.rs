@@ -159,37 +159,48 @@ impl Asker {
         }
     }
 
-    /// One call within the budget.
+    /// One call within the budget. The ledger waits for the disk, so it is written on threads that may: other calls
+    /// go on meanwhile.
     async fn complete(&self, prompt: &Prompt, asked: &Asked) -> Result<Completion, Stopped> {
         let upper = Self::upper(prompt);
-        let ask = Ask {
-            vault: &asked.vault,
-            path: &asked.path,
-            reason: asked.reason,
-            provider: self.model.provider.name(),
-            model: &self.model.id,
-            purpose: asked.purpose,
-            micro_dollars: cost::cost(&self.model.price, &upper, false),
-            tokens: upper.input + upper.output,
-        };
-        let reservation = self.reserve(ask, asked.rebuild).map_err(|refused| Stopped::Held(Held::Budget(refused)))?;
+        let reserved = tokio::task::spawn_blocking({
+            let (asker, asked) = (self.clone(), asked.clone());
+            move || {
+                let ask = Ask {
+                    vault: &asked.vault,
+                    path: &asked.path,
+                    reason: asked.reason,
+                    provider: asker.model.provider.name(),
+                    model: &asker.model.id,
+                    purpose: asked.purpose,
+                    micro_dollars: cost::cost(&asker.model.price, &upper, false),
+                    tokens: upper.input + upper.output,
+                };
+                asker.reserve(ask, asked.rebuild)
+            }
+        });
+        let reserved = reserved.await.unwrap_or_else(|error| Err(Refused::Io(error.to_string())));
+        let reservation = reserved.map_err(|refused| Stopped::Held(Held::Budget(refused)))?;
         let answer = self.client.complete(prompt).await;
-        let now = jiff::Zoned::now();
-        let written = match &answer {
+        let settled = match &answer {
             Ok(completion) => {
                 let usage = completion.usage;
                 let micro_dollars = cost::cost(&self.model.price, &usage, false);
-                let contexts = prompt.wanted.len() as u32;
-                self.ledger.settle(reservation, Settled { usage, micro_dollars, contexts, failed: false }, now)
+                Some(Settled { usage, micro_dollars, contexts: prompt.wanted.len() as u32, failed: false })
             }
             // Nobody knows whether it was counted: the estimate stands.
             Err(failure) if failure.maybe_billed => {
                 let micro_dollars = cost::cost(&self.model.price, &upper, false);
-                self.ledger.settle(reservation, Settled { usage: upper, micro_dollars, contexts: 0, failed: true }, now)
+                Some(Settled { usage: upper, micro_dollars, contexts: 0, failed: true })
             }
-            Err(_) => self.ledger.release(reservation, now),
+            Err(_) => None,
         };
-        if let Err(error) = written {
+        let ledger = self.ledger.clone();
+        let written = tokio::task::spawn_blocking(move || match settled {
+            Some(settled) => ledger.settle(reservation, settled, jiff::Zoned::now()),
+            None => ledger.release(reservation, jiff::Zoned::now()),
+        });
+        if let Ok(Err(error)) = written.await {
             // The reservation stands in the ledger and counts as spent.
             tracing::warn!(%error, "what a call to the model cost could not be written down");
         }

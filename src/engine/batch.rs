@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::decide::Desk;
 use super::due::Rank;
-use super::keeper::{Keeper, vault_dir};
+use super::keeper::Keeper;
 use super::rebuild::Run;
 use super::report::Notice;
 use super::writer::{Told, Writer};
@@ -156,11 +156,11 @@ impl Keeper {
 impl Loop {
     /// Hands in the runs that want a batch, and tells batches that are under way what is wanted of them.
     pub(super) fn tend_batches(&mut self) {
-        let Some(writer) = self.writer.clone() else { return };
-        let config = self.shared.config.load_full();
         let paused = self.paused.is_some();
         for vault in self.keepers.keys().copied().collect::<Vec<_>>() {
             let Some(keeper) = self.keepers.get_mut(&vault) else { continue };
+            let Some(seat) = self.seats.get(&keeper.generation) else { continue };
+            let (Some(writer), config) = (seat.writer.clone(), seat.config.clone()) else { continue };
             let current = keeper.contexts.run.as_ref().map(|run| run.id);
             for handed in keeper.contexts.handed.values() {
                 let wanted = match () {
@@ -176,7 +176,7 @@ impl Loop {
             if !keeper.contexts.batches_sought {
                 keeper.contexts.batches_sought = true;
                 // Of rebuilds that were cancelled: what was answered of them is paid for.
-                let left_over = Files::runs(&vault_dir(&config.data_dir, &keeper.config.path));
+                let left_over = Files::runs(&keeper.dir);
                 for run in left_over.into_iter().filter(|run| Some(*run) != current) {
                     self.hand(&writer, &config, vault, run, Vec::new(), Control::Cancel);
                 }
@@ -203,7 +203,7 @@ impl Loop {
             self.one_by_one(job, &format!("{provider} has no batch interface"));
             return self.keepers.get_mut(&vault).map_or(Ok(()), |keeper| keeper.end_batch(id));
         }
-        let under_way = Files::new(&vault_dir(&config.data_dir, &keeper.config.path), id).exist();
+        let under_way = Files::new(&keeper.dir, id).exist();
         let wishes = if under_way { Vec::new() } else { keeper.batch_wishes()? };
         if wishes.is_empty() && !under_way {
             return keeper.end_batch(id);
@@ -232,7 +232,7 @@ impl Loop {
             let _ = events.send(Event::Batch { vault, ticket, told });
         };
         writer.batch(BatchOrder {
-            dir: vault_dir(&config.data_dir, &keeper.config.path),
+            dir: keeper.dir.clone(),
             run,
             vault,
             vault_name: keeper.config.name.clone(),
@@ -270,10 +270,7 @@ impl Loop {
                 let ended = match &end {
                     End::Done | End::OneByOne(_) => keeper.end_batch(run),
                     End::Stopped(_) => Ok(()),
-                    End::Failed(why) => Err(EngineError::Io {
-                        path: vault_dir(&self.shared.config.load().data_dir, &keeper.config.path).join("batch"),
-                        message: why.clone(),
-                    }),
+                    End::Failed(why) => Err(EngineError::Io { path: keeper.dir.join("batch"), message: why.clone() }),
                 };
                 if let Err(error) = ended {
                     keeper.be_troubled(&error);

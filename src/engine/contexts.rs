@@ -14,6 +14,7 @@ use super::decide::Task;
 use super::due::{DueQueue, Rank};
 use super::keeper::Keeper;
 use super::rebuild::Run;
+use super::seat::{Hold, Seat};
 use super::tally::Tally;
 use super::writer::{Held, MOST_TRIES, Order, Told, budget_message};
 use super::{EngineError, Loop, now_s};
@@ -52,13 +53,6 @@ pub(super) struct Contexts {
     pub(super) handed: HashMap<u64, Handed>,
     /// Whether batches of former processes were looked for.
     pub(super) batches_sought: bool,
-}
-
-/// Nothing is asked until then.
-#[derive(Clone, Debug)]
-pub(super) struct Hold {
-    pub(super) until: Instant,
-    pub(super) why: String,
 }
 
 impl Keeper {
@@ -192,11 +186,13 @@ impl Keeper {
 impl Loop {
     /// The writer says what came of an order.
     pub(super) fn told(&mut self, vault: u64, path: VaultPath, told: Told) {
-        let settle = self.shared.config.load().context.settle;
         let Some(keeper) = self.keepers.get_mut(&vault) else { return };
+        let settle = keeper.settle;
         let done = match told {
             Told::Written(_, None) => {
-                self.hold_told = false;
+                if let Some(seat) = self.seats.get_mut(&keeper.generation) {
+                    seat.hold_told = false;
+                }
                 keeper.contexts.arrived.insert(path);
                 Ok(())
             }
@@ -243,6 +239,7 @@ impl Loop {
     /// Something keeps orders from being carried out.
     fn hold(&mut self, vault: u64, held: &Held) {
         let now = Instant::now();
+        let Some(generation) = self.keepers.get(&vault).map(|keeper| keeper.generation.clone()) else { return };
         let until = match held {
             Held::Changed => return,
             Held::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
@@ -251,28 +248,33 @@ impl Loop {
             Held::Budget(Refused::Io(_)) => now + super::keeper::TRY_AGAIN,
             // What is reserved and then not used comes back, so it is tried again before the day is over.
             Held::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
-            Held::Provider(_) => match self.writer.as_ref().map(|writer| writer.asker.client.health()) {
-                Some(Health::Open(wait, _)) => now + wait,
-                Some(Health::Stopped(_)) => now + LOOK_AGAIN,
-                _ => return,
-            },
+            Held::Provider(_) => {
+                match self.seats.get(&generation).and_then(|seat| Some(seat.writer.as_ref()?.asker.client.health())) {
+                    Some(Health::Open(wait, _)) => now + wait,
+                    Some(Health::Stopped(_)) => now + LOOK_AGAIN,
+                    _ => return,
+                }
+            }
         };
         let why = match held {
             Held::Budget(refused) => budget_message(refused),
             other => other.to_string(),
         };
-        if !self.hold_told {
+        let Some(seat) = self.seats.get_mut(&generation) else { return };
+        if !seat.hold_told {
             tracing::warn!("no contexts are asked for meanwhile: {why}");
-            self.hold_told = true;
+            seat.hold_told = true;
         }
-        self.hold = Some(Hold { until, why });
+        seat.hold = Some(Hold { until, why });
     }
 
     /// The user says that it works again.
     pub(super) fn let_go(&mut self) {
-        self.hold = None;
-        if let Some(writer) = &self.writer {
-            writer.asker.client.resume();
+        for seat in self.seats.values_mut() {
+            seat.hold = None;
+            if let Some(writer) = &seat.writer {
+                writer.asker.client.resume();
+            }
         }
         for keeper in self.keepers.values_mut() {
             keeper.contexts.queue.hurry(Instant::now());
@@ -285,26 +287,29 @@ impl Loop {
         for keeper in self.keepers.values_mut() {
             keeper.land_contexts();
         }
-        let Some(writer) = self.writer.clone() else { return };
-        if let Some(hold) = &self.hold {
-            if hold.until > now {
-                return;
-            }
-            if let Health::Stopped(_) = writer.asker.client.health() {
-                self.hold = Some(Hold { until: now + LOOK_AGAIN, why: hold.why.clone() });
-                return;
-            }
-            self.hold = None;
+        for generation in self.seats.keys().cloned().collect::<Vec<_>>() {
+            self.ask_model(&generation, now);
         }
-        let config = self.shared.config.load_full();
-        let mut room = writer.room.saturating_sub(self.keepers.values().map(|k| k.contexts.ordered.len()).sum());
+    }
+
+    /// The same, of one generation.
+    fn ask_model(&mut self, generation: &str, now: Instant) {
+        let Some(seat) = self.seats.get_mut(generation).filter(|seat| seat.writer.is_some()) else { return };
+        if !seat.is_free(now, LOOK_AGAIN) {
+            return;
+        }
+        let (Some(writer), config) = (seat.writer.clone(), seat.config.clone()) else { return };
+        let busy: usize = self.keepers.values().filter(|k| k.generation == generation).map(Keeper::ordered).sum();
+        let mut room = writer.room.saturating_sub(busy);
         let mut troubled = Vec::new();
-        for (vault, keeper) in &mut self.keepers {
+        for (vault, keeper) in self.keepers.iter_mut().filter(|(_, keeper)| keeper.generation == generation) {
             if keeper.trouble.is_some() || keeper.doubt.is_some() {
                 continue;
             }
+            // One that stands beside the one in force buys nothing by itself.
+            let automatic = if keeper.beside { keeper.contexts.run.is_some() } else { config.context.automatic };
             // Until all of a rebuild is decided nobody could say how far it is.
-            let deciding = keeper.contexts.run.as_ref().is_some_and(|run| run.total == 0);
+            let deciding = keeper.contexts.run.as_ref().is_some_and(|run| run.total == 0) && !keeper.beside;
             while room > 0
                 && let Some(path) = keeper.contexts.queue.pop(now, deciding)
             {
@@ -314,7 +319,7 @@ impl Loop {
                     continue;
                 }
                 let wishes = keeper.desk.store.note(&path).map_err(EngineError::from).and_then(|record| match record {
-                    Some(record) => keeper.open_wishes(&record, config.context.automatic),
+                    Some(record) => keeper.open_wishes(&record, automatic),
                     None => Ok((Vec::new(), false)),
                 });
                 match wishes {
@@ -344,13 +349,13 @@ impl Loop {
     /// Looks after contexts that serve and should be better, when the time has come.
     pub(super) fn sync_if_due(&mut self) {
         let config = self.shared.config.load_full();
-        if !config.sync.background || !config.context.costs() || self.next_sync.is_some_and(|at| at > now_s()) {
+        if !config.sync.background || self.next_sync.is_some_and(|at| at > now_s()) {
             return;
         }
         let interval = i64::try_from(config.sync.interval.as_secs()).unwrap_or(i64::MAX);
         let mut next = now_s().saturating_add(interval);
         for vault in self.keepers.keys().copied().collect::<Vec<_>>() {
-            let Some(keeper) = self.keepers.get_mut(&vault) else { continue };
+            let Some(keeper) = self.keepers.get_mut(&vault).filter(|keeper| !keeper.beside) else { continue };
             let last = keeper.synced_at();
             *keeper.shared.synced_at() = last;
             let due = last.map_or(0, |last| last.saturating_add(interval));
@@ -366,8 +371,8 @@ impl Loop {
 
     /// Makes wishes of contexts of a vault that serve and should be better.
     pub(super) fn refresh(&mut self, vault: u64, since: Option<i64>) {
-        let config = self.shared.config.load_full();
         let Some(keeper) = self.keepers.get_mut(&vault) else { return };
+        let Some(config) = self.seats.get(&keeper.generation).map(|seat| seat.config.clone()) else { return };
         if !keeper.desk.generation.costs {
             return;
         }
@@ -387,33 +392,41 @@ impl Loop {
 
     /// When something may be asked next.
     pub(super) fn next_question(&self) -> Option<Instant> {
-        let writer = self.writer.as_ref()?;
-        let busy: usize = self.keepers.values().map(|k| k.contexts.ordered.len()).sum();
-        if busy >= writer.room {
-            return None;
-        }
-        let next = self.keepers.values().filter_map(|k| k.contexts.queue.next_ready()).min()?;
-        Some(self.hold.as_ref().map_or(next, |hold| hold.until.max(next)))
+        let next = |(name, seat): (&String, &Seat)| {
+            let writer = seat.writer.as_ref()?;
+            let keepers = || self.keepers.values().filter(|keeper| keeper.generation == *name);
+            if keepers().map(Keeper::ordered).sum::<usize>() >= writer.room {
+                return None;
+            }
+            let next = keepers().filter_map(|keeper| keeper.contexts.queue.next_ready()).min()?;
+            Some(seat.hold.as_ref().map_or(next, |hold| hold.until.max(next)))
+        };
+        self.seats.iter().filter_map(next).min()
     }
 
-    /// What status says about asking models; the first that applies.
+    /// What status says about asking models.
     pub(super) fn model_problem(&self) -> Option<String> {
-        if let Some(why) = &self.no_writer {
-            return Some(format!("contexts cannot be asked for: {why}"));
-        }
-        let writer = self.writer.as_ref()?;
-        match writer.asker.client.health() {
-            Health::Stopped(why) => return Some(format!("the model is not asked any more: {why}")),
-            Health::Open(_, why) => return Some(format!("the model does not answer and is asked again soon: {why}")),
-            Health::Good => {}
-        }
-        let waiting: usize = self.keepers.values().map(|k| k.contexts.queue.len()).sum();
-        let hold = self.hold.as_ref().filter(|_| waiting > 0)?;
-        Some(format!("{} ({waiting} notes wait)", hold.why))
+        let problem = |(name, seat): (&String, &Seat)| {
+            let of_it = self.keepers.values().filter(|keeper| keeper.generation == *name);
+            let mut problem = None;
+            for (i, keeper) in of_it.enumerate() {
+                // One that nobody uses may be as it likes.
+                if i == 0 || problem.is_none() {
+                    problem = seat.problem(keeper.contexts.queue.len());
+                }
+            }
+            problem
+        };
+        self.seats.iter().find_map(problem)
     }
 }
 
 impl Keeper {
+    /// Notes that the writer has.
+    fn ordered(&self) -> usize {
+        self.contexts.ordered.len()
+    }
+
     fn order(
         &self,
         vault: u64,
@@ -422,7 +435,7 @@ impl Keeper {
         config: &crate::config::Config,
     ) -> Order {
         let reason = dues.first().map_or(Reason::NewNote, |(_, due)| due.reason);
-        let run = self.contexts.run.as_ref().filter(|_| reason == Reason::Rebuild);
+        let run = self.contexts.run.as_ref().filter(|_| reason == Reason::Rebuild || self.beside);
         let purpose = match (reason, run) {
             (_, Some(run)) => Purpose::Rebuild(run.id),
             (reason, None) if is_save(reason) => Purpose::Change,

@@ -3,6 +3,7 @@
 //! use `spawn_blocking`.
 
 mod contexts;
+mod generations;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,9 +14,10 @@ use tokio::sync::broadcast;
 pub use crate::store::ledger::CostReport;
 
 pub use super::report::{
-    CallError, Cancel, ContextProgress, ContextStatus, DecidedStep, Decision, DecisionCount, GenerateRequest,
-    GeneratedContext, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, Scope,
-    SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
+    CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
+    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest,
+    ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
+    VaultInfo, VaultStatus,
 };
 
 pub(super) use contexts::OwnChunk;
@@ -95,7 +97,18 @@ impl Handle {
     /// Answers a query from the published snapshots.
     pub fn search(&self, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
         let began = Instant::now();
-        let vaults = self.choose(request.vault.as_deref())?;
+        let mut vaults = self.choose(request.vault.as_deref())?;
+        let contextual = match &request.contextual {
+            None => true,
+            Some(Contextual::Flag(flag)) => *flag,
+            Some(Contextual::Generation(name)) => {
+                let name = name.strip_prefix("gen:").ok_or_else(|| {
+                    CallError::Invalid("`contextual` is true, false, or `gen:` and the name of a generation".to_owned())
+                })?;
+                vaults = self.of_generation(vaults, name)?;
+                true
+            }
+        };
         if request.fresh {
             self.freshen(request.vault.as_deref(), cancel)?;
         }
@@ -104,7 +117,7 @@ impl Handle {
             request.limit,
             request.per_note,
             request.window_chars,
-            request.contextual.unwrap_or(true),
+            contextual,
             request.explain,
         )?;
         let now = jiff::Zoned::now();
@@ -289,22 +302,7 @@ impl Handle {
         if dry_run {
             let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
             let estimate = self.estimate(&desks, under.as_ref(), false, batch)?;
-            return Ok(Job {
-                job: 0,
-                kind: "rebuild".to_owned(),
-                scope,
-                state: "dry_run".to_owned(),
-                done: 0,
-                total: Some(total),
-                failed: Vec::new(),
-                changed: 0,
-                took_ms: 0,
-                phase: "dry_run".to_owned(),
-                seq: 0,
-                contexts: None,
-                estimate,
-                problem: None,
-            });
+            return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
         }
         let job = self.0.jobs.begin("rebuild", scope, vaults.len());
         for vault in &vaults {

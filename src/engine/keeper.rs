@@ -63,14 +63,18 @@ pub(super) struct Keeper {
     pub(super) trouble: Option<Trouble>,
     /// What a model is to write.
     pub(super) contexts: Contexts,
+    /// Which generation of contexts; the plain one has no name.
+    pub(super) generation: String,
+    /// Whether it stands beside the one that answers.
+    pub(super) beside: bool,
     /// Quiet of a note before its structural changes are sent.
-    settle: Duration,
+    pub(super) settle: Duration,
     index: Index,
     numbers: HashMap<VaultPath, u32>,
     /// Notes with warnings.
     warned: HashSet<u32>,
     counts: BTreeMap<(Action, Reason), u64>,
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
     published: Instant,
     /// Since when the index is in bulk mode.
     bulk_since: Option<Instant>,
@@ -111,7 +115,8 @@ impl Keeper {
         vault: &VaultConfig,
         shared: Arc<VaultShared>,
     ) -> Result<(Self, Opened), EngineError> {
-        let dir = vault_dir(&config.data_dir, &vault.path);
+        let shared_generation = shared.generation.clone();
+        let dir = generation_dir(&config.data_dir, &vault.path, &shared_generation);
         std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
         let embedder = Embedder::Builtin;
         let (store, opened) = Store::open(&dir, embedder.identity(), embedder.dimensions())?;
@@ -155,6 +160,8 @@ impl Keeper {
             emptied: HashMap::new(),
             trouble: None,
             contexts: Contexts::default(),
+            generation: shared_generation,
+            beside: false,
             settle: config.context.settle,
             index,
             numbers: HashMap::new(),
@@ -534,6 +541,15 @@ pub fn vault_dir(data_dir: &Path, vault: &Path) -> PathBuf {
     let short: String = hash[..4].iter().map(|b| format!("{b:02x}")).collect();
     data_dir.join("vaults").join(format!("{slug}-{short}"))
 }
+
+/// Where a generation that is not the plain one lives.
+pub(super) fn generation_dir(data_dir: &Path, vault: &Path, generation: &str) -> PathBuf {
+    let dir = vault_dir(data_dir, vault);
+    if generation.is_empty() { dir } else { dir.join(GENERATIONS).join(generation) }
+}
+
+/// The folder of the generations beside the plain one.
+pub(super) const GENERATIONS: &str = "generations";
 
 fn read_root_id(dir: &Path) -> Option<RootId> {
     let text = std::fs::read_to_string(dir.join("root")).ok()?;

@@ -20,7 +20,9 @@ mod outcomes;
 mod pool;
 mod rebuild;
 pub mod report;
+mod beside;
 mod scan;
+mod seat;
 mod tally;
 mod work;
 mod writer;
@@ -45,15 +47,15 @@ use crate::vault::policy::Policy;
 use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason, VaultPath};
 use batch::BatchTold;
-use contexts::Hold;
 use decide::{Desk, Outcome};
 use handle::Handle;
 use jobs::Jobs;
 use keeper::Keeper;
 pub use keeper::vault_dir;
 use pool::{Errand, Pool};
-use report::{Decision, Notice, Problem, State, VaultStatus};
+use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
 use scan::{Extent, Findings};
+use seat::Seat;
 use tally::Counts;
 pub(crate) use writer::model;
 use writer::{Told, Writer};
@@ -112,6 +114,8 @@ enum Event {
     Refresh { vault: u64, since: Option<i64> },
     /// A user asks for notes to be made anew.
     Rebuild { vault: u64, job: u64, under: Option<VaultPath>, batch: bool },
+    /// A user wants something of a generation.
+    Generation { vault: u64, name: String, wish: beside::Wish, reply: Sender<Result<(), CallError>> },
     /// The writer says what came of an order.
     Told { vault: u64, path: VaultPath, told: Told },
     /// The writer says what came of a batch.
@@ -138,7 +142,9 @@ struct Shared {
     notices: broadcast::Sender<Arc<Notice>>,
     decisions: Mutex<VecDeque<Arc<Decision>>>,
     ledger: Arc<Ledger>,
-    writer: ArcSwapOption<Writer>,
+    /// Generations that stand beside those that answer.
+    beside: ArcSwap<Vec<Arc<VaultShared>>>,
+    writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
     /// Why nothing is asked of the model at present.
@@ -154,6 +160,8 @@ struct Shared {
 struct VaultShared {
     id: u64,
     name: String,
+    /// Which generation of contexts; the plain one has no name.
+    generation: String,
     path: PathBuf,
     snapshot: ArcSwapOption<Snapshot>,
     desk: ArcSwapOption<Desk>,
@@ -165,11 +173,12 @@ struct VaultShared {
 }
 
 impl VaultShared {
-    fn new(id: u64, vault: &VaultConfig) -> Arc<Self> {
+    fn new(id: u64, vault: &VaultConfig, generation: &str) -> Arc<Self> {
         let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
         Arc::new(VaultShared {
             id,
             name: vault.name.clone(),
+            generation: generation.to_owned(),
             path: vault.path.clone(),
             snapshot: ArcSwapOption::empty(),
             desk: ArcSwapOption::empty(),
@@ -231,8 +240,10 @@ impl Engine {
     pub fn start(config: Config, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
         let ledger = Ledger::open(&config.data_dir.join("ledger")).map_err(std::io::Error::other)?;
         let (events, inbox) = mpsc::channel();
-        let listed: BTreeMap<u64, Arc<VaultShared>> =
-            (0..).zip(&config.vaults).map(|(id, vault)| (id, VaultShared::new(id, vault))).collect();
+        let listed: BTreeMap<u64, Arc<VaultShared>> = (0..)
+            .zip(&config.vaults)
+            .map(|(id, vault)| (id, VaultShared::new(id, vault, &beside::active(&config, vault))))
+            .collect();
         let shared = Arc::new(Shared {
             events: events.clone(),
             // Listed at once, so that whoever asks early hears that they are being opened.
@@ -243,7 +254,8 @@ impl Engine {
             notices: broadcast::channel(1024).0,
             decisions: Mutex::default(),
             ledger: Arc::new(ledger),
-            writer: ArcSwapOption::empty(),
+            beside: ArcSwap::default(),
+            writers: ArcSwap::default(),
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
@@ -270,10 +282,7 @@ impl Engine {
             asleep: time_asleep(),
             notes_of_trouble: Vec::new(),
             unopened: BTreeMap::new(),
-            writer: None,
-            no_writer: None,
-            hold: None,
-            hold_told: false,
+            seats: BTreeMap::new(),
             next_sync: None,
         };
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || run.run(&config))?;
@@ -303,14 +312,8 @@ struct Loop {
     asleep: Duration,
     notes_of_trouble: Vec<String>,
     unopened: BTreeMap<u64, Unopened>,
-    /// Asks the model, if one is configured.
-    writer: Option<Writer>,
-    /// Why it could not be started.
-    no_writer: Option<String>,
-    /// Nothing is asked for a while.
-    hold: Option<Hold>,
-    /// Whether that was logged; forgotten when something is written.
-    hold_told: bool,
+    /// Who writes contexts, by generation.
+    seats: BTreeMap<String, Seat>,
     /// Seconds since 1970 (UTC); looked at anew when vaults are opened.
     next_sync: Option<i64>,
 }
@@ -324,7 +327,7 @@ struct Unopened {
 
 impl Loop {
     fn run(mut self, config: &Config) {
-        self.start_writer(config);
+        self.start_writers(config);
         self.open(config);
         // What is stored answers from here on, however long the first look at the disk takes.
         self.settle();
@@ -415,6 +418,11 @@ impl Loop {
             }
             Event::Refresh { vault, since } => self.refresh(vault, since),
             Event::Rebuild { vault, job, under, batch } => self.rebuild(vault, job, under.as_ref(), batch),
+            Event::Generation { vault, name, wish, reply } => {
+                let done = self.generation(vault, &name, wish);
+                // Whoever asked may have gone.
+                let _ = reply.send(done);
+            }
             Event::Told { vault, path, told } => self.told(vault, path, told),
             Event::Batch { vault, ticket, told } => self.batch_told(vault, ticket, told),
             Event::Cancelled => {
@@ -453,6 +461,7 @@ impl Loop {
         let bulk = |keeper: &Keeper| !keeper.queue.is_empty() || !keeper.in_flight.is_empty();
         for keeper in self.keepers.values_mut() {
             match keeper.publish_if_due(bulk(keeper)) {
+                Ok(true) if keeper.beside => {}
                 Ok(true) => {
                     let status = keeper.shared.status();
                     let (vault, seq) = (status.name.clone(), status.seq);

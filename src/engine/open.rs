@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::beside::active;
 use super::keeper::{Keeper, TRY_AGAIN};
 use super::report;
 use super::scan::Extent;
+use super::seat::{Seat, config_of};
 use super::writer::Writer;
 use super::{Event, Loop, Unopened, VaultShared, timing};
 use crate::config::{Config, VaultConfig};
@@ -20,7 +22,8 @@ impl Loop {
 
     pub(super) fn open_vault(&mut self, config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) {
         let id = shared.id;
-        match Keeper::open(config, vault, shared) {
+        let settings = config_of(config, &shared.generation).unwrap_or_else(|| config.clone());
+        match Keeper::open(&settings, vault, shared) {
             Ok((keeper, opened)) => {
                 if let Some((moved_to, why)) = &opened.quarantined {
                     self.notes_of_trouble.push(format!(
@@ -31,6 +34,7 @@ impl Loop {
                 self.unopened.remove(&id);
                 self.keepers.insert(id, keeper);
                 self.watch(id);
+                self.open_others(id);
                 let scope = report::Scope { vault: Some(vault.name.clone()), path: None };
                 self.next_sync = None;
                 self.resume_run(id);
@@ -78,42 +82,54 @@ impl Loop {
         }
     }
 
-    /// Starts asking the model that a configuration names, or stops asking.
-    pub(super) fn start_writer(&mut self, config: &Config) {
-        // The old one first: its thread ends with the last handle, and what it holds is let go.
-        self.writer = None;
-        self.shared.writer.store(None);
-        self.hold = None;
+    /// Starts asking the models that a configuration names, of every generation, or stops asking.
+    pub(super) fn start_writers(&mut self, config: &Config) {
+        // The old ones first: their threads end with the last handle, and what they hold is let go.
+        self.seats.clear();
+        self.shared.writers.store(Arc::default());
         self.keepers.values_mut().for_each(Keeper::forget_writer);
-        let events = self.shared.events.clone();
-        let tell = move |vault, path, told| {
-            // The engine may have ended; what was told is in the journal.
-            let _ = events.send(Event::Told { vault, path, told });
-        };
-        match Writer::start(config, self.shared.ledger.clone(), tell) {
-            Ok(writer) => (self.writer, self.no_writer) = (writer, None),
-            Err(why) => {
-                tracing::error!("contexts cannot be asked for: {why}");
-                (self.writer, self.no_writer) = (None, Some(why));
-            }
+        let names = std::iter::once("").chain(config.generations.keys().map(String::as_str));
+        for name in names {
+            let Some(config) = config_of(config, name) else { continue };
+            let events = self.shared.events.clone();
+            let tell = move |vault, path, told| {
+                // The engine may have ended; what was told is in the journal.
+                let _ = events.send(Event::Told { vault, path, told });
+            };
+            let (writer, no_writer) = match Writer::start(&config, self.shared.ledger.clone(), tell) {
+                Ok(writer) => (writer, None),
+                Err(why) => {
+                    tracing::error!("contexts cannot be asked for: {why}");
+                    (None, Some(why))
+                }
+            };
+            let seat = Seat { config: Arc::new(config), writer, no_writer, hold: None, hold_told: false };
+            self.seats.insert(name.to_owned(), seat);
         }
-        self.shared.writer.store(self.writer.clone().map(Arc::new));
+        let writers = self.seats.iter().filter_map(|(name, seat)| Some((name.clone(), Arc::new(seat.writer.clone()?))));
+        self.shared.writers.store(Arc::new(writers.collect()));
     }
 
     pub(super) fn publish_vaults(&self) {
-        self.shared.vaults.store(Arc::new(self.listed.values().cloned().collect()));
+        // In the order of the configuration: the first is the one that is meant when none is named.
+        let order = self.shared.config.load_full();
+        let place = |vault: &Arc<VaultShared>| order.vaults.iter().position(|other| other.name == vault.name);
+        let mut vaults: Vec<Arc<VaultShared>> = self.listed.values().cloned().collect();
+        vaults.sort_by_key(place);
+        self.shared.vaults.store(Arc::new(vaults));
+        let beside = self.keepers.values().filter(|keeper| keeper.beside).map(|keeper| keeper.shared.clone());
+        self.shared.beside.store(Arc::new(beside.collect()));
     }
 
     pub(super) fn reload(&mut self, config: &Config) {
         let before = self.shared.config.load_full();
-        if config.context != before.context || config.budget != before.budget {
+        let same = config.context == before.context && config.generations == before.generations;
+        if !same || config.budget != before.budget {
             // What is being asked is dropped, and asked again by the new one.
-            self.start_writer(config);
+            self.start_writers(config);
         }
         let kept = |keeper: &Keeper, config: &Config| {
-            config.vaults.contains(&keeper.config)
-                && config.chunk == keeper.desk.chunk
-                && config.context == before.context
+            config.vaults.contains(&keeper.config) && config.chunk == keeper.desk.chunk && same
         };
         let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
         for id in old {
@@ -136,7 +152,7 @@ impl Loop {
         self.shared.config.store(Arc::new(config.clone()));
         let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
         for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
-            let shared = VaultShared::new(self.next_vault, vault);
+            let shared = VaultShared::new(self.next_vault, vault, &active(config, vault));
             self.next_vault += 1;
             self.listed.insert(shared.id, shared.clone());
             self.open_vault(config, vault, shared);

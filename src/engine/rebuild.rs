@@ -113,6 +113,12 @@ impl Keeper {
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).filter(|_| self.desk.generation.costs))
     }
 
+    /// Chunks that a run still has to see to: of a generation that is built beside another, all that wait.
+    fn left_of_run(&self) -> u64 {
+        let sum = self.contexts.tally.sum();
+        if self.beside { sum.due } else { sum.rebuild }
+    }
+
     /// Queues the notes of a rebuild that have not been decided about since it began.
     pub(super) fn queue_rest(&mut self, run: &Run) -> Result<(), EngineError> {
         let under = run.path.as_deref().and_then(VaultPath::parse);
@@ -139,8 +145,10 @@ impl Loop {
             let Some(mut run) = run else { return Ok(()) };
             let scope = Scope { vault: Some(keeper.config.name.clone()), path: run.path.clone() };
             run.job = self.shared.jobs.begin("rebuild", scope, 1);
-            run.done_before = run.total.saturating_sub(keeper.contexts.tally.sum().rebuild);
-            keeper.queue_rest(&run)?;
+            run.done_before = run.total.saturating_sub(keeper.left_of_run());
+            if !keeper.beside {
+                keeper.queue_rest(&run)?;
+            }
             if keeper.batches.values().any(|batch| batch.jobs.contains(&run.job)) {
                 // One part ends with the notes, one with the contexts.
                 self.shared.jobs.add_part(run.job);
@@ -157,10 +165,15 @@ impl Loop {
     pub(super) fn watch_runs(&mut self) {
         let mut ended = Vec::new();
         for keeper in self.keepers.values_mut() {
-            let deciding = |run: &Run| keeper.batches.values().any(|batch| batch.jobs.contains(&run.job));
+            let deciding = |run: &Run| {
+                if keeper.beside {
+                    return !keeper.looked || !keeper.batches.is_empty();
+                }
+                keeper.batches.values().any(|batch| batch.jobs.contains(&run.job))
+            };
             let Some(run) = keeper.contexts.run.as_ref().filter(|run| !deciding(run)) else { continue };
             let (job, id) = (run.job, run.id);
-            let left = keeper.contexts.tally.sum().rebuild;
+            let left = keeper.left_of_run();
             let spent = self.shared.ledger.spent_by_rebuild(&keeper.config.name, id);
             let mut begun = false;
             if let Some(run) = keeper.contexts.run.as_mut()

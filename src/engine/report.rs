@@ -13,7 +13,13 @@ pub use crate::config::Problem;
 use crate::context::cost::Estimate;
 use crate::plan::{Action, Reason};
 use crate::search::{Hit, Mode};
-pub use contexts::{ContextProgress, ContextStatus, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
+pub use contexts::{
+    ContextProgress, ContextStatus, Contextual, GenerateRequest, GeneratedContext, GenerationInfo, ReviewRequest,
+    Reviewed, Stats,
+};
+
+/// What the plain generation, that of `[context]`, is called.
+pub const DEFAULT_GENERATION: &str = "default";
 
 /// What went wrong with a call; `kind` of the protocol.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -262,6 +268,28 @@ pub struct Job {
     pub problem: Option<String>,
 }
 
+impl Job {
+    /// What would be done, and what it would take.
+    pub fn dry_run(kind: &str, scope: Scope, notes: Option<u64>, estimate: Option<Estimate>) -> Self {
+        Job {
+            job: 0,
+            kind: kind.to_owned(),
+            scope,
+            state: "dry_run".to_owned(),
+            done: 0,
+            total: notes,
+            failed: Vec::new(),
+            changed: 0,
+            took_ms: 0,
+            phase: "dry_run".to_owned(),
+            seq: 0,
+            contexts: None,
+            estimate,
+            problem: None,
+        }
+    }
+}
+
 /// Answer of `get`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteText {
@@ -358,7 +386,7 @@ pub struct SearchRequest {
     pub mode: Option<Mode>,
     /// Whether contexts take part.
     #[serde(default)]
-    pub contextual: Option<bool>,
+    pub contextual: Option<Contextual>,
     /// Which notes are looked at.
     #[serde(default)]
     pub filter: Option<SearchFilter>,

@@ -203,7 +203,9 @@ impl Loop {
             }
             keeper.enqueue(tasks, jobs, quiet);
         }
-        self.tell_removed(removed);
+        if !self.keepers.get(&vault).is_some_and(|keeper| keeper.beside) {
+            self.tell_removed(removed);
+        }
         if root_changed || returned {
             self.watch(vault);
         }
@@ -359,6 +361,9 @@ impl Loop {
             // What is told of can be found: the snapshot comes first.
             if let Err(error) = keeper.publish_if_due(false) {
                 keeper.be_troubled(&error);
+            }
+            if keeper.beside {
+                return;
             }
             decisions.into_iter().for_each(|d| self.shared.remember(d));
             self.tell_removed(removed);

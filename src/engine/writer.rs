@@ -256,9 +256,15 @@ async fn carry_out(asker: &Asker, order: Order, tell: &Tell) -> Result<(), Held>
                         record.written_at = record.written_at.max(order.since(key));
                         // In the journal before anybody hears of it. A store that was closed meanwhile, or that
                         // is full, is the engine's to open again.
-                        let kept = store.upgrade().is_some_and(|store| store.keep_context(key, &record).is_ok());
+                        let store = store.clone();
+                        let keep = tokio::task::spawn_blocking(move || {
+                            let kept = store.upgrade().is_some_and(|store| store.keep_context(key, &record).is_ok());
+                            (!kept).then(|| Box::new(record))
+                        });
+                        let unkept =
+                            keep.await.map_err(|_| Held::Provider("a context could not be kept".to_owned()))?;
                         left.remove(&n);
-                        told(Told::Written(key, (!kept).then(|| Box::new(record))));
+                        told(Told::Written(key, unkept));
                     }
                     Err(Stopped::Flaw(flaw)) => {
                         *tries += 1;

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 
 use super::params::{
-    CancelParams, Decisions, ExplainParams, Hello, Jobs, Limits, Nothing, OfVault, PauseParams, PlanParams, Problems,
-    RebuildParams, Reviews, Server, SyncParams, Welcome,
+    CancelParams, Decisions, ExplainParams, GenerationParams, Generations, Hello, Jobs, Limits, Nothing, OfVault,
+    PauseParams, PlanParams, Problems, RebuildParams, Reviews, Server, SyncParams, Welcome,
 };
 use super::proto::{self, ErrorKind, Method, PROTOCOL, PROTOCOLS, Params, RpcError};
 use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, Scope, SearchRequest};
@@ -78,6 +78,10 @@ pub(super) fn pool(call: &Call) -> Pool {
         Method::Status
         | Method::ContextsReview
         | Method::Stats
+        | Method::Generations
+        | Method::GenerationsBuild
+        | Method::GenerationsUse
+        | Method::GenerationsDrop
         | Method::Cost
         | Method::Plan
         | Method::Sync
@@ -128,6 +132,22 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
         }
         Method::GenerateContext => done(&handle.generate_context(parse(params)?)?),
         Method::ContextsReview => done(&Reviews { contexts: handle.review(&parse(params)?)? }),
+        Method::Generations => {
+            let generations = handle.generations(parse::<OfVault>(params)?.vault.as_deref())?;
+            done(&Generations { generations })
+        }
+        Method::GenerationsBuild => {
+            let GenerationParams { name, vault, dry_run } = parse(params)?;
+            done(&handle.build_generation(vault.as_deref(), &name, dry_run)?)
+        }
+        Method::GenerationsUse => {
+            let GenerationParams { name, vault, .. } = parse(params)?;
+            nothing(handle.use_generation(vault.as_deref(), &name))
+        }
+        Method::GenerationsDrop => {
+            let GenerationParams { name, vault, .. } = parse(params)?;
+            nothing(handle.drop_generation(vault.as_deref(), &name))
+        }
         Method::Stats => done(&handle.stats(parse::<OfVault>(params)?.vault.as_deref())?),
         Method::Cost => done(&handle.cost()),
         Method::Jobs => done(&Jobs { jobs: handle.jobs() }),

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
 use crate::engine::handle::{
-    CostReport, Decision, GenerateRequest, GeneratedContext, GetRequest, Job, NoteText, Notice, Problem,
-    RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats, Status, VaultInfo,
+    CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice,
+    Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats, Status, VaultInfo,
 };
 
 /// Most hits of one answer.
@@ -160,6 +160,26 @@ pub struct RebuildParams {
     /// Token of `progress` notifications, wanted if present.
     #[schemars(with = "Option<Token>")]
     pub progress: Option<Value>,
+}
+
+/// Result of `generations`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Generations {
+    /// By vault, the plain one first.
+    pub generations: Vec<GenerationInfo>,
+}
+
+/// Parameters of `generations.build`, `generations.use` and `generations.drop`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct GenerationParams {
+    /// Its name in the configuration; `default` is that of `[context]`.
+    pub name: String,
+    /// The vault by name; all if absent.
+    #[serde(default)]
+    pub vault: Option<String>,
+    /// Only say what building it would take.
+    #[serde(default)]
+    pub dry_run: bool,
 }
 
 /// Result of `contexts.review`.
@@ -314,6 +334,9 @@ fn schemas(method: Method, generator: &mut SchemaGenerator) -> (Schema, Schema) 
         Method::Rebuild => pair::<RebuildParams, Job>(generator),
         Method::GenerateContext => pair::<GenerateRequest, GeneratedContext>(generator),
         Method::ContextsReview => pair::<ReviewRequest, Reviews>(generator),
+        Method::Generations => pair::<OfVault, Generations>(generator),
+        Method::GenerationsBuild => pair::<GenerationParams, Job>(generator),
+        Method::GenerationsUse | Method::GenerationsDrop => pair::<GenerationParams, Nothing>(generator),
         Method::Stats => pair::<OfVault, Stats>(generator),
         Method::Cost => pair::<Nothing, CostReport>(generator),
         Method::Jobs => pair::<Nothing, Jobs>(generator),

@@ -143,9 +143,19 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// The result of a call; panics on an error.
+    /// The result of a call; panics on an error. One that comes too early (a store is being opened again) is
+    /// repeated, as the error asks for.
     pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
-        self.try_call(method, params).unwrap_or_else(|error| panic!("{method}: {error}\n{}", self.log()))
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.try_call(method, params.clone()) {
+                Ok(result) => return result,
+                Err(error) if error["data"]["kind"] == "not_ready" && Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(error["data"]["retry_after_ms"].as_u64().unwrap_or(50)));
+                }
+                Err(error) => panic!("{method}: {error}\n{}", self.log()),
+            }
+        }
     }
 
     /// The result of a call, or its error.

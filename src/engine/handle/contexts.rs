@@ -7,12 +7,12 @@ use tokio::sync::oneshot;
 use super::{CallError, Handle, ready};
 use crate::chunk::Chunk;
 use crate::context::cost::{self, Estimate, NoteSize};
-use crate::context::settings::Provider;
+use crate::context::settings::{ContextConfig, Provider};
 use crate::context::{ContextRecord, Making, Template};
 use crate::embed::builtin;
 use crate::engine::decide::Desk;
 use crate::engine::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
-use crate::engine::writer::Wish;
+use crate::engine::writer::{Wish, Writer};
 use crate::engine::{now_s, tally::Counts};
 use crate::note::{self, Note, NoteRules};
 use crate::plan::DRIFT_BELOW;
@@ -30,6 +30,21 @@ impl Handle {
         self.0.ledger.report(jiff::Zoned::now())
     }
 
+    /// Settings of the generation that answers.
+    pub(super) fn settings(&self) -> ContextConfig {
+        let config = self.0.config.load();
+        let vaults = self.0.vaults.load();
+        let generation = vaults.first().map_or("", |vault| &vault.generation);
+        config.context_of(generation).unwrap_or(&config.context).clone()
+    }
+
+    /// Who writes the contexts of the generation that answers, if a model does.
+    fn writer(&self) -> Option<std::sync::Arc<Writer>> {
+        let vaults = self.0.vaults.load();
+        let generation = vaults.first().map_or("", |vault| &vault.generation);
+        self.0.writers.load().get(generation).cloned()
+    }
+
     /// What making the contexts of these notes anew would take; `None` if they are free.
     pub(super) fn estimate(
         &self,
@@ -38,23 +53,40 @@ impl Handle {
         only_old: bool,
         batch: bool,
     ) -> Result<Option<Estimate>, CallError> {
-        let Some(writer) = self.0.writer.load_full() else { return Ok(None) };
-        let config = self.0.config.load();
+        let Some(writer) = self.writer() else { return Ok(None) };
         let mut sizes = Vec::new();
         for desk in desks {
             let notes = desk.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
             let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
             sizes.extend(notes.iter().filter(|record| in_scope(record)).filter_map(|note| size(note, only_old)));
         }
-        let context = &config.context;
+        let context = self.settings();
         let model = &writer.asker.model;
         let estimate = cost::estimate(sizes, model, context.form, context.max_words, context.concurrency, batch);
         Ok(Some(estimate))
     }
 
+    /// What writing all contexts of these notes by a generation's model would take; `None` if they are free.
+    pub(super) fn estimate_for(
+        &self,
+        generation: &str,
+        desks: &[std::sync::Arc<Desk>],
+    ) -> Result<Option<Estimate>, CallError> {
+        let config = self.0.config.load();
+        let Some(context) = config.context_of(generation) else { return Ok(None) };
+        let Some(writer) = self.0.writers.load().get(generation).cloned() else { return Ok(None) };
+        let mut sizes = Vec::new();
+        for desk in desks {
+            let notes = desk.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
+            sizes.extend(notes.iter().filter_map(|note| size(note, false)));
+        }
+        let (form, words, concurrency) = (context.form, context.max_words, context.concurrency);
+        Ok(Some(cost::estimate(sizes, &writer.asker.model, form, words, concurrency, false)))
+    }
+
     /// State of contexts in all vaults, for `status`.
     pub(super) fn context_status(&self) -> ContextStatus {
-        let config = self.0.config.load();
+        let context = self.settings();
         let vaults = self.0.vaults.load();
         let counts = vaults.iter().map(|vault| *vault.counts());
         let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
@@ -62,9 +94,9 @@ impl Handle {
         let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
         let renewal = if sum.old > 0 { self.renewal((sum.old, seqs)) } else { None };
         ContextStatus {
-            provider: config.context.provider.name().to_owned(),
-            model: config.context.model().to_owned(),
-            wanted: if config.context.costs() { sum.wanted } else { 0 },
+            provider: context.provider.name().to_owned(),
+            model: context.model().to_owned(),
+            wanted: if context.costs() { sum.wanted } else { 0 },
             waiting: sum.due,
             old_generation: sum.old,
             drifted: sum.drifted,
@@ -91,16 +123,19 @@ impl Handle {
 
     /// What leaves this machine: to where, and what.
     pub(super) fn leaves_machine(&self) -> Vec<String> {
-        let to = self.0.writer.load_full().and_then(|writer| writer.asker.client.leaves_to());
+        let writers = self.0.writers.load();
+        let mut to: Vec<String> = writers.values().filter_map(|writer| writer.asker.client.leaves_to()).collect();
+        to.sort();
+        to.dedup();
         to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect()
     }
 
     /// How the contexts are: counted from the store, a few milliseconds per thousand notes.
     pub fn stats(&self, vault: Option<&str>) -> Result<Stats, CallError> {
-        let config = self.0.config.load();
+        let context = self.settings();
         let mut stats = Stats {
-            provider: config.context.provider.name().to_owned(),
-            model: config.context.model().to_owned(),
+            provider: context.provider.name().to_owned(),
+            model: context.model().to_owned(),
             status: "idle".to_owned(),
             ..Stats::default()
         };
@@ -131,7 +166,7 @@ impl Handle {
         if stats.total > 0 {
             stats.percentage = stats.processed as f32 / stats.total as f32 * 100.0;
         }
-        stats.outcomes = self.0.writer.load_full().map_or_else(BTreeMap::new, |writer| writer.asker.outcomes.all());
+        stats.outcomes = self.writer().map_or_else(BTreeMap::new, |writer| writer.asker.outcomes.all());
         self.running(&mut stats);
         Ok(stats)
     }
@@ -160,9 +195,8 @@ impl Handle {
         if chunk.trim().is_empty() {
             return Err(CallError::Invalid("`chunk` is empty".to_owned()));
         }
-        let Some(writer) = self.0.writer.load_full() else {
-            let config = self.0.config.load();
-            if config.context.provider != Provider::Template {
+        let Some(writer) = self.writer() else {
+            if self.settings().provider != Provider::Template {
                 return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
             }
             let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk.load_full());

@@ -97,6 +97,41 @@ pub struct ContextStatus {
     pub synced_at: Option<i64>,
 }
 
+/// A generation of contexts, in the answer of `generations`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GenerationInfo {
+    /// Vault.
+    pub vault: String,
+    /// Its name; `default` is that of `[context]`.
+    pub name: String,
+    /// Who writes its contexts.
+    pub provider: String,
+    /// Which model.
+    pub model: String,
+    /// Whether searches are answered from it.
+    pub active: bool,
+    /// Whether it has an index.
+    pub built: bool,
+    /// Notes in it.
+    pub notes: u64,
+    /// Chunks in it.
+    pub chunks: u64,
+    /// Chunks for which its model is still to be asked.
+    pub waiting: u64,
+    /// Chunks for which its model gave nothing usable.
+    pub failed: u64,
+}
+
+/// Which contexts a search goes by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Contextual {
+    /// Whether contexts take part in the words.
+    Flag(bool),
+    /// `gen:NAME`: those of another generation, from its own index.
+    Generation(String),
+}
+
 /// Answer of `stats`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {

@@ -1,0 +1,128 @@
+//! `situated generations`: other ways of writing contexts, built beside the one that answers.
+
+use serde_json::{Value, json};
+
+use super::args::{GenerationCommand, Generations as Args};
+use super::exit;
+use super::jobs::follow;
+use super::print::{bold, counted, dim, green, padded, printable};
+use super::rebuild::{confirmed, taken};
+use super::session::{Failure, Session, safe};
+use crate::engine::handle::{GenerationInfo, Job, Status};
+
+/// `situated generations`.
+pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
+    let vault = args.vault;
+    match args.command.unwrap_or(GenerationCommand::List) {
+        GenerationCommand::List => list(vault.as_deref(), session),
+        GenerationCommand::Build { name, yes, dry_run } => build(&name, vault.as_deref(), yes, dry_run, session),
+        GenerationCommand::Use { name } => {
+            session.client()?.call("generations.use", json!({ "name": name, "vault": vault }))?;
+            done(session, format!("searches are answered from `{}` now", safe(&name)))
+        }
+        GenerationCommand::Drop { name } => {
+            session.client()?.call("generations.drop", json!({ "name": name, "vault": vault }))?;
+            done(session, format!("`{}` is gone; what was paid for is in the archive", safe(&name)))
+        }
+    }
+}
+
+fn done(session: &mut Session, said: String) -> Result<u8, Failure> {
+    if session.globals.json {
+        session.json(Value::Null)?;
+    }
+    session.say(said);
+    Ok(exit::OK)
+}
+
+fn list(vault: Option<&str>, session: &mut Session) -> Result<u8, Failure> {
+    let answer = session.client()?.call("generations", json!({ "vault": vault }))?;
+    if session.globals.json {
+        session.json(answer)?;
+        return Ok(exit::OK);
+    }
+    let generations: Vec<GenerationInfo> = serde_json::from_value(answer["generations"].clone())?;
+    for generation in &generations {
+        session.out.line(line(generation))?;
+    }
+    if generations.iter().all(|generation| generation.name == "default") {
+        session.say("others are written as `[generation.NAME]` with keys of `[context]`; then `situated generations build NAME`");
+    }
+    Ok(exit::OK)
+}
+
+fn line(generation: &GenerationInfo) -> String {
+    let GenerationInfo { vault, name, provider, model, active, built, chunks, waiting, failed, .. } = generation;
+    let state = match () {
+        () if *active => green("answers"),
+        () if !built => dim("not built"),
+        () => "built".to_owned(),
+    };
+    let mut about = format!("{} {}", printable(provider), printable(model));
+    if *built {
+        about.push_str(&format!(", {}", counted(*chunks, "chunk")));
+    }
+    if *waiting > 0 {
+        about.push_str(&format!(", {waiting} to be written"));
+    }
+    if *failed > 0 {
+        about.push_str(&format!(", {failed} given up"));
+    }
+    format!("{} {}  {state}  {}", padded(&printable(vault), 12), bold(padded(&printable(name), 16)), dim(about))
+}
+
+fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mut Session) -> Result<u8, Failure> {
+    let mut client = session.client()?;
+    let params = |dry_run: bool| json!({ "name": name, "vault": vault, "dry_run": dry_run });
+    let job: Job = serde_json::from_value(client.call("generations.build", params(true))?)?;
+    if dry_run && session.globals.json {
+        session.json(json!({ "estimate": job }))?;
+        return Ok(exit::OK);
+    }
+    match &job.estimate {
+        Some(estimate) => {
+            let mut status: Status = serde_json::from_value(client.call("status", json!({}))?)?;
+            let all = client.call("generations", json!({ "vault": vault }))?;
+            let all: Vec<GenerationInfo> = serde_json::from_value(all["generations"].clone())?;
+            if let Some(own) = all.into_iter().find(|generation| generation.name == name) {
+                (status.contexts.provider, status.contexts.model) = (own.provider, own.model);
+            }
+            session.say(format!("{}\nWhat answers now goes on answering.", taken(estimate, false, &status)));
+        }
+        None => session.say("Its contexts come from the notes themselves: it costs nothing."),
+    }
+    if dry_run {
+        return Ok(exit::OK);
+    }
+    if !yes && !confirmed()? {
+        session.say("nothing was done");
+        return Ok(exit::OK);
+    }
+    let job: Job = serde_json::from_value(client.call("generations.build", params(false))?)?;
+    follow(job, &mut client, session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is() {
+        let generation = GenerationInfo {
+            vault: "notes".into(),
+            name: "bo\u{1b}[2Jld".into(),
+            provider: "anthropic".into(),
+            model: "m".into(),
+            active: false,
+            built: true,
+            notes: 3,
+            chunks: 12,
+            waiting: 4,
+            failed: 0,
+        };
+        let said = anstream::adapter::strip_str(&line(&generation)).to_string();
+        assert!(said.contains("built") && said.contains("12 chunks, 4 to be written"), "{said}");
+        assert!(!said.contains('\u{1b}') && !said.contains("given up"), "{said}");
+        assert!(line(&GenerationInfo { built: false, ..generation }).contains("not built"));
+    }
+}

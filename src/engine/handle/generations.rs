@@ -1,0 +1,122 @@
+//! Generations of contexts side by side, as the handle tells of them and asks for them.
+
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use super::{CallError, Handle, ready};
+use crate::engine::beside::{Wish, is_of};
+use crate::engine::report::{DEFAULT_GENERATION, GenerationInfo, Job, Scope};
+use crate::engine::seat::shown;
+use crate::engine::{Event, VaultShared};
+
+/// Opening or closing an index takes a second; more means that the engine is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Handle {
+    /// The generations that the configuration has, per vault, and how far they are.
+    pub fn generations(&self, vault: Option<&str>) -> Result<Vec<GenerationInfo>, CallError> {
+        let config = self.0.config.load_full();
+        let mut found = Vec::new();
+        for vault in self.choose(vault)? {
+            for name in std::iter::once("").chain(config.generations.keys().map(String::as_str)) {
+                let Some(context) = config.context_of(name) else { continue };
+                let active = vault.generation == name;
+                let open = if active { Some(vault.clone()) } else { self.beside(&vault.name, name) };
+                let status = open.as_ref().map(|open| open.status().clone());
+                let counts = open.as_ref().map(|open| *open.counts()).unwrap_or_default();
+                found.push(GenerationInfo {
+                    vault: vault.name.clone(),
+                    name: shown(name).to_owned(),
+                    provider: context.provider.name().to_owned(),
+                    model: context.model().to_owned(),
+                    active,
+                    built: open.is_some(),
+                    notes: status.as_ref().map_or(0, |status| status.notes),
+                    chunks: status.as_ref().map_or(0, |status| status.chunks),
+                    waiting: counts.due,
+                    failed: counts.failed,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Begins to build a generation beside the one that answers; with `dry_run` only says what it would take.
+    pub fn build_generation(&self, vault: Option<&str>, name: &str, dry_run: bool) -> Result<Job, CallError> {
+        let name = self.known(name)?;
+        let vaults = self.choose(vault)?;
+        let scope = Scope { vault: vault.map(str::to_owned), path: None };
+        if dry_run {
+            let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
+            let estimate = self.estimate_for(&name, &desks)?;
+            return Ok(Job::dry_run("generation", scope, None, estimate));
+        }
+        let job = self.0.jobs.begin("generation", scope, vaults.len());
+        for vault in &vaults {
+            if let Err(error) = self.ask(vault, &name, Wish::Build(job)) {
+                self.0.jobs.end_part(job, 0, 0, "failed");
+                return Err(error);
+            }
+        }
+        self.0.jobs.get(job)
+    }
+
+    /// Has a generation answer from now on.
+    pub fn use_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
+        let name = self.known(name)?;
+        self.choose(vault)?.iter().try_for_each(|vault| self.ask(vault, &name, Wish::Use))
+    }
+
+    /// Takes a generation away; contexts that were paid for stay in the archive.
+    pub fn drop_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
+        let name = self.known(name)?;
+        self.choose(vault)?.iter().try_for_each(|vault| self.ask(vault, &name, Wish::Drop))
+    }
+
+    /// Of each vault the generation that a search names.
+    pub(super) fn of_generation(
+        &self,
+        vaults: Vec<Arc<VaultShared>>,
+        name: &str,
+    ) -> Result<Vec<Arc<VaultShared>>, CallError> {
+        let name = self.known(name)?;
+        let find = |vault: Arc<VaultShared>| {
+            if vault.generation == name {
+                return Ok(vault);
+            }
+            self.beside(&vault.name, &name).ok_or_else(|| CallError::NotFound {
+                what: "generation",
+                name: shown(&name).to_owned(),
+                hint: format!("it is not built for vault `{}`; `situated generations build` does", vault.name),
+            })
+        };
+        vaults.into_iter().map(find).collect()
+    }
+
+    fn beside(&self, vault: &str, generation: &str) -> Option<Arc<VaultShared>> {
+        self.0.beside.load().iter().find(|other| is_of(other, vault, generation)).cloned()
+    }
+
+    /// The name within the program of a generation that the configuration has.
+    fn known(&self, name: &str) -> Result<String, CallError> {
+        let config = self.0.config.load();
+        let name = if name == DEFAULT_GENERATION { "" } else { name };
+        if config.context_of(name).is_some() {
+            return Ok(name.to_owned());
+        }
+        let names: Vec<&str> =
+            std::iter::once(DEFAULT_GENERATION).chain(config.generations.keys().map(String::as_str)).collect();
+        Err(CallError::NotFound {
+            what: "generation",
+            name: name.to_owned(),
+            hint: format!("there are: {}; others are written as `[generation.NAME]`", names.join(", ")),
+        })
+    }
+
+    fn ask(&self, vault: &VaultShared, name: &str, wish: Wish) -> Result<(), CallError> {
+        ready(vault)?;
+        let (reply, answer) = mpsc::channel();
+        self.send(Event::Generation { vault: vault.id, name: name.to_owned(), wish, reply })?;
+        answer.recv_timeout(PATIENCE).unwrap_or(Err(CallError::Timeout(PATIENCE.as_millis() as u64)))
+    }
+}
