@@ -213,7 +213,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("sync" "background", "Whether stale, drifted and failed contexts are looked after by themselves, within the budget.",
         |c, v| c.sync.background = units::boolean(v)?, Some(c.sync.background.to_string())),
     key!("sync" "interval", "How often.",
-        |c, v| c.sync.interval = units::duration(v, MINUTE..=365 * DAY)?, time(c.sync.interval)),
+        |c, v| c.sync.interval = units::duration(v, Duration::from_secs(1)..=365 * DAY)?, time(c.sync.interval)),
     key!("budget" "day", "Dollars a day, in your time zone; 0 buys nothing.",
         |c, v| c.budget.day = units::dollars(v)?, Some(units::show_dollars(c.budget.day))),
     key!("budget" "rebuild", "Dollars per rebuild.",

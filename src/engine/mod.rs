@@ -389,6 +389,10 @@ impl Loop {
                 until = keeper.next_wake().map_or(until, |wake| until.min(wake));
             }
             until = self.next_question().map_or(until, |ready| until.min(ready));
+            if let Some(at) = self.next_sync {
+                let left = u64::try_from(at.saturating_sub(now_s())).unwrap_or(0);
+                until = until.min(now + Duration::from_secs(left.max(1)));
+            }
         }
         until.saturating_duration_since(now)
     }

@@ -294,3 +294,79 @@ fn a_note_cannot_give_orders() {
     assert!(contexts.iter().any(|context| context.contains(caption)), "{contexts:?}");
     assert!(contexts.iter().all(|context| !context.contains("PWNED")), "{contexts:?}");
 }
+
+#[test]
+fn a_paused_rebuild_asks_nothing_and_goes_on_where_it_was() {
+    let model = Model::start();
+    let place = Place::new();
+    for n in 0..10 {
+        place.write(&format!("n{n}.md"), ATLAS.replace("Atlas", &format!("Atlas{n}")));
+    }
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "concurrency = 1")));
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    model.latency(Duration::from_millis(50));
+    daemon.call("rebuild", json!({}));
+    eventually("it has begun", || model.calls() >= 12);
+    daemon.call("pause", json!({}));
+    daemon.wait_status("it is paused", |status| status["state"] == "paused");
+    // What was under way is answered; then there is silence.
+    eventually("what was under way is answered", || model.answered() as usize == model.calls());
+    let calls = model.calls();
+    assert_eq!(daemon.call("stats", json!({}))["status"], "paused");
+    // Queries are answered, and make the daemon's loop turn.
+    for _ in 0..20 {
+        daemon.call("sync", json!({"wait": false}));
+        daemon.holding("Northwind");
+    }
+    assert!(model.calls() <= calls + 1, "{} calls while paused", model.calls() - calls);
+    model.latency(Duration::ZERO);
+    daemon.call("resume", json!({}));
+    wait_written(&mut daemon);
+    assert_eq!(model.calls(), 20, "each note once at first and once by the rebuild");
+}
+
+#[test]
+fn the_sync_comes_by_itself_and_can_be_switched_off() {
+    for background in [true, false] {
+        let model = Model::start();
+        model.always(Some(Answer::Text("I'm sorry, but I can't help with that.".into())));
+        let place = place(&model, "");
+        let sync = format!("\n[sync]\ninterval = \"1s\"\nbackground = {background}\n");
+        place.configure(&format!("{}{SMALL_CHUNKS}{sync}", model.config("anthropic", "")));
+        let mut daemon = start(&place);
+        daemon.wait_status("all was tried", |status| status["contexts"]["failed"] == 3);
+        model.always(None);
+        if background {
+            daemon.wait_status("the sync has mended it", |s| {
+                s["contexts"]["failed"] == 0 && s["contexts"]["waiting"] == 0
+            });
+        } else {
+            let calls = model.calls();
+            daemon.stop();
+            // After downtime longer than the interval it would be due at once.
+            std::thread::sleep(Duration::from_millis(1100));
+            let mut daemon = start(&place);
+            daemon.wait_status("it is idle", |status| status["state"] == "idle");
+            assert_eq!((model.calls(), &daemon.call("status", json!({}))["contexts"]["failed"]), (calls, &json!(3)));
+        }
+    }
+}
+
+#[test]
+fn a_model_of_unknown_price_is_held_to_tokens() {
+    let model = Model::start();
+    let place = Place::new();
+    for n in 0..6 {
+        place.write(&format!("n{n}.md"), ATLAS.replace("Atlas", &format!("Atlas{n}")));
+    }
+    let budget = "\n[context.models.\"our-own\"]\nprice = \"unknown\"\n[budget]\nday_tokens = 4000\n";
+    let more = "model = \"our-own\"\nconcurrency = 1";
+    place.configure(&format!("{}{budget}{SMALL_CHUNKS}", model.config("anthropic", more)));
+    let mut daemon = start(&place);
+    let status = daemon.wait_status("the tokens are used up", |status| !status["contexts"]["held"].is_null());
+    assert!(status["contexts"]["held"].as_str().unwrap().contains("tokens"), "{status}");
+    assert!((1..6).contains(&model.calls()), "{} calls", model.calls());
+    let today = daemon.call("cost", json!({}))["today"].clone();
+    assert_eq!((&today["micro_dollars"], &today["unpriced_calls"]), (&json!(0), &json!(model.calls())), "{today}");
+}

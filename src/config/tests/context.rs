@@ -201,7 +201,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ("[budget]\nday = -1", "2:7 budget.day `-1` is not an amount in dollars"),
         ("[budget]\nday = \"half\"", "2:7 budget.day `half` is not an amount in dollars"),
         ("[budget]\nrebuild = inf", "2:11 budget.rebuild `inf` is not an amount"),
-        ("[sync]\ninterval = \"1s\"", "2:12 sync.interval `1s` is out of range: 1m to 365d"),
+        ("[sync]\ninterval = \"100ms\"", "2:12 sync.interval `100ms` is out of range: 1s to 365d"),
         ("[sync]\nbackground = \"yes\"", "2:14 sync.background `yes` is neither true nor false"),
     ] {
         let problems = bench.problems(text, &[]);
