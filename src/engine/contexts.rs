@@ -406,16 +406,10 @@ impl Loop {
 
     /// What status says about asking models.
     pub(super) fn model_problem(&self) -> Option<String> {
+        // What nobody uses may be as it likes.
         let problem = |(name, seat): (&String, &Seat)| {
-            let of_it = self.keepers.values().filter(|keeper| keeper.generation == *name);
-            let mut problem = None;
-            for (i, keeper) in of_it.enumerate() {
-                // One that nobody uses may be as it likes.
-                if i == 0 || problem.is_none() {
-                    problem = seat.problem(keeper.contexts.queue.len());
-                }
-            }
-            problem
+            let mut of_it = self.keepers.values().filter(|keeper| keeper.generation == *name);
+            of_it.find_map(|keeper| seat.problem(keeper.contexts.queue.len()))
         };
         self.seats.iter().find_map(problem)
     }
