@@ -143,7 +143,7 @@ fn examine(config: &Config) -> Result<Report, Failure> {
         timeout: config.context.timeout.min(PATIENCE),
         ..config.context.clone()
     };
-    let model = crate::engine::model(&context).map_err(wrong)?;
+    let model = crate::llm::model(&context).map_err(wrong)?;
     let client = Client::new(&context, &model).map_err(wrong)?;
     let mut report = introduced(&context, &model, client.leaves_to());
     let document = document()?;
@@ -239,8 +239,7 @@ impl Books {
             }
             error => format!("it cannot be had ({error}), so `situated cost` will not show this call"),
         })?;
-        // Where the engine has it.
-        let ledger = Ledger::open(&config.data_dir.join("ledger"))
+        let ledger = Ledger::open(&crate::store::ledger::folder(&config.data_dir))
             .map_err(|error| format!("it cannot be read ({error}), so `situated cost` will not show this call"))?;
         Ok(Books { ledger, _lock: lock })
     }
@@ -474,7 +473,7 @@ mod tests {
             base_url: Some("https://api.example.com".into()),
             ..ContextConfig::default()
         };
-        let model = crate::engine::model(&context).unwrap();
+        let model = crate::llm::model(&context).unwrap();
         introduced(&context, &model, Some("api.example.com".into()))
     }
 
@@ -514,7 +513,7 @@ mod tests {
         };
         let verdict = judge(&completion.text, Ending::Whole, &document, document.passages.last().unwrap());
         let mut report = report();
-        let model = Model { price: Price::Unknown, ..crate::engine::model(&ContextConfig::default()).unwrap() };
+        let model = Model { price: Price::Unknown, ..crate::llm::model(&ContextConfig::default()).unwrap() };
         report.answer = Some(answer(&completion, verdict, &model));
         let text = shown(&report);
         for expected in [

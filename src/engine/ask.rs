@@ -8,7 +8,7 @@ use super::handle::OwnChunk;
 use super::report::{CallError, GeneratedContext};
 use super::writer::Held;
 use super::{now_s, outcomes::Outcomes};
-use crate::chunk::{ChunkConfig, chunk};
+use crate::chunk::ChunkConfig;
 use crate::config::{BudgetConfig, Config};
 use crate::context::cost::{self, Usage};
 use crate::context::document::{Document, Passage};
@@ -17,7 +17,6 @@ use crate::context::prompt::{Form, Prompt, Prompter, Unread, captions};
 use crate::context::quality::{Ending, Flaw, Verdict, judge};
 use crate::context::settings::ContextConfig;
 use crate::context::{ContextRecord, Making, Origin, Spent};
-use crate::embed::builtin;
 use crate::fingerprint::Sketch;
 use crate::llm::{Client, Completion, Failure, FailureKind, Finish};
 use crate::plan::Reason;
@@ -243,9 +242,7 @@ impl Asker {
         wanted: &str,
         max_words: Option<u32>,
     ) -> Result<GeneratedContext, CallError> {
-        let own = OwnChunk::find(text, title, wanted, |note| {
-            chunk(note, &self.chunk, &builtin::model().token_starts(&note.text))
-        })?;
+        let own = OwnChunk::find(text, title, wanted, &self.chunk)?;
         let document = Document::new(&own.note, &own.chunks);
         let n = document.passages.get(own.at).map_or(1, |passage| passage.n);
         let sketches = HashMap::from([(n, Sketch::of(wanted))]);

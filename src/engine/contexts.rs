@@ -56,17 +56,22 @@ pub(super) struct Contexts {
 }
 
 impl Keeper {
-    /// A record was written: its wishes take their place in the queue, `quiet` after now.
+    /// A record was written: its wishes take their place in the queue, those of a save `quiet` after now.
     pub(super) fn wishes(&mut self, record: &NoteRecord, quiet: Duration) {
+        self.wishes_after(record, quiet, Duration::ZERO);
+    }
+
+    /// As [`Keeper::wishes`], with the wait of what no save wished.
+    fn wishes_after(&mut self, record: &NoteRecord, saved: Duration, bulk: Duration) {
         let contexts = &mut self.contexts;
         contexts.tally.put(record);
-        let saved = record.chunks.iter().filter_map(|c| c.due).any(|due| is_save(due.reason));
-        let any = record.chunks.iter().any(|chunk| chunk.due.is_some());
-        match (any, saved) {
-            (false, _) => contexts.queue.remove(&record.path),
-            (true, true) => contexts.queue.put(record.path.clone(), Rank::Save, Instant::now() + quiet),
-            (true, false) => contexts.queue.put(record.path.clone(), Rank::Bulk, Instant::now()),
+        let mut dues = record.chunks.iter().filter_map(|chunk| chunk.due).peekable();
+        if dues.peek().is_none() {
+            contexts.queue.remove(&record.path);
+            return;
         }
+        let (rank, wait) = if dues.any(|due| is_save(due.reason)) { (Rank::Save, saved) } else { (Rank::Bulk, bulk) };
+        contexts.queue.put(record.path.clone(), rank, Instant::now() + wait);
     }
 
     /// What a note still wants a model to write, and what is in the archive already and only has to be taken.
@@ -218,12 +223,7 @@ impl Loop {
                 };
                 let still = keeper.desk.store.note(&path);
                 if let (Some(again), Ok(Some(record))) = (again, &still) {
-                    keeper.wishes(record, again);
-                    if again > Duration::ZERO && record.chunks.iter().any(|c| c.due.is_some()) {
-                        let saved = record.chunks.iter().filter_map(|c| c.due).any(|due| is_save(due.reason));
-                        let rank = if saved { Rank::Save } else { Rank::Bulk };
-                        keeper.contexts.queue.put(path, rank, Instant::now() + again);
-                    }
+                    keeper.wishes_after(record, again, again);
                 }
                 if let Err(held) = result {
                     self.hold(vault, &held);

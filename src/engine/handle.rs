@@ -301,7 +301,7 @@ impl Handle {
         }
         if dry_run {
             let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
-            let estimate = self.estimate(&desks, under.as_ref(), false, batch)?;
+            let estimate = self.estimate(&self.answering(), &desks, under.as_ref(), false, batch)?;
             return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
         }
         let job = self.0.jobs.begin("rebuild", scope, vaults.len());

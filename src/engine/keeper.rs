@@ -528,7 +528,7 @@ fn prompter(config: &Config) -> Result<Option<Arc<Prompter>>, EngineError> {
     if !context.costs() {
         return Ok(None);
     }
-    let model = super::writer::model(context).map_err(EngineError::Model)?;
+    let model = crate::llm::model(context).map_err(EngineError::Model)?;
     Ok(Some(Arc::new(Prompter::new(context, &model))))
 }
 

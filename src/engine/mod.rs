@@ -41,7 +41,7 @@ use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::context::cost::Estimate;
 use crate::index::{LexicalError, Snapshot};
 use crate::store::StoreError;
-use crate::store::ledger::Ledger;
+use crate::store::ledger::{self, Ledger};
 use crate::vault::pending::Timing;
 use crate::vault::policy::Policy;
 use crate::vault::root::VaultError;
@@ -57,7 +57,6 @@ use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
 use scan::{Extent, Findings};
 use seat::Seat;
 use tally::Counts;
-pub(crate) use writer::model;
 use writer::{Told, Writer};
 
 /// The engine looks at the clock at least this often: a machine that slept sends no event.
@@ -238,7 +237,7 @@ pub struct Engine {
 impl Engine {
     /// Starts the engine's thread. Vaults are opened there: the handle answers `not_ready` until then.
     pub fn start(config: Config, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
-        let ledger = Ledger::open(&config.data_dir.join("ledger")).map_err(std::io::Error::other)?;
+        let ledger = Ledger::open(&ledger::folder(&config.data_dir)).map_err(std::io::Error::other)?;
         let (events, inbox) = mpsc::channel();
         let listed: BTreeMap<u64, Arc<VaultShared>> = (0..)
             .zip(&config.vaults)
@@ -483,8 +482,9 @@ impl Loop {
         for keeper in self.keepers.values() {
             keeper.refresh_status();
         }
-        *self.shared.held.lock().unwrap_or_else(PoisonError::into_inner) = self.model_problem();
-        let (state, problems) = self.state();
+        let held = self.model_problem();
+        let (state, problems) = self.state(held.clone());
+        *self.shared.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
         let mut shared = self.shared.state();
         let changed = shared.0 != state;
         *shared = (state, problems);
@@ -494,10 +494,10 @@ impl Loop {
         }
     }
 
-    fn state(&self) -> (State, Vec<String>) {
+    fn state(&self, held: Option<String>) -> (State, Vec<String>) {
         let mut problems = self.notes_of_trouble.clone();
         problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
-        problems.extend(self.model_problem());
+        problems.extend(held);
         for keeper in self.keepers.values() {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());

@@ -18,13 +18,11 @@ use crate::config::Config;
 use crate::context::ContextRecord;
 use crate::context::cost::dollars;
 use crate::context::document::Document;
-use crate::context::models::Model;
 use crate::context::prompt::{Form, Prompt};
 use crate::context::quality::Flaw;
-use crate::context::settings::{ContextConfig, Provider};
 use crate::embed::builtin;
 use crate::fingerprint::{ContextKey, Sketch};
-use crate::llm::Client;
+use crate::llm::{self, Client};
 use crate::note;
 use crate::plan::{Due, Reason};
 use crate::store::ledger::{Ledger, Purpose, Refused};
@@ -109,7 +107,7 @@ impl Writer {
         if !context.costs() {
             return Ok(None);
         }
-        let model = model(context)?;
+        let model = llm::model(context)?;
         let client = Client::new(context, &model)?;
         let asker = Asker::new(client, model, ledger, config);
         let (commands, inbox) = mpsc::unbounded_channel();
@@ -137,22 +135,6 @@ impl Writer {
     pub(super) fn wish(&self, wish: Wish) {
         let _ = self.commands.send(Command::Wish(Box::new(wish)));
     }
-}
-
-/// What is known about the model of a configuration.
-pub(crate) fn model(context: &ContextConfig) -> Result<Model, String> {
-    let local = match &context.base_url {
-        Some(url) => is_local(url),
-        None => context.provider == Provider::Ollama,
-    };
-    Model::find(context.provider, context.model(), local, &context.models)
-}
-
-/// Whether an address is this machine's.
-fn is_local(url: &str) -> bool {
-    let host = url.split("://").nth(1).unwrap_or(url).split(['/', '?']).next().unwrap_or("");
-    let host = host.rsplit('@').next().unwrap_or(host);
-    host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]")
 }
 
 type Tell = dyn Fn(u64, VaultPath, Told) + Send + Sync;

@@ -22,9 +22,23 @@ mod wire;
 use std::time::Duration;
 
 use crate::context::cost::Usage;
+use crate::context::models::Model;
+use crate::context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
 pub use client::Client;
+
+/// What is known about the model of a configuration: at an address of this machine it may cost nothing.
+///
+/// # Errors
+/// What is wrong with what the user says of models.
+pub fn model(config: &ContextConfig) -> Result<Model, String> {
+    let local = match &config.base_url {
+        Some(url) => wire::is_loopback(url),
+        None => config.provider == Provider::Ollama,
+    };
+    Model::find(config.provider, config.model(), local, &config.models)
+}
 
 /// What a model answered.
 #[derive(Clone, Debug, PartialEq)]

@@ -190,6 +190,11 @@ struct State {
     file: Option<(String, File)>,
 }
 
+/// Where the ledger lies among a daemon's data: one for all vaults.
+pub fn folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("ledger")
+}
+
 impl Ledger {
     /// Opens the ledger in the folder `dir`, which need not exist before the first reservation. Reads the newest
     /// two months; others are read when a clock asks for them.

@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use crate::model::{Answer, Model};
 use crate::support::{Daemon, Place, eventually};
 
-const ATLAS: &str = "# Atlas rollout\n\nThe rollout of Atlas begins in Lisbon with Mira Chen as its owner.\n\n\
+/// A note of three sections; every `Atlas` in it may be replaced, for many notes that differ.
+pub(crate) const ATLAS: &str = "# Atlas rollout\n\nThe rollout of Atlas begins in Lisbon with Mira Chen as its owner.\n\n\
     ## Risks\n\nIt slipped because the vendor contract with Northwind was late, and she renegotiates every clause \
     of it with their lawyers before anything else is signed by anybody.\n\n\
     ## Budget\n\nWe approved the money for a pilot, and the finance department wants a monthly report about \
     everything that was spent on travel, licences and consultants.\n";
 
 /// Sections of their own, so that every heading makes a chunk.
-const SMALL_CHUNKS: &str = "\n[chunk]\nmin = 1\ntarget = 20\nmax = 200\n";
+pub(crate) const SMALL_CHUNKS: &str = "\n[chunk]\nmin = 1\ntarget = 20\nmax = 200\n";
 
 fn place(model: &Model, more: &str) -> Place {
     let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
@@ -29,7 +30,7 @@ fn start(place: &Place) -> Daemon {
 }
 
 /// Waits until nothing waits for the model any more.
-fn wait_written(daemon: &mut Daemon) -> Value {
+pub(crate) fn wait_written(daemon: &mut Daemon) -> Value {
     daemon.wait_status("all contexts are written", |status| {
         status["contexts"]["waiting"] == 0 && status["state"] == "idle"
     })

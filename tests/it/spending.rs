@@ -6,19 +6,11 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::commands::{err, out};
+use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
 use crate::model::{Answer, Model};
 use crate::support::{Daemon, Place};
 
 const KEY: &str = "sk-test-key-of-nobody";
-
-const ATLAS: &str = "# Atlas rollout\n\nThe rollout of Atlas begins in Lisbon with Mira Chen as its owner.\n\n\
-    ## Risks\n\nIt slipped because the vendor contract with Northwind was late, and she renegotiates every clause \
-    of it with their lawyers before anything else is signed by anybody.\n\n\
-    ## Budget\n\nWe approved the money for a pilot, and the finance department wants a monthly report about \
-    everything that was spent on travel, licences and consultants.\n";
-
-/// Sections of their own, so that every heading makes a chunk.
-const SMALL_CHUNKS: &str = "\n[chunk]\nmin = 1\ntarget = 20\nmax = 200\n";
 
 /// A vault of `notes` such notes; `more` goes into `[context]`, `after` behind it.
 fn place(model: &Model, notes: usize, more: &str, after: &str) -> Place {
@@ -34,12 +26,6 @@ fn start(place: &Place) -> Daemon {
     let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", KEY).arg("run"));
     daemon.wait_idle();
     daemon
-}
-
-fn wait_written(daemon: &mut Daemon) -> Value {
-    daemon.wait_status("all contexts are written", |status| {
-        status["contexts"]["waiting"] == 0 && status["state"] == "idle"
-    })
 }
 
 /// Runs a command with the key in its environment; standard output and standard error.

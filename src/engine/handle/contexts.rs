@@ -1,11 +1,12 @@
 //! What the handle tells of contexts that a model writes, and what they cost.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 
 use tokio::sync::oneshot;
 
 use super::{CallError, Handle, ready};
-use crate::chunk::Chunk;
+use crate::chunk::{self, Chunk, ChunkConfig};
 use crate::context::cost::{self, Estimate, NoteSize};
 use crate::context::settings::{ContextConfig, Provider};
 use crate::context::{ContextRecord, Making, Template};
@@ -30,47 +31,35 @@ impl Handle {
         self.0.ledger.report(jiff::Zoned::now())
     }
 
-    /// Settings of the generation that answers.
-    pub(super) fn settings(&self) -> ContextConfig {
+    /// The generation that answers.
+    pub(super) fn answering(&self) -> String {
+        self.0.vaults.load().first().map_or_else(String::new, |vault| vault.generation.clone())
+    }
+
+    /// Its settings.
+    fn settings(&self) -> ContextConfig {
         let config = self.0.config.load();
-        let vaults = self.0.vaults.load();
-        let generation = vaults.first().map_or("", |vault| &vault.generation);
-        config.context_of(generation).unwrap_or(&config.context).clone()
+        config.context_of(&self.answering()).unwrap_or(&config.context).clone()
     }
 
-    /// Who writes the contexts of the generation that answers, if a model does.
-    fn writer(&self) -> Option<std::sync::Arc<Writer>> {
-        let vaults = self.0.vaults.load();
-        let generation = vaults.first().map_or("", |vault| &vault.generation);
-        self.0.writers.load().get(generation).cloned()
+    /// Who writes its contexts, if a model does.
+    fn writer(&self) -> Option<Arc<Writer>> {
+        self.0.writers.load().get(&self.answering()).cloned()
     }
 
-    /// What making the contexts of these notes anew would take; `None` if they are free.
+    /// Why nothing is asked of the model at present.
+    fn held(&self) -> Option<String> {
+        self.0.held.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What writing the contexts of these notes by a generation's model would take; `None` if they are free.
     pub(super) fn estimate(
         &self,
-        desks: &[std::sync::Arc<Desk>],
+        generation: &str,
+        desks: &[Arc<Desk>],
         under: Option<&VaultPath>,
         only_old: bool,
         batch: bool,
-    ) -> Result<Option<Estimate>, CallError> {
-        let Some(writer) = self.writer() else { return Ok(None) };
-        let mut sizes = Vec::new();
-        for desk in desks {
-            let notes = desk.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
-            let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
-            sizes.extend(notes.iter().filter(|record| in_scope(record)).filter_map(|note| size(note, only_old)));
-        }
-        let context = self.settings();
-        let model = &writer.asker.model;
-        let estimate = cost::estimate(sizes, model, context.form, context.max_words, context.concurrency, batch);
-        Ok(Some(estimate))
-    }
-
-    /// What writing all contexts of these notes by a generation's model would take; `None` if they are free.
-    pub(super) fn estimate_for(
-        &self,
-        generation: &str,
-        desks: &[std::sync::Arc<Desk>],
     ) -> Result<Option<Estimate>, CallError> {
         let config = self.0.config.load();
         let Some(context) = config.context_of(generation) else { return Ok(None) };
@@ -78,10 +67,11 @@ impl Handle {
         let mut sizes = Vec::new();
         for desk in desks {
             let notes = desk.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
-            sizes.extend(notes.iter().filter_map(|note| size(note, false)));
+            let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
+            sizes.extend(notes.iter().filter(|record| in_scope(record)).filter_map(|note| size(note, only_old)));
         }
         let (form, words, concurrency) = (context.form, context.max_words, context.concurrency);
-        Ok(Some(cost::estimate(sizes, &writer.asker.model, form, words, concurrency, false)))
+        Ok(Some(cost::estimate(sizes, &writer.asker.model, form, words, concurrency, batch)))
     }
 
     /// State of contexts in all vaults, for `status`.
@@ -90,7 +80,7 @@ impl Handle {
         let vaults = self.0.vaults.load();
         let counts = vaults.iter().map(|vault| *vault.counts());
         let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
-        let held = self.0.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let held = self.held();
         let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
         let renewal = if sum.old > 0 { self.renewal((sum.old, seqs)) } else { None };
         ContextStatus {
@@ -109,14 +99,14 @@ impl Handle {
 
     /// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
     fn renewal(&self, state: (u64, u64)) -> Option<Estimate> {
-        let mut known = self.0.renewal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.0.renewal.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, estimate)) = &*known
             && *of == state
         {
             return Some(estimate.clone());
         }
         let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk.load_full()).collect();
-        let estimate = self.estimate(&desks, None, true, false).ok().flatten()?;
+        let estimate = self.estimate(&self.answering(), &desks, None, true, false).ok().flatten()?;
         *known = Some((state, estimate.clone()));
         Some(estimate)
     }
@@ -178,11 +168,10 @@ impl Handle {
         if let Some(progress) = progress {
             (stats.elapsed_s, stats.remaining_s) = (Some(progress.elapsed_s), progress.remaining_s);
         }
-        let held = self.0.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_some();
         let state = self.0.state().0;
         let status = match () {
             () if state == super::State::Paused => "paused",
-            () if held => "held",
+            () if self.held().is_some() => "held",
             () if progress.is_some() || waiting => "running",
             () => "idle",
         };
@@ -201,9 +190,7 @@ impl Handle {
             }
             let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk.load_full());
             let config = desk.map(|desk| desk.chunk).unwrap_or_default();
-            let own = OwnChunk::find(&document, title.as_deref(), &chunk, |note| {
-                crate::chunk::chunk(note, &config, &builtin::model().token_starts(&note.text))
-            })?;
+            let own = OwnChunk::find(&document, title.as_deref(), &chunk, &config)?;
             let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
             return Ok(GeneratedContext {
                 contextualized: format!("{context}\n\n{}", chunk.trim()),
@@ -221,7 +208,7 @@ impl Handle {
 
     /// Contexts beside their chunks, for a person to judge: an even sample of those that a model wrote.
     pub fn review(&self, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
-        let mut found: Vec<(std::sync::Arc<Desk>, String, NoteRecord, usize, ContextRecord)> = Vec::new();
+        let mut found: Vec<(Arc<Desk>, String, NoteRecord, usize, ContextRecord)> = Vec::new();
         let storage = |error: crate::store::StoreError| CallError::Storage(error.to_string());
         for vault in self.choose(request.vault.as_deref())? {
             let (_, desk) = ready(&vault)?;
@@ -239,25 +226,24 @@ impl Handle {
             crate::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
         });
         found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
-        let review =
-            |(desk, vault, note, i, context): &(std::sync::Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
-                let chunk = note.chunks.get(*i)?;
-                let (bytes, _) = read(&desk.root, &note.path, desk.max_note_bytes).ok()?;
-                let parsed = note::parse(&note.path, &bytes, &desk.rules);
-                let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
-                Some(Reviewed {
-                    vault: vault.clone(),
-                    path: note.path.to_string(),
-                    heading_path: chunk.heading_path.clone(),
-                    lines: chunk.lines,
-                    chunk: text.to_owned(),
-                    context: context.text.clone(),
-                    generation: context.generation.clone(),
-                    quality: context.quality,
-                    scores: context.making.map(|making| making.scores),
-                    drifted: context.sketch.left_in(text) < DRIFT_BELOW,
-                })
-            };
+        let review = |(desk, vault, note, i, context): &(Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
+            let chunk = note.chunks.get(*i)?;
+            let (bytes, _) = read(&desk.root, &note.path, desk.max_note_bytes).ok()?;
+            let parsed = note::parse(&note.path, &bytes, &desk.rules);
+            let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
+            Some(Reviewed {
+                vault: vault.clone(),
+                path: note.path.to_string(),
+                heading_path: chunk.heading_path.clone(),
+                lines: chunk.lines,
+                chunk: text.to_owned(),
+                context: context.text.clone(),
+                generation: context.generation.clone(),
+                quality: context.quality,
+                scores: context.making.map(|making| making.scores),
+                drifted: context.sketch.left_in(text) < DRIFT_BELOW,
+            })
+        };
         Ok(found.iter().filter_map(review).collect())
     }
 }
@@ -287,7 +273,7 @@ impl OwnChunk {
         text: &str,
         title: Option<&str>,
         wanted: &str,
-        cut: impl Fn(&Note) -> Vec<Chunk>,
+        config: &ChunkConfig,
     ) -> Result<Self, CallError> {
         let name = title.unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
         let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
@@ -296,7 +282,7 @@ impl OwnChunk {
         let wanted = wanted.trim();
         let missing = "`chunk` does not stand in `document`: give it as it stands there";
         let start = note.text.find(wanted).ok_or_else(|| CallError::Invalid(missing.to_owned()))?;
-        let mut chunks = cut(&note);
+        let mut chunks = chunk::chunk(&note, config, &builtin::model().token_starts(&note.text));
         let at = chunks.iter().position(|chunk| chunk.span.end > start).unwrap_or(0);
         match chunks.get_mut(at) {
             Some(chunk) => {

@@ -48,7 +48,7 @@ impl Handle {
         let scope = Scope { vault: vault.map(str::to_owned), path: None };
         if dry_run {
             let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
-            let estimate = self.estimate_for(&name, &desks)?;
+            let estimate = self.estimate(&name, &desks, None, false, false)?;
             return Ok(Job::dry_run("generation", scope, None, estimate));
         }
         let job = self.0.jobs.begin("generation", scope, vaults.len());

@@ -111,6 +111,11 @@ pub(super) enum Field {
     Seed,
 }
 
+/// Whether an address is this machine's; one that is none is not, and making a [`Wire`] of it says why.
+pub(super) fn is_loopback(url: &str) -> bool {
+    Address::parse(url, &[]).is_ok_and(|address| address.is_loopback())
+}
+
 impl Wire {
     /// The interface that a configuration asks for.
     ///
