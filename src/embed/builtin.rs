@@ -74,6 +74,22 @@ impl Model {
         sum
     }
 
+    /// How far the model knows the language of `text`, 0..=1.
+    ///
+    /// A word of a language that it was made from is one piece or two; of a script that it was not, every character
+    /// is one, and what such pieces add up to means little. So the measure is pieces per letter or digit: at the
+    /// median .25 in English questions, .40 in German, .98 in Russian and 1.07 in Chinese ones (XQuAD).
+    pub fn familiarity(&self, text: &str) -> f32 {
+        const KNOWN: f32 = 0.45;
+        const FOREIGN: f32 = 0.7;
+        let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+        if letters == 0 {
+            return 1.0;
+        }
+        let pieces = self.count(text) as f32 / letters as f32;
+        ((FOREIGN - pieces) / (FOREIGN - KNOWN)).clamp(0.0, 1.0)
+    }
+
     /// How many pieces `text` has.
     pub fn count(&self, text: &str) -> usize {
         let mut count = 0;
