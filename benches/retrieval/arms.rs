@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use situated::chunk::{Chunk, ChunkConfig, chunk, searchable};
+use situated::chunk::{Chunk, ChunkConfig};
 use situated::context::Template;
 use situated::context::quality::GOOD;
 use situated::embed::{Embedder, builtin, input};
@@ -225,7 +225,7 @@ fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
         let path = file.strip_prefix(vault)?.to_string_lossy().into_owned();
         let place = VaultPath::parse(&path).with_context(|| format!("no path of a vault: {path}"))?;
         let note = parse(&place, &std::fs::read(&file)?, &NoteRules::default());
-        let chunks = chunk(&note, &ChunkConfig::default(), &builtin::model().token_starts(&note.text));
+        let chunks = builtin::cut(&note, &ChunkConfig::default());
         let template = Template::new(&note);
         let cut = |chunk: Chunk| {
             let lines = (path.clone(), u64::from(chunk.lines.0), u64::from(chunk.lines.1));
@@ -246,7 +246,7 @@ fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot>> {
     for (no, Page { note, cuts }) in (1..).zip(pages) {
         let docs = cuts.iter().map(|cut| {
             let (chunk, context) = (&cut.chunk, arm.context(cut));
-            let shown = searchable(note, &chunk.span);
+            let shown = chunk.searchable(note);
             let inputs = input::inputs(&context, &shown, &|text| builtin::model().token_starts(text));
             let path = note.heading_path(&note.sections[chunk.sections.start]);
             ChunkDoc {

@@ -21,9 +21,16 @@ fn words(text: &str) -> Vec<u32> {
     starts
 }
 
+/// How often each letter stands in a text: like enough to meaning to tell subjects apart.
+fn letters(text: &str) -> Vec<f32> {
+    let mut counts = vec![0.0; 26];
+    text.bytes().filter(u8::is_ascii_lowercase).for_each(|b| counts[usize::from(b - b'a')] += 1.0);
+    counts
+}
+
 fn cut(path: &str, text: &str, config: &ChunkConfig) -> (Note, Vec<Chunk>) {
     let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
-    let chunks = chunk(&note, config, &words(&note.text));
+    let chunks = chunk(&note, config, &Tools { token_starts: &words(&note.text), embed: &letters });
     (note, chunks)
 }
 
