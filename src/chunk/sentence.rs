@@ -51,14 +51,14 @@ pub(super) fn ends(text: &str, span: &Range<usize>) -> Vec<usize> {
     ends
 }
 
-/// Whether what stands before a full stop ends with a word that is written short: an initial (`J.`, `e.g.`), an
+/// Whether what stands before a full stop ends with a word that is written short: a letter (`J.`, `e.g.`), an
 /// abbreviation, or a number that is all there is (`12.`).
 fn is_short(sentence: &str) -> bool {
     let length: usize = sentence.chars().rev().take(9).take_while(|c| c.is_alphanumeric()).map(char::len_utf8).sum();
     let (rest, word) = sentence.split_at(sentence.len() - length);
     let mut letters = word.chars();
     match (letters.next(), letters.next()) {
-        (Some(only), None) if only.is_alphabetic() => only.is_uppercase() || rest.ends_with('.'),
+        (Some(only), None) if only.is_alphabetic() => true,
         (Some(_), _) if rest.is_empty() => word.bytes().all(|b| b.is_ascii_digit()),
         _ => ABBREVIATIONS.contains(&word.to_lowercase().as_str()),
     }
