@@ -221,8 +221,11 @@ impl<'a> Reader<'a> {
                 let key_name = key.get_ref().as_ref();
                 if keys::names_in(section).contains(&key_name) {
                     scalars.push((key_name.to_owned(), self.placed(Self::scalar(value.get_ref()), &value.span())));
+                } else if section == CHUNK {
+                    let message = format!("there is no such key; {}", advice(CHUNK_TYPES, key_name));
+                    self.problem(&format!("{prefix}.{}.{key_name}", name.get_ref()), &key.span(), message);
                 } else {
-                    self.unknown_key(if section == CHUNK { prefix } else { section }, key_name, &key.span());
+                    self.unknown_key(section, key_name, &key.span());
                 }
             }
             let name = self.placed(name.get_ref().to_string(), &name.span());

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::layers::{Environment, Loaded, Overrides, load, whereabouts};
 use super::*;
 
+mod chunk;
 mod context;
 
 struct Bench {
