@@ -191,21 +191,23 @@ fn queries(dir: &Path, pages: &[Page]) -> Result<Vec<Query>> {
         lines(&dir.join("corpus.jsonl"))?.into_iter().map(|l: Line| (l.id, l.text)).collect();
     let mut queries = Vec::new();
     for Spans { id, corpus, references, passage, answers } in lines(&dir.join("spans.jsonl"))? {
-        // The page, where its characters are counted from, and each answer with its first character.
-        let (page, base) = if let Some(name) = &corpus {
+        // The page, where its characters are counted from, and how many of them it does not have.
+        let (page, base, blanks) = if let Some(name) = &corpus {
             let page = pages.iter().position(|page| page.note.path.stem() == name);
-            (page.with_context(|| format!("{id}: there is no note {name}"))?, 0)
+            (page.with_context(|| format!("{id}: there is no note {name}"))?, 0, 0)
         } else {
             let text =
                 passage.and_then(|passage| passages.get(&passage)).with_context(|| format!("{id}: no passage"))?;
-            let found = |(i, page): (usize, &Page)| page.note.text.find(text.trim()).map(|at| (i, at));
+            // Blanks before it count in the answers' places, and stand in no note.
+            let blanks = text.chars().take_while(|c| c.is_whitespace()).count();
+            let found = |(i, page): (usize, &Page)| page.note.text.find(text.trim()).map(|at| (i, at, blanks));
             pages.iter().enumerate().find_map(found).with_context(|| format!("{id}: its passage is in no note"))?
         };
         let answers = answers.into_iter().map(|a| (a.answer_start, a.text));
         let mut relevant = HashSet::new();
         for (start, text) in references.into_iter().map(|r| (r.start, r.content)).chain(answers) {
             let rest = &pages[page].note.text[base..];
-            let start = base + rest.char_indices().nth(start).map_or(rest.len(), |(at, _)| at);
+            let start = base + rest.char_indices().nth(start.saturating_sub(blanks)).map_or(rest.len(), |(at, _)| at);
             ensure!(
                 pages[page].note.text[start..].starts_with(&text),
                 "{id}: the answer does not stand where it should"

@@ -74,7 +74,7 @@ fn a_heading_stays_with_its_text_and_begins_a_chunk_of_sentences() {
 
 #[test]
 fn a_section_is_cut_where_its_subject_changes() {
-    let (cats, dogs) = ("aabb aab abab bbaa abba a b ab baa b. ", "yyzz zyzy yzyz zzyy yzzy y z yz zyy z. ");
+    let (cats, dogs) = ("Aabb aab abab bbaa abba a b ab baa b! ", "Yyzz zyzy yzyz zzyy yzzy y z yz zyy z! ");
     for (before, after) in [(3, 5), (4, 4), (5, 3)] {
         let text = format!("{}{}", cats.repeat(before), dogs.repeat(after));
         let config = ChunkConfig { target: 40, min: 20, max: 60, ..small(Strategy::Semantic) };
