@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::layers::{Loaded, Origin};
 use super::{Problem, VaultConfig, socket_too_long, units};
+use crate::chunk::ChunkConfig;
 
 /// All relations that do not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
@@ -40,18 +41,10 @@ impl Check<'_> {
     }
 
     fn sizes(&mut self) {
-        let chunk = self.loaded.config.chunk;
-        if chunk.min > chunk.target {
-            self.relation(
-                ["chunk.min", "chunk.target"],
-                format!("chunk.min {} is above chunk.target {}; set both", chunk.min, chunk.target),
-            );
-        }
-        if chunk.target > chunk.max {
-            self.relation(
-                ["chunk.target", "chunk.max"],
-                format!("chunk.target {} is above chunk.max {}; set both", chunk.target, chunk.max),
-            );
+        let rules = &self.loaded.config.chunk;
+        self.chunk("chunk", &rules.plain);
+        for (kind, chunk) in &rules.types {
+            self.chunk(&format!("chunk.types.{kind}"), chunk);
         }
         let watch = &self.loaded.config.watch;
         if watch.lone > watch.burst {
@@ -65,6 +58,18 @@ impl Check<'_> {
                 ["watch.burst", "watch.storm"],
                 format!("watch.burst {:?} is longer than watch.storm {:?}; set both", watch.burst, watch.storm),
             );
+        }
+    }
+
+    fn chunk(&mut self, table: &str, chunk: &ChunkConfig) {
+        let [min, target, max] = ["min", "target", "max"].map(|key| format!("{table}.{key}"));
+        if chunk.min > chunk.target {
+            let message = format!("{min} {} is above {target} {}; set both", chunk.min, chunk.target);
+            self.relation([&min, &target], message);
+        }
+        if chunk.target > chunk.max {
+            let message = format!("{target} {} is above {max} {}; set both", chunk.target, chunk.max);
+            self.relation([&target, &max], message);
         }
     }
 

@@ -48,6 +48,9 @@ pub(super) const SECTIONS: [(&str, &str); 8] = [
 /// Stands for a value that is set and not shown.
 pub(super) const HIDDEN: &str = "(set)";
 
+/// The sizes of `[chunk]`: what is not given depends on the strategy.
+pub(super) const SIZES: [&str; 4] = ["target", "min", "max", "overlap"];
+
 /// The keys of a `[[context.prompt]]`.
 pub(super) const PROMPT_KEYS: [&str; 3] = ["kind", "instructions", "version"];
 
@@ -79,12 +82,9 @@ fn provider(name: &str) -> Provider {
     all.into_iter().find(|provider| provider.name() == name).unwrap_or_default()
 }
 
-fn strategy_name(strategy: Strategy) -> &'static str {
-    match strategy {
-        Strategy::Obsidian => "obsidian",
-        Strategy::Markdown => "markdown",
-        Strategy::Fixed => "fixed",
-    }
+fn strategy(value: &Value) -> Result<Strategy, String> {
+    let name = units::word(value, &Strategy::ALL.map(Strategy::name))?;
+    Ok(Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).unwrap_or(Strategy::Obsidian))
 }
 
 macro_rules! key {
@@ -120,21 +120,17 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.watch.poll_interval = units::duration(v, 100 * MS..=DAY)?, time(c.watch.poll_interval)),
     key!("watch" "doubt", "How long a vault that seems gone or emptied is doubted before notes are dropped.",
         |c, v| c.watch.doubt = units::duration(v, 100 * MS..=DAY)?, time(c.watch.doubt)),
-    key!("chunk" "strategy", "\"obsidian\" (sections, small ones merged), \"markdown\" (sections) or \"fixed\".",
-        |c, v| c.chunk.strategy = match units::word(v, &["obsidian", "markdown", "fixed"])? {
-            "markdown" => Strategy::Markdown,
-            "fixed" => Strategy::Fixed,
-            _ => Strategy::Obsidian,
-        },
-        quoted(strategy_name(c.chunk.strategy))),
+    key!("chunk" "strategy",
+        "\"obsidian\" (sections, small ones merged), \"markdown\" (sections), \"semantic\" (long sections cut where the subject changes), \"sentence\" or \"fixed\". Each has sizes of its own if none are given.",
+        |c, v| c.chunk.plain.strategy = strategy(v)?, quoted(c.chunk.plain.strategy.name())),
     key!("chunk" "target", "What a chunk should reach before the next one is begun.",
-        |c, v| c.chunk.target = units::count(v, 20..=8000)? as u32, Some(c.chunk.target.to_string())),
+        |c, v| c.chunk.plain.target = units::count(v, 20..=8000)? as u32, Some(c.chunk.plain.target.to_string())),
     key!("chunk" "min", "Smaller chunks are merged with a neighbour.",
-        |c, v| c.chunk.min = units::count(v, 0..=8000)? as u32, Some(c.chunk.min.to_string())),
+        |c, v| c.chunk.plain.min = units::count(v, 0..=8000)? as u32, Some(c.chunk.plain.min.to_string())),
     key!("chunk" "max", "No chunk is larger, unless a single line is.",
-        |c, v| c.chunk.max = units::count(v, 20..=8000)? as u32, Some(c.chunk.max.to_string())),
+        |c, v| c.chunk.plain.max = units::count(v, 20..=8000)? as u32, Some(c.chunk.plain.max.to_string())),
     key!("chunk" "overlap", "What is repeated where a section has to be split, in percent of the target.",
-        |c, v| c.chunk.overlap_percent = units::percent(v, 0..=50)?, Some(c.chunk.overlap_percent.to_string())),
+        |c, v| c.chunk.plain.overlap_percent = units::percent(v, 0..=50)?, Some(c.chunk.plain.overlap_percent.to_string())),
     key!("context" "provider",
         "\"template\": free, made from the note itself, nothing leaves the machine. Or a model of \"anthropic\", \"bedrock\", \"openai\" (or compatible), \"ollama\".",
         |c, v| c.context.provider = provider(units::word(v, &["template", "anthropic", "bedrock", "openai", "ollama"])?),

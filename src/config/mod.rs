@@ -22,7 +22,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::chunk::ChunkConfig;
+use crate::chunk::ChunkRules;
 use crate::context::settings::ContextConfig;
 use crate::note::NoteRules;
 
@@ -39,7 +39,7 @@ pub struct Config {
     /// When changes are looked at.
     pub watch: WatchConfig,
     /// How notes are cut.
-    pub chunk: ChunkConfig,
+    pub chunk: ChunkRules,
     /// Who writes contexts, and how.
     pub context: ContextConfig,
     /// Other ways of writing them, by name, to build beside and compare: `[generation.NAME]`.
@@ -202,7 +202,7 @@ impl Config {
         Config {
             vaults,
             watch: WatchConfig::default(),
-            chunk: ChunkConfig::default(),
+            chunk: ChunkRules::default(),
             context: ContextConfig::default(),
             generations: BTreeMap::new(),
             budget: BudgetConfig::default(),

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::layers::{Environment, Loaded, Overrides, load, whereabouts};
 use super::*;
 
+mod chunk;
 mod context;
 
 struct Bench {
@@ -98,7 +99,10 @@ query_timeout = "3s"
     assert_eq!((config.watch.lone, config.watch.burst), (Duration::from_millis(20), Duration::from_millis(200)));
     assert_eq!(config.watch.walk_interval, Duration::from_hours(1));
     assert_eq!(config.watch.storm, WatchConfig::default().storm);
-    assert_eq!((config.chunk.target, config.chunk.overlap_percent, config.context.llm_min_chunks), (300, 10, 3));
+    assert_eq!(
+        (config.chunk.plain.target, config.chunk.plain.overlap_percent, config.context.llm_min_chunks),
+        (300, 10, 3)
+    );
     assert_eq!((config.search.limit, config.search.dense_weight), (5, 1.0));
     assert_eq!(config.serve.socket, Some(bench.path("s")));
     assert_eq!(config.data_dir, bench.path("data"));

@@ -130,7 +130,7 @@ impl Keeper {
             root: vault.path.clone(),
             max_note_bytes: vault.max_note_bytes,
             rules: vault.rules.clone(),
-            chunk: config.chunk,
+            chunk: config.chunk.clone(),
             embedder,
             generation: generation(config, embedder),
             prompter: prompter(config)?,

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::oneshot;
 
 use super::{CallError, Handle, ready};
-use crate::chunk::{self, Chunk, ChunkConfig};
+use crate::chunk::{Chunk, ChunkRules};
 use crate::context::cost::{self, Estimate, NoteSize};
 use crate::context::settings::{ContextConfig, Provider};
 use crate::context::{ContextRecord, Making, Template};
@@ -189,8 +189,8 @@ impl Handle {
                 return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
             }
             let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk.load_full());
-            let config = desk.map(|desk| desk.chunk).unwrap_or_default();
-            let own = OwnChunk::find(&document, title.as_deref(), &chunk, &config)?;
+            let rules = desk.map(|desk| desk.chunk.clone()).unwrap_or_default();
+            let own = OwnChunk::find(&document, title.as_deref(), &chunk, &rules)?;
             let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
             return Ok(GeneratedContext {
                 contextualized: format!("{context}\n\n{}", chunk.trim()),
@@ -273,7 +273,7 @@ impl OwnChunk {
         text: &str,
         title: Option<&str>,
         wanted: &str,
-        config: &ChunkConfig,
+        rules: &ChunkRules,
     ) -> Result<Self, CallError> {
         let name = title.unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
         let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
@@ -282,13 +282,14 @@ impl OwnChunk {
         let wanted = wanted.trim();
         let missing = "`chunk` does not stand in `document`: give it as it stands there";
         let start = note.text.find(wanted).ok_or_else(|| CallError::Invalid(missing.to_owned()))?;
-        let mut chunks = chunk::chunk(&note, config, &builtin::model().token_starts(&note.text));
+        let mut chunks = builtin::cut(&note, rules.of(note.kind.as_deref()));
         let at = chunks.iter().position(|chunk| chunk.span.end > start).unwrap_or(0);
         match chunks.get_mut(at) {
             Some(chunk) => {
                 chunk.span = start..start + wanted.len();
                 chunk.hash = crate::fingerprint::text_hash(wanted.as_bytes());
                 chunk.has_words = true;
+                chunk.lead = None;
             }
             None => return Err(CallError::Invalid("`document` is empty".to_owned())),
         }
