@@ -305,7 +305,7 @@ pub(super) mod tests {
             mtime: 0,
             stale: true,
             linked: None,
-            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5 }),
+            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5, ..Lanes::default() }),
         }
     }
 

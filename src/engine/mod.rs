@@ -39,7 +39,7 @@ use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::context::cost::Estimate;
-use crate::index::{LexicalError, Snapshot};
+use crate::index::{Graph, LexicalError, Snapshot};
 use crate::store::StoreError;
 use crate::store::ledger::{self, Ledger};
 use crate::vault::pending::Timing;
@@ -163,6 +163,8 @@ struct VaultShared {
     generation: String,
     path: PathBuf,
     snapshot: ArcSwapOption<Snapshot>,
+    /// The links, as of a snapshot that may be older than `snapshot`.
+    graph: ArcSwapOption<Graph>,
     desk: ArcSwapOption<Desk>,
     policy: ArcSwapOption<Policy>,
     status: Mutex<VaultStatus>,
@@ -180,6 +182,7 @@ impl VaultShared {
             generation: generation.to_owned(),
             path: vault.path.clone(),
             snapshot: ArcSwapOption::empty(),
+            graph: ArcSwapOption::empty(),
             desk: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
             status: Mutex::new(status),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::fingerprint::ChunkId;
 use crate::index::Snapshot;
-use crate::search::{self, Answer, Key, Mode, Options, Seed};
+use crate::search::{self, Answer, Boosts, Key, Mode, Options, Seed};
 use crate::vault::VaultPath;
 use crate::vault::read::stat;
 
@@ -38,7 +38,7 @@ impl Handle {
         if request.fresh {
             self.freshen(request.vault.as_deref(), cancel)?;
         }
-        let options = self.options(
+        let mut options = self.options(
             request.mode,
             request.limit,
             request.per_note,
@@ -49,6 +49,7 @@ impl Handle {
         let now = jiff::Zoned::now();
         let mut parsed = search::parse(&request.query, now.date());
         parsed.filter.offset = now.offset();
+        options.boosts.today = Some(now.date());
         let SearchFilter { path, tag, after, before, note_type } = request.filter.unwrap_or_default();
         let conditions =
             [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
@@ -60,6 +61,7 @@ impl Handle {
         let mut answers = Vec::new();
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
+            options.boosts.graph = vault.graph.load_full();
             let dense = options.mode != Mode::Lexical && parsed.has_text();
             let vector = dense.then(|| desk.embedder.embed(&parsed.text()));
             if cancel.is_cancelled() {
@@ -120,6 +122,15 @@ impl Handle {
             contextual,
             window_chars: window_chars.unwrap_or(search.window_chars).min(100_000),
             dense_weight: search.dense_weight,
+            boosts: Boosts {
+                graph_weight: search.graph_weight,
+                link_weight: search.link_weight,
+                recency_weight: search.recency_weight,
+                recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
+                type_weights: search.type_weights,
+                today: None,
+                graph: None,
+            },
             explain,
         })
     }
