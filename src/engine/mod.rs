@@ -12,6 +12,7 @@ mod contexts;
 mod decide;
 mod doubt;
 mod due;
+mod graph;
 pub mod handle;
 mod jobs;
 mod keeper;
@@ -48,6 +49,7 @@ use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason, VaultPath};
 use batch::BatchTold;
 use decide::{Desk, Outcome};
+use graph::Grapher;
 use handle::Handle;
 use jobs::Jobs;
 use keeper::Keeper;
@@ -144,6 +146,7 @@ struct Shared {
     /// Generations that stand beside those that answer.
     beside: ArcSwap<Vec<Arc<VaultShared>>>,
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
+    grapher: Grapher,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
     /// Why nothing is asked of the model at present.
@@ -258,6 +261,7 @@ impl Engine {
             ledger: Arc::new(ledger),
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
+            grapher: Grapher::start()?,
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
@@ -347,6 +351,7 @@ impl Loop {
             }
             self.settle();
         }
+        self.shared.grapher.stop();
         for keeper in self.keepers.values_mut() {
             if let Err(error) = keeper.close() {
                 tracing::error!(%error, vault = keeper.config.name, "closing");
@@ -469,6 +474,7 @@ impl Loop {
             match keeper.publish_if_due(bulk(keeper)) {
                 Ok(true) if keeper.beside => {}
                 Ok(true) => {
+                    self.shared.grapher.changed(&keeper.shared);
                     let status = keeper.shared.status();
                     let (vault, seq) = (status.name.clone(), status.seq);
                     let (notes, chunks) = (status.notes, status.chunks);
