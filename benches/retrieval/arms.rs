@@ -95,7 +95,7 @@ struct Cut {
 }
 
 pub(crate) struct Page {
-    note: Note,
+    pub(crate) note: Note,
     cuts: Vec<Cut>,
 }
 

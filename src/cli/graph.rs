@@ -64,8 +64,8 @@ fn overview(answer: &GraphAnswer, by: Measure, out: &mut Out) -> std::io::Result
         counted(answer.link_count, "link")
     )))?;
     if let Some(sources) = answer.sources {
-        let error = answer.error.map_or(String::new(), |error| format!(", standard error at most {error:.5}"));
-        out.wrapped("", &dim(format!("betweenness is an estimate from {} notes{error}", grouped(sources))))?;
+        let error = answer.error.map_or(String::new(), |error| format!(", standard error {error:.5} at most"));
+        out.wrapped("", &format!("betweenness estimated from {} notes{error}", grouped(sources)))?;
     }
     if !answer.notes.is_empty() {
         out.line("")?;
@@ -79,7 +79,8 @@ fn overview(answer: &GraphAnswer, by: Measure, out: &mut Out) -> std::io::Result
     let orphans: Vec<String> = answer.orphans.iter().take(FEW).map(|path| safe(path)).collect();
     few("without links", answer.orphan_count, &orphans, out)?;
     let missing = answer.unresolved.iter().take(FEW);
-    let missing: Vec<String> = missing.map(|missing| format!("{} ({})", safe(&missing.target), missing.count)).collect();
+    let missing: Vec<String> =
+        missing.map(|missing| format!("{} ({})", safe(&missing.target), missing.count)).collect();
     few("unresolved", answer.unresolved_count, &missing, out)
 }
 
@@ -180,7 +181,7 @@ mod tests {
         let text = page(|out| overview(&answer(), Measure::Score, out));
         for expected in [
             "1,002 notes, 1 link between them",
-            "estimate from 500 notes, standard error at most 0.00123",
+            "betweenness estimated from 500 notes, standard error 0.00123 at most",
             "0.900      Hub  Notes/Hub.md",
             "7: o0.md, o1.md, o2.md, o3.md, o4.md, …",
             "1: Later  (3)",

@@ -218,7 +218,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.search.dense_weight = units::share(v)?, Some(format!("{:?}", c.search.dense_weight))),
     key!("search" "graph_weight", "What a note gains by its place among the links, from 0 (nothing) to 1.",
         |c, v| c.search.graph_weight = units::share(v)?, Some(format!("{:?}", c.search.graph_weight))),
-    key!("search" "link_weight", "What a note gains that the query names, or that is linked with one that it names.",
+    key!("search" "link_weight", "What a note gains that the query names; half of it one that is linked with such a note.",
         |c, v| c.search.link_weight = units::share(v)?, Some(format!("{:?}", c.search.link_weight))),
     key!("search" "recency_weight", "What a note of today gains, by its date or else its last modification.",
         |c, v| c.search.recency_weight = units::share(v)?, Some(format!("{:?}", c.search.recency_weight))),

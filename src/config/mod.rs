@@ -109,7 +109,7 @@ pub struct SearchConfig {
     pub dense_weight: f32,
     /// Weight (0..=1) of the place among the links.
     pub graph_weight: f32,
-    /// Of notes that the query names, and of those linked with them.
+    /// Of notes that the query names, and half of it of those linked with them.
     pub link_weight: f32,
     /// Of new notes.
     pub recency_weight: f32,
@@ -177,8 +177,8 @@ impl Default for SearchConfig {
             dense_weight: 0.5,
             graph_weight: 0.0,
             link_weight: 0.05,
-            recency_weight: 0.05,
-            recency_half_life: Duration::from_hours(14 * 24),
+            recency_weight: 0.15,
+            recency_half_life: Duration::from_hours(30 * 24),
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
         }
     }

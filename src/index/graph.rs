@@ -148,6 +148,15 @@ impl Graph {
         self.measures = Measures::of(&self.notes, &self.links, &self.backlinks, sources, go_on);
     }
 
+    /// Takes over the measures of another graph with the very same links; says whether it has.
+    pub fn take_over(&mut self, other: &Graph) -> bool {
+        let same = (&self.notes, &self.links) == (&other.notes, &other.links);
+        if same {
+            self.measures = other.measures.clone();
+        }
+        same
+    }
+
     /// The sequence number of the snapshot it was made of.
     pub fn seq(&self) -> u64 {
         self.seq
@@ -217,8 +226,7 @@ impl Graph {
 /// Notes that `note` links to a `target` that is not there.
 fn miss(missing: &mut HashMap<String, Unresolved>, target: &str, note: &NoteEntry) {
     let key = super::links::place(target, &note.path);
-    let unresolved =
-        missing.entry(key).or_insert_with(|| Unresolved { target: target.to_owned(), notes: Vec::new() });
+    let unresolved = missing.entry(key).or_insert_with(|| Unresolved { target: target.to_owned(), notes: Vec::new() });
     if unresolved.notes.last() != Some(&note.no) {
         unresolved.notes.push(note.no);
     }

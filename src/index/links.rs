@@ -61,6 +61,15 @@ impl Links {
     /// a path, as a title, as an alias. What is left ambiguous goes to the same folder, then to the
     /// shortest path, then to the first in the alphabet.
     pub(super) fn resolve(&self, notes: &Notes, target: &str, from: &VaultPath) -> Option<NoteNo> {
+        // Nearly every target is a name that one note bears, or none: then it means the same wherever it stands.
+        let name = key(target);
+        if !name.contains('/') && without_extension(&name).len() == name.len() {
+            match self.names.all(&*name) {
+                [] => return None,
+                [(_, no), others @ ..] if others.iter().all(|(_, other)| other == no) => return Some(*no),
+                _ => {}
+            }
+        }
         let target = Target::new(target, from)?;
         let exact = self.exact(notes, &target);
         if exact.is_some() || target.relative {
@@ -91,7 +100,8 @@ impl Links {
     fn exact(&self, notes: &Notes, target: &Target) -> Option<NoteNo> {
         let paths = std::iter::once(&target.whole).chain(&target.local);
         let spelt = paths.flat_map(|path| [path.as_str(), without_extension(path)]);
-        let bearers = spelt.flat_map(|path| self.names.all(&*format!("/{path}"))).filter(|(kind, _)| *kind == Kind::Path);
+        let bearers =
+            spelt.flat_map(|path| self.names.all(&*format!("/{path}"))).filter(|(kind, _)| *kind == Kind::Path);
         let ranked = bearers.filter_map(|(_, no)| {
             let path = notes.get(*no)?.path.as_str();
             Some((target.path_rank(&key(path)).filter(|rank| *rank <= LOCAL)?, path.len(), path, *no))
@@ -229,7 +239,11 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, Box<str>)> {
     let others = std::iter::once((Kind::Title, &note.title)).chain(note.aliases.iter().map(|a| (Kind::Alias, a)));
     let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
     let path = format!("/{}", without_extension(&key(note.path.as_str())));
-    [(Kind::Path, path), (Kind::Stem, stem)].into_iter().chain(others).filter(|(_, name)| !name.is_empty()).map(|(k, n)| (k, n.into()))
+    [(Kind::Path, path), (Kind::Stem, stem)]
+        .into_iter()
+        .chain(others)
+        .filter(|(_, name)| !name.is_empty())
+        .map(|(k, n)| (k, n.into()))
 }
 
 /// What a link is looked up by: its last component as a file's stem, and all of it as a title or alias.

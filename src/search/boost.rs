@@ -6,7 +6,7 @@
 //! the same boosts the better one stays the better one. So boosts decide between hits that the lanes judge nearly
 //! alike, and never lift what has nothing to do with the query.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -28,12 +28,15 @@ const NAME_WORDS: usize = 8;
 /// A name that more notes bear (`index`, `readme`) names none of them.
 const BEARERS: usize = 4;
 
+/// What is linked with a named note is meant less than that note.
+const LINKED: f32 = 0.5;
+
 /// What notes are boosted for, and how much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Boosts {
     /// Weight (0..=1) of the place among the links: [`crate::index::graph::Measures::score`].
     pub graph_weight: f32,
-    /// Weight (0..=1) of being named by the query, or linked, either way, with a note that it names.
+    /// Weight (0..=1) of being named by the query; half of it counts for being linked, either way, with such a note.
     pub link_weight: f32,
     /// Weight (0..=1) of being new.
     pub recency_weight: f32,
@@ -52,8 +55,8 @@ impl Default for Boosts {
         Boosts {
             graph_weight: 0.0,
             link_weight: 0.05,
-            recency_weight: 0.05,
-            recency_half_life: 14.0,
+            recency_weight: 0.15,
+            recency_half_life: 30.0,
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
             today: None,
             graph: None,
@@ -110,8 +113,8 @@ fn boosted(fused: f32, sum: f32) -> f32 {
 }
 
 struct Weigher<'a> {
-    /// Notes that the query names, and their neighbours.
-    near: HashSet<NoteNo>,
+    /// Shares of the notes that the query names, and of their neighbours.
+    near: HashMap<NoteNo, f32>,
     offset: Offset,
     boosts: &'a Boosts,
 }
@@ -124,7 +127,7 @@ impl Weigher<'_> {
         let kind = note.kind.as_ref().and_then(|kind| boosts.type_weights.get(&kind.to_lowercase()));
         Boosted {
             graph: weigh(boosts.graph_weight, score),
-            links: weigh(boosts.link_weight, f32::from(u8::from(self.near.contains(&note.no)))),
+            links: weigh(boosts.link_weight, self.near.get(&note.no).copied().unwrap_or(0.0)),
             recency: weigh(boosts.recency_weight, self.newness(note)),
             kind: weigh(kind.copied().unwrap_or(0.0), 1.0),
         }
@@ -138,14 +141,14 @@ impl Weigher<'_> {
     }
 }
 
-/// The notes that a text names, and those that link to them or from them.
-fn near(snapshot: &Snapshot, text: &str, graph: Option<&Graph>) -> HashSet<NoteNo> {
-    let mut near: HashSet<NoteNo> = named(text, |name| snapshot.bearing(name)).into_iter().collect();
-    if let Some(graph) = graph {
-        let of = |no: &NoteNo| graph.links(*no).chain(graph.backlinks(*no)).collect::<Vec<_>>();
-        near.extend(near.iter().flat_map(of).collect::<Vec<_>>());
-    }
-    near
+/// The notes that a text names, and those that link to them or from them, with what that is worth.
+fn near(snapshot: &Snapshot, text: &str, graph: Option<&Graph>) -> HashMap<NoteNo, f32> {
+    let named = named(text, |name| snapshot.bearing(name));
+    let linked = graph.into_iter().flat_map(|graph| {
+        named.iter().flat_map(|no| graph.links(*no).chain(graph.backlinks(*no)).map(|no| (no, LINKED)))
+    });
+    // The later of two entries counts: a named note that is linked with another one is named.
+    linked.chain(named.iter().map(|no| (*no, 1.0))).collect()
 }
 
 /// The notes whose file name, title or alias stands in a text, as `bearing` knows them; a longer name hides those

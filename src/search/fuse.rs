@@ -34,19 +34,19 @@ pub(super) struct Ranked {
 impl Ranked {
     /// A chunk that no lane had to judge: it meets the conditions.
     pub(super) fn sure(row: Row) -> Self {
-        Ranked { candidate: Candidate { row, lexical: None, dense: None }, fused: 1.0, score: 1.0, boosted: Boosted::default() }
+        Ranked {
+            candidate: Candidate { row, lexical: None, dense: None },
+            fused: 1.0,
+            score: 1.0,
+            boosted: Boosted::default(),
+        }
     }
 
     /// How it came about, as shown in an answer; `None` if no lane was asked.
     pub(super) fn lanes(&self) -> Option<Lanes> {
         let Candidate { lexical, dense, .. } = &self.candidate;
         let asked = lexical.is_some() || dense.is_some();
-        asked.then(|| Lanes {
-            lexical: lexical.clone(),
-            dense: dense.clone(),
-            fused: self.fused,
-            boosts: self.boosted,
-        })
+        asked.then(|| Lanes { lexical: lexical.clone(), dense: dense.clone(), fused: self.fused, boosts: self.boosted })
     }
 }
 

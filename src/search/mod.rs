@@ -16,6 +16,7 @@ mod lanes;
 mod pattern;
 mod pick;
 pub mod printable;
+mod property;
 pub mod query;
 mod related;
 mod rows;

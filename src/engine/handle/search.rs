@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::super::decide::Desk;
 use super::{
     CallError, Cancel, Contextual, Handle, RelatedRequest, Scope, SearchAnswer, SearchFilter, SearchRequest, not_found,
@@ -50,13 +52,17 @@ impl Handle {
         let mut parsed = search::parse(&request.query, now.date());
         parsed.filter.offset = now.offset();
         options.boosts.today = Some(now.date());
-        let SearchFilter { path, tag, after, before, note_type } = request.filter.unwrap_or_default();
+        let SearchFilter { path, tag, after, before, note_type, properties } = request.filter.unwrap_or_default();
         let conditions =
             [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
         for (key, value) in conditions {
             if let Some(value) = value {
                 parsed.filter.add(key, &value, now.date()).map_err(CallError::Invalid)?;
             }
+        }
+        for (name, value) in properties {
+            let value = property(&name, &value)?;
+            parsed.filter.add_property(&name, &value, true, now.date()).map_err(CallError::Invalid)?;
         }
         let mut answers = Vec::new();
         for vault in &vaults {
@@ -149,6 +155,25 @@ impl Handle {
         }
         Ok(())
     }
+}
+
+/// A property's value in JSON as it would stand in a query.
+fn property(name: &str, value: &Value) -> Result<String, CallError> {
+    let plain = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    let text = match value {
+        Value::Array(items) if !items.is_empty() => items.iter().map(plain).collect::<Option<Vec<_>>>(),
+        value => plain(value).map(|text| vec![text]),
+    };
+    text.map(|values| values.join(" OR ")).ok_or_else(|| {
+        let name: String = name.chars().take(60).collect();
+        CallError::Invalid(format!(
+            "`filter.properties.{name}` is a text, a number, true, false, null, or a list of these"
+        ))
+    })
 }
 
 fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Option<Seed>, CallError> {

@@ -239,11 +239,12 @@ impl Walk {
             }
         }
         for node in reached.iter().rev().map(|node| *node as usize) {
-            let part = (1.0 + share[node]) / paths[node];
-            for before in both.of_node(node).iter().map(|before| *before as usize) {
-                if distance[before].wrapping_add(1) == distance[node] {
-                    share[before] += paths[before] * part;
-                }
+            let before = both.of_node(node).iter().map(|before| *before as usize);
+            let before = before.filter(|before| distance[*before] + 1 == distance[node]);
+            let all = if paths[node] < MOST_PATHS { paths[node] } else { before.clone().map(|node| paths[node]).sum() };
+            let part = (1.0 + share[node]) / all;
+            for before in before {
+                share[before] += paths[before] * part;
             }
             if node != source as usize {
                 tell(node, share[node]);

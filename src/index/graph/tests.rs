@@ -53,6 +53,13 @@ fn links_count_once_and_never_to_oneself() {
 }
 
 #[test]
+fn measures_are_taken_over_only_for_the_same_links() {
+    let (old, mut new, mut other) = (measured(3, &[(0, 1)]), graph(3, &[(0, 1)]), graph(3, &[(0, 2)]));
+    assert!(new.take_over(&old) && new == old);
+    assert!(!other.take_over(&old) && other.of(10).pagerank == 0.0);
+}
+
+#[test]
 fn what_is_linked_and_not_there_is_kept() {
     let named = |no: u32, path: &str, links: &[&str]| NoteEntry {
         links: links.iter().map(ToString::to_string).collect(),
