@@ -94,13 +94,13 @@ struct Cut {
     weak: bool,
 }
 
-struct Page {
-    note: Note,
+pub(crate) struct Page {
+    pub(crate) note: Note,
     cuts: Vec<Cut>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Arm {
+pub(crate) enum Arm {
     None,
     Template,
     Model,
@@ -212,7 +212,7 @@ fn failures(measures: Measures) -> f64 {
 }
 
 /// The vault's notes, cut and situated as the daemon does it.
-fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
+pub(crate) fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
     let mut written: HashMap<(String, u64, u64), (String, f64)> = HashMap::new();
     for context in reviewed.as_array().into_iter().flatten() {
         let text = |field: &str| context[field].as_str().unwrap_or_default().to_owned();
@@ -239,7 +239,7 @@ fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
     Ok(pages)
 }
 
-fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot>> {
+pub(crate) fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot>> {
     std::fs::create_dir_all(dir)?;
     let mut index = Index::open(dir, Embedder::Builtin.dimensions())?;
     for (no, Page { note, cuts }) in (1..).zip(pages) {

@@ -1,5 +1,6 @@
 //! Every command and option.
 
+mod graph;
 mod models;
 mod search;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(super) use graph::Graph;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
 
@@ -71,6 +73,8 @@ pub enum Command {
     Search(Search),
     /// Find passages near a note
     Related(Related),
+    /// Say which notes are central, which stand alone, and which links lead nowhere
+    Graph(Graph),
     /// Print a note, or some lines of it
     Get(Get),
     /// Say how the daemon is
@@ -315,6 +319,11 @@ mod tests {
             "s x",
             "search -- -x",
             "related a.md",
+            "graph",
+            "graph work --by betweenness -n 5",
+            "graph --orphans --json",
+            "graph --unresolved",
+            "graph --dot -n 500",
             "get a.md -l 3 -n 2",
             "status",
             "status work",
@@ -398,6 +407,10 @@ mod tests {
             "rebuild --yes --dry-run",
             "sync --since yesterday",
             "sync --since 24",
+            "graph --by fame",
+            "graph --orphans --unresolved",
+            "graph --dot --json",
+            "graph -n 0",
             "contexts review --sample 0",
             "contexts review --json --jsonl",
             "generate --chunk -",

@@ -9,6 +9,7 @@ mod cost;
 mod doctor;
 mod edits;
 mod generations;
+mod graph;
 mod init;
 mod jobs;
 mod money;
@@ -90,6 +91,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Try(args) => tour::run(args, session),
         Command::Search(args) => search::search(args, session),
         Command::Related(args) => search::related(args, session),
+        Command::Graph(args) => graph::run(&args, session),
         Command::Get(args) => note::get(args, session),
         Command::Plan(args) => note::plan(args, session),
         Command::Explain(args) => note::explain(args, session),

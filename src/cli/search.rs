@@ -1,5 +1,7 @@
 //! `situated search` and `situated related`: a list of hits to read, or lines for another program.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::args::{Related, Search, Show};
@@ -11,7 +13,7 @@ use super::print::{
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
 use crate::engine::handle::SearchAnswer;
-use crate::search::{Hit, LaneScore};
+use crate::search::{Boosted, Hit, LaneScore};
 
 /// `situated search`.
 pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure> {
@@ -166,12 +168,23 @@ pub(super) fn reasons(hit: &Hit) -> String {
         Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
         None => format!("{name}: not among the best"),
     };
-    format!(
+    let mut reasons = format!(
         "{} · {} · together {:.3}",
         lane("words", "BM25", &lanes.lexical),
         lane("meaning", "cosine", &lanes.dense),
         lanes.fused
-    )
+    );
+    let Boosted { graph, links, recency, kind } = lanes.boosts;
+    for (name, boost) in [("place among links", graph), ("linked", links), ("new", recency), ("kind", kind)] {
+        if boost >= 0.0005 {
+            // Writing to a string cannot fail.
+            let _ = write!(reasons, " · {name} +{boost:.3}");
+        }
+    }
+    if !lanes.boosts.is_nothing() {
+        let _ = write!(reasons, " · score {:.3}", hit.score);
+    }
+    reasons
 }
 
 /// A line for each hit, such as `{path}:{line}`.
@@ -305,7 +318,12 @@ pub(super) mod tests {
             mtime: 0,
             stale: true,
             linked: None,
-            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5 }),
+            lanes: Some(Lanes {
+                lexical: Some(LaneScore { rank: 1, score: 7.0 }),
+                dense: None,
+                fused: 0.5,
+                ..Lanes::default()
+            }),
         }
     }
 

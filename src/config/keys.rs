@@ -1,5 +1,6 @@
 //! The one table of scalar keys: how each is called, explained, read and shown.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Config;
@@ -75,6 +76,11 @@ fn quoted(text: impl AsRef<str>) -> Option<String> {
 
 fn time(duration: Duration) -> Option<String> {
     quoted(units::show_duration(duration))
+}
+
+fn table(shares: &BTreeMap<String, f32>) -> String {
+    let items = shares.iter().map(|(name, share)| format!("{} = {share:?}", toml::Value::String(name.clone())));
+    format!("{{ {} }}", items.collect::<Vec<_>>().join(", "))
 }
 
 fn provider(name: &str) -> Provider {
@@ -206,6 +212,16 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.search.window_chars = units::count(v, 0..=100_000)? as usize, Some(c.search.window_chars.to_string())),
     key!("search" "dense_weight", "Weight of meaning, from 0 (words alone) to 1 (meaning alone).",
         |c, v| c.search.dense_weight = units::share(v)?, Some(format!("{:?}", c.search.dense_weight))),
+    key!("search" "graph_weight", "What a note gains by its place among the links, from 0 (nothing) to 1.",
+        |c, v| c.search.graph_weight = units::share(v)?, Some(format!("{:?}", c.search.graph_weight))),
+    key!("search" "link_weight", "What a note gains that the query names; half of it one that is linked with such a note.",
+        |c, v| c.search.link_weight = units::share(v)?, Some(format!("{:?}", c.search.link_weight))),
+    key!("search" "recency_weight", "What a note of today gains, by its date or else its last modification.",
+        |c, v| c.search.recency_weight = units::share(v)?, Some(format!("{:?}", c.search.recency_weight))),
+    key!("search" "recency_half_life", "After this time it is half of that.",
+        |c, v| c.search.recency_half_life = units::duration(v, Duration::from_hours(1)..=36_500 * DAY)?, time(c.search.recency_half_life)),
+    key!("search" "type_weights", "What notes of a kind gain.",
+        |c, v| c.search.type_weights = units::shares(v)?, Some(table(&c.search.type_weights))),
     key!("sync" "background", "Whether stale, drifted and failed contexts are looked after by themselves, within the budget.",
         |c, v| c.sync.background = units::boolean(v)?, Some(c.sync.background.to_string())),
     key!("sync" "interval", "How often.",

@@ -107,6 +107,16 @@ pub struct SearchConfig {
     pub window_chars: usize,
     /// Weight (0..=1) of the dense lane; the lexical lane has the rest.
     pub dense_weight: f32,
+    /// Weight (0..=1) of the place among the links.
+    pub graph_weight: f32,
+    /// Of notes that the query names, and half of it of those linked with them.
+    pub link_weight: f32,
+    /// Of new notes.
+    pub recency_weight: f32,
+    /// After this time a note counts as half as new.
+    pub recency_half_life: Duration,
+    /// Of kinds of notes, in lower case.
+    pub type_weights: BTreeMap<String, f32>,
 }
 
 /// How much may be spent.
@@ -160,7 +170,17 @@ impl Default for WatchConfig {
 
 impl Default for SearchConfig {
     fn default() -> Self {
-        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5 }
+        SearchConfig {
+            limit: 20,
+            per_note: 3,
+            window_chars: 1200,
+            dense_weight: 0.5,
+            graph_weight: 0.0,
+            link_weight: 0.05,
+            recency_weight: 0.15,
+            recency_half_life: Duration::from_hours(30 * 24),
+            type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! The document is walked by hand rather than deserialised, since a deserialiser stops at the first problem
 //! and forgets where values stood.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -345,7 +346,12 @@ impl<'a> Reader<'a> {
             DeValue::Boolean(b) => Value::Bool(*b),
             DeValue::Datetime(_) => Value::Other("a date"),
             DeValue::Array(_) => Value::Other("a list"),
-            DeValue::Table(_) => Value::Other("a table"),
+            DeValue::Table(table) => {
+                let item = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+                    (key.get_ref().to_string(), Self::scalar(value.get_ref()))
+                };
+                Value::Table(in_order(table).into_iter().map(item).collect())
+            }
         }
     }
 
@@ -417,7 +423,7 @@ fn listed(words: &[&str]) -> String {
 }
 
 /// The entries of a table in the order of the file: the parser sorts them by name.
-fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>)> {
+fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<Cow<'i, str>>, &'t Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries

@@ -417,6 +417,7 @@ impl Keeper {
         /// Queries and workers are done long before.
         const PATIENCE: Duration = Duration::from_secs(5);
         self.shared.snapshot.store(None);
+        self.shared.graph.store(None);
         self.shared.desk.store(None);
         let store = self.desk.store.clone();
         drop(self);

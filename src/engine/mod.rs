@@ -12,6 +12,7 @@ mod contexts;
 mod decide;
 mod doubt;
 mod due;
+mod graph;
 pub mod handle;
 mod jobs;
 mod keeper;
@@ -39,7 +40,7 @@ use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::context::cost::Estimate;
-use crate::index::{LexicalError, Snapshot};
+use crate::index::{Graph, LexicalError, Snapshot};
 use crate::store::StoreError;
 use crate::store::ledger::{self, Ledger};
 use crate::vault::pending::Timing;
@@ -48,6 +49,7 @@ use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason, VaultPath};
 use batch::BatchTold;
 use decide::{Desk, Outcome};
+use graph::Grapher;
 use handle::Handle;
 use jobs::Jobs;
 use keeper::Keeper;
@@ -144,6 +146,7 @@ struct Shared {
     /// Generations that stand beside those that answer.
     beside: ArcSwap<Vec<Arc<VaultShared>>>,
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
+    grapher: Grapher,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
     /// Why nothing is asked of the model at present.
@@ -163,6 +166,8 @@ struct VaultShared {
     generation: String,
     path: PathBuf,
     snapshot: ArcSwapOption<Snapshot>,
+    /// The links, as of a snapshot that may be older than `snapshot`.
+    graph: ArcSwapOption<Graph>,
     desk: ArcSwapOption<Desk>,
     policy: ArcSwapOption<Policy>,
     status: Mutex<VaultStatus>,
@@ -180,6 +185,7 @@ impl VaultShared {
             generation: generation.to_owned(),
             path: vault.path.clone(),
             snapshot: ArcSwapOption::empty(),
+            graph: ArcSwapOption::empty(),
             desk: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
             status: Mutex::new(status),
@@ -255,6 +261,7 @@ impl Engine {
             ledger: Arc::new(ledger),
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
+            grapher: Grapher::start()?,
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
@@ -344,6 +351,7 @@ impl Loop {
             }
             self.settle();
         }
+        self.shared.grapher.stop();
         for keeper in self.keepers.values_mut() {
             if let Err(error) = keeper.close() {
                 tracing::error!(%error, vault = keeper.config.name, "closing");
@@ -466,6 +474,7 @@ impl Loop {
             match keeper.publish_if_due(bulk(keeper)) {
                 Ok(true) if keeper.beside => {}
                 Ok(true) => {
+                    self.shared.grapher.changed(&keeper.shared);
                     let status = keeper.shared.status();
                     let (vault, seq) = (status.name.clone(), status.seq);
                     let (notes, chunks) = (status.notes, status.chunks);

@@ -32,6 +32,7 @@ impl Loop {
                     ));
                 }
                 self.unopened.remove(&id);
+                self.shared.grapher.changed(&keeper.shared);
                 self.keepers.insert(id, keeper);
                 self.watch(id);
                 self.open_others(id);

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod contexts;
+mod graph;
 mod search;
 
 pub use crate::config::Problem;
@@ -17,6 +18,7 @@ pub use contexts::{
     ContextProgress, ContextStatus, Contextual, GenerateRequest, GeneratedContext, GenerationInfo, ReviewRequest,
     Reviewed, Stats,
 };
+pub use graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
 pub use search::{RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
 /// What the plain generation, that of `[context]`, is called.

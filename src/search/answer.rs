@@ -5,6 +5,7 @@ use std::cmp::{Ordering, Reverse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Ranked};
 use super::hit::{Maker, placed};
@@ -79,8 +80,8 @@ pub fn rank(
         return Ok(ranking);
     }
     let candidates = lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options)?;
-    // What boosts a hit for other reasons than its text changes `score` between these two lines.
     ranking.ranked = fuse::fuse(candidates, options.dense_weight);
+    boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
     Ok(ranking)
 }

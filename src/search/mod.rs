@@ -1,11 +1,12 @@
 //! Query × snapshot → hits. Pure: no I/O, no clock; "today" and staleness are the caller's.
 //!
 //! [`parse`] understands what was typed; [`rank`] makes the conditions a set of rows ([`filter`]), asks the
-//! lanes and fuses their scores; [`finish`] picks at most so many hits per note, and gives each hit its window
+//! lanes, fuses their scores and boosts them ([`Boosts`]); [`finish`] picks at most so many hits per note, and gives each hit its window
 //! and snippet. [`related()`] does the same for a note instead of a query. [`merge`] joins the answers of several
 //! vaults. Whatever is shown on a terminal goes through [`printable`](printable()).
 
 mod answer;
+mod boost;
 mod dates;
 pub mod filter;
 mod fold;
@@ -15,6 +16,7 @@ mod lanes;
 mod pattern;
 mod pick;
 pub mod printable;
+mod property;
 pub mod query;
 mod related;
 mod rows;
@@ -25,6 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, Ranking, finish, merge, rank, search};
+pub use boost::{Boosted, Boosts};
 pub use filter::{Filter, Key};
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};
@@ -61,6 +64,8 @@ pub struct Options {
     pub window_chars: usize,
     /// Weight of the dense lane, 0..=1.
     pub dense_weight: f32,
+    /// What speaks for a hit beside its text.
+    pub boosts: Boosts,
     /// Whether hits carry [`Lanes`].
     pub explain: bool,
 }
@@ -74,6 +79,7 @@ impl Default for Options {
             contextual: true,
             window_chars: 1200,
             dense_weight: fuse::DENSE_WEIGHT,
+            boosts: Boosts::default(),
             explain: false,
         }
     }
@@ -131,6 +137,9 @@ pub struct Lanes {
     pub dense: Option<LaneScore>,
     /// Score after fusion, before anything else.
     pub fused: f32,
+    /// What boosted it beyond that.
+    #[serde(default, skip_serializing_if = "Boosted::is_nothing")]
+    pub boosts: Boosted,
 }
 
 /// Rank and score in one lane.

@@ -73,6 +73,8 @@ pub(super) fn pool(call: &Call) -> Pool {
     match call.method {
         // A model may take minutes.
         Method::GenerateContext => Pool::Wait,
+        // Waits for the graph of the present snapshot.
+        Method::Graph => Pool::Wait,
         Method::Search if call.params.get("fresh") == Some(&Value::Bool(true)) => Pool::Wait,
         Method::Search | Method::Related | Method::Get | Method::Ping | Method::Hello | Method::Explain => Pool::Query,
         Method::Status
@@ -108,6 +110,7 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             done(&handle.search(request, cancel)?)
         }
         Method::Related => done(&handle.related(parse(params)?, cancel)?),
+        Method::Graph => done(&handle.graph(&parse(params)?)?),
         Method::Get => done(&handle.get(parse(params)?)?),
         Method::Plan => {
             let PlanParams { path, vault, text } = parse(params)?;

@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
 use crate::engine::handle::{
-    CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice,
-    Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats, Status, VaultInfo,
+    CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, GraphAnswer, GraphRequest,
+    Job, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats,
+    Status, VaultInfo,
 };
 
 /// Most hits of one answer.
@@ -327,6 +328,7 @@ fn schemas(method: Method, generator: &mut SchemaGenerator) -> (Schema, Schema) 
         Method::Status => pair::<OfVault, Status>(generator),
         Method::Search => pair::<SearchRequest, SearchAnswer>(generator),
         Method::Related => pair::<RelatedRequest, SearchAnswer>(generator),
+        Method::Graph => pair::<GraphRequest, GraphAnswer>(generator),
         Method::Get => pair::<GetRequest, NoteText>(generator),
         Method::Plan => pair::<PlanParams, Decision>(generator),
         Method::Explain => pair::<ExplainParams, Decisions>(generator),

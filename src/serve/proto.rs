@@ -87,6 +87,7 @@ methods! {
     Status "status" "State of the daemon and of its vaults.",
     Search "search" "Finds chunks for a query.",
     Related "related" "Finds chunks near a note, a chunk or a text.",
+    Graph "graph" "Notes by their place among the links, notes without links, and links that lead nowhere.",
     Get "get" "Lines of a note as they are on disk now.",
     Plan "plan" "What would be decided about a note now; changes nothing.",
     Explain "explain" "The last decisions about a note, newest first.",

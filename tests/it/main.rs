@@ -7,6 +7,7 @@ mod commands;
 mod contexts;
 mod crash;
 mod generations;
+mod graph;
 mod hostile;
 mod life;
 mod model;

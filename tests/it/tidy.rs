@@ -28,7 +28,7 @@ const ORDER: [&str; 20] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 21] = [
+const PURE: [&str; 23] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -43,6 +43,8 @@ const PURE: [&str; 21] = [
     "embed/input.rs",
     "index/mod.rs",
     "index/blocks.rs",
+    "index/graph.rs",
+    "index/graph/",
     "index/links.rs",
     "index/vector.rs",
     "search/",

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 /// `search`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
+    after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d,\n        link:Note, linked-from:Note, prop.status:done, 'prop.priority:>2', [status], [due:<2026-12]\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
 )]
 pub struct Search {
     /// What is sought

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::super::decide::Desk;
 use super::{
     CallError, Cancel, Contextual, Handle, RelatedRequest, Scope, SearchAnswer, SearchFilter, SearchRequest, not_found,
@@ -9,7 +11,7 @@ use super::{
 };
 use crate::fingerprint::ChunkId;
 use crate::index::Snapshot;
-use crate::search::{self, Answer, Key, Mode, Options, Seed};
+use crate::search::{self, Answer, Boosts, Key, Mode, Options, Seed};
 use crate::vault::VaultPath;
 use crate::vault::read::stat;
 
@@ -38,7 +40,7 @@ impl Handle {
         if request.fresh {
             self.freshen(request.vault.as_deref(), cancel)?;
         }
-        let options = self.options(
+        let mut options = self.options(
             request.mode,
             request.limit,
             request.per_note,
@@ -49,7 +51,8 @@ impl Handle {
         let now = jiff::Zoned::now();
         let mut parsed = search::parse(&request.query, now.date());
         parsed.filter.offset = now.offset();
-        let SearchFilter { path, tag, after, before, note_type } = request.filter.unwrap_or_default();
+        options.boosts.today = Some(now.date());
+        let SearchFilter { path, tag, after, before, note_type, properties } = request.filter.unwrap_or_default();
         let conditions =
             [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
         for (key, value) in conditions {
@@ -57,9 +60,14 @@ impl Handle {
                 parsed.filter.add(key, &value, now.date()).map_err(CallError::Invalid)?;
             }
         }
+        for (name, value) in properties {
+            let value = property(&name, &value)?;
+            parsed.filter.add_property(&name, &value, true, now.date()).map_err(CallError::Invalid)?;
+        }
         let mut answers = Vec::new();
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
+            options.boosts.graph = vault.graph.load_full();
             let dense = options.mode != Mode::Lexical && parsed.has_text();
             let vector = dense.then(|| desk.embedder.embed(&parsed.text()));
             if cancel.is_cancelled() {
@@ -120,6 +128,15 @@ impl Handle {
             contextual,
             window_chars: window_chars.unwrap_or(search.window_chars).min(100_000),
             dense_weight: search.dense_weight,
+            boosts: Boosts {
+                graph_weight: search.graph_weight,
+                link_weight: search.link_weight,
+                recency_weight: search.recency_weight,
+                recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
+                type_weights: search.type_weights,
+                today: None,
+                graph: None,
+            },
             explain,
         })
     }
@@ -138,6 +155,25 @@ impl Handle {
         }
         Ok(())
     }
+}
+
+/// A property's value in JSON as it would stand in a query.
+fn property(name: &str, value: &Value) -> Result<String, CallError> {
+    let plain = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    let text = match value {
+        Value::Array(items) if !items.is_empty() => items.iter().map(plain).collect::<Option<Vec<_>>>(),
+        value => plain(value).map(|text| vec![text]),
+    };
+    text.map(|values| values.join(" OR ")).ok_or_else(|| {
+        let name: String = name.chars().take(60).collect();
+        CallError::Invalid(format!(
+            "`filter.properties.{name}` is a text, a number, true, false, null, or a list of these"
+        ))
+    })
 }
 
 fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Option<Seed>, CallError> {

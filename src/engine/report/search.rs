@@ -1,5 +1,7 @@
 //! What finds: parameters and answers of `search` and `related`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,8 @@ pub struct SearchFilter {
     /// Type of the note.
     #[serde(rename = "type")]
     pub note_type: Option<String>,
+    /// Properties of the front matter and their values, as in a query (`">3"`, `"*"` for any); of a list, one is enough.
+    pub properties: BTreeMap<String, serde_json::Value>,
 }
 
 /// Parameters of `search`.
