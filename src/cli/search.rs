@@ -302,10 +302,12 @@ pub(super) mod tests {
             window: "raw".into(),
             window_lines: (12, 20),
             chunk: "abc".into(),
+            also: Vec::new(),
             mtime: 0,
             stale: true,
             linked: None,
-            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5 }),
+            link: None,
+            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5, rerank: None }),
         }
     }
 

@@ -9,6 +9,7 @@ mod keys;
 mod layers;
 mod paths;
 mod raw;
+mod rerank;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use crate::note::NoteRules;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
 pub use paths::{default_config_file, default_data_dir, socket_too_long};
+pub use rerank::{RerankConfig, RerankProvider};
 pub use show::sample_file;
 pub use units::show_dollars;
 
@@ -50,6 +52,8 @@ pub struct Config {
     pub sync: SyncConfig,
     /// What answers look like.
     pub search: SearchConfig,
+    /// Who judges what is found.
+    pub rerank: RerankConfig,
     /// The socket.
     pub serve: ServeConfig,
     /// Where indexes live: one folder per vault in it.
@@ -208,6 +212,7 @@ impl Config {
             budget: BudgetConfig::default(),
             sync: SyncConfig::default(),
             search: SearchConfig::default(),
+            rerank: RerankConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
         }

@@ -4,6 +4,7 @@
 
 mod contexts;
 mod generations;
+mod related;
 mod search;
 
 use std::sync::Arc;
@@ -16,7 +17,7 @@ pub use crate::store::ledger::CostReport;
 
 pub use super::report::{
     CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
-    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest,
+    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Group, Job, NoteText, Notice, Problem, RelatedRequest,
     ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
     VaultInfo, VaultStatus,
 };

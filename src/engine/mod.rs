@@ -20,6 +20,7 @@ mod outcomes;
 mod pool;
 mod rebuild;
 pub mod report;
+mod rerank;
 mod beside;
 mod scan;
 mod seat;
@@ -53,6 +54,7 @@ use jobs::Jobs;
 use keeper::Keeper;
 pub use keeper::vault_dir;
 use pool::{Errand, Pool};
+use rerank::Reranker;
 use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
 use scan::{Extent, Findings};
 use seat::Seat;
@@ -144,6 +146,7 @@ struct Shared {
     /// Generations that stand beside those that answer.
     beside: ArcSwap<Vec<Arc<VaultShared>>>,
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
+    reranker: ArcSwapOption<Reranker>,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
     /// Why nothing is asked of the model at present.
@@ -255,6 +258,7 @@ impl Engine {
             ledger: Arc::new(ledger),
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
+            reranker: ArcSwapOption::empty(),
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
@@ -327,6 +331,7 @@ struct Unopened {
 impl Loop {
     fn run(mut self, config: &Config) {
         self.start_writers(config);
+        self.start_reranker(config);
         self.open(config);
         // What is stored answers from here on, however long the first look at the disk takes.
         self.settle();
@@ -498,6 +503,7 @@ impl Loop {
         let mut problems = self.notes_of_trouble.clone();
         problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
         problems.extend(held);
+        problems.extend(self.shared.reranker.load().as_ref().and_then(|reranker| reranker.problem()));
         for keeper in self.keepers.values() {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());

@@ -17,7 +17,7 @@ pub use contexts::{
     ContextProgress, ContextStatus, Contextual, GenerateRequest, GeneratedContext, GenerationInfo, ReviewRequest,
     Reviewed, Stats,
 };
-pub use search::{RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
+pub use search::{Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
 /// What the plain generation, that of `[context]`, is called.
 pub const DEFAULT_GENERATION: &str = "default";

@@ -1,12 +1,11 @@
-//! What lies near a note: chunks of other notes that are about the same.
+//! What lies near a note, a part of one, or any text: chunks of other notes that are about the same.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::answer::{Answer, in_order};
-use super::hit::Maker;
+use super::hit::{Maker, Pick};
 use super::lanes::{depth, telling};
-use super::pick::pick;
-use super::{MAX_HITS, Mode, Options};
+use super::{Link, MAX_HITS, Mode, Options};
 use crate::embed::Vector;
 use crate::index::{LexicalError, NoteNo, Row, Snapshot};
 
@@ -15,60 +14,80 @@ use crate::index::{LexicalError, NoteNo, Row, Snapshot};
 pub enum Seed {
     /// A note of this snapshot.
     Note(NoteNo),
-    /// A chunk of this snapshot.
-    Chunk(Row),
-    /// Any text, embedded; or the [`seed_vector`] of a note in another vault.
+    /// Chunks of one note of this snapshot.
+    Chunks(Vec<Row>),
+    /// A part of a note of this snapshot, embedded.
+    Part(NoteNo, Vector),
+    /// Any text, embedded; or the [`seed_vector`] of what lies in another vault.
     Vector(Vector),
 }
 
 /// The direction of a seed: the mean of the vectors of its chunks. `None` if there are none that say
 /// anything.
 pub fn seed_vector(snapshot: &Snapshot, seed: &Seed) -> Option<Vector> {
-    let vectors = match seed {
+    let vectors: Vec<Vector> = match seed {
         Seed::Note(no) => snapshot.note(*no)?.rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
-        Seed::Chunk(row) => snapshot.vectors(*row),
-        Seed::Vector(vector) => return telling(Some(vector)).cloned(),
+        Seed::Chunks(rows) => rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
+        Seed::Part(_, vector) | Seed::Vector(vector) => return telling(Some(vector)).cloned(),
     };
     mean(&vectors)
 }
 
-/// Chunks of other notes near the seed, by cosine; for a seed of this vault each hit says whether its note
-/// is linked with the seed's already. `options` has the limits; the mode is always dense.
-pub fn related(snapshot: &Snapshot, vault: &str, seed: &Seed, options: &Options) -> Result<Answer, LexicalError> {
+impl Seed {
+    /// The note of this snapshot that it is, or is a part of.
+    fn note(&self, snapshot: &Snapshot) -> Option<NoteNo> {
+        match self {
+            Seed::Note(no) | Seed::Part(no, _) => Some(*no),
+            Seed::Chunks(rows) => rows.first().and_then(|row| snapshot.chunk(*row)).map(|chunk| chunk.note),
+            Seed::Vector(_) => None,
+        }
+    }
+}
+
+/// Chunks of other notes near the seed, by cosine; for a seed of this vault each hit says whether and how its note
+/// is linked with the seed's already, and with `exclude_linked` those that are stay out. `options` has the limits;
+/// the mode is always dense: words that the two notes share did not find linked notes more often.
+pub fn related(
+    snapshot: &Snapshot,
+    vault: &str,
+    seed: &Seed,
+    exclude_linked: bool,
+    options: &Options,
+) -> Result<Answer, LexicalError> {
     let mut answer = Answer { seq: snapshot.seq(), mode: Mode::Dense, ..Answer::default() };
     let Some(vector) = seed_vector(snapshot, seed) else {
         answer.warnings.push("there are no words to compare with other notes".to_owned());
         return Ok(answer);
     };
-    let own = match seed {
-        Seed::Note(no) => Some(*no),
-        Seed::Chunk(row) => snapshot.chunk(*row).map(|chunk| chunk.note),
-        Seed::Vector(_) => None,
-    };
-    let linked = own.map(|no| linked_with(snapshot, no));
+    let own = seed.note(snapshot);
+    let links = own.map(|no| links(snapshot, no)).unwrap_or_default();
     let note_of = |row: Row| snapshot.chunk(row).map(|chunk| chunk.note);
-    let allowed = |row: Row| own.is_none() || note_of(row) != own;
-    let limit = options.limit.min(MAX_HITS);
-    let mut near = snapshot.dense(&vector, &allowed, depth(limit));
+    let allowed = |row: Row| match (own, note_of(row)) {
+        (None, _) => true,
+        (_, Some(note)) if exclude_linked && links.contains_key(&note) => false,
+        (own, note) => note != own,
+    };
+    let mut near = snapshot.dense(&vector, &allowed, depth(options.limit.min(MAX_HITS)));
     near.retain(|(_, cosine)| *cosine > 0.0);
     near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| in_order(snapshot, a.0, b.0)));
-    let (picked, truncated) = pick(near, |(row, _)| note_of(*row), options.per_note, limit);
-    answer.truncated = truncated;
-    let maker = Maker::new(snapshot, vault, "", options);
-    for (row, cosine) in picked {
-        let linked = linked.as_ref().and_then(|linked| Some(linked.contains(&note_of(row)?)));
-        answer.hits.extend(maker.hit(row, cosine, None, linked)?);
-    }
+    let picks = near.into_iter().map(|(row, score)| {
+        let link = note_of(row).and_then(|note| links.get(&note).copied());
+        Pick { row, score, lanes: None, link: own.map(|_| link) }
+    });
+    (answer.hits, answer.truncated) = Maker::new(snapshot, vault, "", options).hits(picks)?;
     Ok(answer)
 }
 
 /// The notes that this one links to or that link to it.
-fn linked_with(snapshot: &Snapshot, no: NoteNo) -> HashSet<NoteNo> {
-    let mut linked: HashSet<NoteNo> = snapshot.backlinks(no).into_iter().collect();
+fn links(snapshot: &Snapshot, no: NoteNo) -> HashMap<NoteNo, Link> {
+    let mut links: HashMap<NoteNo, Link> =
+        snapshot.backlinks(no).into_iter().map(|other| (other, Link::From)).collect();
     if let Some(note) = snapshot.note(no) {
-        linked.extend(note.links.iter().filter_map(|target| snapshot.resolve(target, &note.path)));
+        for to in note.links.iter().filter_map(|target| snapshot.resolve(target, &note.path)) {
+            links.entry(to).and_modify(|link| *link = if *link == Link::To { Link::To } else { Link::Both }).or_insert(Link::To);
+        }
     }
-    linked
+    links
 }
 
 /// The normalised mean of normalised vectors, quantised as they are; `None` for none, or if they cancel out.
