@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::layers::{Loaded, Origin};
-use super::{Problem, RerankProvider, VaultConfig, socket_too_long, units};
+use super::{Problem, VaultConfig, socket_too_long, units};
+use crate::search::rerank::RerankProvider;
 
 /// All relations that do not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {

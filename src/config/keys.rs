@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Config, RerankProvider};
+use super::Config;
 use super::units::{self, Value};
 use crate::chunk::Strategy;
 use crate::context::settings::{Dialect, FormChoice, Provider};
+use crate::search::rerank::RerankProvider;
 
 /// A scalar key of the configuration.
 pub(super) struct Key {

@@ -9,7 +9,6 @@ mod keys;
 mod layers;
 mod paths;
 mod raw;
-mod rerank;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -26,10 +25,10 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::ChunkConfig;
 use crate::context::settings::ContextConfig;
 use crate::note::NoteRules;
+use crate::search::rerank::RerankConfig;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
 pub use paths::{default_config_file, default_data_dir, socket_too_long};
-pub use rerank::{RerankConfig, RerankProvider};
 pub use show::sample_file;
 pub use units::show_dollars;
 

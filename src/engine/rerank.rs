@@ -11,12 +11,13 @@ use tokio::sync::mpsc as channel;
 use tokio::task::JoinSet;
 
 use super::report::{CallError, Cancel};
-use crate::config::{Config, RerankConfig, RerankProvider};
+use crate::config::Config;
 use crate::context::cost::Usage;
 use crate::index::{LexicalError, Row, Snapshot};
 use crate::llm::{self, Billed, Failure, Health};
 use crate::plan::Reason;
-use crate::search::{Ranking, rerank};
+use crate::search::rerank::{self, RerankConfig, RerankProvider};
+use crate::search::Ranking;
 use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Refused, Settled};
 
 /// Answers that are remembered: those of a day for most people, of half a kilobyte each.

@@ -12,8 +12,8 @@ use super::keyring::Keyring;
 use super::retry::Fault;
 use super::wire::{Interface as _, Judgement, Rerank};
 use super::{Failure, FailureKind, Health};
-use crate::config::{RerankConfig, RerankProvider};
 use crate::context::cost::estimate_tokens;
+use crate::search::rerank::{RerankConfig, RerankProvider};
 
 /// Requests at once: as many as the parts of one search.
 const CONCURRENCY: usize = 8;

@@ -5,8 +5,11 @@
 //! score, then all else as it was. Scores of different models are on different scales (some give a probability, some
 //! a logit), so they order, and are only brought into 0..=1 to be shown.
 
-use std::cmp::Ordering;
+mod settings;
+
 use std::collections::HashMap;
+
+pub use settings::{RerankConfig, RerankProvider};
 
 use super::answer::Ranking;
 use super::{Lanes, Rejudged};
@@ -76,26 +79,39 @@ pub fn reorder(rankings: &mut [Ranking], shown: &[Place], scores: &[Option<f32>]
     if judged.is_empty() {
         return;
     }
-    let before: HashMap<Place, u32> = best(rankings, usize::MAX).into_iter().zip(1..).collect();
+    let first: Vec<Place> = best(rankings, usize::MAX);
+    let before: HashMap<Place, u32> = first.iter().copied().zip(1..).collect();
     let rank = |place: &Place| before.get(place).copied().unwrap_or(u32::MAX);
     judged.sort_by(|a, b| b.1.total_cmp(&a.1).then(rank(&a.0).cmp(&rank(&b.0))));
     judged.dedup_by_key(|(place, _)| *place);
     let raw: Vec<f32> = judged.iter().map(|(_, score)| *score).collect();
-    let after: HashMap<Place, (u32, f32, f32)> =
-        (1..).zip(judged.iter().zip(normal(&raw))).map(|(n, ((place, raw), score))| (*place, (n, *raw, score))).collect();
+    let after: HashMap<Place, (u32, f32)> =
+        (1..).zip(&judged).map(|(n, (place, score))| (*place, (n, *score))).collect();
+    let mut scores: HashMap<Place, f32> = judged.iter().map(|(place, _)| *place).zip(normal(&raw)).collect();
+    // Below everything that was judged, in the order that it had, also where that was one of equals.
+    let mut last = FLOOR;
+    let rest: HashMap<Place, f32> = rankings
+        .iter()
+        .enumerate()
+        .flat_map(|(of, ranking)| ranking.ranked.iter().map(move |r| ((of, r.candidate.row), r.score.clamp(0.0, 1.0))))
+        .collect();
+    for place in first.iter().filter(|place| !after.contains_key(place)) {
+        let score = rest.get(place).map_or(0.0, |score| score * FLOOR);
+        last = score.min(last.next_down()).max(0.0);
+        scores.insert(*place, last);
+    }
     for (of, ranking) in rankings.iter_mut().enumerate() {
         for ranked in &mut ranking.ranked {
             let place = (of, ranked.candidate.row);
             let new = after.get(&place);
-            // Below everything that was judged, in the order that it had.
-            ranked.score = new.map_or(ranked.score.clamp(0.0, 1.0) * FLOOR / 2.0, |(_, _, score)| *score);
+            ranked.score = scores.get(&place).copied().unwrap_or(0.0);
             let rejudged =
-                Rejudged { before: rank(&place), rank: new.map(|(n, ..)| *n), score: new.map(|(_, raw, _)| *raw) };
+                Rejudged { before: rank(&place), rank: new.map(|(n, _)| *n), score: new.map(|(_, raw)| *raw) };
             ranking.order.0.insert(ranked.candidate.row, rejudged);
         }
         let order = &ranking.order.0;
         let place = |row: Row| order.get(&row).map(|r| (r.rank.unwrap_or(u32::MAX), r.before));
-        ranking.ranked.sort_by(|a, b| -> Ordering { place(a.candidate.row).cmp(&place(b.candidate.row)) });
+        ranking.ranked.sort_by(|a, b| place(a.candidate.row).cmp(&place(b.candidate.row)));
     }
 }
 

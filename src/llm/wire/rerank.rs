@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::refusal::{self, Refusal, Who};
 use super::{Interface, JSON, Request, bearer, bytes, parsed, plain};
-use crate::config::{RerankConfig, RerankProvider};
 use crate::llm::key::Key;
 use crate::llm::{Failure, FailureKind};
+use crate::search::rerank::{RerankConfig, RerankProvider};
 
 /// Documents that TEI takes in a request unless its user says otherwise (`max_client_batch_size`).
 const TEI_BATCH: usize = 32;

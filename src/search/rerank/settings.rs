@@ -1,4 +1,4 @@
-//! Who judges what a search finds: `[rerank]`.
+//! The settings that say who judges what a search finds. Pure.
 
 use std::time::Duration;
 
