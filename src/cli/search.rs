@@ -364,7 +364,12 @@ pub(super) mod tests {
             stale: true,
             linked: None,
             link: None,
-            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5, rerank: None }),
+            lanes: Some(Lanes {
+                lexical: Some(LaneScore { rank: 1, score: 7.0 }),
+                dense: None,
+                fused: 0.5,
+                rerank: None,
+            }),
         }
     }
 

@@ -357,7 +357,8 @@ pub(super) fn is_a_key(section: &str, name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let words = ["key", "api_key", "apikey", "token", "api_token", "auth_token", "bearer", "secret", "password"];
     let keys = ["_api_key", "_secret_access_key", "_access_key_id", "_bearer_token"];
-    matches!(section, CONTEXT | "" | "embed" | "rerank") && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
+    matches!(section, CONTEXT | "" | "embed" | "rerank")
+        && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
 }
 
 /// What may have been meant by a key that does not exist.

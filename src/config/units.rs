@@ -308,7 +308,11 @@ pub(super) const WHERE_KEYS_GO: &str = "put the key into a file that only you ca
 
 /// The same, for the keys of a section.
 pub(super) fn where_keys_go(section: &str) -> String {
-    if section.is_empty() { WHERE_KEYS_GO.to_owned() } else { WHERE_KEYS_GO.replace("context.", &format!("{section}.")) }
+    if section.is_empty() {
+        WHERE_KEYS_GO.to_owned()
+    } else {
+        WHERE_KEYS_GO.replace("context.", &format!("{section}."))
+    }
 }
 
 /// Whether a text looks like a provider's key: such a text is never repeated.

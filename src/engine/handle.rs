@@ -17,9 +17,9 @@ pub use crate::store::ledger::CostReport;
 
 pub use super::report::{
     CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
-    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Group, Job, NoteText, Notice, Problem, RelatedRequest,
-    ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
-    VaultInfo, VaultStatus,
+    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Group, Job, NoteText, Notice, Problem,
+    RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State,
+    Stats, Status, VaultInfo, VaultStatus,
 };
 
 pub(super) use contexts::OwnChunk;

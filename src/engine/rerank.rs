@@ -16,8 +16,8 @@ use crate::context::cost::Usage;
 use crate::index::{LexicalError, Row, Snapshot};
 use crate::llm::{self, Billed, Failure, Health};
 use crate::plan::Reason;
-use crate::search::rerank::{self, RerankConfig, RerankProvider};
 use crate::search::Ranking;
+use crate::search::rerank::{self, RerankConfig, RerankProvider};
 use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Refused, Settled};
 
 /// Answers that are remembered: those of a day for most people, of half a kilobyte each.
@@ -320,6 +320,9 @@ mod tests {
         }
         assert_eq!(cache.get(key(0)).as_deref(), Some(&[Some(0.0)][..]));
         cache.put(key(REMEMBERED), Scores::from([None]));
-        assert_eq!((cache.known.len(), cache.get(key(1)).is_none(), cache.get(key(0)).is_some()), (REMEMBERED, true, true));
+        assert_eq!(
+            (cache.known.len(), cache.get(key(1)).is_none(), cache.get(key(0)).is_some()),
+            (REMEMBERED, true, true)
+        );
     }
 }

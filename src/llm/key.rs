@@ -67,11 +67,7 @@ pub(super) fn find(provider: Provider, config: &KeyConfig) -> Result<Option<Key>
 ///
 /// # Errors
 /// As [`find`].
-pub(super) fn find_bearer(
-    section: &str,
-    variable: Option<&str>,
-    config: &KeyConfig,
-) -> Result<Option<Key>, String> {
+pub(super) fn find_bearer(section: &str, variable: Option<&str>, config: &KeyConfig) -> Result<Option<Key>, String> {
     let env = |name: &str| std::env::var_os(name);
     let found = if let Some(path) = &config.file {
         let place = format!("the key file {}", path.display());

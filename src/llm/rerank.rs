@@ -178,7 +178,7 @@ async fn ask(
     let attempt = async |with: With| {
         let request = shared.wire.request(query, documents, with.key.as_deref()).map_err(Fault::never)?;
         let reply = shared.send(Method::POST, request).await?;
-        shared.wire.read(&reply.body, documents.len()).map_err(|message| shared.unread(&reply, message))
+        Rerank::read(&reply.body, documents.len()).map_err(|message| shared.unread(&reply, message))
     };
     shared.call(rules, attempt).await.map(|done| done.value).map_err(|end| end.failure)
 }

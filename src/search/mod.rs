@@ -29,7 +29,7 @@ pub use answer::{Answer, Ranking, finish, merge, rank, search};
 pub use filter::{Filter, Key};
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};
-pub use related::{Seed, related, seed_vector};
+pub use related::{Seed, related};
 
 /// Hits of one answer at most, whatever was asked for.
 pub const MAX_HITS: usize = 200;

@@ -56,7 +56,8 @@ fn every_provider_changes_the_order() {
         assert!(first["hits"][0]["lanes"].get("rerank").is_none());
         let second = daemon.call("search", json!({ "query": "heron", "explain": true }));
         assert_eq!((paths(&second)[0], warnings(&second)), ("c.md", String::new()), "{provider}: {second}");
-        let scores: Vec<f64> = second["hits"].as_array().unwrap().iter().map(|h| h["score"].as_f64().unwrap()).collect();
+        let scores: Vec<f64> =
+            second["hits"].as_array().unwrap().iter().map(|h| h["score"].as_f64().unwrap()).collect();
         assert!(scores.windows(2).all(|pair| pair[0] > pair[1]) && scores[0] <= 1.0, "{scores:?}");
         let told = &second["hits"][0]["lanes"]["rerank"];
         let before = 1 + paths(&first).iter().position(|path| *path == "c.md").unwrap();
@@ -127,7 +128,10 @@ fn what_is_no_answer_leaves_the_first_order() {
         assert!(said.starts_with("not reranked: ") && !said.contains("Heron"), "{said}");
     }
     // Some are judged, one twice; the rest follows as it was.
-    reranker.always(Answer::Raw(200, r#"{"results":[{"index":2,"relevance_score":0.9},{"index":2,"relevance_score":0.1}]}"#.into()));
+    reranker.always(Answer::Raw(
+        200,
+        r#"{"results":[{"index":2,"relevance_score":0.9},{"index":2,"relevance_score":0.1}]}"#.into(),
+    ));
     let first = daemon.call("search", json!({ "query": "a heron", "rerank": false }));
     let answer = daemon.call("search", json!({ "query": "a heron" }));
     let (before, after) = (paths(&first), paths(&answer));
@@ -189,7 +193,10 @@ fn costs_are_in_the_ledger_and_within_the_budget() {
         cost["today"]["micro_dollars"] == 4000 && cost["today"]["unsettled_calls"] == 0
     });
     let cost = daemon.call("cost", json!({}));
-    assert_eq!((&cost["by_reason"][0]["reason"], &cost["by_purpose"][0]["purpose"]), (&json!("rerank"), &json!("rerank")));
+    assert_eq!(
+        (&cost["by_reason"][0]["reason"], &cost["by_purpose"][0]["purpose"]),
+        (&json!("rerank"), &json!("rerank"))
+    );
     assert_eq!(cost["by_model"][0]["model"], "rerank-v3.5");
     let answer = daemon.call("search", json!({ "query": "lake" }));
     assert!(warnings(&answer).contains("the budget of $0.005 a day is used up"), "{answer}");
@@ -210,7 +217,11 @@ fn several_vaults_are_judged_together() {
     place.configure(&format!("{second}{}", reranker.config("voyage", "")));
     let mut daemon = start(&place);
     let answer = daemon.call("search", json!({ "query": "heron" }));
-    assert_eq!((&answer["hits"][0]["vault"], answer["hits"].as_array().unwrap().len()), (&json!("other"), 3), "{answer}");
+    assert_eq!(
+        (&answer["hits"][0]["vault"], answer["hits"].as_array().unwrap().len()),
+        (&json!("other"), 3),
+        "{answer}"
+    );
     assert_eq!((reranker.asked().len(), reranker.asked()[0].documents().len()), (1, 3));
 }
 

@@ -156,9 +156,8 @@ fn good(asked: &Asked, wanted: &str) -> String {
         .map(|(i, document)| (i, (0.05 + document.matches(wanted).count() as f64 / 2.0).min(0.99)))
         .collect();
     scores.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let results = |name: &str| -> Vec<Value> {
-        scores.iter().map(|(i, score)| json!({ "index": i, name: score })).collect()
-    };
+    let results =
+        |name: &str| -> Vec<Value> { scores.iter().map(|(i, score)| json!({ "index": i, name: score })).collect() };
     let answer = match (asked.path.as_str(), asked.body.get("texts")) {
         (_, Some(_)) => json!(results("score")),
         ("/v2/rerank", _) => {

@@ -70,7 +70,8 @@ fn hits_that_touch_become_one_and_others_move_up() {
     assert!(hits(&apart).iter().all(|hit| hit.get("also").is_none()));
     // Two hits are asked for, and two notes have some.
     assert_eq!(paths(&daemon.call("search", query(true, 2))).len(), 2);
-    let plain = daemon.call("search", json!({ "query": "zorbleberry", "mode": "lexical", "contextual": false, "window_chars": 0 }));
+    let plain = daemon
+        .call("search", json!({ "query": "zorbleberry", "mode": "lexical", "contextual": false, "window_chars": 0 }));
     assert_eq!(hits(&plain).len(), 4, "windows that are their chunks are not joined");
     assert!(hits(&plain).iter().all(|hit| hit["window"] == hit["text"]));
 }

@@ -31,7 +31,7 @@ impl Handle {
         let (home, seed) = self.seed(&request, lines, &vaults)?;
         // Elsewhere it is a direction, and nothing that could be linked.
         let direction = match &home {
-            Some(home) => search::seed_vector(&*ready(home)?.0, &seed).map(Seed::Vector),
+            Some(home) => seed.elsewhere(&ready(home)?.0).map_err(|e| CallError::Storage(e.to_string()))?,
             None => Some(seed.clone()),
         };
         let mut answers = Vec::new();
@@ -78,7 +78,7 @@ impl Handle {
         }
         let vault = vaults.first().ok_or(CallError::NotReady)?;
         let text = request.text.as_deref().unwrap_or_default();
-        Ok((None, Seed::Vector(ready(vault)?.1.embedder.embed(text))))
+        Ok((None, Seed::Text(text.to_owned(), ready(vault)?.1.embedder.embed(text))))
     }
 }
 
@@ -123,10 +123,11 @@ fn selected(
         let first = line.saturating_sub(chunk.lines.0) as usize;
         let count = (end - line.max(chunk.lines.0)) as usize + 1;
         let part: Vec<&str> = text.lines().skip(first).take(count).collect();
-        let vector = desk.embedder.embed(&part.join("\n"));
+        let part = part.join("\n");
         // Of a part that says nothing, such as a blank line, the chunk is what is meant.
-        if let Some(vector) = search::seed_vector(snapshot, &Seed::Vector(vector)) {
-            return Ok(Seed::Part(chunk.note, vector));
+        if part.chars().any(char::is_alphanumeric) {
+            let vector = desk.embedder.embed(&part);
+            return Ok(Seed::Part(chunk.note, part, vector));
         }
     }
     Ok(Seed::Chunks(touched))

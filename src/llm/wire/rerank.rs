@@ -115,7 +115,7 @@ impl Rerank {
     ///
     /// # Errors
     /// What makes it no answer. Never holds text of the body.
-    pub(in crate::llm) fn read(&self, body: &[u8], documents: usize) -> Result<Judgement, String> {
+    pub(in crate::llm) fn read(body: &[u8], documents: usize) -> Result<Judgement, String> {
         let value = parsed(body)?;
         let items = ["results", "data"].into_iter().find_map(|name| value.get(name)).unwrap_or(&value);
         let items = items.as_array().ok_or("the answer holds no list of results")?;
@@ -162,7 +162,7 @@ mod tests {
 
     fn wire(provider: RerankProvider, base_url: Option<&str>, model: Option<&str>) -> Rerank {
         let (base_url, model) = (base_url.map(str::to_owned), model.map(str::to_owned));
-        Rerank::new(&RerankConfig { provider, base_url, model, ..RerankConfig::default() }).unwrap()
+        Rerank::new(&RerankConfig { provider, model, base_url, ..RerankConfig::default() }).unwrap()
     }
 
     fn asked(wire: &Rerank) -> (String, Value) {
@@ -222,8 +222,7 @@ mod tests {
 
     #[test]
     fn all_shapes_of_answers_are_read() {
-        let wire = wire(RerankProvider::Cohere, None, None);
-        let read = |body: &str, n: usize| wire.read(body.as_bytes(), n);
+        let read = |body: &str, n: usize| Rerank::read(body.as_bytes(), n);
         let two = [Some(0.25), Some(0.75)];
         let cases = [
             r#"{"id":"x","results":[{"index":1,"relevance_score":0.75},{"index":0,"relevance_score":0.25}]}"#,
