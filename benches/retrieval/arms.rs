@@ -255,7 +255,7 @@ fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
         "dense" => Mode::Dense,
         _ => Mode::Hybrid,
     };
-    let options = Options { mode, limit: 100, per_note: set.per_note(), ..Options::default() };
+    let options = Options { mode, limit: 100, per_note: set.per_note(), merge: false, ..Options::default() };
     let today = jiff::Zoned::now().date();
     let mut measures = Vec::new();
     for (query, judged) in &set.queries {

@@ -113,6 +113,8 @@ fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> 
     for (query, judged) in &set.queries {
         let params = json!({
             "query": query, "limit": 100, "per_note": set.per_note(), "mode": mode, "contextual": contextual,
+            // Each found chunk counts by itself.
+            "merge": false,
         });
         // A query that the daemon refuses counts as one that finds nothing.
         let hits = match client.timed("search", &params) {

@@ -125,6 +125,7 @@ fn purpose(name: &str) -> String {
         "rebuild" => "rebuilds",
         "asked" => "contexts that were asked for",
         "probe" => "`situated doctor`",
+        "rerank" => "the order of searches",
         other => return safe(other),
     };
     words.to_owned()

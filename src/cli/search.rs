@@ -1,6 +1,7 @@
 //! `situated search` and `situated related`: a list of hits to read, or lines for another program.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,10 @@ use super::print::{
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
 use crate::engine::handle::SearchAnswer;
-use crate::search::{Boosted, Hit, LaneScore};
+use crate::search::{Boosted, Hit, LaneScore, Link, Rejudged};
+
+/// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
+const MOST_TEXT: u64 = 128 << 10;
 
 /// `situated search`.
 pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure> {
@@ -29,6 +33,9 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
     if let Some(generation) = &args.generation {
         params["contextual"] = format!("gen:{generation}").into();
     }
+    if args.no_rerank {
+        params["rerank"] = false.into();
+    }
     params["fresh"] = args.fresh.into();
     let answer = session.client()?.call("search", params)?;
     show(answer, &args.show, format.as_ref(), session)
@@ -37,14 +44,45 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
 /// `situated related`.
 pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, Failure> {
     let format = args.show.format.as_deref().map(Format::parse).transpose()?;
-    let mut client = session.client()?;
-    let here = std::env::current_dir()?;
-    let scope = target::path(&args.note, args.show.vault.as_deref(), &target::vaults(&mut client)?, &here);
     let mut params = params(&args.show);
-    params["path"] = json!(scope.path);
-    params["vault"] = json!(scope.vault);
+    if args.notes {
+        params["group"] = "note".into();
+    }
+    params["exclude_linked"] = args.unlinked.into();
+    let mut client = session.client()?;
+    if let Some(note) = &args.note {
+        let here = std::env::current_dir()?;
+        let (note, lines) = target::split_lines(note);
+        let scope = target::path(&note, args.show.vault.as_deref(), &target::vaults(&mut client)?, &here);
+        params["path"] = json!(scope.path);
+        params["vault"] = json!(scope.vault);
+        if let Some((line, end_line)) = lines {
+            (params["line"], params["end_line"]) = (line.into(), end_line.into());
+        }
+    } else {
+        params["text"] = text(args.text.as_deref().unwrap_or_default())?.into();
+    }
     let answer = client.call("related", params)?;
     show(answer, &args.show, format.as_ref(), session)
+}
+
+/// A text as given, or from standard input.
+fn text(given: &str) -> Result<String, Failure> {
+    let text = if given == "-" {
+        let mut bytes = Vec::new();
+        // A little more than may be sent, so that too much is noticed.
+        std::io::stdin().take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        given.to_owned()
+    };
+    if text.len() as u64 > MOST_TEXT {
+        return Err(Failure::usage(format!("the text is longer than {} KiB; give a part of it", MOST_TEXT >> 10)));
+    }
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the text is empty; `--text -` reads one from standard input"));
+    }
+    Ok(text)
 }
 
 fn params(show: &Show) -> Value {
@@ -134,7 +172,13 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
     let vault = if look.vault { format!("{}: ", safe(&hit.vault)) } else { String::new() };
     let place = format!("{vault}{}:{}", printable(&hit.path), hit.line);
     let stale = if hit.stale { "  changed since" } else { "" };
-    let linked = if hit.linked == Some(true) { "  linked already" } else { "" };
+    let linked = match hit.link {
+        Some(Link::To) => "  linked to already",
+        Some(Link::From) => "  links here already",
+        Some(Link::Both) => "  linked both ways",
+        None if hit.linked == Some(true) => "  linked already",
+        None => "",
+    };
     let when = format!("  {}{linked}", age(look.now, hit.mtime));
     let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
     out.line(format!("{margin}{}{}{}", cyan(cut_front(&place, room)), dim(when), yellow(stale)))?;
@@ -183,6 +227,17 @@ pub(super) fn reasons(hit: &Hit) -> String {
     }
     if !lanes.boosts.is_nothing() {
         let _ = write!(reasons, " · score {:.3}", hit.score);
+    }
+    match &lanes.rerank {
+        Some(Rejudged { before, rank: Some(rank), score: Some(score) }) => {
+            reasons.push_str(&format!(" · reranked: no. {rank} ({score:.3}), before no. {before}"));
+        }
+        Some(Rejudged { before, .. }) => reasons.push_str(&format!(" · not reranked: no. {before}")),
+        None => {}
+    }
+    let also: Vec<String> = hit.also.iter().map(|also| format!("line {} ({:.3})", also.line, also.score)).collect();
+    if !also.is_empty() {
+        reasons.push_str(&format!(" · also found in it: {}", also.join(", ")));
     }
     reasons
 }
@@ -315,9 +370,11 @@ pub(super) mod tests {
             window: "raw".into(),
             window_lines: (12, 20),
             chunk: "abc".into(),
+            also: Vec::new(),
             mtime: 0,
             stale: true,
             linked: None,
+            link: None,
             lanes: Some(Lanes {
                 lexical: Some(LaneScore { rank: 1, score: 7.0 }),
                 dense: None,

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use super::layers::{Loaded, Origin};
 use super::{Problem, VaultConfig, socket_too_long, units};
 use crate::chunk::ChunkConfig;
+use crate::search::rerank::RerankProvider;
 
 /// All relations that do not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
     let mut check = Check { loaded, problems: Vec::new() };
     check.sizes();
     check.context();
+    check.rerank();
     check.names();
     check.vaults();
     check.nesting();
@@ -90,6 +92,47 @@ impl Check<'_> {
                 ["context.key_command", "context.key_file"],
                 "context.key_file and context.key_command are both set, and there is one key; leave one of them out"
                     .to_owned(),
+            );
+        }
+    }
+
+    fn rerank(&mut self) {
+        let rerank = &self.loaded.config.rerank;
+        match rerank.provider {
+            RerankProvider::Tei if rerank.base_url.is_none() => self.problem(
+                "rerank.provider",
+                "where \"tei\" is has to be said; add `base_url`, such as \"http://127.0.0.1:8080\"".to_owned(),
+            ),
+            RerankProvider::Transformer => self.problem(
+                "rerank.provider",
+                "this build has no cross-encoder of its own (cargo feature `transformer`); run one behind \"tei\", or set \"none\""
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+        if rerank.key.file.is_some() && rerank.key.command.is_some() {
+            self.relation(
+                ["rerank.key_command", "rerank.key_file"],
+                "rerank.key_file and rerank.key_command are both set, and there is one key; leave one of them out"
+                    .to_owned(),
+            );
+        }
+        if rerank.price_per_mtok.is_some() && rerank.price_per_1k.is_some() {
+            self.relation(
+                ["rerank.price_per_1k", "rerank.price_per_mtok"],
+                "rerank.price_per_mtok and rerank.price_per_1k are both set, and a model has one price; leave one of them out"
+                    .to_owned(),
+            );
+        }
+        let limit = self.loaded.config.serve.query_timeout;
+        if rerank.provider != RerankProvider::None && rerank.deadline >= limit {
+            self.relation(
+                ["rerank.deadline", "serve.query_timeout"],
+                format!(
+                    "rerank.deadline {} leaves nothing of serve.query_timeout {} for the search itself; set both",
+                    units::show_duration(rerank.deadline),
+                    units::show_duration(limit)
+                ),
             );
         }
     }

@@ -7,6 +7,7 @@ use super::Config;
 use super::units::{self, Value};
 use crate::chunk::Strategy;
 use crate::context::settings::{Dialect, FormChoice, Provider};
+use crate::search::rerank::RerankProvider;
 
 /// A scalar key of the configuration.
 pub(super) struct Key {
@@ -35,12 +36,13 @@ impl Key {
 }
 
 /// The sections of scalar keys, in the order in which they are shown.
-pub(super) const SECTIONS: [(&str, &str); 8] = [
+pub(super) const SECTIONS: [(&str, &str); 9] = [
     ("watch", "When changes are looked at."),
     ("chunk", "How notes are cut into chunks; sizes in tokens."),
     ("context", "What is written about each chunk to situate it in its note."),
     ("embed", "What turns text into vectors."),
     ("search", "What answers look like unless a request says otherwise."),
+    ("rerank", "Who judges the best of a search anew, if anybody. Costs count against `budget.day`."),
     ("sync", "The daily look after contexts that serve and should be better."),
     ("budget", "What may be spent on a model's contexts. Each call is reserved here before it is made."),
     ("serve", "The socket."),
@@ -222,6 +224,33 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.search.recency_half_life = units::duration(v, Duration::from_hours(1)..=36_500 * DAY)?, time(c.search.recency_half_life)),
     key!("search" "type_weights", "What notes of a kind gain.",
         |c, v| c.search.type_weights = units::shares(v)?, Some(table(&c.search.type_weights))),
+    key!("rerank" "provider",
+        "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM).",
+        |c, v| {
+            let name = units::word(v, &RerankProvider::ALL.map(RerankProvider::name))?;
+            c.rerank.provider = RerankProvider::ALL.into_iter().find(|p| p.name() == name).unwrap_or_default();
+        },
+        quoted(c.rerank.provider.name())),
+    key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several.",
+        |c, v| c.rerank.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
+        c.rerank.model.as_ref().and_then(quoted)),
+    key!("rerank" "base_url", "Where it is asked; the provider's own address if absent. Plain http only on this machine.",
+        |c, v| c.rerank.base_url = Some(units::address(v)?), c.rerank.base_url.as_ref().and_then(quoted)),
+    key!("rerank" "key_file", "A file with the provider's key, that only you can read.",
+        |c, v| c.rerank.key.file = Some(units::key_file(v)?),
+        c.rerank.key.file.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
+    key!("rerank" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown.",
+        |c, v| c.rerank.key.command = Some(units::words(v)?), c.rerank.key.command.as_ref().map(|_| HIDDEN.to_owned())),
+    key!("rerank" "key_credential", "Or the name of a systemd credential.",
+        |c, v| c.rerank.key.credential = Some(units::credential(v)?), c.rerank.key.credential.as_ref().and_then(quoted)),
+    key!("rerank" "top", "Chunks that are judged at most.",
+        |c, v| c.rerank.top = units::count(v, 1..=1000)? as usize, Some(c.rerank.top.to_string())),
+    key!("rerank" "deadline", "After this a search is answered in its first order.",
+        |c, v| c.rerank.deadline = units::duration(v, 10 * MS..=MINUTE)?, time(c.rerank.deadline)),
+    key!("rerank" "price_per_mtok", "Dollars per million tokens, if that is how it is billed; unknown if absent.",
+        |c, v| c.rerank.price_per_mtok = Some(units::dollars(v)?), c.rerank.price_per_mtok.map(units::show_dollars)),
+    key!("rerank" "price_per_1k", "Or dollars per thousand searches.",
+        |c, v| c.rerank.price_per_1k = Some(units::dollars(v)?), c.rerank.price_per_1k.map(units::show_dollars)),
     key!("sync" "background", "Whether stale, drifted and failed contexts are looked after by themselves, within the budget.",
         |c, v| c.sync.background = units::boolean(v)?, Some(c.sync.background.to_string())),
     key!("sync" "interval", "How often.",

@@ -377,7 +377,7 @@ impl Merge {
             SECTIONS.iter().find_map(|(section, _)| Some((*section, rest.strip_prefix(section)?.strip_prefix('_')?)));
         if let (false, Some((section, key))) = (known, section) {
             let advice = match (section, key) {
-                _ if is_a_key(section, key) => units::WHERE_KEYS_GO.to_owned(),
+                _ if is_a_key(section, key) => units::where_keys_go(section),
                 ("context", "prompt" | "models") | ("chunk", "types") => {
                     format!("`{section}.{key}` stands in the file, for it is a table")
                 }

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::ChunkRules;
 use crate::context::settings::ContextConfig;
 use crate::note::NoteRules;
+use crate::search::rerank::RerankConfig;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
 pub use paths::{default_config_file, default_data_dir, socket_too_long};
@@ -50,6 +51,8 @@ pub struct Config {
     pub sync: SyncConfig,
     /// What answers look like.
     pub search: SearchConfig,
+    /// Who judges what is found.
+    pub rerank: RerankConfig,
     /// The socket.
     pub serve: ServeConfig,
     /// Where indexes live: one folder per vault in it.
@@ -228,6 +231,7 @@ impl Config {
             budget: BudgetConfig::default(),
             sync: SyncConfig::default(),
             search: SearchConfig::default(),
+            rerank: RerankConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
         }

@@ -370,7 +370,7 @@ impl<'a> Reader<'a> {
     fn unknown_key(&mut self, section: &str, name: &str, span: &Range<usize>) {
         let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
         if is_a_key(section, name) {
-            self.problem(&full, span, format!("no key stands in this file; {}", units::WHERE_KEYS_GO));
+            self.problem(&full, span, format!("no key stands in this file; {}", units::where_keys_go(section)));
             return;
         }
         let message = format!("there is no such key; {}", advice(section, name));
@@ -383,7 +383,8 @@ pub(super) fn is_a_key(section: &str, name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let words = ["key", "api_key", "apikey", "token", "api_token", "auth_token", "bearer", "secret", "password"];
     let keys = ["_api_key", "_secret_access_key", "_access_key_id", "_bearer_token"];
-    matches!(section, CONTEXT | "" | "embed") && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
+    matches!(section, CONTEXT | "" | "embed" | "rerank")
+        && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
 }
 
 /// What may have been meant by a key that does not exist.

@@ -202,6 +202,13 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
 fn example(key: &str) -> &'static str {
     match key {
         "context.model" => "\"claude-haiku-5-5\"",
+        "rerank.model" => "\"rerank-v5.0-pro\"",
+        "rerank.base_url" => "\"http://127.0.0.1:8080\"",
+        "rerank.key_file" => "\"~/.config/situated/rerank-key\"",
+        "rerank.key_command" => "\"pass show reranker\"",
+        "rerank.key_credential" => "\"reranker-key\"",
+        "rerank.price_per_mtok" => "0.05",
+        "rerank.price_per_1k" => "2.00",
         "context.base_url" => "\"http://127.0.0.1:11434\"",
         "context.dialect" => "\"compat\"",
         "context.key_file" => "\"~/.config/situated/key\"",

@@ -8,6 +8,7 @@ use super::*;
 
 mod chunk;
 mod context;
+mod rerank;
 
 struct Bench {
     dir: tempfile::TempDir,

@@ -330,6 +330,15 @@ fn is_this_machine(host: &str) -> bool {
 /// What to do with a key that somebody wants to write into the configuration.
 pub(super) const WHERE_KEYS_GO: &str = "put the key into a file that only you can read (mode 0600) and name the file in `context.key_file`, or set `context.key_command` to a command that prints it";
 
+/// The same, for the keys of a section.
+pub(super) fn where_keys_go(section: &str) -> String {
+    if section.is_empty() {
+        WHERE_KEYS_GO.to_owned()
+    } else {
+        WHERE_KEYS_GO.replace("context.", &format!("{section}."))
+    }
+}
+
 /// Whether a text looks like a provider's key: such a text is never repeated.
 fn looks_like_a_key(text: &str) -> bool {
     ["sk-", "AKIA", "ABSK", "Bearer "].iter().any(|beginning| text.starts_with(beginning))

@@ -5,6 +5,7 @@
 mod contexts;
 mod generations;
 mod graph;
+mod related;
 mod search;
 
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub use crate::store::ledger::CostReport;
 pub use super::report::{
     CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
     GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, GraphAnswer, GraphNote, GraphRequest, GraphTarget,
-    Job, Measure, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer,
+    Group, Job, Measure, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer,
     SearchFilter, SearchRequest, SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
 };
 

@@ -21,6 +21,7 @@ mod outcomes;
 mod pool;
 mod rebuild;
 pub mod report;
+mod rerank;
 mod beside;
 mod scan;
 mod seat;
@@ -56,6 +57,7 @@ use keeper::Keeper;
 pub use keeper::vault_dir;
 use pool::{Errand, Pool};
 use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
+use rerank::Reranker;
 use scan::{Extent, Findings};
 use seat::Seat;
 use tally::Counts;
@@ -147,6 +149,7 @@ struct Shared {
     beside: ArcSwap<Vec<Arc<VaultShared>>>,
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
     grapher: Grapher,
+    reranker: ArcSwapOption<Reranker>,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
     /// Why nothing is asked of the model at present.
@@ -262,6 +265,7 @@ impl Engine {
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
             grapher: Grapher::start()?,
+            reranker: ArcSwapOption::empty(),
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
@@ -334,6 +338,7 @@ struct Unopened {
 impl Loop {
     fn run(mut self, config: &Config) {
         self.start_writers(config);
+        self.start_reranker(config);
         self.open(config);
         // What is stored answers from here on, however long the first look at the disk takes.
         self.settle();
@@ -507,6 +512,7 @@ impl Loop {
         let mut problems = self.notes_of_trouble.clone();
         problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
         problems.extend(held);
+        problems.extend(self.shared.reranker.load().as_ref().and_then(|reranker| reranker.problem()));
         for keeper in self.keepers.values() {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());

@@ -19,7 +19,7 @@ pub use contexts::{
     Reviewed, Stats,
 };
 pub use graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
-pub use search::{RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
+pub use search::{Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
 /// What the plain generation, that of `[context]`, is called.
 pub const DEFAULT_GENERATION: &str = "default";

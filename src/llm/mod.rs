@@ -11,6 +11,7 @@ mod client;
 mod key;
 mod keyring;
 mod pace;
+mod rerank;
 mod retry;
 #[cfg(test)]
 mod testing;
@@ -27,6 +28,7 @@ use crate::context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
 pub use client::Client;
+pub use rerank::{Billed, Judged, Reranker};
 
 /// What is known about the model of a configuration: at an address of this machine it may cost nothing.
 ///

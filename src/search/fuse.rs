@@ -46,7 +46,13 @@ impl Ranked {
     pub(super) fn lanes(&self) -> Option<Lanes> {
         let Candidate { lexical, dense, .. } = &self.candidate;
         let asked = lexical.is_some() || dense.is_some();
-        asked.then(|| Lanes { lexical: lexical.clone(), dense: dense.clone(), fused: self.fused, boosts: self.boosted })
+        asked.then(|| Lanes {
+            lexical: lexical.clone(),
+            dense: dense.clone(),
+            fused: self.fused,
+            boosts: self.boosted,
+            rerank: None,
+        })
     }
 }
 

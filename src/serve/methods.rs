@@ -39,6 +39,8 @@ pub(super) type Dispatch = Arc<dyn Fn(Call, &Cancel) -> Result<Reply, RpcError> 
 pub(super) struct Backend {
     /// Carries out calls.
     pub(super) dispatch: Dispatch,
+    /// Whether a call that would be a query's waits for somebody outside.
+    pub(super) waits: Arc<dyn Fn(&Call) -> bool + Send + Sync>,
     /// Waits for a job to end, for so long at most; gives its state either way.
     pub(super) wait: Arc<dyn Fn(u64, Duration) -> Result<Job, RpcError> + Send + Sync>,
     /// Gives notices from now on.
@@ -48,8 +50,13 @@ pub(super) struct Backend {
 impl Backend {
     /// The real one.
     pub(super) fn of(handle: Handle) -> Backend {
-        let (calls, waits, notices) = (handle.clone(), handle.clone(), handle);
+        let (calls, waits, notices, reranks) = (handle.clone(), handle.clone(), handle.clone(), handle);
         Backend {
+            waits: Arc::new(move |call| {
+                call.method == Method::Search
+                    && call.params.get("rerank") != Some(&Value::Bool(false))
+                    && reranks.reranks()
+            }),
             dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
             wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
             subscribe: Arc::new(move || notices.subscribe()),

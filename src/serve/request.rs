@@ -196,7 +196,8 @@ impl Accepted {
     fn answer<'a>(&self, shared: &'a Shared) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
         let (call, cancel) = (self.call.clone(), self.cancel.clone());
         let dispatch = Arc::clone(&shared.backend.dispatch);
-        shared.blocking(methods::pool(&call), move || dispatch(call, &cancel))
+        let pool = if (shared.backend.waits)(&call) { methods::Pool::Wait } else { methods::pool(&call) };
+        shared.blocking(pool, move || dispatch(call, &cancel))
     }
 }
 

@@ -83,6 +83,8 @@ pub enum Purpose {
     Asked,
     /// Whether the provider answers at all.
     Probe,
+    /// A search was to be put in a better order.
+    Rerank,
 }
 
 impl Purpose {
@@ -94,6 +96,7 @@ impl Purpose {
             Purpose::Rebuild(_) => "rebuild",
             Purpose::Asked => "asked",
             Purpose::Probe => "probe",
+            Purpose::Rerank => "rerank",
         }
     }
 }

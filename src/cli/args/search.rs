@@ -25,6 +25,9 @@ pub struct Search {
     /// Go by the contexts of this generation (see `situated generations`)
     #[arg(long, value_name = "NAME", conflicts_with = "no_context")]
     pub generation: Option<String>,
+    /// Leave the order as it is before a reranker judges, if one is configured
+    #[arg(long)]
+    pub no_rerank: bool,
     /// Wait until all that was saved before is in
     #[arg(long, short)]
     pub fresh: bool,
@@ -59,10 +62,22 @@ pub struct Show {
 
 /// `related`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:  situated related Projects/Plan.md:12-20     what lies near these lines\n           situated related --notes Projects/Plan.md     the nearest notes\n           wl-paste | situated related --text -          what lies near a text\nExit:   0 found, 1 nothing found"
+)]
 pub struct Related {
-    /// A note: its path in the vault, or on the disk
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub note: PathBuf,
+    /// A note, or lines of one: its path in the vault, or on the disk
+    #[arg(value_hint = ValueHint::FilePath, value_name = "NOTE[:LINE[-LINE]]", required_unless_present = "text")]
+    pub note: Option<PathBuf>,
+    /// Any text instead of a note; `-` reads it from standard input
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "note", allow_hyphen_values = true)]
+    pub text: Option<String>,
+    /// The nearest notes, each with its best passage
+    #[arg(long)]
+    pub notes: bool,
+    /// Leave out notes that are linked with this one already
+    #[arg(long)]
+    pub unlinked: bool,
     /// How hits are shown
     #[command(flatten)]
     pub show: Show,

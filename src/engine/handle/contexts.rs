@@ -117,7 +117,8 @@ impl Handle {
         let mut to: Vec<String> = writers.values().filter_map(|writer| writer.asker.client.leaves_to()).collect();
         to.sort();
         to.dedup();
-        to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect()
+        let contexts = to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts"));
+        contexts.chain(self.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves())).collect()
     }
 
     /// How the contexts are: counted from the store, a few milliseconds per thousand notes.

@@ -1,17 +1,15 @@
 //! Queries: answered from the published snapshots, on the caller's thread.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::super::decide::Desk;
-use super::{
-    CallError, Cancel, Contextual, Handle, RelatedRequest, Scope, SearchAnswer, SearchFilter, SearchRequest, not_found,
-    parse_path, ready,
-};
-use crate::fingerprint::ChunkId;
-use crate::index::Snapshot;
-use crate::search::{self, Answer, Boosts, Key, Mode, Options, Seed};
+use super::super::rerank::Reranker;
+use super::{CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, ready};
+use crate::index::{LexicalError, Snapshot};
+use crate::search::{self, Answer, Boosts, Key, Mode, Options};
 use crate::vault::VaultPath;
 use crate::vault::read::stat;
 
@@ -20,6 +18,18 @@ const MOST_HITS: usize = 200;
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
+
+/// What a request says of [`Options`]; what it does not is the configuration's.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) mode: Option<Mode>,
+    pub(super) limit: Option<usize>,
+    pub(super) per_note: Option<usize>,
+    pub(super) window_chars: Option<usize>,
+    pub(super) contextual: bool,
+    pub(super) explain: bool,
+    pub(super) merge: Option<bool>,
+}
 
 impl Handle {
     /// Answers a query from the published snapshots.
@@ -40,14 +50,16 @@ impl Handle {
         if request.fresh {
             self.freshen(request.vault.as_deref(), cancel)?;
         }
-        let mut options = self.options(
-            request.mode,
-            request.limit,
-            request.per_note,
-            request.window_chars,
+        let mut options = self.options(&Asked {
+            mode: request.mode,
+            limit: request.limit,
+            per_note: request.per_note,
+            window_chars: request.window_chars,
             contextual,
-            request.explain,
-        )?;
+            explain: request.explain,
+            merge: request.merge,
+        })?;
+        let reranker = self.reranker(request.rerank)?;
         let now = jiff::Zoned::now();
         let mut parsed = search::parse(&request.query, now.date());
         parsed.filter.offset = now.offset();
@@ -64,7 +76,7 @@ impl Handle {
             let value = property(&name, &value)?;
             parsed.filter.add_property(&name, &value, true, now.date()).map_err(CallError::Invalid)?;
         }
-        let mut answers = Vec::new();
+        let (mut snapshots, mut rankings) = (Vec::new(), Vec::new());
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
             options.boosts.graph = vault.graph.load_full();
@@ -73,60 +85,52 @@ impl Handle {
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
-            let found = search::search(&snapshot, &vault.name, &parsed, vector.as_ref(), &options);
-            answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
+            rankings.push(search::rank(&snapshot, &parsed, vector.as_ref(), &options).map_err(storage)?);
+            snapshots.push(snapshot);
         }
-        Ok(search_answer(answers, options.limit, began))
-    }
-
-    /// What lies near a note, a chunk or a text.
-    pub fn related(&self, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
-        let began = Instant::now();
-        let given = [&request.path, &request.chunk, &request.text].iter().filter(|p| p.is_some()).count();
-        if given != 1 {
-            return Err(CallError::Invalid("give exactly one of `path`, `chunk` and `text`".to_owned()));
+        let mut unjudged = None;
+        if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
+            unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
         }
-        let options =
-            self.options(None, request.limit, request.per_note, request.window_chars, true, request.explain)?;
         let mut answers = Vec::new();
-        let mut known = false;
-        for vault in self.choose(request.vault.as_deref())? {
-            if cancel.is_cancelled() {
-                return Err(CallError::Cancelled);
-            }
-            let (snapshot, desk) = ready(&vault)?;
-            let Some(seed) = seed(&request, &snapshot, &desk)? else { continue };
-            known = true;
-            let found = search::related(&snapshot, &vault.name, &seed, &options);
-            answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
+        for ((vault, snapshot), ranking) in vaults.iter().zip(snapshots).zip(rankings) {
+            let (_, desk) = ready(vault)?;
+            let found = search::finish(&snapshot, &vault.name, ranking, &options).map_err(storage)?;
+            answers.push(freshness(found, &snapshot, &desk));
         }
-        if !known {
-            let name = request.path.or(request.chunk).unwrap_or_default();
-            return Err(not_found("note", &name, "paths are relative to the vault; `situated search` shows them"));
-        }
-        Ok(search_answer(answers, options.limit, began))
+        let mut answer = search_answer(answers, options.limit, began);
+        answer.warnings.extend(unjudged);
+        Ok(answer)
     }
 
-    fn options(
-        &self,
-        mode: Option<Mode>,
-        limit: Option<usize>,
-        per_note: Option<usize>,
-        window_chars: Option<usize>,
-        contextual: bool,
-        explain: bool,
-    ) -> Result<Options, CallError> {
+    /// Whether searches are reranked unless they say otherwise.
+    pub fn reranks(&self) -> bool {
+        self.0.reranker.load().is_some()
+    }
+
+    /// Who judges what is found, if anybody is to.
+    fn reranker(&self, wanted: Option<bool>) -> Result<Option<Arc<Reranker>>, CallError> {
+        match (wanted, self.0.reranker.load_full()) {
+            (Some(false), _) => Ok(None),
+            (Some(true), None) => Err(CallError::Invalid(
+                "there is no reranker: `[rerank] provider` in the configuration names one".to_owned(),
+            )),
+            (_, reranker) => Ok(reranker),
+        }
+    }
+
+    pub(super) fn options(&self, asked: &Asked) -> Result<Options, CallError> {
         let search = self.0.config.load().search.clone();
-        let limit = limit.unwrap_or(search.limit);
+        let limit = asked.limit.unwrap_or(search.limit);
         if limit == 0 || limit > MOST_HITS {
             return Err(CallError::Invalid(format!("`limit` must be 1 to {MOST_HITS}, not {limit}")));
         }
         Ok(Options {
-            mode: mode.unwrap_or_default(),
+            mode: asked.mode.unwrap_or_default(),
             limit,
-            per_note: per_note.unwrap_or(search.per_note).max(1),
-            contextual,
-            window_chars: window_chars.unwrap_or(search.window_chars).min(100_000),
+            per_note: asked.per_note.unwrap_or(search.per_note).max(1),
+            contextual: asked.contextual,
+            window_chars: asked.window_chars.unwrap_or(search.window_chars).min(100_000),
             dense_weight: search.dense_weight,
             boosts: Boosts {
                 graph_weight: search.graph_weight,
@@ -137,7 +141,8 @@ impl Handle {
                 today: None,
                 graph: None,
             },
-            explain,
+            merge: asked.merge.unwrap_or(true),
+            explain: asked.explain,
         })
     }
 
@@ -176,22 +181,12 @@ fn property(name: &str, value: &Value) -> Result<String, CallError> {
     })
 }
 
-fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Option<Seed>, CallError> {
-    if let Some(path) = &request.path {
-        let path = parse_path(path)?;
-        return Ok(snapshot.note_at(&path).map(|note| Seed::Note(note.no)));
-    }
-    if let Some(id) = &request.chunk {
-        let id: ChunkId =
-            id.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
-        return Ok(snapshot.row_of(id).map(Seed::Chunk));
-    }
-    let text = request.text.as_deref().unwrap_or_default();
-    Ok(Some(Seed::Vector(desk.embedder.embed(text))))
+fn storage(error: LexicalError) -> CallError {
+    CallError::Storage(error.to_string())
 }
 
 /// Marks hits whose note is no longer what was indexed.
-fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
+pub(super) fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
     let mut last: Option<(String, bool)> = None;
     for hit in &mut answer.hits {
         hit.stale = match &last {
@@ -207,7 +202,7 @@ fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
     answer
 }
 
-fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {
+pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {
     let merged = search::merge(answers, limit);
     SearchAnswer {
         hits: merged.hits,

@@ -59,6 +59,23 @@ pub struct SearchRequest {
     /// Characters of a hit with its neighbours.
     #[serde(default)]
     pub window_chars: Option<usize>,
+    /// Whether hits whose windows overlap or touch become one; they do if absent.
+    #[serde(default)]
+    pub merge: Option<bool>,
+    /// Whether the reranker judges what is found; if one is configured, if absent.
+    #[serde(default)]
+    pub rerank: Option<bool>,
+}
+
+/// What the hits of `related` are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// The best chunks, several of a note.
+    #[default]
+    Chunk,
+    /// The best notes, each with its best chunk.
+    Note,
 }
 
 /// Parameters of `related`: exactly one of `path`, `chunk` and `text`.
@@ -67,6 +84,10 @@ pub struct SearchRequest {
 pub struct RelatedRequest {
     /// A note in the vault.
     pub path: Option<String>,
+    /// With `path`: only this line of it, 1-based.
+    pub line: Option<u32>,
+    /// With `line`: the lines up to this one.
+    pub end_line: Option<u32>,
     /// A chunk by id.
     pub chunk: Option<String>,
     /// Any text.
@@ -77,10 +98,16 @@ pub struct RelatedRequest {
     pub limit: Option<usize>,
     /// Hits of one note at most.
     pub per_note: Option<usize>,
+    /// What the hits are.
+    pub group: Group,
+    /// Whether notes that are linked with the one asked about stay out.
+    pub exclude_linked: bool,
     /// Whether hits carry their lanes.
     pub explain: bool,
     /// Characters of a hit with its neighbours.
     pub window_chars: Option<usize>,
+    /// Whether hits whose windows overlap or touch become one; they do if absent.
+    pub merge: Option<bool>,
 }
 
 /// Answer of `search` and `related`.

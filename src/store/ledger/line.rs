@@ -112,6 +112,14 @@ impl Entry {
         }
     }
 
+    /// Why, in reports: a context's reason, or what else models are asked for.
+    pub(super) fn reason(&self) -> String {
+        match self.purpose {
+            Purpose::Rerank => self.purpose.name().to_owned(),
+            _ => self.reason.to_string(),
+        }
+    }
+
     /// The budget that it counts against.
     pub(super) fn pot(&self) -> Pot {
         match self.purpose {
