@@ -6,6 +6,7 @@
 //! vaults. Whatever is shown on a terminal goes through [`printable`](printable()).
 
 mod answer;
+mod blend;
 mod dates;
 pub mod filter;
 mod fold;
@@ -16,6 +17,7 @@ mod pattern;
 mod pick;
 pub mod printable;
 pub mod query;
+pub mod question;
 mod related;
 mod rows;
 mod snippet;

@@ -11,6 +11,7 @@ mod bedrock;
 mod ollama;
 mod openai;
 mod refusal;
+pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -109,6 +110,8 @@ pub(super) enum Field {
     Truncate,
     /// The seed of sampling.
     Seed,
+    /// OpenAI's `stream_options`: without it nobody says what a streamed answer used.
+    StreamOptions,
 }
 
 /// Whether an address is this machine's; one that is none is not, and making a [`Wire`] of it says why.
