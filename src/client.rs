@@ -115,6 +115,7 @@ impl Remote {
             "cancelled" => 130,
             "forbidden" => 77,
             "storage" => 74,
+            "not_configured" => 78,
             "provider" | "unsupported_protocol" => 69,
             _ => 70,
         }

@@ -125,6 +125,8 @@ fn purpose(name: &str) -> String {
         "rebuild" => "rebuilds",
         "asked" => "contexts that were asked for",
         "probe" => "`situated doctor`",
+        "ask" => "questions",
+        "expand" => "other words for queries",
         other => return safe(other),
     };
     words.to_owned()

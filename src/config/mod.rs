@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::ChunkConfig;
 use crate::context::settings::ContextConfig;
 use crate::note::NoteRules;
+use crate::search::question::Expand;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
 pub use paths::{default_config_file, default_data_dir, socket_too_long};
@@ -50,6 +51,8 @@ pub struct Config {
     pub sync: SyncConfig,
     /// What answers look like.
     pub search: SearchConfig,
+    /// How questions are answered.
+    pub ask: AskConfig,
     /// The socket.
     pub serve: ServeConfig,
     /// Where indexes live: one folder per vault in it.
@@ -107,6 +110,19 @@ pub struct SearchConfig {
     pub window_chars: usize,
     /// Weight (0..=1) of the dense lane; the lexical lane has the rest.
     pub dense_weight: f32,
+    /// What a model adds to a query.
+    pub expand: Expand,
+}
+
+/// How questions are answered: by the provider of `[context]`, from passages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskConfig {
+    /// Another model than the one that writes contexts.
+    pub model: Option<String>,
+    /// Passages that it is shown, each a window.
+    pub passages: usize,
+    /// Tokens of an answer at most.
+    pub max_tokens: u32,
 }
 
 /// How much may be spent.
@@ -160,7 +176,13 @@ impl Default for WatchConfig {
 
 impl Default for SearchConfig {
     fn default() -> Self {
-        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5 }
+        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5, expand: Expand::Off }
+    }
+}
+
+impl Default for AskConfig {
+    fn default() -> Self {
+        AskConfig { model: None, passages: 8, max_tokens: 1_000 }
     }
 }
 
@@ -208,6 +230,7 @@ impl Config {
             budget: BudgetConfig::default(),
             sync: SyncConfig::default(),
             search: SearchConfig::default(),
+            ask: AskConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
         }
@@ -216,6 +239,15 @@ impl Config {
     /// How contexts of a generation are written; the plain one has no name.
     pub fn context_of(&self, generation: &str) -> Option<&ContextConfig> {
         if generation.is_empty() { Some(&self.context) } else { self.generations.get(generation) }
+    }
+
+    /// Who answers questions: the provider that writes the contexts of the plain generation.
+    pub fn answerer(&self) -> ContextConfig {
+        let mut config = self.context.clone();
+        if self.ask.model.is_some() {
+            config.model.clone_from(&self.ask.model);
+        }
+        config
     }
 
     /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.

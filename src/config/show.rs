@@ -171,7 +171,7 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
 /// A value for a key that has no default.
 fn example(key: &str) -> &'static str {
     match key {
-        "context.model" => "\"claude-haiku-5-5\"",
+        "context.model" | "ask.model" => "\"claude-haiku-5-5\"",
         "context.base_url" => "\"http://127.0.0.1:11434\"",
         "context.dialect" => "\"compat\"",
         "context.key_file" => "\"~/.config/situated/key\"",

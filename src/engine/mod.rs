@@ -18,6 +18,7 @@ mod keeper;
 mod open;
 mod outcomes;
 mod pool;
+mod questions;
 mod rebuild;
 pub mod report;
 mod beside;
@@ -53,6 +54,7 @@ use jobs::Jobs;
 use keeper::Keeper;
 pub use keeper::vault_dir;
 use pool::{Errand, Pool};
+use questions::Questions;
 use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
 use scan::{Extent, Findings};
 use seat::Seat;
@@ -146,6 +148,8 @@ struct Shared {
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    /// Who answers questions.
+    questions: Questions,
     /// Why nothing is asked of the model at present.
     held: Mutex<Option<String>>,
     state: Mutex<(State, Vec<String>)>,
@@ -255,6 +259,7 @@ impl Engine {
             ledger: Arc::new(ledger),
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
+            questions: Questions::default(),
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),

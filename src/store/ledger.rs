@@ -83,9 +83,18 @@ pub enum Purpose {
     Asked,
     /// Whether the provider answers at all.
     Probe,
+    /// A question about the notes.
+    Ask,
+    /// Other words for a query.
+    Expand,
 }
 
 impl Purpose {
+    /// Whether it is about the contexts of notes: what a [`Reason`] and a path belong to.
+    fn is_for_contexts(self) -> bool {
+        !matches!(self, Purpose::Ask | Purpose::Expand)
+    }
+
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -94,6 +103,8 @@ impl Purpose {
             Purpose::Rebuild(_) => "rebuild",
             Purpose::Asked => "asked",
             Purpose::Probe => "probe",
+            Purpose::Ask => "ask",
+            Purpose::Expand => "expand",
         }
     }
 }

@@ -57,6 +57,8 @@ impl Handle {
                 parsed.filter.add(key, &value, now.date()).map_err(CallError::Invalid)?;
             }
         }
+        let (expansion, warning) = self.expansion(request.expand, &parsed, options.mode, cancel);
+        parsed.warnings.extend(warning);
         let mut answers = Vec::new();
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
@@ -65,7 +67,10 @@ impl Handle {
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
-            let found = search::search(&snapshot, &vault.name, &parsed, vector.as_ref(), &options);
+            let ranking = search::rank(&snapshot, &parsed, vector.as_ref(), &options);
+            let ranking = ranking.map_err(|e| CallError::Storage(e.to_string()))?;
+            let ranking = expansion.blend(ranking, &snapshot, &desk, &parsed, &options)?;
+            let found = search::finish(&snapshot, &vault.name, ranking, &options);
             answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
         }
         Ok(search_answer(answers, options.limit, began))

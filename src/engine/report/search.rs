@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Contextual;
+use crate::search::question::Expand;
 use crate::search::{Hit, Mode};
 
 /// Which notes a search looks at; everything given must hold.
@@ -55,6 +56,9 @@ pub struct SearchRequest {
     /// Characters of a hit with its neighbours.
     #[serde(default)]
     pub window_chars: Option<usize>,
+    /// What the model of `[context]` adds to the query.
+    #[serde(default)]
+    pub expand: Option<Expand>,
 }
 
 /// Parameters of `related`: exactly one of `path`, `chunk` and `text`.

@@ -97,14 +97,13 @@ impl Reader {
         let line = mem::take(&mut self.line);
         self.whole_line(line.strip_suffix(b"\r").unwrap_or(&line))?;
         self.event()?;
+        if !self.ended && self.finish.is_none() {
+            return Err(Interrupted { message: "the answer breaks off in the middle".to_owned(), busy: false });
+        }
         if let Thinking::Unsure(held) = &mut self.thinking {
             self.text.push_str(&mem::take(held));
         }
-        if self.ended || self.finish.is_some() {
-            Ok(())
-        } else {
-            Err(Interrupted { message: "the answer breaks off in the middle".to_owned(), busy: false })
-        }
+        Ok(())
     }
 
     /// Whether the provider has said that nothing more comes.

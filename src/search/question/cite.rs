@@ -23,6 +23,8 @@ pub struct Citations {
     /// A group whose end has not come, with its opening bracket.
     group: String,
     code: Code,
+    /// Whether a bracket was passed on as text that has no end yet.
+    dangling: bool,
     used: BTreeSet<u32>,
     dropped: usize,
     begun: bool,
@@ -75,6 +77,7 @@ impl Citations {
             blanks: String::new(),
             group: String::new(),
             code: Code::default(),
+            dangling: false,
             used: BTreeSet::new(),
             dropped: 0,
             begun: false,
@@ -137,6 +140,7 @@ impl Citations {
             c => {
                 self.show(out);
                 out.push(c);
+                self.dangling &= !is_close(c);
             }
         }
     }
@@ -154,14 +158,28 @@ impl Citations {
     fn flush(&mut self, out: &mut String) {
         self.show(out);
         out.push_str(&self.group);
+        self.dangling = !self.group.ends_with(is_close);
         self.group.clear();
+    }
+
+    /// Leaves a group out. Within another bracket something has to stand in its place, lest what is around it grows
+    /// together to a number that nobody gave: `[1[9]0]`.
+    fn leave_out(&mut self, out: &mut String) {
+        self.group.clear();
+        if self.dangling {
+            self.show(out);
+            out.push('…');
+        } else {
+            // The blank before it goes with it, unless it ends a line.
+            self.blanks.truncate(self.blanks.trim_end_matches([' ', '\t']).len());
+        }
     }
 
     fn close(&mut self, c: char, out: &mut String) {
         let opening = self.group.chars().next().map_or(0, char::len_utf8);
         let inner = self.group[opening..].to_owned();
         if is_marker(&inner) {
-            self.group.clear();
+            self.leave_out(out);
             // Behind an answer with citations it only says that something is missing.
             self.not_found |= self.used.is_empty();
             return;
@@ -181,8 +199,7 @@ impl Citations {
             }
         }
         if known.is_empty() {
-            // The blank before it goes with it, unless it ends a line.
-            self.blanks.truncate(self.blanks.trim_end_matches([' ', '\t']).len());
+            self.leave_out(out);
             return;
         }
         self.show(out);

@@ -123,9 +123,14 @@ impl Book {
     fn each(&mut self, entry: &Entry, change: impl Fn(&mut Sums)) {
         let month = self.months.entry(month_of_day(&entry.day).to_owned()).or_default();
         change(month.days.entry(entry.day.clone()).or_default());
-        change(month.reasons.entry(entry.reason.to_string()).or_default());
+        // What is no decision about a note is its own reason.
+        let for_contexts = entry.purpose.is_for_contexts();
+        let reason = if for_contexts { entry.reason.to_string() } else { entry.purpose.name().to_owned() };
+        change(month.reasons.entry(reason).or_default());
         change(month.purposes.entry(entry.purpose.name()).or_default());
-        change(month.notes.entry((entry.vault.clone(), entry.path.clone())).or_default());
+        if for_contexts {
+            change(month.notes.entry((entry.vault.clone(), entry.path.clone())).or_default());
+        }
         change(month.models.entry((entry.provider.clone(), entry.model.clone())).or_default());
     }
 }
