@@ -1,5 +1,6 @@
 //! Every command and option.
 
+mod ask;
 mod models;
 mod search;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(super) use ask::Ask;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
 
@@ -69,6 +71,8 @@ pub enum Command {
     /// Find passages
     #[command(visible_alias = "s")]
     Search(Search),
+    /// Have a question answered from your notes, with citations
+    Ask(Ask),
     /// Find passages near a note
     Related(Related),
     /// Print a note, or some lines of it

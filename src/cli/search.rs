@@ -11,7 +11,7 @@ use super::print::{
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
 use crate::engine::handle::SearchAnswer;
-use crate::search::{Hit, LaneScore};
+use crate::search::{Hit, LaneScore, Lanes};
 
 /// `situated search`.
 pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure> {
@@ -26,6 +26,9 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
     }
     if let Some(generation) = &args.generation {
         params["contextual"] = format!("gen:{generation}").into();
+    }
+    if let Some(expand) = args.expand {
+        params["expand"] = json!(expand);
     }
     params["fresh"] = args.fresh.into();
     let answer = session.client()?.call("search", params)?;
@@ -159,8 +162,13 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
 
 /// Why a hit was found, in words.
 pub(super) fn reasons(hit: &Hit) -> String {
-    let Some(lanes) = &hit.lanes else {
-        return format!("score {:.3}", hit.score);
+    judged(hit.lanes.as_ref(), hit.score)
+}
+
+/// How the lanes judged, in words.
+pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
+    let Some(lanes) = lanes else {
+        return format!("score {score:.3}");
     };
     let lane = |name: &str, what: &str, score: &Option<LaneScore>| match score {
         Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
@@ -264,7 +272,6 @@ pub(super) mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::search::Lanes;
 
     /// A writer whose content a test can read.
     #[derive(Clone, Default)]

@@ -37,6 +37,9 @@ const FRAME_TOKENS: u32 = 40;
 /// Names of the tags that the prompt is made of.
 const TAGS: [&str; 6] = ["passages", "passage", "conversation", "question", "answer", "query"];
 
+/// Marks and blanks between a `<` and a name that still make a tag for a reader as lenient as a model.
+const MOST_DRESS: usize = 16;
+
 /// Instructions; the same bytes for every question.
 const SYSTEM: &str = "\
 You answer questions of one person from that person's own notes. You are shown numbered passages of the notes, each \
@@ -173,10 +176,11 @@ pub fn data(text: &str) -> String {
     cite::defused(&out)
 }
 
-/// Whether what follows a `<` makes it one of our tags, or could pass for one.
+/// Whether what follows a `<` makes it one of our tags, or could pass for one however it is dressed up: `</ passage`,
+/// `<!-- passage`.
 fn is_tag(rest: &str) -> bool {
-    // However it is dressed up: `</ passage`, `<!-- passage`.
-    let name = rest.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '<' | '＜' | '﹤'));
+    let name = rest.char_indices().take(MOST_DRESS).find(|(_, c)| c.is_alphanumeric());
+    let name = name.map_or("", |(at, _)| &rest[at..]);
     TAGS.iter().any(|tag| name.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag)))
 }
 
