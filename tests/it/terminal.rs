@@ -73,7 +73,7 @@ fn tame(what: &str, text: &str) {
 
 /// What a command prints on a terminal of that many columns, and its exit code.
 #[cfg(target_os = "linux")]
-fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Option<(String, Option<i32>)> {
+pub(crate) fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Option<(String, Option<i32>)> {
     use rustix::ioctl::{Getter, Setter, ioctl};
     let open = |path: &str| std::fs::OpenOptions::new().read(true).write(true).open(path);
     let mut master = open("/dev/ptmx").ok()?;
