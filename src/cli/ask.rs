@@ -115,12 +115,8 @@ impl Asked<'_> {
             "fresh": fresh,
             "stream": !json,
         });
-        let given = [
-            ("passages", json!(passages)),
-            ("vault", json!(vault)),
-            ("mode", json!(mode)),
-            ("expand", json!(expand)),
-        ];
+        let given =
+            [("passages", json!(passages)), ("vault", json!(vault)), ("mode", json!(mode)), ("expand", json!(expand))];
         for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
             params[name] = value;
         }
@@ -222,14 +218,14 @@ impl Asked<'_> {
         client: &mut Client,
         session: &mut Session,
     ) -> Result<(u8, Option<AskAnswer>), Failure> {
-        let is_of_model =
-            matches!(&error, ClientError::Remote(remote) if matches!(remote.kind.as_str(), "not_configured" | "provider"));
+        let is_of_model = matches!(&error, ClientError::Remote(remote) if matches!(remote.kind.as_str(), "not_configured" | "provider"));
         let failure = Failure::from(error);
         if !is_of_model {
             return Err(failure);
         }
         // No model is asked here: what failed once must not fail again.
-        let mut params = json!({ "query": self.question, "limit": NEAREST, "expand": "off", "explain": self.args.explain });
+        let mut params =
+            json!({ "query": self.question, "limit": NEAREST, "expand": "off", "explain": self.args.explain });
         if let Some(vault) = &self.args.vault {
             params["vault"] = vault.as_str().into();
         }
@@ -251,8 +247,7 @@ impl Asked<'_> {
             if i > 0 {
                 session.out.line("")?;
             }
-            let look =
-                Look { rank: i + 1, context: false, explain: self.args.explain, vault: several, now: now() };
+            let look = Look { rank: i + 1, context: false, explain: self.args.explain, vault: several, now: now() };
             print_hit(hit, &look, &mut session.out)?;
         }
         Ok((code, None))

@@ -17,10 +17,10 @@ pub use crate::store::ledger::CostReport;
 
 pub use super::questions::OnText;
 pub use super::report::{
-    AskAnswer, AskPassage, AskRequest, CallError, Cancel, Citation, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
-    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest,
-    ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
-    VaultInfo, VaultStatus,
+    AskAnswer, AskPassage, AskRequest, CallError, Cancel, Citation, ContextProgress, ContextStatus, Contextual,
+    DecidedStep, Decision, DecisionCount, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText,
+    Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest,
+    SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
 };
 
 pub(super) use contexts::OwnChunk;

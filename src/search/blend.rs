@@ -26,17 +26,13 @@ pub(super) fn blend(own: Vec<Ranked>, others: Vec<Vec<Ranked>>) -> Vec<Ranked> {
     for (ranking, weight) in std::iter::once((own, OWN_WEIGHT)).chain(others.into_iter().map(|other| (other, share))) {
         for mut ranked in ranking {
             let score = weight * ranked.score.clamp(0.0, 1.0);
-            match places.get(&ranked.candidate.row) {
-                Some(place) => {
-                    let there: &mut Ranked = &mut blended[*place];
-                    there.score += score;
-                    there.fused = there.score;
-                }
-                None => {
-                    places.insert(ranked.candidate.row, blended.len());
-                    (ranked.score, ranked.fused) = (score, score);
-                    blended.push(ranked);
-                }
+            if let Some(there) = places.get(&ranked.candidate.row).and_then(|place| blended.get_mut(*place)) {
+                there.score += score;
+                there.fused = there.score;
+            } else {
+                places.insert(ranked.candidate.row, blended.len());
+                (ranked.score, ranked.fused) = (score, score);
+                blended.push(ranked);
             }
         }
     }

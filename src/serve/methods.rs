@@ -82,7 +82,7 @@ pub(super) enum Pool {
 
 /// The pool of a call; `expands` tells whether a search asks a model for other words unless it says otherwise.
 pub(super) fn pool(call: &Call, expands: bool) -> Pool {
-    let expands = || call.params.get("expand").map_or(expands, |expand| *expand != Value::from("off"));
+    let expands = || call.params.get("expand").map_or(expands, |expand| expand.as_str() != Some("off"));
     match call.method {
         // A model may take minutes.
         Method::GenerateContext | Method::Ask => Pool::Wait,

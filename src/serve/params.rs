@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
 use crate::engine::handle::{
-    AskAnswer, AskRequest, CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice,
-    Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats, Status, VaultInfo,
+    AskAnswer, AskRequest, CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job,
+    NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats, Status,
+    VaultInfo,
 };
 
 /// Most hits of one answer.

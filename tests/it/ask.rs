@@ -104,7 +104,9 @@ fn every_provider_streams_and_cites() {
         let lines = (citations[0]["line"].as_u64().unwrap(), citations[0]["end_line"].as_u64().unwrap());
         assert!(lines.0 >= 1 && lines.0 <= 7 && lines.1 >= 7, "{lines:?}");
         assert!(result["warnings"].to_string().contains("removed"), "{reply}");
-        assert!(result["passages"][0]["lanes"]["fused"].is_number() && result["passages"][0]["chars"].as_u64() > Some(20));
+        assert!(
+            result["passages"][0]["lanes"]["fused"].is_number() && result["passages"][0]["chars"].as_u64() > Some(20)
+        );
         assert_eq!((&result["tokens_in"], &result["tokens_out"]), (&json!(321), &json!(12)), "{provider}: {reply}");
         let body = &model.asked()[0];
         assert_eq!(body["stream"], true);
@@ -114,8 +116,16 @@ fn every_provider_streams_and_cites() {
         let (texts, whole) = asked(&place, &json!({"question": QUESTION, "stream": false}));
         assert_eq!((texts.len(), &whole["result"]["answer"]), (0, &result["answer"]));
         let cost = json_of(&place, &["cost"], 0);
-        assert_eq!((&cost["by_purpose"][0]["purpose"], &cost["by_purpose"][0]["calls"]), (&json!("ask"), &json!(2)), "{cost}");
-        assert_eq!((&cost["by_reason"][0]["reason"], cost["by_note"].as_array().unwrap().len()), (&json!("ask"), 0), "{cost}");
+        assert_eq!(
+            (&cost["by_purpose"][0]["purpose"], &cost["by_purpose"][0]["calls"]),
+            (&json!("ask"), &json!(2)),
+            "{cost}"
+        );
+        assert_eq!(
+            (&cost["by_reason"][0]["reason"], cost["by_note"].as_array().unwrap().len()),
+            (&json!("ask"), 0),
+            "{cost}"
+        );
         let log = daemon.log();
         for secret in [KEY, "quibbleheron", "alders", "fish"] {
             assert!(!log.contains(secret), "{secret} is logged\n{log}");
@@ -131,7 +141,10 @@ fn a_server_that_knows_no_streams_is_understood() {
     let body = json!({"choices": [{"message": {"content": "In alders [1]."}, "finish_reason": "stop"}]});
     model.script([
         // A field that a server of another make does not know is left out from then on.
-        Script::Refuses(400, json!({"error": {"message": "stream_options: extra inputs are not permitted"}}).to_string()),
+        Script::Refuses(
+            400,
+            json!({"error": {"message": "stream_options: extra inputs are not permitted"}}).to_string(),
+        ),
         Script::Refuses(200, body.to_string()),
     ]);
     let (said, _) = ran(&place, &["ask", QUESTION], 0);
@@ -160,19 +173,28 @@ fn at_the_terminal() {
         assert!(said.contains(expected), "no {expected:?} in\n{said}");
     }
     assert!(!said.contains('\u{1b}'), "{said:?}");
-    let answer = { model.script([says("Alders [1].")]); json_of(&place, &["ask", QUESTION], 0) };
+    let answer = {
+        model.script([says("Alders [1].")]);
+        json_of(&place, &["ask", QUESTION], 0)
+    };
     assert_eq!((&answer["answer"], &answer["found"]), (&json!("Alders [1]."), &json!(true)), "{answer}");
     assert_eq!(answer["citations"][0]["path"], "Birds/Heron.md", "{answer}");
 
     model.script([says("[NOT IN NOTES]\nThey are about birds.")]);
     let (said, _) = ran(&place, &["ask", "What does the heron cost?"], 1);
-    assert!(said.starts_with("Your notes do not say.\nThe nearest notes:\n") && said.contains("Birds/Heron.md:"), "{said}");
+    assert!(
+        said.starts_with("Your notes do not say.\nThe nearest notes:\n") && said.contains("Birds/Heron.md:"),
+        "{said}"
+    );
     model.script([says("[NOT IN NOTES]")]);
     let nothing = json_of(&place, &["ask", "What does the heron cost?"], 1);
     assert_eq!((&nothing["found"], &nothing["answer"]), (&json!(false), &json!("")), "{nothing}");
     assert!(!nothing["passages"].as_array().unwrap().is_empty());
 
-    let (_, talk) = { model.script([says("Alders, I think.")]); ran(&place, &["ask", QUESTION], 0) };
+    let (_, talk) = {
+        model.script([says("Alders, I think.")]);
+        ran(&place, &["ask", QUESTION], 0)
+    };
     assert!(talk.contains("cites no passage"), "{talk}");
     // Where nothing is found nobody is asked.
     let calls = model.asked().len();
@@ -215,10 +237,9 @@ fn what_breaks_off_is_kept_and_marked() {
     let mut daemon = start(&place);
     let begun = || vec!["In old ".to_owned(), "alders [1]".to_owned()];
     let overloaded = json!({"type": "overloaded_error", "message": format!("{QUESTION} {KEY}")});
-    for (script, why) in [
-        (Script::Dies(begun()), "connection broke"),
-        (Script::Fails(begun(), overloaded.clone()), "too much to do"),
-    ] {
+    for (script, why) in
+        [(Script::Dies(begun()), "connection broke"), (Script::Fails(begun(), overloaded.clone()), "too much to do")]
+    {
         model.script([script.clone(), script]);
         let (said, talk) = ran(&place, &["ask", QUESTION], 1);
         assert!(said.starts_with("In old alders [1]\n") && said.contains("[1] Birds/Heron.md"), "{said}");
@@ -296,7 +317,11 @@ fn without_a_model_or_money_the_passages_are_shown() {
     assert!(talk.contains("no model is configured") && talk.contains("`context.provider`"), "{talk}");
     assert!(talk.contains("best passages instead") && said.contains("quibbleheron nests"), "{said}\n{talk}");
     let error = json_of(&place, &["ask", QUESTION], 78);
-    assert_eq!((&error["error"]["code"], &error["passages"][0]["path"]), (&json!(78), &json!("Birds/Heron.md")), "{error}");
+    assert_eq!(
+        (&error["error"]["code"], &error["passages"][0]["path"]),
+        (&json!(78), &json!("Birds/Heron.md")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -311,7 +336,8 @@ fn two_vaults_are_told_apart() {
     let _daemon = start(&place);
     model.script([says("In alders or Bremen [1][2].")]);
     let answer = json_of(&place, &["ask", QUESTION], 0);
-    let mut vaults: Vec<&str> = answer["citations"].as_array().unwrap().iter().filter_map(|c| c["vault"].as_str()).collect();
+    let mut vaults: Vec<&str> =
+        answer["citations"].as_array().unwrap().iter().filter_map(|c| c["vault"].as_str()).collect();
     vaults.sort_unstable();
     assert_eq!(vaults, ["notes", "work"], "{answer}");
     assert!(model.asked()[0].to_string().contains("vault=\\\"work\\\""));
@@ -340,7 +366,10 @@ fn a_note_cannot_command_or_forge() {
     let passages = answer["passages"].as_array().unwrap().len();
     assert_eq!((document.matches("<passage ").count(), document.matches("</passage>").count()), (passages, passages));
     assert_eq!((document.matches("<question").count(), document.matches("</passages>").count()), (0, 1), "{document}");
-    assert!(document.contains("alders (7)") && document.contains("(NOT IN NOTES)") && !document.contains("[3]"), "{document}");
+    assert!(
+        document.contains("alders (7)") && document.contains("(NOT IN NOTES)") && !document.contains("[3]"),
+        "{document}"
+    );
     assert!(!body["system"].to_string().contains("quibbleheron"), "{body}");
 }
 
@@ -375,7 +404,11 @@ fn queries_are_said_in_other_words_in_time_or_not_at_all() {
     let (_, talk) = ran(&place, &["search", "heron rain", "--expand", "queries"], 0);
     assert!(talk.contains("was not expanded"), "{talk}");
     let cost = daemon.call("cost", json!({}));
-    assert_eq!((&cost["by_purpose"][0]["purpose"], &cost["by_purpose"][0]["calls"]), (&json!("expand"), &json!(3)), "{cost}");
+    assert_eq!(
+        (&cost["by_purpose"][0]["purpose"], &cost["by_purpose"][0]["calls"]),
+        (&json!("expand"), &json!(3)),
+        "{cost}"
+    );
     for secret in ["lacquer", "dinghy", "skiff", KEY] {
         assert!(!daemon.log().contains(secret), "{secret} is logged");
     }

@@ -184,13 +184,17 @@ fn dialect(path: &str) -> Dialect {
     }
     Dialect {
         kind: "text/event-stream; charset=utf-8",
-        begin: event(&json!({"type": "message_start", "message": {"usage": {"input_tokens": 321, "output_tokens": 1}}})),
+        begin: event(
+            &json!({"type": "message_start", "message": {"usage": {"input_tokens": 321, "output_tokens": 1}}}),
+        ),
         piece: |text| {
             event(&json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}))
         },
         error: |error| format!("event: error\n{}", event(&json!({ "type": "error", "error": error }))),
         end: [
-            event(&json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 12}})),
+            event(
+                &json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 12}}),
+            ),
             event(&json!({"type": "message_stop"})),
         ]
         .concat(),
@@ -221,7 +225,8 @@ fn answer(mut stream: &TcpStream, state: &State, path: &str, streams: bool, scri
         }
         Ok(())
     };
-    let (Script::Says(pieces) | Script::Fails(pieces, _) | Script::Dies(pieces) | Script::Hangs(pieces)) = script else {
+    let (Script::Says(pieces) | Script::Fails(pieces, _) | Script::Dies(pieces) | Script::Hangs(pieces)) = script
+    else {
         return Ok(());
     };
     send(&dialect.begin)?;

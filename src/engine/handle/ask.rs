@@ -93,7 +93,9 @@ impl Handle {
         answer.found = found && !answer.answer.is_empty();
         answer.citations = cited.into_iter().filter_map(|n| Some(citation(n, hits.get(n.checked_sub(1)?)?))).collect();
         if dropped > 0 {
-            answer.warnings.push("the model cited passages that it was not shown; these numbers are removed".to_owned());
+            answer
+                .warnings
+                .push("the model cited passages that it was not shown; these numbers are removed".to_owned());
         }
         if answer.found && answer.citations.is_empty() {
             answer.warnings.push("the answer cites no passage: check it before you rely on it".to_owned());
@@ -161,7 +163,9 @@ impl Handle {
                 return Ok(Vec::new());
             };
             let purse = Purse { ledger: &self.0.ledger, budget: &config.budget, purpose: Purpose::Expand };
-            let completion = questioner.complete(&prompt, &purse, cancel, EXPAND_WITHIN)?;
+            // The search itself needs its time too.
+            let within = EXPAND_WITHIN.min(config.serve.query_timeout / 2);
+            let completion = questioner.complete(&prompt, &purse, cancel, within)?;
             let phrasings = question::phrasings(&text, expand, &completion.text);
             if !phrasings.is_empty() {
                 self.0.questions.remember(model, expand, &text, phrasings.clone());

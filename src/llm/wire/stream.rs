@@ -150,10 +150,8 @@ impl Reader {
             self.ended = true;
             return Ok(());
         }
-        let event: Value = serde_json::from_slice(data).map_err(|_| Interrupted {
-            message: "a part of the answer is not JSON".to_owned(),
-            busy: false,
-        })?;
+        let event: Value = serde_json::from_slice(data)
+            .map_err(|_| Interrupted { message: "a part of the answer is not JSON".to_owned(), busy: false })?;
         if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
             return Err(interrupted(error));
         }

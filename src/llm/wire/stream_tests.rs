@@ -78,7 +78,8 @@ fn every_dialect_says_the_same() {
 
 #[test]
 fn what_breaks_off_is_said_and_what_came_is_kept() {
-    let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"secret\"}}\n\n";
+    let overloaded =
+        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"secret\"}}\n\n";
     let begun = &ANTHROPIC[..ANTHROPIC.find("data: {\"type\":\"something").unwrap()];
     let cases = [
         (Dialect::Anthropic, format!("{begun}{overloaded}"), "overloaded_error", true),
