@@ -134,7 +134,11 @@ impl Shared {
     ) -> Result<(Answer, Option<String>), Fault> {
         let factor = self.wire.token_factor();
         match interrupted {
-            None => Ok((reader.answer(prompt, factor, true), None)),
+            None => {
+                let answer = reader.answer(prompt, factor, true);
+                let cut = self.wire.prompt_was_cut(&answer, prompt);
+                Ok((answer, cut))
+            }
             Some(why) if reader.text().is_empty() => {
                 let fault = Fault::broken(status, why.message);
                 Err(self.named(Fault { next: Next::Again { after: None, busy: why.busy }, ..fault }))

@@ -107,7 +107,7 @@ fn every_provider_streams_and_cites() {
         assert!(
             result["passages"][0]["lanes"]["fused"].is_number() && result["passages"][0]["chars"].as_u64() > Some(20)
         );
-        assert_eq!((&result["tokens_in"], &result["tokens_out"]), (&json!(321), &json!(12)), "{provider}: {reply}");
+        assert_eq!((&result["tokens_in"], &result["tokens_out"]), (&json!(1321), &json!(12)), "{provider}: {reply}");
         let body = &model.asked()[0];
         assert_eq!(body["stream"], true);
         assert!(body.to_string().contains("quibbleheron nests in old alders"), "{body}");
@@ -168,7 +168,7 @@ fn at_the_terminal() {
         ", cited",
         "characters",
         "words: no. 1",
-        "anthropic claude-haiku-5-5: 321 tokens read, 12 written, $0.0",
+        "anthropic claude-haiku-5-5: 1,321 tokens read, 12 written, $0.0",
     ] {
         assert!(said.contains(expected), "no {expected:?} in\n{said}");
     }
@@ -222,9 +222,16 @@ fn a_question_can_be_piped_in_and_followed_up() {
     assert_eq!((&body["model"], &body["options"]["num_predict"]), (&json!("other-model"), &json!(77)), "{body}");
     assert!(body.to_string().contains("n=\\\"2\\\"") && !body.to_string().contains("n=\\\"3\\\""), "{body}");
 
+    // Such a server may cut what it is shown, and only its counts tell.
+    let short =
+        json!({"message": {"content": "So [1]."}, "done": true, "done_reason": "stop", "prompt_eval_count": 50});
+    model.script([Script::Raw("application/x-ndjson", format!("{short}\n"))]);
+    let (_, reply) = asked(&place, &json!({"question": QUESTION}));
+    assert!(reply["result"]["unfinished"].as_str().unwrap().contains("only 50 of about"), "{reply}");
+
     let history = json!([{"question": QUESTION, "answer": "In old alders [1][2]."}]);
     asked(&place, &json!({"question": "And when was that varnish due?", "history": history}));
-    let body = model.asked()[1].to_string();
+    let body = model.asked()[2].to_string();
     assert!(body.contains("<conversation>") && body.contains("<answer>In old alders.</answer>"), "{body}");
     // What the question before was about is still there.
     assert!(body.contains("Boats.md") && body.contains("Heron.md"), "{body}");

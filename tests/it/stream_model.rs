@@ -21,6 +21,8 @@ pub(crate) enum Script {
     Dies(Vec<String>),
     /// Says these pieces, then nothing more until the client closes the connection.
     Hangs(Vec<String>),
+    /// This content, of this type, as it stands.
+    Raw(&'static str, String),
     /// This status with this body.
     Refuses(u16, String),
 }
@@ -155,11 +157,11 @@ fn dialect(path: &str) -> Dialect {
             error: |error| format!("{}\n", json!({ "error": error })),
             end: format!(
                 "{}\n",
-                json!({"message": {"content": ""}, "done": true, "done_reason": "stop", "prompt_eval_count": 321, "eval_count": 12})
+                json!({"message": {"content": ""}, "done": true, "done_reason": "stop", "prompt_eval_count": 1321, "eval_count": 12})
             ),
             whole: |text| {
                 let message = json!({"role": "assistant", "content": text});
-                json!({"message": message, "done": true, "done_reason": "stop", "prompt_eval_count": 321, "eval_count": 12})
+                json!({"message": message, "done": true, "done_reason": "stop", "prompt_eval_count": 1321, "eval_count": 12})
                     .to_string()
             },
         };
@@ -172,20 +174,20 @@ fn dialect(path: &str) -> Dialect {
             error: |error| event(&json!({ "error": error })),
             end: [
                 event(&json!({"choices": [{"delta": {}, "finish_reason": "stop"}]})),
-                event(&json!({"choices": [], "usage": {"prompt_tokens": 321, "completion_tokens": 12}})),
+                event(&json!({"choices": [], "usage": {"prompt_tokens": 1321, "completion_tokens": 12}})),
                 "data: [DONE]\n\n".to_owned(),
             ]
             .concat(),
             whole: |text| {
                 let choice = json!({"message": {"content": text}, "finish_reason": "stop"});
-                json!({"choices": [choice], "usage": {"prompt_tokens": 321, "completion_tokens": 12}}).to_string()
+                json!({"choices": [choice], "usage": {"prompt_tokens": 1321, "completion_tokens": 12}}).to_string()
             },
         };
     }
     Dialect {
         kind: "text/event-stream; charset=utf-8",
         begin: event(
-            &json!({"type": "message_start", "message": {"usage": {"input_tokens": 321, "output_tokens": 1}}}),
+            &json!({"type": "message_start", "message": {"usage": {"input_tokens": 1321, "output_tokens": 1}}}),
         ),
         piece: |text| {
             event(&json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}))
@@ -200,7 +202,7 @@ fn dialect(path: &str) -> Dialect {
         .concat(),
         whole: |text| {
             let content = json!([{"type": "text", "text": text}]);
-            let usage = json!({"input_tokens": 321, "output_tokens": 12});
+            let usage = json!({"input_tokens": 1321, "output_tokens": 12});
             json!({"content": content, "stop_reason": "end_turn", "usage": usage}).to_string()
         },
     }
@@ -209,10 +211,13 @@ fn dialect(path: &str) -> Dialect {
 fn answer(mut stream: &TcpStream, state: &State, path: &str, streams: bool, script: &Script) -> std::io::Result<()> {
     let dialect = dialect(path);
     if let Script::Refuses(status, body) = script {
-        return plain(stream, *status, body);
+        return plain(stream, *status, "application/json", body);
+    }
+    if let Script::Raw(kind, body) = script {
+        return plain(stream, 200, kind, body);
     }
     if let (Script::Says(pieces), false) = (script, streams) {
-        return plain(stream, 200, &(dialect.whole)(&pieces.concat()));
+        return plain(stream, 200, "application/json", &(dialect.whole)(&pieces.concat()));
     }
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\n\r\n", dialect.kind);
     stream.write_all(head.as_bytes())?;
@@ -243,14 +248,14 @@ fn answer(mut stream: &TcpStream, state: &State, path: &str, streams: bool, scri
             return Err(std::io::ErrorKind::ConnectionAborted.into());
         }
         Script::Fails(_, error) => send(&(dialect.error)(error))?,
-        Script::Says(_) | Script::Refuses(..) => send(&dialect.end)?,
+        Script::Says(_) | Script::Raw(..) | Script::Refuses(..) => send(&dialect.end)?,
     }
     stream.write_all(b"0\r\n\r\n")
 }
 
-fn plain(mut stream: &TcpStream, status: u16, body: &str) -> std::io::Result<()> {
+fn plain(mut stream: &TcpStream, status: u16, kind: &str, body: &str) -> std::io::Result<()> {
     let length = body.len();
-    let head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n");
+    let head = format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())
 }

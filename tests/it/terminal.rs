@@ -41,6 +41,8 @@ fn nothing_of_a_note_can_touch_a_terminal() {
         &["search", EVIL],
         &["search", "x", "--vault", EVIL],
         &["related", "other.md"],
+        &["ask", "porcupine", "--explain"],
+        &["ask", EVIL, "--json"],
         &["get", on_disk],
         &["get", on_disk, "--json"],
         &["get", EVIL],
