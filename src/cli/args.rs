@@ -1,6 +1,7 @@
 //! Every command and option.
 
 mod graph;
+mod ask;
 mod models;
 mod search;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(super) use ask::Ask;
 pub(super) use graph::Graph;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
@@ -71,6 +73,8 @@ pub enum Command {
     /// Find passages
     #[command(visible_alias = "s")]
     Search(Search),
+    /// Have a question answered from your notes, with citations
+    Ask(Ask),
     /// Find passages near a note
     Related(Related),
     /// Say which notes are central, which stand alone, and which links lead nowhere

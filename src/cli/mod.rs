@@ -3,6 +3,7 @@
 //! that no daemon holds, and `doctor`, which asks the provider itself.
 
 mod args;
+mod ask;
 mod call;
 mod config;
 mod cost;
@@ -90,6 +91,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Run(args) => run::run(args, session),
         Command::Try(args) => tour::run(args, session),
         Command::Search(args) => search::search(args, session),
+        Command::Ask(args) => ask::run(&args, session),
         Command::Related(args) => search::related(args, session),
         Command::Graph(args) => graph::run(&args, session),
         Command::Get(args) => note::get(args, session),

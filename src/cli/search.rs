@@ -14,7 +14,7 @@ use super::print::{
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
 use crate::engine::handle::SearchAnswer;
-use crate::search::{Boosted, Hit, LaneScore, Link, Rejudged};
+use crate::search::{Boosted, Hit, LaneScore, Lanes, Link, Rejudged};
 
 /// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
 const MOST_TEXT: u64 = 128 << 10;
@@ -35,6 +35,9 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
     }
     if args.no_rerank {
         params["rerank"] = false.into();
+    }
+    if let Some(expand) = args.expand {
+        params["expand"] = json!(expand);
     }
     params["fresh"] = args.fresh.into();
     let answer = session.client()?.call("search", params)?;
@@ -205,8 +208,18 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
 
 /// Why a hit was found, in words.
 pub(super) fn reasons(hit: &Hit) -> String {
-    let Some(lanes) = &hit.lanes else {
-        return format!("score {:.3}", hit.score);
+    let mut reasons = judged(hit.lanes.as_ref(), hit.score);
+    let also: Vec<String> = hit.also.iter().map(|also| format!("line {} ({:.3})", also.line, also.score)).collect();
+    if !also.is_empty() {
+        reasons.push_str(&format!(" · also found in it: {}", also.join(", ")));
+    }
+    reasons
+}
+
+/// How the lanes judged, in words.
+pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
+    let Some(lanes) = lanes else {
+        return format!("score {score:.3}");
     };
     let lane = |name: &str, what: &str, score: &Option<LaneScore>| match score {
         Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
@@ -226,7 +239,7 @@ pub(super) fn reasons(hit: &Hit) -> String {
         }
     }
     if !lanes.boosts.is_nothing() {
-        let _ = write!(reasons, " · score {:.3}", hit.score);
+        let _ = write!(reasons, " · score {score:.3}");
     }
     match &lanes.rerank {
         Some(Rejudged { before, rank: Some(rank), score: Some(score) }) => {
@@ -234,10 +247,6 @@ pub(super) fn reasons(hit: &Hit) -> String {
         }
         Some(Rejudged { before, .. }) => reasons.push_str(&format!(" · not reranked: no. {before}")),
         None => {}
-    }
-    let also: Vec<String> = hit.also.iter().map(|also| format!("line {} ({:.3})", also.line, also.score)).collect();
-    if !also.is_empty() {
-        reasons.push_str(&format!(" · also found in it: {}", also.join(", ")));
     }
     reasons
 }
@@ -332,7 +341,6 @@ pub(super) mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::search::Lanes;
 
     /// A writer whose content a test can read.
     #[derive(Clone, Default)]

@@ -7,6 +7,7 @@ use super::Config;
 use super::units::{self, Value};
 use crate::chunk::Strategy;
 use crate::context::settings::{Dialect, FormChoice, Provider};
+use crate::search::question::Expand;
 use crate::search::rerank::RerankProvider;
 
 /// A scalar key of the configuration.
@@ -36,13 +37,14 @@ impl Key {
 }
 
 /// The sections of scalar keys, in the order in which they are shown.
-pub(super) const SECTIONS: [(&str, &str); 9] = [
+pub(super) const SECTIONS: [(&str, &str); 10] = [
     ("watch", "When changes are looked at."),
     ("chunk", "How notes are cut into chunks; sizes in tokens."),
     ("context", "What is written about each chunk to situate it in its note."),
     ("embed", "What turns text into vectors."),
     ("search", "What answers look like unless a request says otherwise."),
     ("rerank", "Who judges the best of a search anew, if anybody. Costs count against `budget.day`."),
+    ("ask", "How questions are answered: `situated ask`, by the provider of [context]."),
     ("sync", "The daily look after contexts that serve and should be better."),
     ("budget", "What may be spent on a model's contexts. Each call is reserved here before it is made."),
     ("serve", "The socket."),
@@ -251,6 +253,18 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.rerank.price_per_mtok = Some(units::dollars(v)?), c.rerank.price_per_mtok.map(units::show_dollars)),
     key!("rerank" "price_per_1k", "Or dollars per thousand searches.",
         |c, v| c.rerank.price_per_1k = Some(units::dollars(v)?), c.rerank.price_per_1k.map(units::show_dollars)),
+    key!("search" "expand", "What the model of [context] adds to a query: \"off\", \"queries\" (other phrasings) or \"hyde\" (a passage).",
+        |c, v| c.search.expand = match units::word(v, &["off", "queries", "hyde"])? {
+            "queries" => Expand::Queries,
+            "hyde" => Expand::Hyde,
+            _ => Expand::Off,
+        }, quoted(c.search.expand.name())),
+    key!("ask" "model", "Another model of the same provider than the one that writes contexts.",
+        |c, v| c.ask.model = Some(units::words(v)?), c.ask.model.as_ref().and_then(quoted)),
+    key!("ask" "passages", "Passages that the model is shown; each is a hit with its neighbours (search.window_chars).",
+        |c, v| c.ask.passages = units::count(v, 1..=50)? as usize, Some(c.ask.passages.to_string())),
+    key!("ask" "max_tokens", "Tokens of an answer at most.",
+        |c, v| c.ask.max_tokens = units::count(v, 50..=32_000)? as u32, Some(c.ask.max_tokens.to_string())),
     key!("sync" "background", "Whether stale, drifted and failed contexts are looked after by themselves, within the budget.",
         |c, v| c.sync.background = units::boolean(v)?, Some(c.sync.background.to_string())),
     key!("sync" "interval", "How often.",

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::ChunkRules;
 use crate::context::settings::ContextConfig;
 use crate::note::NoteRules;
+use crate::search::question::Expand;
 use crate::search::rerank::RerankConfig;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
@@ -53,6 +54,8 @@ pub struct Config {
     pub search: SearchConfig,
     /// Who judges what is found.
     pub rerank: RerankConfig,
+    /// How questions are answered.
+    pub ask: AskConfig,
     /// The socket.
     pub serve: ServeConfig,
     /// Where indexes live: one folder per vault in it.
@@ -120,6 +123,19 @@ pub struct SearchConfig {
     pub recency_half_life: Duration,
     /// Of kinds of notes, in lower case.
     pub type_weights: BTreeMap<String, f32>,
+    /// What a model adds to a query.
+    pub expand: Expand,
+}
+
+/// How questions are answered: by the provider of `[context]`, from passages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskConfig {
+    /// Another model than the one that writes contexts.
+    pub model: Option<String>,
+    /// Passages that it is shown, each a window.
+    pub passages: usize,
+    /// Tokens of an answer at most.
+    pub max_tokens: u32,
 }
 
 /// How much may be spent.
@@ -183,7 +199,14 @@ impl Default for SearchConfig {
             recency_weight: 0.15,
             recency_half_life: Duration::from_hours(30 * 24),
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
+            expand: Expand::Off,
         }
+    }
+}
+
+impl Default for AskConfig {
+    fn default() -> Self {
+        AskConfig { model: None, passages: 8, max_tokens: 1_000 }
     }
 }
 
@@ -232,6 +255,7 @@ impl Config {
             sync: SyncConfig::default(),
             search: SearchConfig::default(),
             rerank: RerankConfig::default(),
+            ask: AskConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
         }
@@ -240,6 +264,15 @@ impl Config {
     /// How contexts of a generation are written; the plain one has no name.
     pub fn context_of(&self, generation: &str) -> Option<&ContextConfig> {
         if generation.is_empty() { Some(&self.context) } else { self.generations.get(generation) }
+    }
+
+    /// Who answers questions: the provider that writes the contexts of the plain generation.
+    pub fn answerer(&self) -> ContextConfig {
+        let mut config = self.context.clone();
+        if self.ask.model.is_some() {
+            config.model.clone_from(&self.ask.model);
+        }
+        config
     }
 
     /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.

@@ -201,7 +201,7 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
 /// A value for a key that has no default.
 fn example(key: &str) -> &'static str {
     match key {
-        "context.model" => "\"claude-haiku-5-5\"",
+        "context.model" | "ask.model" => "\"claude-haiku-5-5\"",
         "rerank.model" => "\"rerank-v5.0-pro\"",
         "rerank.base_url" => "\"http://127.0.0.1:8080\"",
         "rerank.key_file" => "\"~/.config/situated/rerank-key\"",

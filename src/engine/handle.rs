@@ -2,6 +2,7 @@
 //! thread; everything that changes state is an event for the engine's loop. All calls block: async callers
 //! use `spawn_blocking`.
 
+mod ask;
 mod contexts;
 mod generations;
 mod graph;
@@ -16,11 +17,13 @@ use tokio::sync::broadcast;
 
 pub use crate::store::ledger::CostReport;
 
+pub use super::questions::OnText;
 pub use super::report::{
-    CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
-    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, GraphAnswer, GraphNote, GraphRequest, GraphTarget,
-    Group, Job, Measure, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer,
-    SearchFilter, SearchRequest, SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
+    AskAnswer, AskPassage, AskRequest, CallError, Cancel, Citation, ContextProgress, ContextStatus, Contextual,
+    DecidedStep, Decision, DecisionCount, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, GraphAnswer,
+    GraphNote, GraphRequest, GraphTarget, Group, Job, Measure, NoteText, Notice, Problem, RelatedRequest,
+    ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
+    VaultInfo, VaultStatus,
 };
 
 pub(super) use contexts::OwnChunk;
@@ -255,6 +258,7 @@ impl Handle {
 
     /// Works again.
     pub fn resume(&self) -> Result<(), CallError> {
+        self.0.questions.resume();
         self.send(Event::Resume)
     }
 

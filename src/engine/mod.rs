@@ -19,6 +19,7 @@ mod keeper;
 mod open;
 mod outcomes;
 mod pool;
+mod questions;
 mod rebuild;
 pub mod report;
 mod rerank;
@@ -56,6 +57,7 @@ use jobs::Jobs;
 use keeper::Keeper;
 pub use keeper::vault_dir;
 use pool::{Errand, Pool};
+use questions::Questions;
 use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
 use rerank::Reranker;
 use scan::{Extent, Findings};
@@ -152,6 +154,8 @@ struct Shared {
     reranker: ArcSwapOption<Reranker>,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    /// Who answers questions.
+    questions: Questions,
     /// Why nothing is asked of the model at present.
     held: Mutex<Option<String>>,
     state: Mutex<(State, Vec<String>)>,
@@ -266,6 +270,7 @@ impl Engine {
             writers: ArcSwap::default(),
             grapher: Grapher::start()?,
             reranker: ArcSwapOption::empty(),
+            questions: Questions::default(),
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),

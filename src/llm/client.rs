@@ -117,8 +117,8 @@ pub(super) struct With {
 /// A call that was answered.
 pub(super) struct Done<T> {
     pub(super) value: T,
-    took: Duration,
-    attempts: u32,
+    pub(super) took: Duration,
+    pub(super) attempts: u32,
 }
 
 /// A call that was not.
@@ -285,6 +285,11 @@ impl<W: Interface> Shared<W> {
     /// Sends a request; what comes back is a success in whole and in UTF-8, and has yet to be understood.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Fault> {
         let reply = self.transport.send(method, request).await.map_err(|broken| self.named(broken.into()))?;
+        self.whole(reply)
+    }
+
+    /// A reply if it is a success in whole and in UTF-8.
+    pub(super) fn whole(&self, reply: Reply) -> Result<Reply, Fault> {
         match reply.status {
             200..300 if reply.cut => Err(Fault {
                 // It would run away again, at the user's expense.

@@ -5,6 +5,7 @@ use std::cmp::{Ordering, Reverse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blend::blend;
 use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Ranked};
@@ -90,6 +91,17 @@ pub fn rank(
 }
 
 impl Ranking {
+    /// With what other phrasings of the same query found; the query itself weighs most. All are of one snapshot.
+    #[must_use]
+    pub fn blended(mut self, snapshot: &Snapshot, others: Vec<Ranking>) -> Ranking {
+        if others.is_empty() {
+            return self;
+        }
+        self.ranked = blend(self.ranked, others.into_iter().map(|other| other.ranked).collect());
+        fuse::sort(&mut self.ranked, |a, b| in_order(snapshot, a, b));
+        self
+    }
+
     /// The best `n` chunks.
     pub fn rows(&self, n: usize) -> Vec<Row> {
         self.ranked.iter().take(n).map(|ranked| ranked.candidate.row).collect()

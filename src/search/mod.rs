@@ -7,6 +7,7 @@
 //! through [`printable`](printable()).
 
 mod answer;
+mod blend;
 mod boost;
 mod dates;
 pub mod filter;
@@ -19,6 +20,7 @@ mod pattern;
 pub mod printable;
 mod property;
 pub mod query;
+pub mod question;
 mod related;
 pub mod rerank;
 mod rows;

@@ -1,6 +1,7 @@
 //! One binary for all tests that need more than one module: specifications, real sockets, real files, real
 //! kills.
 
+mod ask;
 mod bad;
 mod batches;
 mod commands;

@@ -28,12 +28,15 @@ pub struct Search {
     /// Leave the order as it is before a reranker judges, if one is configured
     #[arg(long)]
     pub no_rerank: bool,
+    /// Have the model of [context] say the query in other words too, and search for these
+    #[arg(long, value_name = "off|queries|hyde", value_parser = super::ask::expand)]
+    pub expand: Option<crate::search::question::Expand>,
     /// Wait until all that was saved before is in
     #[arg(long, short)]
     pub fresh: bool,
 }
 
-fn mode(text: &str) -> Result<crate::search::Mode, String> {
+pub(super) fn mode(text: &str) -> Result<crate::search::Mode, String> {
     serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
 }
 

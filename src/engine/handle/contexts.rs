@@ -117,8 +117,16 @@ impl Handle {
         let mut to: Vec<String> = writers.values().filter_map(|writer| writer.asker.client.leaves_to()).collect();
         to.sort();
         to.dedup();
-        let contexts = to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts"));
-        contexts.chain(self.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves())).collect()
+        let mut said: Vec<String> =
+            to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
+        said.extend(self.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
+        if let Some(host) = self.0.questions.leaves_to(&self.0.config.load()) {
+            said.push(format!("what you `ask`, with the passages found for it, to {host}"));
+            if self.expands() {
+                said.push(format!("queries, to {host}, for other words (`search.expand`)"));
+            }
+        }
+        said
     }
 
     /// How the contexts are: counted from the store, a few milliseconds per thousand notes.

@@ -76,6 +76,8 @@ impl Handle {
             let value = property(&name, &value)?;
             parsed.filter.add_property(&name, &value, true, now.date()).map_err(CallError::Invalid)?;
         }
+        let (expansion, warning) = self.expansion(request.expand, &parsed, options.mode, cancel);
+        parsed.warnings.extend(warning);
         let (mut snapshots, mut rankings) = (Vec::new(), Vec::new());
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
@@ -85,7 +87,8 @@ impl Handle {
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
-            rankings.push(search::rank(&snapshot, &parsed, vector.as_ref(), &options).map_err(storage)?);
+            let ranking = search::rank(&snapshot, &parsed, vector.as_ref(), &options).map_err(storage)?;
+            rankings.push(expansion.blend(ranking, &snapshot, &desk, &parsed, &options)?);
             snapshots.push(snapshot);
         }
         let mut unjudged = None;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Contextual;
+use crate::search::question::Expand;
 use crate::search::{Hit, Mode};
 
 /// Which notes a search looks at; everything given must hold.
@@ -59,6 +60,9 @@ pub struct SearchRequest {
     /// Characters of a hit with its neighbours.
     #[serde(default)]
     pub window_chars: Option<usize>,
+    /// What the model of `[context]` adds to the query.
+    #[serde(default)]
+    pub expand: Option<Expand>,
     /// Whether hits whose windows overlap or touch become one; they do if absent.
     #[serde(default)]
     pub merge: Option<bool>,

@@ -12,6 +12,7 @@ mod ollama;
 mod openai;
 mod refusal;
 mod rerank;
+pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -123,6 +124,8 @@ pub(super) enum Field {
     Truncate,
     /// The seed of sampling.
     Seed,
+    /// OpenAI's `stream_options`: without it nobody says what a streamed answer used.
+    StreamOptions,
 }
 
 /// Whether an address is this machine's; one that is none is not, and making a [`Wire`] of it says why.

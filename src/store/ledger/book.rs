@@ -125,7 +125,9 @@ impl Book {
         change(month.days.entry(entry.day.clone()).or_default());
         change(month.reasons.entry(entry.reason()).or_default());
         change(month.purposes.entry(entry.purpose.name()).or_default());
-        change(month.notes.entry((entry.vault.clone(), entry.path.clone())).or_default());
+        if entry.purpose.is_for_contexts() {
+            change(month.notes.entry((entry.vault.clone(), entry.path.clone())).or_default());
+        }
         change(month.models.entry((entry.provider.clone(), entry.model.clone())).or_default());
     }
 }

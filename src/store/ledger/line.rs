@@ -115,8 +115,8 @@ impl Entry {
     /// Why, in reports: a context's reason, or what else models are asked for.
     pub(super) fn reason(&self) -> String {
         match self.purpose {
-            Purpose::Rerank => self.purpose.name().to_owned(),
-            _ => self.reason.to_string(),
+            purpose if purpose.is_for_contexts() => self.reason.to_string(),
+            purpose => purpose.name().to_owned(),
         }
     }
 
