@@ -1,5 +1,6 @@
 //! Every command and option.
 
+mod eval;
 mod models;
 mod search;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(super) use eval::Eval;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
 
@@ -73,6 +75,8 @@ pub enum Command {
     Related(Related),
     /// Print a note, or some lines of it
     Get(Get),
+    /// Measure how well a vault is found, with queries made from it or with a set
+    Eval(Eval),
     /// Say how the daemon is
     Status(Status),
     /// Look at the disk now
@@ -361,6 +365,11 @@ mod tests {
             "search x --generation haiku",
             "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n",
             "search --jsonl x",
+            "search x --explain --expect a.md",
+            "eval",
+            "eval Notes --limit 50 --seed 7 --html report.html",
+            "eval --set d --json",
+            "eval notes --a a.toml --b b.toml",
         ] {
             let words = std::iter::once("situated").chain(line.split(' '));
             if let Err(error) = Cli::try_parse_from(words) {
@@ -392,6 +401,10 @@ mod tests {
             "search",
             "search x --format a --jsonl",
             "search x --json --jsonl",
+            "search x --expect a.md --jsonl",
+            "eval notes --set d",
+            "eval --a a.toml",
+            "eval --limit 0",
             "search x -m both",
             "search x -n 0",
             "frobnicate",

@@ -8,6 +8,7 @@ mod config;
 mod cost;
 mod doctor;
 mod edits;
+mod eval;
 mod generations;
 mod init;
 mod jobs;
@@ -91,6 +92,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Search(args) => search::search(args, session),
         Command::Related(args) => search::related(args, session),
         Command::Get(args) => note::get(args, session),
+        Command::Eval(args) => eval::run(&args, session),
         Command::Plan(args) => note::plan(args, session),
         Command::Explain(args) => note::explain(args, session),
         Command::Status(args) => status::run(args, session),
