@@ -9,6 +9,7 @@ mod cost;
 mod doctor;
 mod edits;
 mod eval;
+mod expect;
 mod generations;
 mod init;
 mod jobs;

@@ -3,6 +3,7 @@
 //! use `spawn_blocking`.
 
 mod contexts;
+mod expect;
 mod generations;
 mod search;
 

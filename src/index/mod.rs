@@ -26,7 +26,7 @@ use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
 
-pub use lexical::{LexicalError, LexicalQuery};
+pub use lexical::{LexicalError, LexicalQuery, is_stop_word};
 pub use snapshot::{Index, Snapshot, Verdict};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.

@@ -7,6 +7,7 @@
 
 mod answer;
 mod dates;
+mod expect;
 pub mod filter;
 mod fold;
 mod fuse;
@@ -25,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, Ranking, finish, merge, rank, search};
+pub use expect::{Expected, Standing, expect};
 pub use filter::{Filter, Key};
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};

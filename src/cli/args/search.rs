@@ -25,6 +25,9 @@ pub struct Search {
     /// Go by the contexts of this generation (see `situated generations`)
     #[arg(long, value_name = "NAME", conflicts_with = "no_context")]
     pub generation: Option<String>,
+    /// Say why this note was not found, or stands where it stands: its path in the vault, or on the disk
+    #[arg(long, value_name = "NOTE", value_hint = ValueHint::FilePath, conflicts_with_all = ["format", "jsonl"])]
+    pub expect: Option<PathBuf>,
     /// Wait until all that was saved before is in
     #[arg(long, short)]
     pub fresh: bool,

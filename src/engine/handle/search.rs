@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::super::decide::Desk;
 use super::{
-    CallError, Cancel, Contextual, Handle, RelatedRequest, Scope, SearchAnswer, SearchFilter, SearchRequest, not_found,
-    parse_path, ready,
+    CallError, Cancel, Contextual, Handle, RelatedRequest, Scope, SearchAnswer, SearchFilter, SearchRequest, expect,
+    not_found, parse_path, ready,
 };
 use crate::fingerprint::ChunkId;
 use crate::index::Snapshot;
@@ -68,7 +68,11 @@ impl Handle {
             let found = search::search(&snapshot, &vault.name, &parsed, vector.as_ref(), &options);
             answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
         }
-        Ok(search_answer(answers, options.limit, began))
+        let mut answer = search_answer(answers, options.limit, began);
+        if let Some(path) = &request.expect {
+            answer.expected = Some(expect::expected(path, &vaults, &parsed, &options, &answer.hits)?);
+        }
+        Ok(answer)
     }
 
     /// What lies near a note, a chunk or a text.
@@ -179,5 +183,6 @@ fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAn
         took_ms: began.elapsed().as_secs_f64() * 1e3,
         truncated: merged.truncated,
         warnings: merged.warnings,
+        expected: None,
     }
 }
