@@ -1,6 +1,6 @@
 //! Queries out of a vault, without a model: what people call a note where its name does not say it.
 //!
-//! Three kinds: the text of a link where it is neither title, alias nor file name of its target; an alias; a
+//! Three kinds: the text of a link where it is neither title, alias, file name nor heading of its target; an alias; a
 //! description from the front matter. Each is masked where it stood, in the parsed notes that are handed back:
 //! a link keeps leading to its target and no longer shows the text, the front matter no longer holds it. So the
 //! note that answers has to be found by what else it says. Other notes may hold the same words, and may even answer
@@ -201,7 +201,9 @@ fn candidates(notes: &[Note], targets: &[Vec<Option<usize>>]) -> Vec<Candidate> 
     for (source, note) in notes.iter().enumerate() {
         for (link, target) in note.links.iter().zip(&targets[source]) {
             let (Some(shown), Some(target)) = (&link.alias, *target) else { continue };
-            if target != source && !link.embed && !all_names(&notes[target]).contains(&key(shown)) {
+            let shown_key = key(shown);
+            let is_heading = || notes[target].outline.iter().any(|heading| key(&heading.text) == shown_key);
+            if target != source && !link.embed && !all_names(&notes[target]).contains(&shown_key) && !is_heading() {
                 add(Kind::Link, shown, target);
             }
         }

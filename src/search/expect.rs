@@ -169,7 +169,9 @@ impl Expected {
                 said.push("No lane that was asked has anything to say for it.".to_owned());
             }
             Standing::Unmatched => {
-                said.push("No passage of it has any word of the query, and meaning does not bring it either.".to_owned());
+                said.push(
+                    "No passage of it has any word of the query, and meaning does not bring it either.".to_owned(),
+                );
             }
             Standing::NotIndexed | Standing::Ignored | Standing::Missing => {}
         }
@@ -243,11 +245,8 @@ fn excluded_by(
         }
     }
     let holding = |text: &String| {
-        let asked = LexicalQuery {
-            phrases: vec![text.clone()],
-            contextual: options.contextual,
-            ..LexicalQuery::default()
-        };
+        let asked =
+            LexicalQuery { phrases: vec![text.clone()], contextual: options.contextual, ..LexicalQuery::default() };
         snapshot.lexical(&asked, &|row| note.rows.contains(&row), note.rows.len())
     };
     for phrase in query.phrases.iter().filter(|phrase| !snapshot.analyze(phrase).is_empty()) {
@@ -288,8 +287,7 @@ fn lacks(
         if is_stop_word(typed) || !seen.insert(form) {
             continue;
         }
-        let asked =
-            LexicalQuery { words: typed.to_owned(), contextual: options.contextual, ..LexicalQuery::default() };
+        let asked = LexicalQuery { words: typed.to_owned(), contextual: options.contextual, ..LexicalQuery::default() };
         if snapshot.lexical(&asked, &|row| own.contains(&row), 1)?.is_empty() {
             lacks.push(typed.to_owned());
         }

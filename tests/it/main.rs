@@ -6,6 +6,7 @@ mod batches;
 mod commands;
 mod contexts;
 mod crash;
+mod eval;
 mod generations;
 mod hostile;
 mod life;

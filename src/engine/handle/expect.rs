@@ -76,7 +76,8 @@ fn unindexed(vault: &VaultShared, path: &VaultPath) -> Expected {
         }
         _ => {
             let skipped = vault.status().skipped.iter().find(|file| file.path == path.as_str()).map(|f| f.why.clone());
-            let why = skipped.map_or("; `situated sync --wait` looks at the disk now".to_owned(), |why| format!(": {why}"));
+            let why =
+                skipped.map_or("; `situated sync --wait` looks at the disk now".to_owned(), |why| format!(": {why}"));
             (Standing::NotIndexed, format!("It is on the disk but not in the index{why}."))
         }
     };
