@@ -80,7 +80,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
     if let Some((path, mut file)) = page {
         use std::io::Write as _;
         let failed = |error: std::io::Error| Failure::new(exit::IO, format!("{}: {error}", path.display()));
-        file.write_all(crate::eval::page(&report).as_bytes()).map_err(failed)?;
+        file.set_len(0).and_then(|()| file.write_all(crate::eval::page(&report).as_bytes())).map_err(failed)?;
     }
     if session.globals.json {
         session.json(json!(report))?;
@@ -94,8 +94,13 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
+/// The file, with what it holds as yet: if nothing comes of measuring, that stays.
 fn create(path: &Path) -> Result<std::fs::File, Failure> {
-    std::fs::File::create(path)
+    std::fs::File::options()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .open(path)
         .map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("--html {}: {error}", path.display())))
 }
 

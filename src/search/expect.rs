@@ -13,7 +13,7 @@ use super::answer::{allowed, rank_to};
 use super::fuse::Ranked;
 use super::hit::placed;
 use super::pick::pick;
-use super::{Hit, LaneScore, MAX_HITS, Options, Parsed, lanes};
+use super::{Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, lanes};
 use crate::embed::Vector;
 use crate::index::{LexicalError, LexicalQuery, NoteEntry, Row, Snapshot, is_stop_word};
 
@@ -117,6 +117,14 @@ pub fn expect(
         let all = rank_to(snapshot, query, vector, options, snapshot.rows())?.into_ranked();
         if let Some(at) = all.iter().position(|ranked| own.contains(&ranked.candidate.row)) {
             expected.place(snapshot, &all, at, &own, options, hits);
+        } else if let Some(vector) = lanes::telling(vector).filter(|_| options.mode != Mode::Lexical) {
+            // Nothing that counts; how near it comes is worth knowing all the same.
+            let near = snapshot.dense(vector, &|_| true, snapshot.rows());
+            if let Some(at) = near.iter().position(|(row, _)| own.contains(row)) {
+                let (row, score) = near[at];
+                expected.lines = snapshot.chunk(row).map(|chunk| chunk.lines);
+                expected.dense = Some(LaneScore { rank: at as u32 + 1, score });
+            }
         }
         expected.lacks = lacks(snapshot, query, options, &own)?;
     }
@@ -193,7 +201,10 @@ impl Expected {
         let depth = lanes::depth(options.limit) as u32;
         let beyond = |lane: &Option<LaneScore>| lane.as_ref().is_none_or(|lane| lane.rank > depth);
         let would_be = self.would_be.unwrap_or(0);
-        let mut said = format!("It is not among the {hits} hits");
+        let mut said = match hits {
+            1 => "It is not the one hit".to_owned(),
+            hits => format!("It is not among the {hits} hits"),
+        };
         if let (Some(score), Some(last)) = (self.score, self.last_score) {
             said.push_str(&format!(": its best passage reaches {score:.3}, the last hit {last:.3}"));
         }

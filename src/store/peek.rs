@@ -39,3 +39,35 @@ pub fn journaled(dir: &Path) -> Result<HashMap<ContextKey, ContextRecord>, Store
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::{context_key, text_hash};
+    use crate::store::journal::Journal;
+    use crate::store::tests::{paid, section};
+
+    #[test]
+    fn the_last_context_under_each_key_is_found_and_nothing_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(journaled(dir.path()).unwrap().len(), 0, "no journal, no contexts");
+        let path = dir.path().join(JOURNAL);
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        let of = |n: u8, text: &str| paid(&[section(n)], text_hash(&[n]), text);
+        let key = |n: u8, text: u8| context_key(&[section(n)], text_hash(&[text]));
+        let (first, second, third) = (of(1, "first"), of(2, "second"), of(1, "better"));
+        // The second also serves an edited text, and the third comes after the first.
+        journal.append([(key(1, 1), &first), (key(2, 2), &second), (key(2, 9), &second), (key(1, 1), &third)]).unwrap();
+        journal.sync().unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.extend(&bytes.clone()[..20]);
+        std::fs::write(&path, &bytes).unwrap();
+
+        let found = journaled(dir.path()).unwrap();
+        let text = |key: ContextKey| found.get(&key).map(|context| context.text.as_str());
+        assert_eq!(text(key(1, 1)), Some("better"));
+        assert_eq!((text(key(2, 2)), text(key(2, 9))), (Some("second"), Some("second")));
+        assert_eq!((text(key(3, 3)), found.len()), (None, 3));
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "the torn frame is left to the one who has it open");
+    }
+}

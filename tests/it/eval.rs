@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
+use crate::model::Model;
 use crate::support::Place;
 
 /// A vault in which each kind of query can be made; the link texts and aliases stand nowhere else.
@@ -192,7 +194,7 @@ fn a_note_says_why_it_is_not_found() {
         ("instrument frame buoy", "Moorings.md", "hit", "It is hit no. 1."),
         ("instrument frame buoy", "Moorings", "hit", "It is hit no. 1."),
         ("instrument frame buoy", absolute.to_str().unwrap(), "hit", "It is hit no. 1."),
-        ("instrument frame buoy", "Batteries.md", "below", "It is not among the 1 hits"),
+        ("instrument frame in the water", "Batteries.md", "below", "It is not the one hit"),
         ("frame path:Nowhere", "Moorings.md", "excluded", "`path:Nowhere`"),
         ("frame", "Secret.md", "ignored", "a .situatedignore names it"),
         ("frame", "Drawing.svg", "ignored", "it is not a .md"),
@@ -203,8 +205,8 @@ fn a_note_says_why_it_is_not_found() {
         assert_eq!(found, standing, "{query} {note}: {expected}");
         assert!(said.contains(why), "{query} {note}: {said}");
     }
-    let (_, below) = expected("instrument frame buoy", "Batteries.md");
-    assert_eq!(below["lacks"], json!(["instrument", "frame", "buoy"]), "{below}");
+    let (_, below) = expected("instrument frame in the water", "Batteries.md");
+    assert_eq!(below["lacks"], json!(["instrument", "frame"]), "{below}");
     assert!(below["dense"]["rank"].as_u64().unwrap() > 1 && below["stale"] == false, "{below}");
     assert!(daemon.try_call("search", json!({"query": "x", "expect": "../x"})).is_err());
 
@@ -223,4 +225,30 @@ fn a_note_says_why_it_is_not_found() {
     assert!(soup.contains("It is hit no. 1.") && soup.contains("It has changed on disk since"), "{soup}");
     let typed = why(Path::new("Batteries.md").to_str().unwrap());
     assert!(typed.contains("Expected: Batteries.md") && typed.contains("onions"), "{typed}");
+}
+
+#[test]
+fn contexts_that_a_model_wrote_are_measured_beside_the_others() {
+    let model = Model::start();
+    let place = Place::with(&[
+        ("Atlas rollout.md", ATLAS),
+        ("Log.md", "# Log\n\nWe spoke about [[Atlas rollout|the seaside undertaking]] at length.\n"),
+    ]);
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "")));
+    let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
+    daemon.wait_idle();
+    wait_written(&mut daemon);
+    let bought = model.calls();
+    // The daemon has the store open and goes on undisturbed.
+    let report = report(&place, &["notes"]);
+    assert_eq!(
+        (&report["written"], &report["chunks"], &report["queries"]),
+        (&json!(3), &json!(4), &json!(1)),
+        "{report}"
+    );
+    let contexts = report["systems"].as_array().unwrap().iter().map(|system| system["context"].as_str().unwrap());
+    assert_eq!(contexts.filter(|context| *context == "model").count(), 3);
+    assert_eq!(model.calls(), bought, "measuring buys nothing");
+    assert_eq!(daemon.call("stats", json!({}))["contextualized"], 3);
+    assert_eq!(daemon.stop(), Some(0));
 }

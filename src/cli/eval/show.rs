@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_report_is_a_table() {
         let run = |i: usize| Run {
-            kind: if i % 2 == 0 { "link".into() } else { "alias".into() },
+            kind: if i.is_multiple_of(2) { "link".into() } else { "alias".into() },
             measures: Measures { ndcg_10: 0.25 * (i % 4) as f64, ..Measures::default() },
             rank: Some(i + 1),
             ms: 1.0,

@@ -171,13 +171,11 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Fail
     let mut set = Set::read(&corpus, &queries, &qrels, texts.as_ref())
         .map_err(|error| Failure::new(exit::IO, format!("{}/{error}", dir.display())))?;
     let rules = NoteRules::default();
-    let notes = match files {
-        Some(files) => files.iter().map(|(path, bytes)| parse(path, bytes, &rules)).collect(),
-        None => {
-            let note = |(path, text): &(String, String)| Some(parse(&VaultPath::parse(path)?, text.as_bytes(), &rules));
-            set.notes().iter().filter_map(note).collect()
-        }
-    };
+    let own = files.map(|files| files.iter().map(|(path, bytes)| parse(path, bytes, &rules)).collect());
+    let notes = own.unwrap_or_else(|| {
+        let note = |(path, text): &(String, String)| Some(parse(&VaultPath::parse(path)?, text.as_bytes(), &rules));
+        set.notes().iter().filter_map(note).collect()
+    });
     let mut asked = std::mem::take(&mut set.queries);
     if let Some(limit) = args.limit {
         Rng::new(args.seed).shuffle(&mut asked);

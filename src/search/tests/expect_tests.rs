@@ -89,6 +89,7 @@ fn the_ranks_are_those_among_all_chunks() {
     let expected = why(&vault, "travel costs", 4, &Options::default());
     assert_eq!(expected.lexical, None);
     assert_eq!(expected.lacks, ["travel", "costs"]);
+    assert_eq!(expected.dense.as_ref().map(|lane| lane.rank), Some(7), "the last of all: {expected:?}");
     let lexical = Options { mode: Mode::Lexical, ..Options::default() };
     let expected = why(&vault, "travel costs", 4, &lexical);
     assert_eq!((expected.standing, expected.rank), (Standing::Unmatched, None));
