@@ -98,7 +98,8 @@ fn run(dir: &Path) -> Result<Outcome> {
     }
     drop(client);
     daemon.stop()?;
-    Ok(Outcome { set: set.name, has_vault: set.has_vault, queries: set.queries().len(), systems })
+    let queries = set.queries().len();
+    Ok(Outcome { set: set.name, has_vault: set.has_vault, queries, systems })
 }
 
 fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> Result<System> {
@@ -126,7 +127,7 @@ fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> 
         let ranked = set.rank(hits.as_array().map_or(&[], Vec::as_slice));
         measures.push(Measures::of(&ranked, &query.judged));
     }
-    anyhow::ensure!(!times.is_empty() || set.queries.is_empty(), "{}: no query was answered", set.name);
+    anyhow::ensure!(!times.is_empty() || set.queries().is_empty(), "{}: no query was answered", set.name);
     Ok(System { mode, contextual, measures: Measures::mean(&measures), p50: percentile(&times, 50.0), failed })
 }
 

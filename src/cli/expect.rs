@@ -7,11 +7,19 @@ use super::session::{Failure, safe};
 use super::target;
 use crate::client::Client;
 use crate::search::Expected;
+use crate::vault::VaultPath;
 
-/// What is asked about a note that is named as users name notes.
+/// How the daemon is asked about a note that is named as users name notes: one on the disk by its whole path, for
+/// other vaults may have a note of the same place.
 pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<String, Failure> {
-    let scope = target::path(note, vault, &target::vaults(client)?, &std::env::current_dir()?);
-    scope.path.ok_or_else(|| Failure::usage(format!("--expect {}: that is a vault; name a note", note.display())))
+    let vaults = target::vaults(client)?;
+    let scope = target::path(note, vault, &vaults, &std::env::current_dir()?);
+    let Some(path) = scope.path else {
+        return Err(Failure::usage(format!("--expect {}: that is a vault; name a note", note.display())));
+    };
+    let root = vaults.iter().find(|vault| Some(&vault.name) == scope.vault.as_ref()).map(|vault| &vault.path);
+    let whole = root.zip(VaultPath::parse(&path)).map(|(root, path)| root.join(path.to_relative()));
+    Ok(whole.and_then(|whole| whole.to_str().map(str::to_owned)).unwrap_or(path))
 }
 
 /// The note, and a sentence after the other.

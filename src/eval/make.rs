@@ -167,7 +167,12 @@ pub fn make(
         text: c.text.clone(),
         kind: c.kind,
         target: notes[c.target].path.clone(),
-        sources: sources[&(c.target, c.key.as_str())].iter().map(|i| notes[*i].path.clone()).collect(),
+        sources: sources
+            .get(&(c.target, c.key.as_str()))
+            .into_iter()
+            .flatten()
+            .map(|i| notes[*i].path.clone())
+            .collect(),
     };
     let queries = chosen.iter().filter(|c| !seen.contains(&(c.target, c.key.clone()))).map(query).collect();
     Making { queries, found, notes: masked_notes }

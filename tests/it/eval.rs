@@ -1,7 +1,5 @@
 //! `situated eval` and `search --expect`, as a user types them.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
@@ -223,7 +221,7 @@ fn a_note_says_why_it_is_not_found() {
     assert!(new.contains("Expected: New.md") && new.contains("It is on the disk but not in the index"), "{new}");
     let soup = why("Soup.md");
     assert!(soup.contains("It is hit no. 1.") && soup.contains("It has changed on disk since"), "{soup}");
-    let typed = why(Path::new("Batteries.md").to_str().unwrap());
+    let typed = why(place.vault.join("Batteries.md").to_str().unwrap());
     assert!(typed.contains("Expected: Batteries.md") && typed.contains("onions"), "{typed}");
 }
 

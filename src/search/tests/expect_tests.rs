@@ -83,17 +83,18 @@ fn what_is_cut_off_says_by_what() {
 }
 
 #[test]
-fn the_ranks_are_those_among_all_chunks() {
+fn a_note_that_no_lane_brings_says_how_near_it_comes() {
     let vault = vault();
-    // By words alone the note is not found; its cosine is ranked all the same.
-    let expected = why(&vault, "travel costs", 4, &Options::default());
-    assert_eq!(expected.lexical, None);
-    assert_eq!(expected.lacks, ["travel", "costs"]);
-    assert_eq!(expected.dense.as_ref().map(|lane| lane.rank), Some(7), "the last of all: {expected:?}");
-    let lexical = Options { mode: Mode::Lexical, ..Options::default() };
-    let expected = why(&vault, "travel costs", 4, &lexical);
-    assert_eq!((expected.standing, expected.rank), (Standing::Unmatched, None));
+    let found = why(&vault, "travel costs", 4, &Options::default());
+    assert_eq!((found.standing, found.lexical.as_ref(), found.dense.is_some()), (Standing::Hit, None, true));
+    assert_eq!(found.lacks, ["travel", "costs"]);
+    // Where meaning has no weight only words bring notes.
+    let expected = why(&vault, "travel costs", 4, &Options { dense_weight: 0.0, ..Options::default() });
+    assert_eq!((expected.standing, expected.rank, &expected.dense), (Standing::Unmatched, None, &found.dense));
     assert!(said(&expected).starts_with("No passage of it has any word of the query"), "{expected:?}");
+    assert!(said(&expected).contains("Its best passage, lines 1 to 1, is no. "), "{expected:?}");
+    let lexical = why(&vault, "travel costs", 4, &Options { mode: Mode::Lexical, ..Options::default() });
+    assert_eq!((lexical.standing, &lexical.dense), (Standing::Unmatched, &None));
 }
 
 #[test]
