@@ -20,13 +20,13 @@ use situated::chunk::{Chunk, ChunkConfig};
 use situated::context::Template;
 use situated::context::quality::GOOD;
 use situated::embed::{Embedder, builtin};
+use situated::eval::Measures;
 use situated::index::{Index, Snapshot};
 use situated::note::{Note, NoteRules, parse};
 use situated::search::{self, Mode, Options};
 use situated::vault::VaultPath;
 
 use crate::common::daemon::Daemon;
-use crate::common::metrics::Measures;
 use crate::set::{Set, json_lines};
 use crate::{EXE, MODES, common, model};
 
@@ -173,7 +173,7 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
     let written = cuts().filter(|cut| cut.written.is_some()).count();
     ensure!(Some(written as u64) == stats["contextualized"].as_u64(), "{written} contexts placed: {stats}");
 
-    println!("\n### {}: what contexts are worth ({} queries, {chunks} chunks)\n", set.name, set.queries.len());
+    println!("\n### {}: what contexts are worth ({} queries, {chunks} chunks)\n", set.name, set.queries().len());
     let found = records.found.lock().map(|found| found.clone()).unwrap_or_default();
     let with = |test: &dyn Fn(usize) -> bool| found.values().filter(|n| test(**n)).count();
     println!(
@@ -258,12 +258,12 @@ fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
     let options = Options { mode, limit: 100, per_note: set.per_note(), merge: false, ..Options::default() };
     let today = jiff::Zoned::now().date();
     let mut measures = Vec::new();
-    for (query, judged) in &set.queries {
-        let parsed = search::parse(query, today);
+    for query in set.queries() {
+        let parsed = search::parse(&query.text, today);
         let vector = Embedder::Builtin.embed(&parsed.text());
         let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
         let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
-        measures.push(Measures::of(&set.rank(&hits), judged));
+        measures.push(Measures::of(&set.rank(&hits), &query.judged));
     }
     Ok(Measures::mean(&measures))
 }

@@ -16,9 +16,9 @@ use situated::search::{self, Boosts, Options, Parsed};
 use situated::vault::{FileStat, VaultPath};
 
 use crate::arms::{Arm, build, read};
-use crate::common::metrics::Measures;
 use crate::common::rng::Rng;
 use crate::set::Set;
+use situated::eval::Measures;
 
 const WEIGHTS: [f32; 4] = [0.05, 0.1, 0.2, 0.4];
 
@@ -63,7 +63,7 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<()> {
 struct Asked<'a> {
     parsed: Parsed,
     vector: Vector,
-    judged: &'a crate::common::metrics::Judged,
+    judged: &'a situated::eval::Judged,
 }
 
 fn one(dir: &Path) -> Result<()> {

@@ -26,17 +26,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use common::daemon::{Client, Daemon};
-use common::metrics::Measures;
 use common::{option, percentile};
 use serde_json::json;
 use set::Set;
+use situated::eval::Measures;
 
 const EXE: &str = env!("CARGO_BIN_EXE_situated");
 const MODES: [&str; 3] = ["lexical", "dense", "hybrid"];
 
 fn main() -> Result<()> {
-    common::metrics::check();
-    set::check();
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(dir) = option(&args, "--arms") {
         return arms::run(Path::new(&dir));
@@ -89,14 +87,14 @@ fn run(dir: &Path) -> Result<Outcome> {
     let home = tempfile::Builder::new().prefix("situated-bench").tempdir()?;
     let vault = home.path().join("vault");
     let set = Set::load(dir, &vault)?;
-    if set.lost > 0 {
-        eprintln!("{}: {} documents are nowhere in the vault", set.name, set.lost);
+    if set.lost() > 0 {
+        eprintln!("{}: {} documents are nowhere in the vault", set.name, set.lost());
     }
     let mut daemon = Daemon::start(EXE, home.path(), &vault)?;
     let mut client = daemon.client()?;
     let status = daemon.indexed(&mut client)?;
     let vault = &status["vaults"][0];
-    eprintln!("{}: {} notes, {} chunks, {} queries", set.name, vault["notes"], vault["chunks"], set.queries.len());
+    eprintln!("{}: {} notes, {} chunks, {} queries", set.name, vault["notes"], vault["chunks"], set.queries().len());
     let mut systems = Vec::new();
     for mode in MODES {
         for contextual in [false, true] {
@@ -105,14 +103,15 @@ fn run(dir: &Path) -> Result<Outcome> {
     }
     drop(client);
     daemon.stop()?;
-    Ok(Outcome { set: set.name, has_vault: set.has_vault, queries: set.queries.len(), systems })
+    let queries = set.queries().len();
+    Ok(Outcome { set: set.name, has_vault: set.has_vault, queries, systems })
 }
 
 fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> Result<System> {
     let (mut measures, mut times, mut failed) = (Vec::new(), Vec::new(), 0);
-    for (query, judged) in &set.queries {
+    for query in set.queries() {
         let params = json!({
-            "query": query, "limit": 100, "per_note": set.per_note(), "mode": mode, "contextual": contextual,
+            "query": query.text, "limit": 100, "per_note": set.per_note(), "mode": mode, "contextual": contextual,
             // Each found chunk counts by itself.
             "merge": false,
         });
@@ -133,9 +132,9 @@ fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> 
             }
         };
         let ranked = set.rank(hits.as_array().map_or(&[], Vec::as_slice));
-        measures.push(Measures::of(&ranked, judged));
+        measures.push(Measures::of(&ranked, &query.judged));
     }
-    anyhow::ensure!(!times.is_empty() || set.queries.is_empty(), "{}: no query was answered", set.name);
+    anyhow::ensure!(!times.is_empty() || set.queries().is_empty(), "{}: no query was answered", set.name);
     Ok(System { mode, contextual, measures: Measures::mean(&measures), p50: percentile(&times, 50.0), failed })
 }
 

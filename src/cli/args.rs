@@ -2,6 +2,7 @@
 
 mod graph;
 mod ask;
+mod eval;
 mod models;
 mod search;
 
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(super) use ask::Ask;
+pub(super) use eval::Eval;
 pub(super) use graph::Graph;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
@@ -81,6 +83,8 @@ pub enum Command {
     Graph(Graph),
     /// Print a note, or some lines of it
     Get(Get),
+    /// Measure how well a vault is found, with queries made from it or with a set
+    Eval(Eval),
     /// Say how the daemon is
     Status(Status),
     /// Look at the disk now
@@ -374,6 +378,11 @@ mod tests {
             "search x --generation haiku",
             "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n",
             "search --jsonl x",
+            "search x --explain --expect a.md",
+            "eval",
+            "eval Notes --limit 50 --seed 7 --html report.html",
+            "eval --set d --json",
+            "eval notes --a a.toml --b b.toml",
         ] {
             let words = std::iter::once("situated").chain(line.split(' '));
             if let Err(error) = Cli::try_parse_from(words) {
@@ -405,6 +414,10 @@ mod tests {
             "search",
             "search x --format a --jsonl",
             "search x --json --jsonl",
+            "search x --expect a.md --jsonl",
+            "eval notes --set d",
+            "eval --a a.toml",
+            "eval --limit 0",
             "search x -m both",
             "search x -n 0",
             "frobnicate",

@@ -9,6 +9,8 @@ mod config;
 mod cost;
 mod doctor;
 mod edits;
+mod eval;
+mod expect;
 mod generations;
 mod graph;
 mod init;
@@ -95,6 +97,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Related(args) => search::related(args, session),
         Command::Graph(args) => graph::run(&args, session),
         Command::Get(args) => note::get(args, session),
+        Command::Eval(args) => eval::run(&args, session),
         Command::Plan(args) => note::plan(args, session),
         Command::Explain(args) => note::explain(args, session),
         Command::Status(args) => status::run(args, session),

@@ -40,7 +40,11 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
         params["expand"] = json!(expand);
     }
     params["fresh"] = args.fresh.into();
-    let answer = session.client()?.call("search", params)?;
+    let mut client = session.client()?;
+    if let Some(note) = &args.expect {
+        params["expect"] = super::expect::path(note, args.show.vault.as_deref(), &mut client)?.into();
+    }
+    let answer = client.call("search", params)?;
     show(answer, &args.show, format.as_ref(), session)
 }
 
@@ -100,7 +104,7 @@ fn params(show: &Show) -> Value {
 }
 
 fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Session) -> Result<u8, Failure> {
-    let SearchAnswer { hits, took_ms, truncated, warnings, .. } = serde_json::from_value(answer.clone())?;
+    let SearchAnswer { hits, took_ms, truncated, warnings, expected, .. } = serde_json::from_value(answer.clone())?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
         session.json(answer)?;
@@ -121,6 +125,9 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
         }
         return Ok(code);
     }
+    if let (Some(expected), true) = (&expected, hits.is_empty()) {
+        super::expect::print(expected, &mut session.out)?;
+    }
     if hits.is_empty() {
         session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");
         return Ok(code);
@@ -133,6 +140,10 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
         let look =
             Look { rank: i + 1, context: show.context, explain: show.explain, vault: several_vaults, now: now() };
         print_hit(hit, &look, &mut session.out)?;
+    }
+    if let Some(expected) = &expected {
+        session.out.line("")?;
+        super::expect::print(expected, &mut session.out)?;
     }
     let more = if truncated { ", more with --limit" } else { "" };
     session.say(dim(format!("\n{} in {}{more}", super::print::counted(hits.len() as u64, "hit"), millis(took_ms))));

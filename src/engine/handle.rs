@@ -4,6 +4,7 @@
 
 mod ask;
 mod contexts;
+mod expect;
 mod generations;
 mod graph;
 mod related;

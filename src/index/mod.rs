@@ -28,7 +28,7 @@ use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
 
 pub use graph::Graph;
-pub use lexical::{LexicalError, LexicalQuery};
+pub use lexical::{LexicalError, LexicalQuery, is_stop_word};
 pub use snapshot::{Index, Snapshot, Verdict};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.

@@ -64,6 +64,17 @@ pub fn rank(
     vector: Option<&Vector>,
     options: &Options,
 ) -> Result<Ranking, LexicalError> {
+    rank_to(snapshot, query, vector, options, lanes::depth(options.limit))
+}
+
+/// As [`rank`], with so many chunks of each lane.
+pub(super) fn rank_to(
+    snapshot: &Snapshot,
+    query: &Parsed,
+    vector: Option<&Vector>,
+    options: &Options,
+    depth: usize,
+) -> Result<Ranking, LexicalError> {
     let vector = lanes::telling(vector);
     let mode = lanes::effective(options.mode, vector);
     let (warnings, text) = (query.warnings.clone(), query.text());
@@ -83,7 +94,7 @@ pub fn rank(
         ranking.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
         return Ok(ranking);
     }
-    let candidates = lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options)?;
+    let candidates = lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options, depth)?;
     ranking.ranked = fuse::fuse(candidates, options.dense_weight);
     boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
@@ -106,6 +117,11 @@ impl Ranking {
     pub fn rows(&self, n: usize) -> Vec<Row> {
         self.ranked.iter().take(n).map(|ranked| ranked.candidate.row).collect()
     }
+
+    /// All of them, with what each lane says.
+    pub(super) fn into_ranked(self) -> Vec<Ranked> {
+        self.ranked
+    }
 }
 
 /// Makes hits of the best, each with its window: at most [`Options::per_note`] of each note.
@@ -123,7 +139,7 @@ pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Opti
 ///
 /// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
 /// lane, which sees no words, is then held to exactly what the lexical lane is.
-fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Option<RowSet>, LexicalError> {
+pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Option<RowSet>, LexicalError> {
     let mut allowed = query.filter.rows(snapshot);
     let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
         let query = LexicalQuery { phrases, contextual, ..LexicalQuery::default() };

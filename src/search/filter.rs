@@ -54,6 +54,22 @@ impl FromStr for Key {
     }
 }
 
+impl Key {
+    /// As it is typed.
+    fn name(self) -> &'static str {
+        match self {
+            Key::Tag => "tag",
+            Key::Path => "path",
+            Key::Type => "type",
+            Key::Link => "link",
+            Key::LinkedFrom => "linked-from",
+            Key::After => "after",
+            Key::Before => "before",
+            Key::Modified => "modified",
+        }
+    }
+}
+
 /// Days from `from` on, before `to`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Days {
@@ -68,6 +84,12 @@ impl Days {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+    }
+
+    /// As it could be typed, with what stands before each end.
+    fn typed(self, from: &str, to: &str) -> String {
+        let ends = [self.from.map(|day| format!("{from}{day}")), self.to.map(|day| format!("{to}{day}"))];
+        ends.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     fn contain(self, day: Date) -> bool {
@@ -156,6 +178,37 @@ impl Filter {
         let Filter { with, without, properties, day, modified, offset: _ } = self;
         let named = with.is_empty() && without.is_empty() && properties.is_empty();
         named && *day == Days::default() && *modified == Days::default()
+    }
+
+    /// Each condition as a filter of its own, as it could be typed; those of which one is enough together.
+    pub(super) fn parts(&self) -> Vec<(String, Filter)> {
+        let typed = |(key, value): &(Key, String), not: &str| {
+            let quote = if value.contains(char::is_whitespace) { "\"" } else { "" };
+            format!("{not}{}:{quote}{value}{quote}", key.name())
+        };
+        let mut parts: Vec<(String, Filter)> = Vec::new();
+        let mut part = |name: String, filter: Filter| parts.push((name, Filter { offset: self.offset, ..filter }));
+        for either in [Key::Path, Key::Type] {
+            let with: Vec<_> = self.with.iter().filter(|(key, _)| *key == either).cloned().collect();
+            let names: Vec<String> = with.iter().map(|condition| typed(condition, "")).collect();
+            if !with.is_empty() {
+                part(names.join(" or "), Filter { with, ..Filter::default() });
+            }
+        }
+        for condition in self.with.iter().filter(|(key, _)| !matches!(key, Key::Path | Key::Type)) {
+            part(typed(condition, ""), Filter { with: vec![condition.clone()], ..Filter::default() });
+        }
+        for condition in &self.without {
+            part(typed(condition, "-"), Filter { without: vec![condition.clone()], ..Filter::default() });
+        }
+        let Filter { day, modified, .. } = *self;
+        if day != Days::default() {
+            part(day.typed("after:", "before:"), Filter { day, ..Filter::default() });
+        }
+        if modified != Days::default() {
+            part(modified.typed("modified:>=", "modified:<"), Filter { modified, ..Filter::default() });
+        }
+        parts
     }
 
     /// The rows of the notes that pass; `None` if there is no condition.

@@ -41,7 +41,7 @@ pub(super) fn telling(vector: Option<&Vector>) -> Option<&Vector> {
     vector.filter(|v| v.scale > 0.0 && v.values.iter().any(|value| *value != 0))
 }
 
-/// Asks the lanes of `mode`, which is [`effective`]; only rows in `allowed` (`None`: all) take a place.
+/// Asks the lanes of `mode`, which is [`effective`], for `depth` chunks each; only rows in `allowed` (`None`: all) take a place.
 pub(super) fn run(
     snapshot: &Snapshot,
     query: &Parsed,
@@ -49,8 +49,8 @@ pub(super) fn run(
     allowed: Option<&RowSet>,
     mode: Mode,
     options: &Options,
+    depth: usize,
 ) -> Result<Vec<Candidate>, LexicalError> {
-    let depth = depth(options.limit);
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
     let lexical = match mode {
         Mode::Dense => Vec::new(),

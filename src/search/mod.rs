@@ -10,6 +10,7 @@ mod answer;
 mod blend;
 mod boost;
 mod dates;
+mod expect;
 pub mod filter;
 mod fold;
 mod fuse;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, Ranking, finish, merge, rank, search};
 pub use boost::{Boosted, Boosts};
+pub use expect::{Expected, Standing, expect};
 pub use filter::{Filter, Key};
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};

@@ -1,5 +1,7 @@
 //! Searches through a real index.
 
+mod expect_tests;
+
 use std::sync::Arc;
 
 use jiff::civil::{Date, date};

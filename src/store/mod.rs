@@ -17,6 +17,7 @@ mod journal;
 mod keep;
 pub mod ledger;
 mod mark;
+mod peek;
 pub mod record;
 mod salvage;
 #[cfg(test)]
@@ -44,6 +45,7 @@ use vectors::VectorFile;
 
 pub use compact::{CompactReport, compact};
 pub use exchange::ImportReport;
+pub use peek::journaled;
 
 const JOURNAL: &str = "contexts.journal";
 const LOCK: &str = "store.lock";

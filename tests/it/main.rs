@@ -7,6 +7,7 @@ mod batches;
 mod commands;
 mod contexts;
 mod crash;
+mod eval;
 mod generations;
 mod graph;
 mod hostile;

@@ -31,6 +31,9 @@ pub struct Search {
     /// Have the model of [context] say the query in other words too, and search for these
     #[arg(long, value_name = "off|queries|hyde", value_parser = super::ask::expand)]
     pub expand: Option<crate::search::question::Expand>,
+    /// Say why this note was not found, or stands where it stands: its path in the vault, or on the disk
+    #[arg(long, value_name = "NOTE", value_hint = ValueHint::FilePath, conflicts_with_all = ["format", "jsonl"])]
+    pub expect: Option<PathBuf>,
     /// Wait until all that was saved before is in
     #[arg(long, short)]
     pub fresh: bool,

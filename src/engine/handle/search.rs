@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::decide::Desk;
 use super::super::rerank::Reranker;
-use super::{CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, ready};
+use super::{CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, expect, ready};
 use crate::index::{LexicalError, Snapshot};
 use crate::search::{self, Answer, Boosts, Key, Mode, Options};
 use crate::vault::VaultPath;
@@ -103,6 +103,9 @@ impl Handle {
         }
         let mut answer = search_answer(answers, options.limit, began);
         answer.warnings.extend(unjudged);
+        if let Some(path) = &request.expect {
+            answer.expected = Some(expect::expected(path, &vaults, &parsed, &options, &answer.hits)?);
+        }
         Ok(answer)
     }
 
@@ -213,5 +216,6 @@ pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) 
         took_ms: began.elapsed().as_secs_f64() * 1e3,
         truncated: merged.truncated,
         warnings: merged.warnings,
+        expected: None,
     }
 }

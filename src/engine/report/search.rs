@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Contextual;
 use crate::search::question::Expand;
-use crate::search::{Hit, Mode};
+use crate::search::{Expected, Hit, Mode};
 
 /// Which notes a search looks at; everything given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +60,9 @@ pub struct SearchRequest {
     /// Characters of a hit with its neighbours.
     #[serde(default)]
     pub window_chars: Option<usize>,
+    /// A note, by path: the answer says why it was not found, or stands where it stands.
+    #[serde(default)]
+    pub expect: Option<String>,
     /// What the model of `[context]` adds to the query.
     #[serde(default)]
     pub expand: Option<Expand>,
@@ -127,4 +130,7 @@ pub struct SearchAnswer {
     pub truncated: bool,
     /// What was odd about the query.
     pub warnings: Vec<String>,
+    /// How the note that was expected stands to this answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
 }
