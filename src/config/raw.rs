@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
                     );
                 }
                 DeValue::Table(table) if name == GENERATION => {
-                    raw.generations = self.tables(GENERATION, CONTEXT, table)
+                    raw.generations = self.tables(GENERATION, CONTEXT, table);
                 }
                 DeValue::Table(table) if SECTIONS.iter().any(|(section, _)| *section == name) => {
                     self.section(name, table, &mut raw);
