@@ -227,13 +227,13 @@ pub(super) static KEYS: &[Key] = &[
     key!("search" "type_weights", "What notes of a kind gain.",
         |c, v| c.search.type_weights = units::shares(v)?, Some(table(&c.search.type_weights))),
     key!("rerank" "provider",
-        "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM).",
+        "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM). \"transformer\": a cross-encoder in this process, where the build has it.",
         |c, v| {
             let name = units::word(v, &RerankProvider::ALL.map(RerankProvider::name))?;
             c.rerank.provider = RerankProvider::ALL.into_iter().find(|p| p.name() == name).unwrap_or_default();
         },
         quoted(c.rerank.provider.name())),
-    key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several.",
+    key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" its folder.",
         |c, v| c.rerank.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
         c.rerank.model.as_ref().and_then(quoted)),
     key!("rerank" "base_url", "Where it is asked; the provider's own address if absent. Plain http only on this machine.",

@@ -3,6 +3,8 @@
 //! Nothing of it can make a search fail. Whoever asks waits for the deadline at most and then has the first order, with
 //! a warning; an answer that comes later is kept all the same, for whoever asks the same again.
 
+mod judge;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -14,11 +16,12 @@ use super::report::{CallError, Cancel};
 use crate::config::Config;
 use crate::context::cost::Usage;
 use crate::index::{LexicalError, Row, Snapshot};
-use crate::llm::{self, Billed, Failure, Health};
+use crate::llm::Billed;
 use crate::plan::Reason;
 use crate::search::Ranking;
 use crate::search::rerank::{self, RerankConfig, RerankProvider};
 use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Refused, Settled};
+use judge::{Judge, Unjudged};
 
 /// Answers that are remembered: those of a day for most people, of half a kilobyte each.
 const REMEMBERED: usize = 256;
@@ -45,7 +48,7 @@ pub(super) struct Reranker {
 /// What the thread needs to answer.
 #[derive(Clone)]
 struct Asker {
-    client: llm::Reranker,
+    judge: Judge,
     ledger: Arc<Ledger>,
     limits: Limits,
     provider: &'static str,
@@ -61,15 +64,6 @@ struct Question {
     reply: mpsc::Sender<Result<Scores, Unjudged>>,
 }
 
-/// Why there are no scores.
-#[derive(Clone, Debug, thiserror::Error)]
-enum Unjudged {
-    #[error("{0}")]
-    Budget(#[from] Refused),
-    #[error("{0}")]
-    Provider(#[from] Failure),
-}
-
 impl Reranker {
     /// Starts the thread, or says why not; `None` if no reranker is configured.
     pub(super) fn start(config: &Config, ledger: Arc<Ledger>) -> Result<Option<Arc<Reranker>>, String> {
@@ -77,10 +71,10 @@ impl Reranker {
         if matches!(rerank.provider, RerankProvider::None) {
             return Ok(None);
         }
-        let client = llm::Reranker::new(&rerank)?;
+        let judge = Judge::new(&rerank)?;
         let (questions, inbox) = channel::unbounded_channel();
         let asker = Asker {
-            client,
+            judge,
             ledger,
             limits: Limits { day: config.budget.day, day_tokens: config.budget.day_tokens },
             provider: rerank.provider.name(),
@@ -171,20 +165,17 @@ impl Reranker {
 
     /// What the user has to look at.
     pub(super) fn problem(&self) -> Option<String> {
-        match self.asker.client.health() {
-            Health::Stopped(why) => Some(format!("the reranker is not asked any more: {why}")),
-            Health::Good | Health::Open(..) => None,
-        }
+        self.asker.judge.problem()
     }
 
     /// Forgets what stopped it.
     pub(super) fn resume(&self) {
-        self.asker.client.resume();
+        self.asker.judge.resume();
     }
 
     /// What leaves this machine, to where.
     pub(super) fn leaves(&self) -> Option<String> {
-        let host = self.asker.client.leaves_to()?;
+        let host = self.asker.judge.leaves_to()?;
         Some(format!("queries and the passages found for them, to {host}, which puts them in order"))
     }
 }
@@ -219,8 +210,8 @@ impl Asker {
 
     async fn answer(self, question: Question) {
         let Question { key, query, documents, until, reply } = question;
-        let guess = self.client.guess(&query, &documents);
-        let reservation = if self.client.is_free() {
+        let guess = self.judge.guess(&query, &documents);
+        let reservation = if self.judge.is_free() {
             None
         } else {
             let asker = self.clone();
@@ -236,18 +227,18 @@ impl Asker {
             }
         };
         let within = until.saturating_duration_since(Instant::now());
-        let judged = self.client.judge(&query, &documents, within).await;
+        let judged = self.judge.judge(&query, &documents, within).await;
         let settled = match &judged {
             Ok(judged) => Some(self.settled(&judged.billed, false)),
             // Nobody knows whether it was counted: the guess stands.
-            Err(failure) if failure.maybe_billed => Some(self.settled(&guess, true)),
+            Err(Unjudged::Provider(failure)) if failure.maybe_billed => Some(self.settled(&guess, true)),
             Err(_) => None,
         };
         let scores = judged.map(|judged| Scores::from(judged.scores));
         if let Ok(scores) = &scores {
             self.cache().put(key, scores.clone());
         }
-        let _ = reply.send(scores.map_err(Unjudged::from));
+        let _ = reply.send(scores);
         let Some(reservation) = reservation else { return };
         let ledger = self.ledger.clone();
         let written = tokio::task::spawn_blocking(move || match settled {
@@ -269,7 +260,7 @@ impl Asker {
             provider: self.provider,
             model: &self.model,
             purpose: Purpose::Rerank,
-            micro_dollars: self.client.cost(guess),
+            micro_dollars: self.judge.cost(guess),
             tokens: guess.tokens,
         };
         self.ledger.reserve(ask, &self.limits, None, jiff::Zoned::now())
@@ -277,7 +268,7 @@ impl Asker {
 
     fn settled(&self, billed: &Billed, failed: bool) -> Settled {
         let usage = Usage { input: billed.tokens, estimated: billed.estimated, ..Usage::default() };
-        Settled { usage, micro_dollars: self.client.cost(billed), contexts: 0, failed }
+        Settled { usage, micro_dollars: self.judge.cost(billed), contexts: 0, failed }
     }
 }
 

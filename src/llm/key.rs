@@ -68,7 +68,15 @@ pub(super) fn find(provider: Provider, config: &KeyConfig) -> Result<Option<Key>
 /// # Errors
 /// As [`find`].
 pub(super) fn find_bearer(section: &str, variable: Option<&str>, config: &KeyConfig) -> Result<Option<Key>, String> {
-    let env = |name: &str| std::env::var_os(name);
+    find_bearer_in(section, variable, config, &|name| std::env::var_os(name))
+}
+
+fn find_bearer_in(
+    section: &str,
+    variable: Option<&str>,
+    config: &KeyConfig,
+    env: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Option<Key>, String> {
     let found = if let Some(path) = &config.file {
         let place = format!("the key file {}", path.display());
         Some((from_file(path, &place)?, place))
@@ -76,12 +84,12 @@ pub(super) fn find_bearer(section: &str, variable: Option<&str>, config: &KeyCon
         let place = format!("the command of `{section}.key_command`");
         Some((from_command(command, &place, COMMAND_TIME)?, place))
     } else if config.credential.is_some() {
-        from_systemd(config, &env)?
+        from_systemd(config, env)?
     } else {
         None
     };
     let found = match (found, variable) {
-        (None, Some(name)) => word_in(name, &env)?,
+        (None, Some(name)) => word_in(name, env)?,
         (found, _) => found.map(|(text, place)| clean(&text, &place)).transpose()?,
     };
     Ok(found.map(Key::Bearer))

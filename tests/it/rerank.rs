@@ -1,5 +1,6 @@
 //! Searches that a reranker puts in order: real daemons, real HTTP servers.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -98,12 +99,28 @@ fn a_slow_server_does_not_keep_a_search_waiting() {
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(paths(&answer)[0], "a.md");
     assert!(warnings(&answer).starts_with("not reranked: "), "{answer}");
-    // Queries of others do not stand behind it.
-    let (code, said) = {
-        let output = place.run(&["search", "heron", "--no-rerank"]);
-        (output.status.code(), out(&output))
-    };
-    assert!(code == Some(0) && said.contains("a.md"), "{said}");
+}
+
+#[test]
+fn searches_that_wait_keep_nobody_waiting() {
+    let reranker = Reranker::start("lagoon");
+    reranker.latency(Duration::from_secs(30));
+    let place = configured(&reranker, "tei", "");
+    let daemon = start(&place);
+    let mut waiting: Vec<_> = (0..6)
+        .map(|n| {
+            place.command().args(["search", &format!("heron {n}"), "--quiet"]).stdout(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    eventually("all of them wait", || reranker.asked().len() == 4);
+    let output = place.run(&["search", "heron", "--no-rerank"]);
+    assert!(output.status.code() == Some(0) && out(&output).contains("a.md"), "{}", err(&output));
+    let ended = waiting.iter_mut().filter_map(|child| child.try_wait().unwrap()).count();
+    drop(daemon);
+    for mut child in waiting {
+        child.wait().unwrap();
+    }
+    assert_eq!(ended, 0, "the plain search was answered after those that wait for the reranker");
 }
 
 #[test]
@@ -145,7 +162,7 @@ fn what_is_no_answer_leaves_the_first_order() {
 #[test]
 fn a_busy_server_is_asked_again_and_then_left_alone() {
     let reranker = Reranker::start("lagoon");
-    let place = configured(&reranker, "tei", "deadline = \"400ms\"");
+    let place = configured(&reranker, "tei", "deadline = \"2s\"");
     let mut daemon = start(&place);
     reranker.always(Answer::Raw(429, "{\"error\":\"Model is overloaded\",\"error_type\":\"Overloaded\"}".into()));
     for n in 0..12 {

@@ -131,6 +131,23 @@ fn lines_of_a_note_are_a_seed_of_their_own() {
 }
 
 #[test]
+fn what_lies_near_may_lie_in_another_vault() {
+    let place = place();
+    let other = place.dir.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("Jam.md"), "# Jam\n\nJam of quinces, pears and plums from the orchard.\n").unwrap();
+    let second = format!("[[vault]]\nname = \"other\"\npath = {}\n", toml::Value::from(other.to_str().unwrap()));
+    place.configure(&format!("{second}{SMALL}"));
+    let mut daemon = start(&place);
+    let all = daemon.call("related", json!({ "path": "Fruit.md", "group": "note" }));
+    let jam = hits(&all).iter().find(|hit| hit["vault"] == "other").unwrap();
+    assert_eq!((&jam["path"], jam.get("linked")), (&json!("Jam.md"), None), "{all}");
+    assert!(hits(&all).iter().any(|hit| hit["vault"] == "notes" && hit["linked"] == true), "{all}");
+    let here = daemon.call("related", json!({ "path": "Fruit.md", "vault": "notes" }));
+    assert!(hits(&here).iter().all(|hit| hit["vault"] == "notes"), "{here}");
+}
+
+#[test]
 fn related_at_the_terminal() {
     let place = place();
     let _daemon = start(&place);
