@@ -1,7 +1,7 @@
 //! Queries out of a vault, without a model: what people call a note where its name does not say it.
 //!
-//! Three kinds: the text of a link where it is neither title, alias, file name nor heading of its target; an alias; a
-//! description from the front matter. Each is masked where it stood, in the parsed notes that are handed back:
+//! Three kinds: the text of a link that says more than the names of its target (title, aliases, file name) and is no
+//! heading of it; an alias that says more than title and file name; a description from the front matter. Each is masked where it stood, in the parsed notes that are handed back:
 //! a link keeps leading to its target and no longer shows the text, the front matter no longer holds it. So the
 //! note that answers has to be found by what else it says. Other notes may hold the same words, and may even answer
 //! as well: what is measured is a lower bound, and good for comparing.
@@ -191,7 +191,7 @@ fn candidates(notes: &[Note], targets: &[Vec<Option<usize>>]) -> Vec<Candidate> 
     };
     for (target, note) in notes.iter().enumerate() {
         let own = own_names(note);
-        for alias in note.front.aliases.iter().filter(|alias| !own.contains(&key(alias))) {
+        for alias in note.front.aliases.iter().filter(|alias| says_more(&key(alias), &own)) {
             add(Kind::Alias, alias, target);
         }
         if let Some(description) = &note.front.description {
@@ -203,17 +203,27 @@ fn candidates(notes: &[Note], targets: &[Vec<Option<usize>>]) -> Vec<Candidate> 
             }
         }
     }
+    let names: Vec<HashSet<String>> = notes.iter().map(all_names).collect();
+    let heading_keys = |note: &Note| note.outline.iter().map(|heading| key(&heading.text)).collect();
+    let headings: Vec<HashSet<String>> = notes.iter().map(heading_keys).collect();
     for (source, note) in notes.iter().enumerate() {
         for (link, target) in note.links.iter().zip(&targets[source]) {
             let (Some(shown), Some(target)) = (&link.alias, *target) else { continue };
-            let shown_key = key(shown);
-            let is_heading = || notes[target].outline.iter().any(|heading| key(&heading.text) == shown_key);
-            if target != source && !link.embed && !all_names(&notes[target]).contains(&shown_key) && !is_heading() {
+            let words = key(shown);
+            let elsewhere = target != source && !link.embed;
+            if elsewhere && says_more(&words, &names[target]) && !headings[target].contains(&words) {
                 add(Kind::Link, shown, target);
             }
         }
     }
     candidates
+}
+
+/// Whether a text has a word that none of these names has: else it is a name cut short, and tells nothing of how
+/// a note is found by what it says.
+fn says_more(text: &str, names: &HashSet<String>) -> bool {
+    let words: HashSet<&str> = names.iter().flat_map(|name| name.split(' ')).collect();
+    text.split(' ').any(|word| !words.contains(word))
 }
 
 /// Title and file name of a note.

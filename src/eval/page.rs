@@ -172,7 +172,7 @@ fn method(report: &Report, out: &mut String) {
     out.push_str("<h2>How it was measured</h2>\n");
     if report.source == "vault" {
         out.push_str(
-            "<p>The queries were made from the vault, without a model: texts of links that are no name of their \
+            "<p>The queries were made from the vault, without a model: texts of links that say more than the names of their \
              target, aliases, and descriptions. Each was hidden where it stood (in an index of its own; the vault was \
              not touched), and the one note that it means counts as the answer. Texts that mean two notes, or say \
              too little, were left out. Other notes may answer as well, so the figures are a lower bound: compare \

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 /// `eval`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Queries are made from the vault: texts of links that are no name of their target, aliases, descriptions.\nEach is hidden where it stood, in an index of its own in a temporary folder; the vault is only read, and\nno daemon is needed.\nExit:   0 measured, 1 no query could be made"
+    after_help = "Queries are made from the vault: texts of links that say more than the names of their\ntarget, aliases, descriptions. Each is hidden where it stood, in an index of its own in a temporary folder;\nthe vault is only read, and no daemon is needed.\nExit:   0 measured, 1 no query could be made"
 )]
 pub struct Eval {
     /// A vault by name, or any folder of notes; the first configured vault if absent

@@ -91,13 +91,13 @@ impl Source {
 
     /// What to say where there is nothing to ask.
     pub(super) fn why_no_queries(&self) -> String {
-        let notes = self.notes.len();
         match self.kind {
             "set" => "no query of the set has anything relevant to it: do the ids of queries.jsonl and qrels.tsv fit?"
                 .to_owned(),
             _ => format!(
-                "no query could be made of {notes} notes: none has an alias, a description, or a link whose text is no \
-                 name of its target and says enough to mean one note; `--set DIR` asks queries of your own"
+                "no query could be made of {}: none has an alias, a description, or a link whose text says more than the \
+                 names of its target and enough to mean one note; `--set DIR` asks queries of your own",
+                crate::cli::print::counted(self.notes.len() as u64, "note")
             ),
         }
     }

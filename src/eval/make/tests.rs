@@ -77,10 +77,11 @@ fn what_says_too_little_or_means_two_notes_is_left_out() {
     let log = "[[Tides|here]] [[Tides|this note]] [[Tides|2026-11-20]] [[Tides|tides]] [[Tides|…]] \
                [[Tides|harbour master]] [[Rocks|Harbour Master]] [[Tides|skerry names]] [[Tides|-exclude me now]] \
                [[Tides|tag:sea level]] [the [odd] barometer](Tides.md) [[Log|barograph paper]] ![[Tides|barograph drum]] \
-               [[Nowhere|anemometer cups]] [[Tides#Neap range|neap range]] [[Tides|sextant]]";
+               [[Nowhere|anemometer cups]] [[Tides#Neap range|neap range]] [[Sea ice of charts|charts of ice]] [[Tides|sextant]]";
     let mut files = vec![
         ("Tides.md", "# Tides\n\n## Neap range\n"),
         ("Rocks.md", "---\naliases: skerry names\n---\n# Rocks\n"),
+        ("Sea ice of charts.md", "# Sea ice charts\n"),
         ("Log.md", log),
     ];
     files.extend(filler.iter().map(|(path, text)| (path.as_str(), text.as_str())));
