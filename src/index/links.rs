@@ -329,6 +329,36 @@ mod tests {
     }
 
     #[test]
+    fn whole_paths_are_found_among_notes_of_one_name() {
+        let paths: Vec<String> = (0..300).map(|n| format!("f{n}/index.md")).collect();
+        let notes: Vec<_> = paths.iter().map(|path| (path.as_str(), "Index", &[][..], &[][..])).collect();
+        let (notes, links) = vault(&notes);
+        let from = VaultPath::parse("f7/x.md").unwrap();
+        for (target, expected) in [
+            ("../f250/index.md", Some(251)),
+            ("f250/index", Some(251)),
+            ("/f0/INDEX", Some(1)),
+            ("index", Some(8)),
+            ("index.md", Some(8)),
+            ("../index.md", None),
+            ("g/index", None),
+        ] {
+            assert_eq!(links.resolve(&notes, target, &from), expected, "{target}");
+        }
+        assert_eq!(links.bearing("INDEX").len(), 300);
+        assert_eq!(links.bearing("/f0/index"), [] as [NoteNo; 0]);
+    }
+
+    #[test]
+    fn file_endings() {
+        for (target, expected) in
+            [("a.png", true), ("a/b.PDF ", true), ("v1.2", false), ("Node.js", false), ("a.md", false), ("png", false)]
+        {
+            assert_eq!(is_file(target), expected, "{target}");
+        }
+    }
+
+    #[test]
     fn backlinks_follow_renames_without_touching_the_linking_note() {
         let (mut notes, mut links) = vault(&[
             ("Home.md", "Home", &[], &["Plan", "a/b/Deep.md", "nowhere", "Plan"]),

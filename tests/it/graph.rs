@@ -134,7 +134,7 @@ fn boosts_are_explained() {
         (&json!(0.0), &json!(0.0))
     );
     let shown = place.run(&["search", "status of Lr Agent", "--explain", "-n", "3"]);
-    let text = String::from_utf8(shown.stdout).unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("linked +") && text.contains("new +"), "{text}");
 }
 
