@@ -354,9 +354,9 @@ impl Wire {
     /// Why a whole answer is one to another question, if it is: this server cuts prompts without a word, and says so
     /// only in what it counts.
     pub(in crate::llm) fn prompt_was_cut(&self, answer: &Answer, prompt: &Prompt) -> Option<String> {
-        let (read, usage) = (answer.usage.input, &answer.usage);
-        let least = super::ollama::at_least(prompt);
-        let is_cut = matches!(self, Wire::Ollama(_)) && !usage.estimated && read * 10 < least * 6;
+        // Where nothing was counted the estimate stands, and that is enough.
+        let (read, least) = (answer.usage.input, super::ollama::at_least(prompt));
+        let is_cut = matches!(self, Wire::Ollama(_)) && read.saturating_mul(10) < least * 6;
         is_cut.then(|| format!("the server read only {read} of about {least} tokens: it cut the passages off"))
     }
 
