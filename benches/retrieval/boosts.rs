@@ -86,11 +86,11 @@ fn one(dir: &Path) -> Result<()> {
     let graph = Arc::new(graph);
     let today = jiff::Zoned::now().date();
     let queries: Vec<Asked<'_>> = set
-        .queries
+        .queries()
         .iter()
-        .map(|(query, judged)| {
-            let parsed = search::parse(query, today);
-            Asked { vector: Embedder::Builtin.embed(&parsed.text()), parsed, judged }
+        .map(|query| {
+            let parsed = search::parse(&query.text, today);
+            Asked { vector: Embedder::Builtin.embed(&parsed.text()), parsed, judged: &query.judged }
         })
         .collect();
     let days = by_lot(today, pages.len())?;
