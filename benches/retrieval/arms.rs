@@ -261,7 +261,7 @@ fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot>> {
                 text: note.text[chunk.span.clone()].to_owned(),
                 searchable: shown,
                 context,
-                vectors: inputs.iter().map(|input| embedder.embed(&input.text)).collect(),
+                vectors: inputs.iter().map(|input| builtin::model().embed(&input.text)).collect(),
             }
         });
         let links = note.links.iter().filter(|link| link.kind != LinkKind::Url).map(|link| link.target.clone());
@@ -296,7 +296,7 @@ fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
     let mut measures = Vec::new();
     for (query, judged) in &set.queries {
         let parsed = search::parse(query, today);
-        let vector = Embedder::Builtin.embed(&parsed.text());
+        let vector = builtin::model().embed(&parsed.text());
         let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
         let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
         measures.push(Measures::of(&set.rank(&hits), judged));

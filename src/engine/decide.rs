@@ -389,7 +389,7 @@ impl Sheet<'_> {
         }
         let (vector, fresh) = match self.desk.store.vector(input.hash) {
             Some(vector) => (vector, false),
-            None => (self.desk.embedder.embed(&input.text), true),
+            None => (self.desk.embedder.at_once(&input.text).unwrap_or(Vector { values: Box::default(), scale: 0.0 }), true),
         };
         self.vectors.insert(input.hash, (vector.clone(), fresh));
         vector

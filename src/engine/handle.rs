@@ -135,7 +135,7 @@ impl Handle {
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
             let dense = options.mode != Mode::Lexical && parsed.has_text();
-            let vector = dense.then(|| desk.embedder.embed(&parsed.text()));
+            let vector = dense.then(|| desk.embedder.embed_query(&parsed.text()).ok()).flatten();
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
@@ -495,7 +495,7 @@ fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Op
         return Ok(snapshot.row_of(id).map(Seed::Chunk));
     }
     let text = request.text.as_deref().unwrap_or_default();
-    Ok(Some(Seed::Vector(desk.embedder.embed(text))))
+    Ok(Some(Seed::Vector(desk.embedder.embed_query(text).map_err(|e| CallError::Provider(e.to_string()))?)))
 }
 
 /// Marks hits whose note is no longer what was indexed.

@@ -131,8 +131,8 @@ impl Keeper {
             max_note_bytes: vault.max_note_bytes,
             rules: vault.rules.clone(),
             chunk: config.chunk,
+            generation: generation(config, &embedder),
             embedder,
-            generation: generation(config, embedder),
             prompter: prompter(config)?,
             store: Arc::new(store),
         });
@@ -511,7 +511,7 @@ fn chunk_entry(record: &NoteRecord, position: usize) -> ChunkEntry {
 }
 
 /// The generation that a configuration puts in force.
-pub(super) fn generation(config: &Config, embedder: Embedder) -> Generation {
+pub(super) fn generation(config: &Config, embedder: &Embedder) -> Generation {
     Generation {
         // With a model it depends on the kind of note: see `Desk::contextualizer`.
         contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },

@@ -8,6 +8,7 @@
 mod batches;
 mod circuit;
 mod client;
+mod embeddings;
 mod key;
 mod keyring;
 mod pace;
@@ -27,6 +28,7 @@ use crate::context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
 pub use client::Client;
+pub use embeddings::{Document, Embedded, Embeddings, PerCall, Runner, tokens_of};
 
 /// What is known about the model of a configuration: at an address of this machine it may cost nothing.
 ///
