@@ -20,6 +20,16 @@ pub enum Embedder {
     Builtin,
     /// Asked over HTTP.
     Remote(Arc<Remote>),
+    /// It made vectors once, and cannot be opened any more.
+    Gone(Arc<Gone>),
+}
+
+/// What is left of an embedder that cannot be opened any more.
+#[derive(Debug)]
+pub struct Gone {
+    identity: String,
+    dimensions: usize,
+    why: String,
 }
 
 /// A model behind HTTP.
@@ -90,11 +100,25 @@ impl Embedder {
         }
     }
 
+    /// One that cannot be opened any more, and why: what it made can still be compared with itself.
+    pub fn gone(identity: String, dimensions: usize, why: String) -> Self {
+        Embedder::Gone(Arc::new(Gone { identity, dimensions, why }))
+    }
+
+    /// Why it cannot be used any more.
+    pub fn gone_because(&self) -> Option<&str> {
+        match self {
+            Embedder::Gone(gone) => Some(&gone.why),
+            Embedder::Builtin | Embedder::Remote(_) => None,
+        }
+    }
+
     /// Names provider, model, dimensions and prefixes: vectors of different identities are never compared.
     pub fn identity(&self) -> &str {
         match self {
             Embedder::Builtin => builtin::IDENTITY,
             Embedder::Remote(remote) => &remote.identity,
+            Embedder::Gone(gone) => &gone.identity,
         }
     }
 
@@ -103,13 +127,14 @@ impl Embedder {
         match self {
             Embedder::Builtin => builtin::DIMENSIONS,
             Embedder::Remote(remote) => remote.dimensions,
+            Embedder::Gone(gone) => gone.dimensions,
         }
     }
 
     /// How much one input may hold.
     pub fn limits(&self) -> Limits {
         match self {
-            Embedder::Builtin => Limits::BUILTIN,
+            Embedder::Builtin | Embedder::Gone(_) => Limits::BUILTIN,
             Embedder::Remote(remote) => remote.limits,
         }
     }
@@ -117,7 +142,7 @@ impl Embedder {
     /// How much one call may ask for.
     pub fn per_call(&self) -> PerCall {
         match self {
-            Embedder::Builtin => PerCall { texts: usize::MAX, tokens: u64::MAX },
+            Embedder::Builtin | Embedder::Gone(_) => PerCall { texts: usize::MAX, tokens: u64::MAX },
             Embedder::Remote(remote) => remote.client.per_call(),
         }
     }
@@ -131,7 +156,7 @@ impl Embedder {
     pub fn at_once(&self, text: &str) -> Option<Vector> {
         match self {
             Embedder::Builtin => Some(builtin::model().embed(text)),
-            Embedder::Remote(_) => None,
+            Embedder::Remote(_) | Embedder::Gone(_) => None,
         }
     }
 
@@ -153,13 +178,14 @@ impl Embedder {
         match self {
             Embedder::Builtin => done(Ok(builtin::model().embed(text))),
             Embedder::Remote(remote) => remote.query(text, done),
+            Embedder::Gone(gone) => done(Err(gone.error())),
         }
     }
 
     /// How long a query waits for its vector.
     pub fn query_timeout(&self) -> Duration {
         match self {
-            Embedder::Builtin => PATIENCE,
+            Embedder::Builtin | Embedder::Gone(_) => PATIENCE,
             Embedder::Remote(remote) => remote.query_timeout,
         }
     }
@@ -178,6 +204,7 @@ impl Embedder {
                 let made = remote.runner.wait_for(PATIENCE, async move { ask(&client, texts, dimensions).await });
                 made.unwrap_or(Err(EmbedError::Late(PATIENCE))).map(|made| made.vectors)
             }
+            Embedder::Gone(gone) => Err(gone.error()),
         }
     }
 
@@ -193,13 +220,14 @@ impl Embedder {
                 let (client, dimensions) = (remote.client.clone(), remote.dimensions);
                 remote.runner.spawn(async move { done(ask(&client, texts, dimensions).await) });
             }
+            Embedder::Gone(gone) => done(Err(gone.error())),
         }
     }
 
     /// How the provider is doing, if one is asked.
     pub fn health(&self) -> Health {
         match self {
-            Embedder::Builtin => Health::Good,
+            Embedder::Builtin | Embedder::Gone(_) => Health::Good,
             Embedder::Remote(remote) => remote.client.health(),
         }
     }
@@ -214,7 +242,7 @@ impl Embedder {
     /// Where texts go, if they leave this machine.
     pub fn leaves_to(&self) -> Option<String> {
         match self {
-            Embedder::Builtin => None,
+            Embedder::Builtin | Embedder::Gone(_) => None,
             Embedder::Remote(remote) => remote.client.leaves_to(),
         }
     }
@@ -223,6 +251,12 @@ impl Embedder {
 /// What to do to have transformers.
 pub const NO_TRANSFORMER: &str =
     "this program was built without transformers; `cargo install situated --features transformer` builds it with them";
+
+impl Gone {
+    fn error(&self) -> EmbedError {
+        EmbedError::Local(self.why.clone())
+    }
+}
 
 impl Remote {
     fn open(config: &EmbedConfig, dimensions: Option<usize>) -> Result<Self, EmbedError> {

@@ -4,6 +4,7 @@
 
 mod contexts;
 mod generations;
+mod vectors;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +15,7 @@ use tokio::sync::broadcast;
 pub use crate::store::ledger::CostReport;
 
 pub use super::report::{
-    CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
+    CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount, EmbedStatus,
     GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest,
     ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
     VaultInfo, VaultStatus,
@@ -25,9 +26,8 @@ pub(super) use contexts::OwnChunk;
 use super::decide::{Desk, Task};
 use super::keeper::decision;
 use super::{Event, Shared, VaultShared, now_s};
-use crate::fingerprint::ChunkId;
 use crate::index::Snapshot;
-use crate::search::{self, Answer, Key, Mode, Options, Seed};
+use crate::search::{self, Answer, Key, Mode, Options};
 use crate::store::record::NoteRecord;
 use crate::vault::policy::Verdict;
 use crate::vault::read::{read, stat};
@@ -68,13 +68,13 @@ impl Handle {
         let chosen = if vault.is_none() && self.0.vaults.load().is_empty() { Vec::new() } else { self.choose(vault)? };
         let vaults = chosen.iter().map(|vault| {
             let mut status = vault.status().clone();
-            if let Some(desk) = vault.desk.load_full() {
+            if let Some(desk) = vault.desk() {
                 status.index_bytes = desk.store.bytes_on_disk();
             }
             status
         });
         let vaults = vaults.collect();
-        let desk = chosen.iter().find_map(|vault| vault.desk.load_full());
+        let desk = chosen.iter().find_map(|vault| vault.desk());
         let names = desk.map(|desk| (desk.contextualizer(None), desk.generation.embedder.clone()));
         let (contextualizer, embedder) = names.unwrap_or_default();
         Ok(Status {
@@ -84,6 +84,7 @@ impl Handle {
             leaves_machine: self.leaves_machine(),
             contextualizer,
             embedder,
+            embedding: self.embed_status(&chosen),
             contexts: self.context_status(),
             uptime_s: self.0.started.elapsed().as_secs(),
             rss_bytes: resident_bytes(),
@@ -132,17 +133,18 @@ impl Handle {
             }
         }
         let mut answers = Vec::new();
+        let mut vectors = self.vectors();
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
             let dense = options.mode != Mode::Lexical && parsed.has_text();
-            let vector = dense.then(|| desk.embedder.embed_query(&parsed.text()).ok()).flatten();
+            let vector = if dense { vectors.of(&desk, &parsed.text()) } else { None };
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
             let found = search::search(&snapshot, &vault.name, &parsed, vector.as_ref(), &options);
             answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
         }
-        Ok(search_answer(answers, options.limit, began))
+        Ok(vectors.warn(search_answer(answers, options.limit, began)))
     }
 
     /// What lies near a note, a chunk or a text.
@@ -161,7 +163,7 @@ impl Handle {
                 return Err(CallError::Cancelled);
             }
             let (snapshot, desk) = ready(&vault)?;
-            let Some(seed) = seed(&request, &snapshot, &desk)? else { continue };
+            let Some(seed) = self.seed(&request, &snapshot, &desk)? else { continue };
             known = true;
             let found = search::related(&snapshot, &vault.name, &seed, &options);
             answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
@@ -300,7 +302,7 @@ impl Handle {
             ));
         }
         if dry_run {
-            let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
+            let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk()).collect();
             let estimate = self.estimate(&self.answering(), &desks, under.as_ref(), false, batch)?;
             return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
         }
@@ -411,7 +413,7 @@ impl Handle {
             return inside.ok_or_else(|| not_found("note", path, "it lies in no vault"));
         }
         let path = parse_path(path)?;
-        let holds = |v: &&Arc<VaultShared>| v.snapshot.load().as_ref().is_some_and(|s| s.note_at(&path).is_some());
+        let holds = |v: &&Arc<VaultShared>| v.published.load().as_ref().is_some_and(|p| p.0.note_at(&path).is_some());
         let vault = vaults.iter().find(holds).or_else(|| vaults.first()).cloned();
         vault.map(|vault| (vault, path)).ok_or(CallError::NotReady)
     }
@@ -469,9 +471,8 @@ impl Handle {
 }
 
 fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<Desk>), CallError> {
-    let snapshot = vault.snapshot.load_full().ok_or(CallError::NotReady)?;
-    let desk = vault.desk.load_full().ok_or(CallError::NotReady)?;
-    Ok((snapshot, desk))
+    let published = vault.published.load_full().ok_or(CallError::NotReady)?;
+    Ok((published.0.clone(), published.1.clone()))
 }
 
 fn stored(
@@ -482,20 +483,6 @@ fn stored(
     let Some(record) = desk.store.note(path).map_err(storage)? else { return Ok(None) };
     let contexts = desk.store.contexts(path).map_err(storage)?;
     Ok(Some((record, contexts)))
-}
-
-fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Option<Seed>, CallError> {
-    if let Some(path) = &request.path {
-        let path = parse_path(path)?;
-        return Ok(snapshot.note_at(&path).map(|note| Seed::Note(note.no)));
-    }
-    if let Some(id) = &request.chunk {
-        let id: ChunkId =
-            id.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
-        return Ok(snapshot.row_of(id).map(Seed::Chunk));
-    }
-    let text = request.text.as_deref().unwrap_or_default();
-    Ok(Some(Seed::Vector(desk.embedder.embed_query(text).map_err(|e| CallError::Provider(e.to_string()))?)))
 }
 
 /// Marks hits whose note is no longer what was indexed.

@@ -23,7 +23,7 @@ impl Loop {
     pub(super) fn open_vault(&mut self, config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) {
         let id = shared.id;
         let settings = config_of(config, &shared.generation).unwrap_or_else(|| config.clone());
-        match Keeper::open(&settings, vault, shared) {
+        match Keeper::open(&settings, vault, shared, &self.shared) {
             Ok((keeper, opened)) => {
                 if let Some((moved_to, why)) = &opened.quarantined {
                     self.notes_of_trouble.push(format!(
@@ -129,7 +129,7 @@ impl Loop {
             self.start_writers(config);
         }
         let kept = |keeper: &Keeper, config: &Config| {
-            config.vaults.contains(&keeper.config) && config.chunk == keeper.desk.chunk && same
+            config.vaults.contains(&keeper.config) && config.chunk == keeper.desk.chunk && same && config.embed == before.embed
         };
         let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
         for id in old {

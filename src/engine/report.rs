@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod contexts;
+mod embedding;
 
 pub use crate::config::Problem;
 use crate::context::cost::Estimate;
@@ -17,6 +18,8 @@ pub use contexts::{
     ContextProgress, ContextStatus, Contextual, GenerateRequest, GeneratedContext, GenerationInfo, ReviewRequest,
     Reviewed, Stats,
 };
+
+pub use embedding::EmbedStatus;
 
 /// What the plain generation, that of `[context]`, is called.
 pub const DEFAULT_GENERATION: &str = "default";
@@ -99,6 +102,9 @@ pub struct Status {
     pub contextualizer: String,
     /// Embedder in force.
     pub embedder: String,
+    /// How far its vectors are, and those of one that is to take over.
+    #[serde(default)]
+    pub embedding: EmbedStatus,
     /// Contexts that a model writes.
     #[serde(default)]
     pub contexts: ContextStatus,
@@ -237,7 +243,7 @@ pub struct Scope {
 pub struct Job {
     /// Its number.
     pub job: u64,
-    /// `sync` or `rebuild`.
+    /// `index`, `sync`, `rebuild` or `embed`.
     pub kind: String,
     /// What it covers.
     pub scope: Scope,

@@ -105,7 +105,7 @@ impl Handle {
         {
             return Some(estimate.clone());
         }
-        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk.load_full()).collect();
+        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk()).collect();
         let estimate = self.estimate(&self.answering(), &desks, None, true, false).ok().flatten()?;
         *known = Some((state, estimate.clone()));
         Some(estimate)
@@ -117,7 +117,8 @@ impl Handle {
         let mut to: Vec<String> = writers.values().filter_map(|writer| writer.asker.client.leaves_to()).collect();
         to.sort();
         to.dedup();
-        to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect()
+        let contexts = to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts"));
+        contexts.chain(self.embedders_leave()).collect()
     }
 
     /// How the contexts are: counted from the store, a few milliseconds per thousand notes.
@@ -188,7 +189,7 @@ impl Handle {
             if self.settings().provider != Provider::Template {
                 return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
             }
-            let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk.load_full());
+            let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk());
             let config = desk.map(|desk| desk.chunk).unwrap_or_default();
             let own = OwnChunk::find(&document, title.as_deref(), &chunk, &config)?;
             let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
