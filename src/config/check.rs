@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use super::layers::{Loaded, Origin};
 use super::{Problem, VaultConfig, socket_too_long, units};
 use crate::context::settings::KeyConfig;
-use crate::embed::NO_TRANSFORMER;
-use crate::embed::settings::EmbedProvider;
+use crate::embed::settings::{EmbedProvider, NO_TRANSFORMER};
 
 /// All relations that do not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
@@ -97,7 +96,7 @@ impl Check<'_> {
 
     fn embed(&mut self) {
         let embed = &self.loaded.config.embed;
-        if embed.provider == EmbedProvider::Transformer {
+        if embed.provider == EmbedProvider::Transformer && !cfg!(feature = "transformer") {
             self.problem("embed.provider", NO_TRANSFORMER.to_owned());
         }
         self.one_key("embed", &embed.key);

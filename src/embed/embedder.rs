@@ -2,16 +2,25 @@
 //! that does I/O.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::input::Limits;
 use super::settings::{EmbedConfig, EmbedProvider};
+#[cfg(feature = "transformer")]
+use super::transformer::{self, Transformer};
 use super::{Input, Kind, Vector, builtin};
 use crate::llm::{Embeddings, Failure, FailureKind, Health, PerCall, Runner, tokens_of};
 
 /// Longest wait for a lone call to a slow embedder.
 const PATIENCE: Duration = Duration::from_mins(10);
+
+/// How long a model that was there before is looked for, and how long it may take to download one.
+#[cfg(feature = "transformer")]
+const KNOWN_MODEL: Duration = Duration::from_secs(5);
+#[cfg(feature = "transformer")]
+const DOWNLOAD: Duration = Duration::from_hours(6);
 
 /// What makes vectors. Cheap to clone; clones share connections and threads.
 #[derive(Clone, Debug)]
@@ -20,6 +29,9 @@ pub enum Embedder {
     Builtin,
     /// Asked over HTTP.
     Remote(Arc<Remote>),
+    /// A transformer in this process.
+    #[cfg(feature = "transformer")]
+    Transformer(Arc<Local>),
     /// It made vectors once, and cannot be opened any more.
     Gone(Arc<Gone>),
 }
@@ -30,6 +42,23 @@ pub struct Gone {
     identity: String,
     dimensions: usize,
     why: String,
+}
+
+/// A transformer in this process, and the threads that wait for it.
+#[cfg(feature = "transformer")]
+pub struct Local {
+    identity: String,
+    model: Transformer,
+    limits: Limits,
+    query_timeout: Duration,
+    runner: Runner,
+}
+
+#[cfg(feature = "transformer")]
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").field("identity", &self.identity).finish_non_exhaustive()
+    }
 }
 
 /// A model behind HTTP.
@@ -86,14 +115,23 @@ pub struct Made {
 
 impl Embedder {
     /// The embedder that a configuration asks for. Without `dimensions`, and where the configuration does not say
-    /// them, the provider is asked, which takes as long as it takes.
+    /// them, the provider is asked, or the model downloaded to `models`, which takes as long as it takes.
     ///
     /// # Errors
     /// What is wrong with the configuration, or why the provider does not answer.
-    pub fn open(config: &EmbedConfig, dimensions: Option<usize>) -> Result<Self, EmbedError> {
+    pub fn open(config: &EmbedConfig, dimensions: Option<usize>, models: &Path) -> Result<Self, EmbedError> {
         match config.provider {
             EmbedProvider::Builtin => Ok(Embedder::Builtin),
-            EmbedProvider::Transformer => Err(EmbedError::Local(NO_TRANSFORMER.to_owned())),
+            #[cfg(feature = "transformer")]
+            EmbedProvider::Transformer => {
+                let wait = if dimensions.is_some() { KNOWN_MODEL } else { DOWNLOAD };
+                Local::open(config, models, wait).map(|local| Embedder::Transformer(Arc::new(local)))
+            }
+            #[cfg(not(feature = "transformer"))]
+            EmbedProvider::Transformer => {
+                let message = format!("{} has none of {}", super::settings::NO_TRANSFORMER, models.display());
+                Err(EmbedError::Local(message))
+            }
             EmbedProvider::Ollama | EmbedProvider::OpenAi | EmbedProvider::Voyage | EmbedProvider::Cohere => {
                 Remote::open(config, dimensions).map(|remote| Embedder::Remote(Arc::new(remote)))
             }
@@ -109,7 +147,7 @@ impl Embedder {
     pub fn gone_because(&self) -> Option<&str> {
         match self {
             Embedder::Gone(gone) => Some(&gone.why),
-            Embedder::Builtin | Embedder::Remote(_) => None,
+            _ => None,
         }
     }
 
@@ -118,6 +156,8 @@ impl Embedder {
         match self {
             Embedder::Builtin => builtin::IDENTITY,
             Embedder::Remote(remote) => &remote.identity,
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => &local.identity,
             Embedder::Gone(gone) => &gone.identity,
         }
     }
@@ -127,6 +167,8 @@ impl Embedder {
         match self {
             Embedder::Builtin => builtin::DIMENSIONS,
             Embedder::Remote(remote) => remote.dimensions,
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => local.model.dimensions(),
             Embedder::Gone(gone) => gone.dimensions,
         }
     }
@@ -136,6 +178,8 @@ impl Embedder {
         match self {
             Embedder::Builtin | Embedder::Gone(_) => Limits::BUILTIN,
             Embedder::Remote(remote) => remote.limits,
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => local.limits,
         }
     }
 
@@ -144,6 +188,8 @@ impl Embedder {
         match self {
             Embedder::Builtin | Embedder::Gone(_) => PerCall { texts: usize::MAX, tokens: u64::MAX },
             Embedder::Remote(remote) => remote.client.per_call(),
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(_) => PerCall { texts: 32, tokens: 8000 },
         }
     }
 
@@ -156,7 +202,7 @@ impl Embedder {
     pub fn at_once(&self, text: &str) -> Option<Vector> {
         match self {
             Embedder::Builtin => Some(builtin::model().embed(text)),
-            Embedder::Remote(_) | Embedder::Gone(_) => None,
+            _ => None,
         }
     }
 
@@ -178,6 +224,8 @@ impl Embedder {
         match self {
             Embedder::Builtin => done(Ok(builtin::model().embed(text))),
             Embedder::Remote(remote) => remote.query(text, done),
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => Local::query(local, text.to_owned(), done),
             Embedder::Gone(gone) => done(Err(gone.error())),
         }
     }
@@ -187,6 +235,8 @@ impl Embedder {
         match self {
             Embedder::Builtin | Embedder::Gone(_) => PATIENCE,
             Embedder::Remote(remote) => remote.query_timeout,
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => local.query_timeout,
         }
     }
 
@@ -204,6 +254,11 @@ impl Embedder {
                 let made = remote.runner.wait_for(PATIENCE, async move { ask(&client, texts, dimensions).await });
                 made.unwrap_or(Err(EmbedError::Late(PATIENCE))).map(|made| made.vectors)
             }
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => {
+                let texts: Vec<&str> = inputs.iter().map(|input| input.text.as_str()).collect();
+                local.make(&texts, transformer::Kind::Document)
+            }
             Embedder::Gone(gone) => Err(gone.error()),
         }
     }
@@ -220,6 +275,16 @@ impl Embedder {
                 let (client, dimensions) = (remote.client.clone(), remote.dimensions);
                 remote.runner.spawn(async move { done(ask(&client, texts, dimensions).await) });
             }
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => {
+                let (model, texts) = (local.clone(), documents.concat());
+                let make = move || {
+                    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                    let vectors = model.make(&texts, transformer::Kind::Document);
+                    done(vectors.map(|vectors| Made { vectors, ..Made::default() }));
+                };
+                local.runner.compute(make);
+            }
             Embedder::Gone(gone) => done(Err(gone.error())),
         }
     }
@@ -227,8 +292,8 @@ impl Embedder {
     /// How the provider is doing, if one is asked.
     pub fn health(&self) -> Health {
         match self {
-            Embedder::Builtin | Embedder::Gone(_) => Health::Good,
             Embedder::Remote(remote) => remote.client.health(),
+            _ => Health::Good,
         }
     }
 
@@ -242,15 +307,51 @@ impl Embedder {
     /// Where texts go, if they leave this machine.
     pub fn leaves_to(&self) -> Option<String> {
         match self {
-            Embedder::Builtin | Embedder::Gone(_) => None,
             Embedder::Remote(remote) => remote.client.leaves_to(),
+            _ => None,
         }
     }
 }
 
-/// What to do to have transformers.
-pub const NO_TRANSFORMER: &str =
-    "this program was built without transformers; `cargo install situated --features transformer` builds it with them";
+#[cfg(feature = "transformer")]
+impl Local {
+    fn open(config: &EmbedConfig, models: &Path, wait: Duration) -> Result<Self, EmbedError> {
+        let failed = |error: String| EmbedError::Local(error);
+        let runner = Runner::start().map_err(failed)?;
+        let (id, models) = (config.model().to_owned(), models.to_owned());
+        let fetch = async move {
+            let hub = super::hub::Hub::from_env().map_err(|error| error.to_string())?;
+            hub.fetch(&id, &models, &|_, _, _| {}).await.map_err(|error| error.to_string())
+        };
+        let folder = runner.wait_for(wait, fetch).ok_or(EmbedError::Late(wait))?.map_err(failed)?;
+        let model = Transformer::open(&folder).map_err(|error| failed(error.to_string()))?;
+        let model = model.with_prefixes(config.query_prefix.clone(), config.document_prefix.clone());
+        let prefix = config.document_prefix.as_deref().map_or(0, |prefix| model.count(prefix));
+        let most = config.max_tokens.map_or(model.max_tokens(), |said| (said as usize).min(model.max_tokens()));
+        Ok(Local {
+            identity: model.identity(),
+            limits: Limits::of_model(most, prefix, false),
+            query_timeout: config.query_timeout,
+            model,
+            runner,
+        })
+    }
+
+    fn make(&self, texts: &[&str], kind: transformer::Kind) -> Result<Vec<Vector>, EmbedError> {
+        let vectors = self.model.embed(texts, kind).map_err(|error| EmbedError::Local(error.to_string()))?;
+        let vectors = vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
+        vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))
+    }
+
+    fn query(local: &Arc<Local>, text: String, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
+        let model = local.clone();
+        local.runner.compute(move || {
+            let made = model.make(&[&text], transformer::Kind::Query);
+            let none = || EmbedError::Local("the embedder gave no vector".to_owned());
+            done(made.and_then(|mut vectors| vectors.pop().ok_or_else(none)));
+        });
+    }
+}
 
 impl Gone {
     fn error(&self) -> EmbedError {

@@ -3,13 +3,17 @@
 
 pub mod builtin;
 mod embedder;
+#[cfg(feature = "transformer")]
+pub mod hub;
 pub mod input;
 pub mod models;
 mod safetensors;
 pub mod settings;
 mod tokenizer;
+#[cfg(feature = "transformer")]
+pub mod transformer;
 
-pub use embedder::{EmbedError, Embedder, Made, NO_TRANSFORMER};
+pub use embedder::{EmbedError, Embedder, Made};
 
 use crate::fingerprint::InputHash;
 

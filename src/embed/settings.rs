@@ -52,6 +52,10 @@ impl EmbedProvider {
     }
 }
 
+/// What to do to have transformers.
+pub const NO_TRANSFORMER: &str =
+    "this program was built without transformers; `cargo install situated --features transformer` builds it with them";
+
 /// Who makes vectors, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmbedConfig {

@@ -55,7 +55,8 @@ impl Service {
         config: &EmbedConfig,
         dimensions: Option<usize>,
     ) -> Result<Arc<Service>, EmbedError> {
-        let embedder = Embedder::open(config, dimensions)?;
+        let models = shared.config.load().data_dir.join("models");
+        let embedder = Embedder::open(config, dimensions, &models)?;
         if embedder.is_local_and_fast() {
             return Ok(Service::builtin());
         }
@@ -185,6 +186,8 @@ impl Serving {
 fn is_asked_for(config: &EmbedConfig, identity: &str, dimensions: usize) -> bool {
     match config.provider {
         EmbedProvider::Builtin => identity == Embedder::Builtin.identity(),
+        // Only the model itself says who it is: whoever opens it compares.
+        EmbedProvider::Transformer => identity.starts_with("transformer "),
         _ => {
             config.dimensions.is_none_or(|wanted| wanted as usize == dimensions)
                 && config.identity(dimensions) == identity
@@ -198,14 +201,20 @@ pub(super) fn serving(shared: &Arc<Shared>, config: &Config, dir: &Path) -> (Arc
     let Some(serving) = Serving::read(dir) else {
         return (Service::builtin(), wanted.provider == EmbedProvider::Builtin);
     };
-    let asked_for = is_asked_for(wanted, &serving.identity, serving.dimensions);
+    let asked_for = is_asked_for(wanted, &serving.identity, serving.dimensions)
+        && (wanted.provider != EmbedProvider::Transformer || wanted.model == serving.model);
     let mut settings = if asked_for { wanted.clone() } else { serving.config(wanted) };
     if !asked_for && serving.identity.contains(' ') {
         settings.dimensions = shown_dimensions(&serving, &settings);
     }
     let service = Service::open(shared, &settings, Some(serving.dimensions))
         .unwrap_or_else(|error| Service::gone(&serving, error.to_string()));
-    (service, asked_for)
+    if service.embedder.identity() != serving.identity {
+        // The files of a model are other ones by now.
+        return (Service::gone(&serving, "its model has changed".to_owned()), false);
+    }
+    let usable = service.embedder.gone_because().is_none();
+    (service, asked_for && usable)
 }
 
 /// The number of dimensions to ask for: models of several numbers of them give their usual one unasked.
@@ -365,7 +374,7 @@ mod tests {
             key: KeyConfig { command: Some("echo sk-secret".to_owned()), ..KeyConfig::default() },
             ..EmbedConfig::default()
         };
-        let embedder = Embedder::open(&config, Some(7)).unwrap();
+        let embedder = Embedder::open(&config, Some(7), Path::new("")).unwrap();
         let serving = Serving::of(&config, &embedder);
         serving.write(dir.path()).unwrap();
         assert_eq!(Serving::read(dir.path()), Some(serving.clone()));
@@ -389,7 +398,7 @@ mod tests {
                 price_per_mtok: said,
                 ..EmbedConfig::default()
             };
-            price(&config, &Embedder::open(&config, Some(2)).unwrap())
+            price(&config, &Embedder::open(&config, Some(2), Path::new("")).unwrap())
         };
         let here = Some("http://127.0.0.1:1");
         assert_eq!(price_of(EmbedProvider::OpenAi, "m", here, None), Some(0));

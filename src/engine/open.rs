@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::beside::active;
+use super::embedding::switch::Switch;
 use super::keeper::{Keeper, TRY_AGAIN};
 use super::report;
 use super::scan::Extent;
@@ -146,10 +147,11 @@ impl Loop {
             self.listed.remove(&id);
         }
         self.notes_of_trouble.clear();
+        self.shared.config.store(Arc::new(config.clone()));
         for keeper in self.keepers.values_mut() {
             keeper.pending.set_timing(timing(&config.watch));
+            keeper.switch.iter_mut().for_each(Switch::try_again);
         }
-        self.shared.config.store(Arc::new(config.clone()));
         let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
         for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
             let shared = VaultShared::new(self.next_vault, vault, &active(config, vault));

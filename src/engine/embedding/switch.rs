@@ -133,12 +133,16 @@ impl Switch {
     }
 
     pub(super) fn resume(&mut self) {
-        match &self.stage {
-            Stage::Filling(fill) => fill.service.resume(),
-            Stage::Closed { .. } | Stage::Ended(_) => {
-                self.stage = Stage::Closed { at: Instant::now(), why: None };
-            }
-            Stage::Opening { .. } | Stage::Over(_) => {}
+        if let Stage::Filling(fill) = &self.stage {
+            fill.service.resume();
+        }
+        self.try_again();
+    }
+
+    /// What made it end may be mended.
+    pub(in crate::engine) fn try_again(&mut self) {
+        if matches!(self.stage, Stage::Closed { .. } | Stage::Ended(_)) {
+            self.stage = Stage::Closed { at: Instant::now(), why: None };
         }
     }
 

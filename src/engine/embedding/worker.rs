@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use super::super::Shared;
 use super::super::writer::budget_message;
 use super::Embedder;
-use crate::config::BudgetConfig;
 use crate::context::cost::Usage;
 use crate::embed::settings::EmbedConfig;
 use crate::embed::{EmbedError, Input, Made, Vector};
@@ -104,12 +103,13 @@ impl Worker {
             embedder: embedder.clone(),
             bank: Bank {
                 ledger: shared.ledger.clone(),
-                budget: shared.config.load().budget.clone(),
+                engine: Arc::downgrade(shared),
                 provider: config.provider.name(),
                 model: config.model().to_owned(),
                 price,
             },
-            room: config.concurrency.max(1),
+            // A transformer has threads enough for one batch.
+            room: if config.provider.is_remote() { config.concurrency.max(1) } else { 1 },
             tell,
             common: common.clone(),
             answers: commands.clone(),
@@ -424,7 +424,8 @@ fn cut(text: &str, cuts: u8) -> &str {
 /// What calls cost, and whether they may be made.
 struct Bank {
     ledger: Arc<Ledger>,
-    budget: BudgetConfig,
+    /// Whose configuration says what may be spent.
+    engine: Weak<Shared>,
     provider: &'static str,
     model: String,
     /// Micro-dollars per million tokens.
@@ -453,7 +454,9 @@ impl Bank {
         let (provider, model) = (self.provider, self.model.as_str());
         let micro_dollars = cost_of(self.price, tokens);
         let ask = Ask { vault, path, reason, provider, model, purpose, micro_dollars, tokens };
-        let limits = Limits { day: self.budget.day, day_tokens: self.budget.day_tokens };
+        let engine = self.engine.upgrade().ok_or_else(|| Refused::Io("the daemon is stopping".to_owned()))?;
+        let config = engine.config.load();
+        let limits = Limits { day: config.budget.day, day_tokens: config.budget.day_tokens };
         self.ledger.reserve(ask, &limits, rebuild, jiff::Zoned::now())
     }
 

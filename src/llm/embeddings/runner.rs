@@ -44,6 +44,11 @@ impl Runner {
         self.handle.spawn(work);
     }
 
+    /// Has something computed on another thread.
+    pub fn compute(&self, work: impl FnOnce() + Send + 'static) {
+        self.handle.spawn_blocking(work);
+    }
+
     /// Has the thread do something, and waits for it; `None` if that takes longer than `within`. Not to be called
     /// from asynchronous code.
     pub fn wait_for<T: Send + 'static>(
