@@ -1,8 +1,14 @@
 //! Every command and option.
 
+mod models;
+mod search;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
+
+pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
+pub(super) use search::{Related, Search, Show};
 
 use super::print::Color;
 
@@ -133,70 +139,6 @@ pub struct Try {
     pub keep: bool,
 }
 
-/// `search`
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
-)]
-pub struct Search {
-    /// What is sought
-    #[arg(required = true, value_name = "QUERY")]
-    pub query: Vec<String>,
-    /// How hits are shown
-    #[command(flatten)]
-    pub show: Show,
-    /// Which lanes answer
-    #[arg(long, short, value_name = "hybrid|lexical|dense", value_parser = mode)]
-    pub mode: Option<crate::search::Mode>,
-    /// Leave contexts out of the search
-    #[arg(long)]
-    pub no_context: bool,
-    /// Go by the contexts of this generation (see `situated generations`)
-    #[arg(long, value_name = "NAME", conflicts_with = "no_context")]
-    pub generation: Option<String>,
-    /// Wait until all that was saved before is in
-    #[arg(long, short)]
-    pub fresh: bool,
-}
-
-fn mode(text: &str) -> Result<crate::search::Mode, String> {
-    serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
-}
-
-/// How hits are chosen and shown.
-#[derive(Debug, Default, Args)]
-pub struct Show {
-    /// Hits at most
-    #[arg(long, short = 'n', value_parser = clap::value_parser!(u16).range(1..=200))]
-    pub limit: Option<u16>,
-    /// Only this vault
-    #[arg(long, value_name = "NAME")]
-    pub vault: Option<String>,
-    /// Show what situates each passage in its note
-    #[arg(long, short)]
-    pub context: bool,
-    /// Show how each lane judged
-    #[arg(long, short)]
-    pub explain: bool,
-    /// A line for each hit, such as '{path}:{line}'
-    #[arg(long, value_name = "TEMPLATE", conflicts_with_all = ["json", "jsonl"])]
-    pub format: Option<String>,
-    /// A JSON object per hit and line
-    #[arg(long, conflicts_with = "json")]
-    pub jsonl: bool,
-}
-
-/// `related`
-#[derive(Debug, Args)]
-pub struct Related {
-    /// A note: its path in the vault, or on the disk
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub note: PathBuf,
-    /// How hits are shown
-    #[command(flatten)]
-    pub show: Show,
-}
-
 /// `get`
 #[derive(Debug, Args)]
 pub struct Get {
@@ -303,125 +245,12 @@ pub struct Pause {
     pub seconds: Option<u64>,
 }
 
-/// `contexts`
-#[derive(Debug, Args)]
-pub struct Contexts {
-    /// What to do
-    #[command(subcommand)]
-    pub action: ContextsAction,
-}
-
-/// What to do with contexts.
-#[derive(Debug, Subcommand)]
-pub enum ContextsAction {
-    /// Show contexts that a model wrote beside their chunks, to judge them
-    Review(Review),
-    /// Write contexts as JSON Lines
-    Export {
-        /// The vault; may be left out if there is one only
-        #[arg(long, value_name = "NAME")]
-        vault: Option<String>,
-        /// Also those of the free template
-        #[arg(long)]
-        templates: bool,
-        /// The file; standard output if absent
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: Option<PathBuf>,
-    },
-    /// Read what `export` wrote
-    Import {
-        /// The vault; may be left out if there is one only
-        #[arg(long, value_name = "NAME")]
-        vault: Option<String>,
-        /// The file; standard input if absent or `-`
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: Option<PathBuf>,
-    },
-}
-
-/// `contexts review`
-#[derive(Debug, Args)]
-pub struct Review {
-    /// How many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub sample: u16,
-    /// Only this vault
-    #[arg(long, value_name = "NAME")]
-    pub vault: Option<String>,
-    /// A JSON object per context and line
-    #[arg(long, conflicts_with = "json")]
-    pub jsonl: bool,
-}
-
-/// `generate`
-#[derive(Debug, Args)]
-pub struct Generate {
-    /// The text that the passage stands in, Markdown
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub document: PathBuf,
-    /// The passage, as it stands in the text; `-` for standard input
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub chunk: PathBuf,
-    /// Title of the text, if it does not say itself
-    #[arg(long)]
-    pub title: Option<String>,
-    /// Words of the context at most
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_words: Option<u32>,
-}
-
 /// `doctor`
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Ask the configured model one tiny question, within the day's budget; no daemon is needed
     #[arg(long)]
     pub provider: bool,
-}
-
-/// `generations`
-#[derive(Debug, Args)]
-pub struct Generations {
-    /// What to do; lists them if absent
-    #[command(subcommand)]
-    pub command: Option<GenerationCommand>,
-    /// Only in this vault
-    #[arg(long, global = true)]
-    pub vault: Option<String>,
-}
-
-/// What can be done with generations.
-#[derive(Debug, Subcommand)]
-pub enum GenerationCommand {
-    /// List them: what answers, what is built
-    List,
-    /// Build one beside the one that answers; says first what it takes
-    Build {
-        /// Its name in the configuration
-        name: String,
-        /// Do not ask
-        #[arg(long, conflicts_with = "dry_run")]
-        yes: bool,
-        /// Only say what it would take
-        #[arg(long)]
-        dry_run: bool,
-    },
-    /// Have one answer from now on (`default`: that of `[context]`)
-    Use {
-        /// Its name
-        name: String,
-    },
-    /// Take one away; contexts that were paid for stay
-    Drop {
-        /// Its name
-        name: String,
-    },
-}
-
-/// `stats`
-#[derive(Debug, Args)]
-pub struct Stats {
-    /// Only this vault
-    pub vault: Option<String>,
 }
 
 /// `compact`

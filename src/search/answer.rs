@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::filter::{day_of, mtime_seconds};
+use super::fuse::{self, Ranked};
 use super::hit::{Maker, placed};
 use super::pick::pick;
 use super::rows::RowSet;
-use super::{Hit, MAX_HITS, Mode, Options, Parsed, fuse, lanes};
+use super::{Hit, MAX_HITS, Mode, Options, Parsed, lanes};
 use crate::embed::Vector;
 use crate::index::{LexicalError, LexicalQuery, Row, Snapshot};
 
@@ -28,9 +29,18 @@ pub struct Answer {
     pub mode: Mode,
 }
 
-/// Answers a query from one vault. `vector` is the embedding of [`Parsed::text`]; without one, or with the
-/// zero vector, the words alone answer. Conditions hold in every lane. A query of conditions only gives the
-/// newest notes that meet them, each with its first chunk.
+/// The chunks that may answer a query, best first, before any of them is read: what boosts and rerankers put
+/// in another order. Valid for the snapshot it was made of.
+#[derive(Clone, Debug)]
+pub struct Ranking {
+    ranked: Vec<Ranked>,
+    mode: Mode,
+    warnings: Vec<String>,
+    /// What highlights and snippets are chosen for.
+    text: String,
+}
+
+/// Answers a query from one vault: [`rank`], then [`finish`].
 pub fn search(
     snapshot: &Snapshot,
     vault: &str,
@@ -38,41 +48,59 @@ pub fn search(
     vector: Option<&Vector>,
     options: &Options,
 ) -> Result<Answer, LexicalError> {
+    finish(snapshot, vault, rank(snapshot, query, vector, options)?, options)
+}
+
+/// Asks the lanes and fuses what they say. `vector` is the embedding of [`Parsed::text`]; without one, or with
+/// the zero vector, the words alone answer. Conditions hold in every lane. A query of conditions only gives the
+/// newest notes that meet them, each with its first chunk.
+pub fn rank(
+    snapshot: &Snapshot,
+    query: &Parsed,
+    vector: Option<&Vector>,
+    options: &Options,
+) -> Result<Ranking, LexicalError> {
     let vector = lanes::telling(vector);
     let mode = lanes::effective(options.mode, vector);
-    let mut answer = Answer { seq: snapshot.seq(), mode, warnings: query.warnings.clone(), ..Answer::default() };
+    let mut ranking = Ranking { ranked: Vec::new(), mode, warnings: query.warnings.clone(), text: query.text() };
     let allowed = allowed(snapshot, query, options.contextual)?;
     if allowed.as_ref().is_some_and(RowSet::is_empty) {
-        return Ok(answer);
+        return Ok(ranking);
     }
-    let limit = options.limit.min(MAX_HITS);
-    let maker = Maker::new(snapshot, vault, &query.text(), options);
     if !query.has_text() {
-        let Some(allowed) = allowed else {
-            answer.warnings.push("the query is empty".to_owned());
-            return Ok(answer);
-        };
-        let rows = newest(snapshot, &allowed, query);
-        answer.truncated = rows.len() > limit;
-        for row in rows.into_iter().take(limit) {
-            answer.hits.extend(maker.hit(row, 1.0, None, None)?);
+        match allowed {
+            Some(allowed) => ranking.ranked = newest(snapshot, &allowed, query).into_iter().map(Ranked::sure).collect(),
+            None => ranking.warnings.push("the query is empty".to_owned()),
         }
-        return Ok(answer);
+        return Ok(ranking);
     }
     if mode == Mode::Dense && vector.is_none() {
-        answer.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
-        return Ok(answer);
+        ranking.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
+        return Ok(ranking);
     }
     let candidates = lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options)?;
     // What boosts a hit for other reasons than its text changes `score` between these two lines.
-    let mut ranked = fuse::fuse(candidates, options.dense_weight);
-    fuse::sort(&mut ranked, |a, b| in_order(snapshot, a, b));
-    let note_of = |hit: &fuse::Ranked| snapshot.chunk(hit.candidate.row).map(|chunk| chunk.note);
-    let (picked, truncated) = pick(ranked, note_of, options.per_note, limit);
-    answer.truncated = truncated;
+    ranking.ranked = fuse::fuse(candidates, options.dense_weight);
+    fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
+    Ok(ranking)
+}
+
+impl Ranking {
+    /// The best `n` chunks.
+    pub fn rows(&self, n: usize) -> Vec<Row> {
+        self.ranked.iter().take(n).map(|ranked| ranked.candidate.row).collect()
+    }
+}
+
+/// Picks at most [`Options::per_note`] hits of each note and reads them.
+pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Options) -> Result<Answer, LexicalError> {
+    let Ranking { ranked, mode, warnings, text } = ranking;
+    let maker = Maker::new(snapshot, vault, &text, options);
+    let note_of = |hit: &Ranked| snapshot.chunk(hit.candidate.row).map(|chunk| chunk.note);
+    let (picked, truncated) = pick(ranked, note_of, options.per_note, options.limit.min(MAX_HITS));
+    let mut answer = Answer { seq: snapshot.seq(), mode, warnings, truncated, ..Answer::default() };
     for hit in picked {
-        let lanes = hit.candidate.lanes(hit.fused);
-        answer.hits.extend(maker.hit(hit.candidate.row, hit.score, Some(lanes), None)?);
+        answer.hits.extend(maker.hit(hit.candidate.row, hit.score, hit.lanes(), None)?);
     }
     Ok(answer)
 }

@@ -10,6 +10,7 @@
 
 use std::cmp::Ordering;
 
+use super::Lanes;
 use super::lanes::Candidate;
 use crate::index::Row;
 
@@ -25,6 +26,20 @@ pub(super) struct Ranked {
     pub(super) fused: f32,
     /// What the answer is sorted by; equals `fused` until something boosts it.
     pub(super) score: f32,
+}
+
+impl Ranked {
+    /// A chunk that no lane had to judge: it meets the conditions.
+    pub(super) fn sure(row: Row) -> Self {
+        Ranked { candidate: Candidate { row, lexical: None, dense: None }, fused: 1.0, score: 1.0 }
+    }
+
+    /// How it came about, as shown in an answer; `None` if no lane was asked.
+    pub(super) fn lanes(&self) -> Option<Lanes> {
+        let Candidate { lexical, dense, .. } = &self.candidate;
+        let asked = lexical.is_some() || dense.is_some();
+        asked.then(|| Lanes { lexical: lexical.clone(), dense: dense.clone(), fused: self.fused })
+    }
 }
 
 /// Fuses the lanes' scores; `dense_weight` is 0..=1. What neither lane has anything to say for is left out.

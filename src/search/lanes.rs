@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::rows::RowSet;
-use super::{LaneScore, Lanes, MAX_HITS, Mode, Options, Parsed};
+use super::{LaneScore, MAX_HITS, Mode, Options, Parsed};
 use crate::embed::Vector;
 use crate::index::{LexicalError, Row, Snapshot};
 
@@ -26,13 +26,6 @@ pub(super) struct Candidate {
     pub(super) lexical: Option<LaneScore>,
     /// How the dense lane ranks it; `None` if that lane was not asked.
     pub(super) dense: Option<LaneScore>,
-}
-
-impl Candidate {
-    /// As shown in an answer.
-    pub(super) fn lanes(&self, fused: f32) -> Lanes {
-        Lanes { lexical: self.lexical.clone(), dense: self.dense.clone(), fused }
-    }
 }
 
 /// The lanes that can answer: a query without a vector has no dense lane, whatever was asked for.

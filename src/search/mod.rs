@@ -1,8 +1,8 @@
 //! Query × snapshot → hits. Pure: no I/O, no clock; "today" and staleness are the caller's.
 //!
-//! [`parse`] understands what was typed; [`search`] makes the conditions a set of rows ([`filter`]), asks
-//! the lanes, fuses their scores, picks at most so many hits per note, and gives each hit its window and
-//! snippet. [`related()`] does the same for a note instead of a query. [`merge`] joins the answers of several
+//! [`parse`] understands what was typed; [`rank`] makes the conditions a set of rows ([`filter`]), asks the
+//! lanes and fuses their scores; [`finish`] picks at most so many hits per note, and gives each hit its window
+//! and snippet. [`related()`] does the same for a note instead of a query. [`merge`] joins the answers of several
 //! vaults. Whatever is shown on a terminal goes through [`printable`](printable()).
 
 mod answer;
@@ -24,7 +24,7 @@ mod window;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, merge, search};
+pub use answer::{Answer, Ranking, finish, merge, rank, search};
 pub use filter::{Filter, Key};
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};

@@ -28,7 +28,7 @@ const ORDER: [&str; 20] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 21] = [
+const PURE: [&str; 23] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -41,6 +41,8 @@ const PURE: [&str; 21] = [
     "embed/builtin.rs",
     "embed/tokenizer.rs",
     "embed/input.rs",
+    "embed/models.rs",
+    "embed/settings.rs",
     "index/mod.rs",
     "index/blocks.rs",
     "index/links.rs",

@@ -3,14 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use super::{CallError, Handle, parse_path};
+use super::Handle;
 use crate::embed::Vector;
 use crate::engine::decide::Desk;
-use crate::engine::report::{EmbedStatus, RelatedRequest, SearchAnswer};
+use crate::engine::report::{EmbedStatus, SearchAnswer};
 use crate::engine::{Shared, VaultShared};
-use crate::fingerprint::ChunkId;
-use crate::index::Snapshot;
-use crate::search::Seed;
 
 /// The vectors of one request, by embedder: each is asked once, however many vaults it serves.
 pub(super) struct QueryVectors<'a> {
@@ -30,7 +27,7 @@ impl QueryVectors<'_> {
         let vector = match self.shared.query_vector(&desk.service, text) {
             Ok(vector) => Some(vector),
             Err(why) => {
-                self.warnings.push(format!("words alone answered: {why}"));
+                self.warnings.push(why);
                 None
             }
         };
@@ -40,8 +37,13 @@ impl QueryVectors<'_> {
 
     /// The answer with what was odd about the vectors.
     pub(super) fn warn(self, mut answer: SearchAnswer) -> SearchAnswer {
-        answer.warnings.extend(self.warnings);
+        answer.warnings.extend(self.warnings.iter().map(|why| format!("words alone answered: {why}")));
         answer
+    }
+
+    /// Why there is no vector.
+    pub(super) fn why(&self) -> String {
+        self.warnings.join("; ")
     }
 }
 
@@ -49,27 +51,6 @@ impl Handle {
     /// For the vectors of one request.
     pub(super) fn vectors(&self) -> QueryVectors<'_> {
         QueryVectors { shared: &self.0, known: HashMap::new(), warnings: Vec::new() }
-    }
-
-    /// What is near to be found to.
-    pub(super) fn seed(
-        &self,
-        request: &RelatedRequest,
-        snapshot: &Snapshot,
-        desk: &Desk,
-    ) -> Result<Option<Seed>, CallError> {
-        if let Some(path) = &request.path {
-            let path = parse_path(path)?;
-            return Ok(snapshot.note_at(&path).map(|note| Seed::Note(note.no)));
-        }
-        if let Some(id) = &request.chunk {
-            let id: ChunkId =
-                id.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
-            return Ok(snapshot.row_of(id).map(Seed::Chunk));
-        }
-        let text = request.text.as_deref().unwrap_or_default();
-        let vector = self.0.query_vector(&desk.service, text);
-        vector.map(|vector| Some(Seed::Vector(vector))).map_err(CallError::Provider)
     }
 
     /// How far vectors are, for `status`.

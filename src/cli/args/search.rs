@@ -1,0 +1,69 @@
+//! What finds: `search`, `related`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+/// `search`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
+)]
+pub struct Search {
+    /// What is sought
+    #[arg(required = true, value_name = "QUERY")]
+    pub query: Vec<String>,
+    /// How hits are shown
+    #[command(flatten)]
+    pub show: Show,
+    /// Which lanes answer
+    #[arg(long, short, value_name = "hybrid|lexical|dense", value_parser = mode)]
+    pub mode: Option<crate::search::Mode>,
+    /// Leave contexts out of the search
+    #[arg(long)]
+    pub no_context: bool,
+    /// Go by the contexts of this generation (see `situated generations`)
+    #[arg(long, value_name = "NAME", conflicts_with = "no_context")]
+    pub generation: Option<String>,
+    /// Wait until all that was saved before is in
+    #[arg(long, short)]
+    pub fresh: bool,
+}
+
+fn mode(text: &str) -> Result<crate::search::Mode, String> {
+    serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
+}
+
+/// How hits are chosen and shown.
+#[derive(Debug, Default, Args)]
+pub struct Show {
+    /// Hits at most
+    #[arg(long, short = 'n', value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub limit: Option<u16>,
+    /// Only this vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
+    /// Show what situates each passage in its note
+    #[arg(long, short)]
+    pub context: bool,
+    /// Show how each lane judged
+    #[arg(long, short)]
+    pub explain: bool,
+    /// A line for each hit, such as '{path}:{line}'
+    #[arg(long, value_name = "TEMPLATE", conflicts_with_all = ["json", "jsonl"])]
+    pub format: Option<String>,
+    /// A JSON object per hit and line
+    #[arg(long, conflicts_with = "json")]
+    pub jsonl: bool,
+}
+
+/// `related`
+#[derive(Debug, Args)]
+pub struct Related {
+    /// A note: its path in the vault, or on the disk
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub note: PathBuf,
+    /// How hits are shown
+    #[command(flatten)]
+    pub show: Show,
+}
