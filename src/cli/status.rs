@@ -96,7 +96,8 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
 /// Vectors that a slow embedder makes: what waits for it, and how far the next one is.
 fn print_embedding(embedding: &EmbedStatus, out: &mut Out) -> std::io::Result<()> {
     if embedding.waiting > 0 {
-        let wait = if embedding.waiting == 1 { "waits for its vectors and is" } else { "wait for their vectors and are" };
+        let wait =
+            if embedding.waiting == 1 { "waits for its vectors and is" } else { "wait for their vectors and are" };
         let notes = counted(embedding.waiting, "note");
         out.wrapped("  ", &format!("{notes} {wait} found by words meanwhile"))?;
     }

@@ -319,11 +319,15 @@ impl Local {
         let failed = |error: String| EmbedError::Local(error);
         let runner = Runner::start().map_err(failed)?;
         let (id, models) = (config.model().to_owned(), models.to_owned());
-        let fetch = async move {
+        let fetch = async {
             let hub = super::hub::Hub::from_env().map_err(|error| error.to_string())?;
             hub.fetch(&id, &models, &|_, _, _| {}).await.map_err(|error| error.to_string())
         };
-        let folder = runner.wait_for(wait, fetch).ok_or(EmbedError::Late(wait))?.map_err(failed)?;
+        // On this thread: what downloads writes files too.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed(format!("no runtime for downloads: {error}")))?;
+        let fetched = runtime.block_on(async { tokio::time::timeout(wait, fetch).await });
+        let folder = fetched.map_err(|_| EmbedError::Late(wait))?.map_err(failed)?;
         let model = Transformer::open(&folder).map_err(|error| failed(error.to_string()))?;
         let model = model.with_prefixes(config.query_prefix.clone(), config.document_prefix.clone());
         let prefix = config.document_prefix.as_deref().map_or(0, |prefix| model.count(prefix));
@@ -364,15 +368,14 @@ impl Remote {
         let client = Embeddings::new(config).map_err(EmbedError::Local)?;
         let runner = Runner::start().map_err(EmbedError::Local)?;
         let said = config.dimensions.map(|dimensions| dimensions as usize);
-        let dimensions = match dimensions.or(said) {
-            Some(dimensions) => dimensions,
-            None => {
-                let (client, word) = (client.clone(), vec![vec!["dimensions".to_owned()]]);
-                let asked = async move { client.embed(&word, Kind::Document, None, true).await };
-                let wait = config.timeout * 6;
-                let asked = runner.wait_for(wait, asked).ok_or(EmbedError::Late(wait))?;
-                asked.map_err(EmbedError::Provider)?.vectors.first().map_or(0, Vec::len)
-            }
+        let dimensions = if let Some(dimensions) = dimensions.or(said) {
+            dimensions
+        } else {
+            let (client, word) = (client.clone(), vec![vec!["dimensions".to_owned()]]);
+            let asked = async move { client.embed(&word, Kind::Document, None, true).await };
+            let wait = config.timeout * 6;
+            let asked = runner.wait_for(wait, asked).ok_or(EmbedError::Late(wait))?;
+            asked.map_err(EmbedError::Provider)?.vectors.first().map_or(0, Vec::len)
         };
         let prefixes = config.prefixes();
         let prefix = tokens_of(&prefixes.1) as usize;

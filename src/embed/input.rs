@@ -59,12 +59,7 @@ pub fn inputs(context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>)
 }
 
 /// As [`inputs`], for another model.
-pub fn inputs_within(
-    limits: &Limits,
-    context: &str,
-    raw: &str,
-    model_pieces: &dyn Fn(&str) -> Vec<u32>,
-) -> Vec<Input> {
+pub fn inputs_within(limits: &Limits, context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Input> {
     let text = embeddable(raw);
     let starts = model_pieces(&text);
     let (context, limits) = fitted(limits, context.trim(), model_pieces);
@@ -120,11 +115,7 @@ fn of_document(texts: Vec<String>) -> impl Iterator<Item = Input> {
 }
 
 /// A context that leaves room for what it is about, and the limits under it.
-fn fitted<'a>(
-    limits: &Limits,
-    context: &'a str,
-    model_pieces: &dyn Fn(&str) -> Vec<u32>,
-) -> (&'a str, Limits) {
+fn fitted<'a>(limits: &Limits, context: &'a str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> (&'a str, Limits) {
     let Some(whole) = limits.whole else { return (context, *limits) };
     let starts = model_pieces(context);
     let end = starts.get(whole / 2).map_or(context.len(), |end| *end as usize);

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::embedding::Service;
 use crate::chunk::{self, Chunk, ChunkConfig, searchable};
 use crate::context::prompt::Prompter;
 use crate::context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
-use super::embedding::Service;
 use crate::embed::{Input, Vector, builtin, input};
 use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};

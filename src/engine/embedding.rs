@@ -11,14 +11,14 @@ pub(super) mod worker;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde::{Deserialize, Serialize};
 
 use super::decide::Task;
-use super::report::EmbedStatus;
 use super::keeper::Keeper;
-use super::{Event, Loop, Shared};
+use super::report::EmbedStatus;
+use super::{EngineError, Event, Loop, Shared};
 use crate::config::Config;
 use crate::context::settings::KeyConfig;
 use crate::embed::settings::{EmbedConfig, EmbedProvider};
@@ -55,6 +55,9 @@ impl Service {
         config: &EmbedConfig,
         dimensions: Option<usize>,
     ) -> Result<Arc<Service>, EmbedError> {
+        if let Some(open) = shared.services.find(config, dimensions) {
+            return Ok(open);
+        }
         let models = shared.config.load().data_dir.join("models");
         let embedder = Embedder::open(config, dimensions, &models)?;
         if embedder.is_local_and_fast() {
@@ -62,7 +65,9 @@ impl Service {
         }
         let price = price(config, &embedder);
         let worker = Worker::start(shared, config, &embedder, price, tell(shared)).map_err(EmbedError::Local)?;
-        Ok(Arc::new(Service { embedder, config: Some(config.clone()), worker: Some(worker), price }))
+        let service = Arc::new(Service { embedder, config: Some(config.clone()), worker: Some(worker), price });
+        shared.services.add(config.clone(), &service);
+        Ok(service)
     }
 
     /// One that cannot be opened any more. What it made serves what was indexed, and queries are answered by words.
@@ -99,12 +104,37 @@ fn price(config: &EmbedConfig, embedder: &Embedder) -> Option<u64> {
     config.price_per_mtok.or(if local || ollama { Some(0) } else { known })
 }
 
+/// The embedders that are open, so that several vaults share connections, limits and budget of one.
+#[derive(Default)]
+pub(super) struct Services(Mutex<Vec<(EmbedConfig, Weak<Service>)>>);
+
+impl Services {
+    fn open(&self) -> MutexGuard<'_, Vec<(EmbedConfig, Weak<Service>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, config: &EmbedConfig, dimensions: Option<usize>) -> Option<Arc<Service>> {
+        let open = self.open();
+        let same = open.iter().filter(|(of, _)| of == config).filter_map(|(_, service)| service.upgrade());
+        same.into_iter().find(|service| dimensions.is_none_or(|wanted| wanted == service.embedder.dimensions()))
+    }
+
+    fn add(&self, config: EmbedConfig, service: &Arc<Service>) {
+        let mut open = self.open();
+        open.retain(|(_, service)| service.strong_count() > 0);
+        open.push((config, Arc::downgrade(service)));
+    }
+}
+
 /// Who made the vectors that serve a vault. Holds no key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Serving {
     schema: u32,
     identity: String,
     dimensions: usize,
+    /// What the model was asked for, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked_dimensions: Option<u32>,
     provider: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
@@ -129,6 +159,7 @@ impl Serving {
             schema: 1,
             identity: embedder.identity().to_owned(),
             dimensions: embedder.dimensions(),
+            asked_dimensions: config.dimensions,
             provider: config.provider.name().to_owned(),
             model: config.model.clone(),
             base_url: config.base_url.clone(),
@@ -172,11 +203,10 @@ impl Serving {
             model: self.model.clone(),
             base_url: self.base_url.clone(),
             key,
-            dimensions: None,
+            dimensions: self.asked_dimensions,
             query_prefix: self.query_prefix.clone(),
             document_prefix: self.document_prefix.clone(),
             max_tokens: self.max_tokens,
-            // Known dimensions are told below; what is asked for is what was asked for then.
             ..now.clone()
         }
     }
@@ -203,10 +233,7 @@ pub(super) fn serving(shared: &Arc<Shared>, config: &Config, dir: &Path) -> (Arc
     };
     let asked_for = is_asked_for(wanted, &serving.identity, serving.dimensions)
         && (wanted.provider != EmbedProvider::Transformer || wanted.model == serving.model);
-    let mut settings = if asked_for { wanted.clone() } else { serving.config(wanted) };
-    if !asked_for && serving.identity.contains(' ') {
-        settings.dimensions = shown_dimensions(&serving, &settings);
-    }
+    let settings = if asked_for { wanted.clone() } else { serving.config(wanted) };
     let service = Service::open(shared, &settings, Some(serving.dimensions))
         .unwrap_or_else(|error| Service::gone(&serving, error.to_string()));
     if service.embedder.identity() != serving.identity {
@@ -215,12 +242,6 @@ pub(super) fn serving(shared: &Arc<Shared>, config: &Config, dir: &Path) -> (Arc
     }
     let usable = service.embedder.gone_because().is_none();
     (service, asked_for && usable)
-}
-
-/// The number of dimensions to ask for: models of several numbers of them give their usual one unasked.
-fn shown_dimensions(serving: &Serving, settings: &EmbedConfig) -> Option<u32> {
-    let several = settings.known().max_tokens >= 8000;
-    several.then_some(serving.dimensions as u32)
 }
 
 /// What a vault's keeper knows of vectors that have not come yet.
@@ -252,6 +273,19 @@ impl Keeper {
             purpose: Purpose::Change,
             rebuild: None,
         });
+    }
+
+    /// Another `[embed]` is in force. Who serves goes on serving; if it is another that is asked for, that begins to be
+    /// made ready.
+    pub(super) fn take_embedder(&mut self, config: &Config, engine: &Arc<Shared>) -> Result<(), EngineError> {
+        let (service, asked_for) = serving(engine, config, &self.dir);
+        self.desk = self.desk_with(&service, self.desk.vectors.clone());
+        self.switch = (!asked_for).then(|| switch::Switch::new(config.embed.clone()));
+        // What the old handle had under way is asked for again by the new one.
+        let Awaited { ordered, mut arrived } = std::mem::take(&mut self.awaited);
+        arrived.extend(ordered);
+        self.awaited.arrived = arrived;
+        self.publish()
     }
 
     /// Decides again about notes whose vectors have come.

@@ -78,7 +78,7 @@ impl Handle {
             leaves_machine: self.leaves_machine(),
             contextualizer,
             embedder,
-            embedding: self.embed_status(&chosen),
+            embedding: vectors::embed_status(&chosen),
             contexts: self.context_status(),
             uptime_s: self.0.started.elapsed().as_secs(),
             rss_bytes: resident_bytes(),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::contexts::Contexts;
+use super::decide::{Decided, Desk, NO_HASH, Task, facts, note_entry};
 use super::embedding::switch::Switch;
 use super::embedding::{Awaited, serving};
-use super::decide::{Decided, Desk, NO_HASH, Task, facts, note_entry};
 use super::report::{DecidedStep, Decision, DecisionCount, SkippedFile};
 use super::scan::KnownNotes;
 use super::{EngineError, Shared, VaultShared, now_s};
@@ -258,7 +258,9 @@ impl Keeper {
         let moved: Vec<Option<VaultPath>> = writes.iter().map(|(_, w)| w.moved_from.clone()).collect();
         let records = self.desk.store.apply_many(writes)?;
         let mut decisions = Vec::with_capacity(records.len());
-        for ((record, moved_from), (task, plan, mut entry, docs, missing, before)) in records.into_iter().zip(moved).zip(rest) {
+        for ((record, moved_from), (task, plan, mut entry, docs, missing, before)) in
+            records.into_iter().zip(moved).zip(rest)
+        {
             (entry.no, entry.seq) = (record.no, record.seq);
             self.order_vectors(&task.path, missing, bulk);
             self.switch.iter_mut().for_each(|switch| switch.changed(&task.path));

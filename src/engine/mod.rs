@@ -154,6 +154,8 @@ struct Shared {
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    /// Embedders that are open.
+    services: embedding::Services,
     /// Vectors of queries.
     queries: embedding::queries::Queries,
     /// Where embedders send texts, off this machine.
@@ -276,6 +278,7 @@ impl Engine {
             ledger: Arc::new(ledger),
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
+            services: embedding::Services::default(),
             queries: embedding::queries::Queries::default(),
             embedders: Mutex::default(),
             held: Mutex::default(),

@@ -130,7 +130,7 @@ impl Loop {
             self.start_writers(config);
         }
         let kept = |keeper: &Keeper, config: &Config| {
-            config.vaults.contains(&keeper.config) && config.chunk == keeper.desk.chunk && same && config.embed == before.embed
+            config.vaults.contains(&keeper.config) && config.chunk == keeper.desk.chunk && same
         };
         let old: Vec<u64> = self.keepers.iter().filter(|(_, k)| !kept(k, config)).map(|(id, _)| *id).collect();
         for id in old {
@@ -151,6 +151,11 @@ impl Loop {
         for keeper in self.keepers.values_mut() {
             keeper.pending.set_timing(timing(&config.watch));
             keeper.switch.iter_mut().for_each(Switch::try_again);
+            if config.embed != before.embed
+                && let Err(error) = keeper.take_embedder(config, &self.shared)
+            {
+                keeper.be_troubled(&error);
+            }
         }
         let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
         for vault in config.vaults.iter().filter(|v| !served.contains(v)) {

@@ -63,7 +63,8 @@ impl Client {
         let transport = Transport::new(wire.base(), wire.is_loopback())?;
         let provider = config.provider.name();
         let keys = Keyring::new(config.provider, config.key.clone());
-        let shared = Shared::new(provider, wire, transport, keys, config.concurrency, (config.timeout, config.deadline));
+        let shared =
+            Shared::new(provider, wire, transport, keys, config.concurrency, (config.timeout, config.deadline));
         Ok(Client { shared: Arc::new(shared) })
     }
 

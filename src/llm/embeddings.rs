@@ -88,7 +88,7 @@ impl Embeddings {
             let request = line.wire.request(documents, kind, with.key.as_deref()).map_err(Fault::never)?;
             let reply = line.send(Method::POST, request).await?;
             let (vectors, tokens) =
-                line.wire.read(&reply.body, documents).map_err(|message| line.unread(&reply, message))?;
+                EmbedWire::read(&reply.body, documents).map_err(|message| line.unread(&reply, message))?;
             match vectors.first() {
                 Some(first) if dimensions.is_some_and(|expected| expected != first.len()) => {
                     let (found, expected) = (first.len(), dimensions.unwrap_or(0));

@@ -63,7 +63,10 @@ fn the_first_index_is_searched_at_once_and_taken_over_later() {
     dense(&mut daemon, "apple tree queen");
     assert_eq!(server.texts().len(), 4);
     let embed = job(&mut daemon, "embed");
-    assert_eq!((&embed["state"], &embed["done"], &embed["estimate"]["micro_dollars"]), (&json!("done"), &json!(3), &json!(0)));
+    assert_eq!(
+        (&embed["state"], &embed["done"], &embed["estimate"]["micro_dollars"]),
+        (&json!("done"), &json!(3), &json!(0))
+    );
     // A restart asks for nothing but the query, and goes on with the same vectors.
     daemon.stop();
     let mut daemon = place.start();
@@ -133,7 +136,10 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
     daemon.wait_status("begun", |status| status["embedding"]["done"].as_u64() > Some(40));
     assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md", "the old embedder answers");
     let status = daemon.call("status", json!({}));
-    assert_eq!((&status["embedder"], &status["embedding"]["next"]), (&json!("builtin static-v1"), &json!("openai m 48")));
+    assert_eq!(
+        (&status["embedder"], &status["embedding"]["next"]),
+        (&json!("builtin static-v1"), &json!("openai m 48"))
+    );
     assert_eq!(job(&mut daemon, "embed")["state"], "running");
     daemon.kill();
     let before = server.texts().len();
@@ -203,7 +209,11 @@ fn a_slow_query_is_answered_by_words_and_remembered_for_the_next() {
     server.latency(Duration::from_millis(1000));
     let found = daemon.call("search", json!({"query": "rye flour"}));
     assert_eq!(paths(&found)[0], "Bread.md");
-    assert!(found["warnings"][0].as_str().unwrap().contains("no vector within 0.1 s") || found["warnings"][0].as_str().unwrap().contains("within 0.2 s"), "{found}");
+    assert!(
+        found["warnings"][0].as_str().unwrap().contains("no vector within 0.1 s")
+            || found["warnings"][0].as_str().unwrap().contains("within 0.2 s"),
+        "{found}"
+    );
     // It came too late for that query and is there for the next one like it.
     eventually("the vector came", || daemon.call("search", json!({"query": "rye flour"}))["warnings"] == json!([]));
     let related = daemon.try_call("related", json!({"text": "something never asked"})).unwrap_err();

@@ -52,7 +52,11 @@ impl Queries {
 
 impl Shared {
     /// The vector of a query, or why words alone have to answer. Blocks, as long as a query may wait for it.
-    pub(in crate::engine) fn query_vector(self: &Arc<Self>, service: &Arc<Service>, text: &str) -> Result<Vector, String> {
+    pub(in crate::engine) fn query_vector(
+        self: &Arc<Self>,
+        service: &Arc<Service>,
+        text: &str,
+    ) -> Result<Vector, String> {
         let embedder = &service.embedder;
         if let Some(vector) = embedder.at_once(text) {
             return Ok(vector);
@@ -71,7 +75,9 @@ impl Shared {
             if let (Ok(vector), Some(shared)) = (&vector, shared.upgrade()) {
                 shared.queries.put(key, vector.clone());
             }
-            if let (Ok(_), Some(worker)) = (&vector, paid.upgrade().as_ref().and_then(|service| service.worker.as_ref())) {
+            if let (Ok(_), Some(worker)) =
+                (&vector, paid.upgrade().as_ref().and_then(|service| service.worker.as_ref()))
+            {
                 worker.query(tokens);
             }
             // Whoever waited may have given up.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::super::decide::Desk;
+use super::super::decide::{Desk, Task};
 use super::super::keeper::Keeper;
 use super::super::report::{EmbedStatus, Notice, Scope};
 use super::super::{EngineError, Event, Loop};
@@ -76,7 +76,8 @@ struct Fill {
     desk: Arc<Desk>,
     /// Notes to look at.
     todo: BTreeSet<VaultPath>,
-    surveying: bool,
+    /// So many are being looked at.
+    surveying: usize,
     /// Notes that lack nothing: the inputs of their chunks; `None` if they are to be left as they are.
     done: HashMap<VaultPath, Option<Vec<Vec<InputHash>>>>,
     /// Notes that lack vectors, with the tokens of what they lack.
@@ -182,7 +183,7 @@ impl Fill {
     }
 
     fn total(&self) -> u64 {
-        (self.done.len() + self.lacking.len() + self.ordered.len() + self.todo.len()) as u64
+        (self.done.len() + self.lacking.len() + self.ordered.len() + self.todo.len() + self.surveying) as u64
     }
 
     /// What is left to be made.
@@ -203,7 +204,7 @@ impl Fill {
     }
 
     /// Why it must not begin.
-    fn refusal(&self, estimate: &Estimate, budget: &BudgetConfig) -> Option<String> {
+    fn refusal(estimate: &Estimate, budget: &BudgetConfig) -> Option<String> {
         match estimate.micro_dollars {
             Some(cost) if cost > budget.rebuild => Some(format!(
                 "it would cost about {} ({} tokens), and `budget.rebuild` is {}; raise it and reload",
@@ -222,7 +223,7 @@ impl Fill {
 
     /// Takes what a look has found.
     fn take(&mut self, surveyed: Vec<Surveyed>, keeper: &Look) -> Result<(), EngineError> {
-        self.surveying = false;
+        self.surveying = 0;
         for Surveyed { path, found } in surveyed {
             // Decided about meanwhile: it is looked at once more.
             if self.todo.contains(&path) {
@@ -265,7 +266,11 @@ impl Fill {
 
     /// Whether no note lacks anything.
     fn is_full(&self) -> bool {
-        self.approved && !self.surveying && self.todo.is_empty() && self.lacking.is_empty() && self.ordered.is_empty()
+        self.approved
+            && self.surveying == 0
+            && self.todo.is_empty()
+            && self.lacking.is_empty()
+            && self.ordered.is_empty()
     }
 }
 
@@ -277,7 +282,7 @@ struct Look {
 
 impl Keeper {
     /// The same vault with another embedder.
-    fn desk_with(&self, service: &Arc<Service>, cache: Arc<VectorCache>) -> Arc<Desk> {
+    pub(super) fn desk_with(&self, service: &Arc<Service>, cache: Arc<VectorCache>) -> Arc<Desk> {
         let desk = &self.desk;
         let embedder = service.embedder.identity().to_owned();
         Arc::new(Desk {
@@ -309,7 +314,7 @@ impl Keeper {
             desk: self.desk_with(&service, cache),
             service,
             todo: self.known.keys().cloned().collect(),
-            surveying: false,
+            surveying: 0,
             done: HashMap::new(),
             lacking: BTreeMap::new(),
             ordered: BTreeSet::new(),
@@ -344,6 +349,12 @@ impl Keeper {
         // The pair of snapshot and embedder is published as one.
         self.publish()?;
         self.desk.store.set_value(RUN, None)?;
+        // What could not be looked at has no vectors now; whoever reads it next makes them.
+        let unseen = done.iter().filter(|(_, inputs)| inputs.is_none()).map(|(path, _)| Task::again(path.clone()));
+        let unseen: Vec<Task> = unseen.collect();
+        if !unseen.is_empty() {
+            self.enqueue(unseen, Vec::new(), true);
+        }
         Ok(Stage::Over(done.into_iter().filter_map(|(path, inputs)| Some((path, inputs?))).collect()))
     }
 
@@ -395,9 +406,9 @@ impl Loop {
             }
             Stage::Filling(mut fill) => {
                 let mut refusal = None;
-                if fill.todo.is_empty() && !fill.surveying && !fill.approved {
+                if fill.todo.is_empty() && fill.surveying == 0 && !fill.approved {
                     let estimate = fill.estimate();
-                    refusal = fill.refusal(&estimate, &config.budget);
+                    refusal = Fill::refusal(&estimate, &config.budget);
                     fill.approved = true;
                     let changed = self.shared.jobs.change(switch.job, |job| {
                         "embedding".clone_into(&mut job.phase);
@@ -408,9 +419,14 @@ impl Loop {
                 if let Some(why) = refusal {
                     Ok(Stage::Ended(why))
                 } else if fill.is_full() && !keeper.is_at_work() {
-                    let reembedded = fill.done.len() as u64;
+                    let reembedded = fill.finished();
+                    self.shared.jobs.change(job, |job| (job.done, job.total) = (reembedded, Some(reembedded)));
                     keeper.change_over(*fill).inspect(|_| {
-                        tracing::info!(vault = keeper.config.name, notes = reembedded, "another embedder has taken over");
+                        tracing::info!(
+                            vault = keeper.config.name,
+                            notes = reembedded,
+                            "another embedder has taken over"
+                        );
                     })
                 } else {
                     if fill.approved && fill.ordered.len() < ORDERED && fill.todo.len() < AT_ONCE {
@@ -420,11 +436,12 @@ impl Loop {
                         }
                         fill.todo.extend(more);
                     }
-                    if !fill.surveying && !fill.todo.is_empty() {
+                    if fill.surveying == 0 && !fill.todo.is_empty() {
                         let paths: Vec<VaultPath> = fill.todo.iter().take(AT_ONCE).cloned().collect();
                         for path in &paths {
                             fill.todo.remove(path);
                         }
+                        let looked_at = paths.len();
                         let (desk, events) = (fill.desk.clone(), self.shared.events.clone());
                         let look = move || {
                             crate::sandbox::background_thread();
@@ -432,7 +449,7 @@ impl Loop {
                             let _ = events.send(Event::Surveyed { vault, ticket, surveyed });
                         };
                         match std::thread::Builder::new().name("survey".to_owned()).spawn(look) {
-                            Ok(_) => fill.surveying = true,
+                            Ok(_) => fill.surveying = looked_at,
                             Err(error) => tracing::error!(%error, "no thread to look at notes with"),
                         }
                     }
@@ -449,7 +466,9 @@ impl Loop {
             }
             Stage::Over(mut rest) => {
                 let part = rest.split_off(rest.len().saturating_sub(AMENDED));
-                part.iter().try_for_each(|(path, inputs)| keeper.amend_embedder(path, inputs)).map(|()| Stage::Over(rest))
+                part.iter()
+                    .try_for_each(|(path, inputs)| keeper.amend_embedder(path, inputs))
+                    .map(|()| Stage::Over(rest))
             }
             other => Ok(other),
         };
@@ -461,9 +480,10 @@ impl Loop {
         let seq = keeper.shared.status().seq;
         let ended = match &stage {
             Stage::Over(_) => Some(("done", None)),
-            Stage::Ended(why) => {
-                Some((if self.shared.jobs.is_cancelled(switch.job) { "cancelled" } else { "failed" }, Some(why.clone())))
-            }
+            Stage::Ended(why) => Some((
+                if self.shared.jobs.is_cancelled(switch.job) { "cancelled" } else { "failed" },
+                Some(why.clone()),
+            )),
             _ => None,
         };
         switch.stage = stage;
@@ -477,10 +497,7 @@ impl Loop {
             if let Some(why) = &problem {
                 tracing::warn!("the embedder does not take over: {why}");
             }
-            self.shared.jobs.change(job, |job| {
-                job.problem = problem;
-                job.done = job.total.unwrap_or(job.done);
-            });
+            self.shared.jobs.change(job, |job| job.problem = problem);
             self.end_jobs(&[job], seq, 0, state);
         }
     }
@@ -497,7 +514,8 @@ impl Loop {
         let Some(mut switch) = keeper.switch.take() else { return };
         if switch.ticket == ticket && matches!(switch.stage, Stage::Opening { .. }) {
             let begun = result.map_err(|error| error.to_string());
-            let begun = begun.and_then(|service| keeper.begin_fill(service, &budget).map_err(|error| error.to_string()));
+            let begun =
+                begun.and_then(|service| keeper.begin_fill(service, &budget).map_err(|error| error.to_string()));
             switch.stage = match begun {
                 Ok(fill) => Stage::Filling(Box::new(fill)),
                 Err(why) => Stage::Closed { at: Instant::now() + ASK_AGAIN, why: Some(why) },

@@ -337,8 +337,12 @@ impl Desk {
     fn keep(&mut self, batch: Vec<Parcel>, vectors: Vec<Vector>) {
         let mut vectors = vectors.into_iter();
         for parcel in batch {
-            let of_it: Vec<(InputHash, Vector)> =
-                parcel.document.iter().map(|input| input.hash).zip(vectors.by_ref().take(parcel.document.len())).collect();
+            let of_it: Vec<(InputHash, Vector)> = parcel
+                .document
+                .iter()
+                .map(|input| input.hash)
+                .zip(vectors.by_ref().take(parcel.document.len()))
+                .collect();
             // A vault that was closed meanwhile asks again when it is opened.
             let cache = self.orders.get(&parcel.of).and_then(|open| open.order.cache.upgrade());
             let kept = cache.map(|cache| cache.put(&of_it));

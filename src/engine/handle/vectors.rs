@@ -47,23 +47,23 @@ impl QueryVectors<'_> {
     }
 }
 
+/// How far vectors are, for `status`.
+pub(super) fn embed_status(vaults: &[Arc<VaultShared>]) -> EmbedStatus {
+    let mut sum = EmbedStatus::default();
+    for vault in vaults {
+        let of_it = vault.embedding().clone();
+        sum.waiting += of_it.waiting;
+        sum.done += of_it.done;
+        sum.total += of_it.total;
+        sum.next = sum.next.or(of_it.next);
+    }
+    sum
+}
+
 impl Handle {
     /// For the vectors of one request.
     pub(super) fn vectors(&self) -> QueryVectors<'_> {
         QueryVectors { shared: &self.0, known: HashMap::new(), warnings: Vec::new() }
-    }
-
-    /// How far vectors are, for `status`.
-    pub(super) fn embed_status(&self, vaults: &[Arc<VaultShared>]) -> EmbedStatus {
-        let mut sum = EmbedStatus::default();
-        for vault in vaults {
-            let of_it = vault.embedding().clone();
-            sum.waiting += of_it.waiting;
-            sum.done += of_it.done;
-            sum.total += of_it.total;
-            sum.next = sum.next.or(of_it.next);
-        }
-        sum
     }
 
     /// Where embedders send texts, for `status`.

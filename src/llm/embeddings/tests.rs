@@ -76,7 +76,11 @@ async fn every_provider_is_asked_in_its_own_form() {
         let texts = documents(&[&["a", "bb"], &["ccc"]]);
         let embedded = client.embed(&texts, Kind::Document, Some(2), false).await.unwrap();
         let lengths: Vec<f32> = embedded.vectors.iter().map(|vector| vector[0]).collect();
-        assert_eq!((lengths.as_slice(), embedded.tokens, embedded.estimated), (&[1.0, 2.0, 3.0][..], 7, false), "{path}");
+        assert_eq!(
+            (lengths.as_slice(), embedded.tokens, embedded.estimated),
+            (&[1.0, 2.0, 3.0][..], 7, false),
+            "{path}"
+        );
         let document: Value = serde_json::from_slice(&server.seen().last().unwrap().body).unwrap();
         client.embed(&documents(&[&["q"]]), Kind::Query, None, true).await.unwrap();
         let seen = server.seen();
@@ -169,5 +173,9 @@ fn a_runner_ends_with_its_work_undone() {
         drop(sender);
     });
     drop(runner);
-    assert!(receiver.recv_timeout(Duration::from_secs(20)).is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Disconnected));
+    assert!(
+        receiver
+            .recv_timeout(Duration::from_secs(20))
+            .is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Disconnected)
+    );
 }

@@ -43,9 +43,7 @@ impl EmbedWire {
             }
             EmbedProvider::Ollama => ("http://127.0.0.1:11434", &["/api/embed", "/api", "/v1"]),
             EmbedProvider::OpenAi => ("https://api.openai.com/v1", &["/embeddings"]),
-            EmbedProvider::Voyage => {
-                ("https://api.voyageai.com", &["/embeddings", "/contextualizedembeddings", "/v1"])
-            }
+            EmbedProvider::Voyage => ("https://api.voyageai.com", &["/embeddings", "/contextualizedembeddings", "/v1"]),
             EmbedProvider::Cohere => ("https://api.cohere.com", &["/embed", "/v2", "/v1"]),
         };
         Ok(EmbedWire {
@@ -103,8 +101,7 @@ impl EmbedWire {
                 ("/v1/contextualizedembeddings", body)
             }
             EmbedProvider::Voyage => {
-                let body =
-                    json!({"model": model, "input": texts, "input_type": voyage_type(kind), "truncation": true});
+                let body = json!({"model": model, "input": texts, "input_type": voyage_type(kind), "truncation": true});
                 ("/v1/embeddings", body)
             }
             EmbedProvider::Cohere => {
@@ -136,7 +133,7 @@ impl EmbedWire {
     ///
     /// # Errors
     /// What makes it no answer. Never holds text of the body.
-    pub(super) fn read(&self, body: &[u8], documents: &[Document]) -> Result<(Vec<Vec<f32>>, Option<u64>), String> {
+    pub(super) fn read(body: &[u8], documents: &[Document]) -> Result<(Vec<Vec<f32>>, Option<u64>), String> {
         let answer: Answer = serde_json::from_slice(body).map_err(|error| match () {
             () if body.trim_ascii().is_empty() => "the answer is empty",
             () if error.is_eof() => "the answer breaks off in the middle",

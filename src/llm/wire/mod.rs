@@ -28,11 +28,11 @@ use crate::context::models::Model;
 use crate::context::prompt::Prompt;
 use crate::context::settings::{ContextConfig, Provider};
 
+pub(super) use self::address::Address;
 pub(super) use self::anthropic::Anthropic;
 pub(super) use self::bedrock::Bedrock;
 pub(super) use self::ollama::Ollama;
 pub(super) use self::openai::OpenAi;
-pub(super) use self::address::Address;
 pub(super) use self::refusal::{Refusal, RefusalKind, Who, read as read_refusal};
 
 /// A provider's interface, with the model that is asked.
