@@ -7,6 +7,7 @@ use super::layers::{Environment, Loaded, Overrides, load, whereabouts};
 use super::*;
 
 mod context;
+mod embed;
 
 struct Bench {
     dir: tempfile::TempDir,

@@ -238,6 +238,8 @@ impl Desk {
         chunks: Vec<ChunkRecord>,
         now: i64,
     ) -> NoteRecord {
+        // That vectors came, or the index had lost something, is no decision about the note.
+        let unchanged = plan.reason == Reason::Unchanged;
         NoteRecord {
             path: note.path.clone(),
             no: old.map_or(0, |old| old.no),
@@ -257,7 +259,7 @@ impl Desk {
             links: link_targets(&note.links),
             conflict: is_conflict(note.path.file_name()),
             warnings: note.warnings.iter().take(20).map(|w| (w.line, w.message.clone())).collect(),
-            decided: (plan.reason, now),
+            decided: old.map(|old| old.decided).filter(|_| unchanged).unwrap_or((plan.reason, now)),
             chunks,
         }
     }

@@ -294,8 +294,8 @@ impl Keeper {
         let known = arrived.into_iter().filter(|path| self.known.contains_key(path));
         let tasks: Vec<Task> = known.map(Task::again).collect();
         if !tasks.is_empty() {
-            let quiet = tasks.len() > super::keeper::AT_ONCE;
-            self.enqueue(tasks, Vec::new(), quiet);
+            // Nothing new was decided, so nobody is told of it.
+            self.enqueue(tasks, Vec::new(), true);
         }
     }
 

@@ -283,9 +283,18 @@ impl Desk {
                     break;
                 }
             }
-            (texts, tokens) = (texts + more, tokens + of_them);
-            let parcel = self.saved.pop().or_else(|| self.bulk.pop_front());
-            batch.extend(parcel.filter(|parcel| self.orders.contains_key(&parcel.of)));
+            let Some(parcel) = self.saved.pop().or_else(|| self.bulk.pop_front()) else { break };
+            match self.orders.get(&parcel.of).map(|open| open.order.cache.upgrade()) {
+                // Another note with the same text was first.
+                Some(Some(cache)) if parcel.document.iter().all(|input| cache.holds(input.hash)) => {
+                    self.finish(&parcel, None);
+                }
+                Some(_) => {
+                    (texts, tokens) = (texts + more, tokens + of_them);
+                    batch.push(parcel);
+                }
+                None => {}
+            }
         }
         (!batch.is_empty()).then_some(batch)
     }
