@@ -337,10 +337,16 @@ impl Loop {
         }
     }
 
-    /// Says where embedders send texts.
+    /// Says where embedders send texts, and tells them whether the daemon is paused.
     pub(super) fn show_embedders(&self) {
+        for keeper in self.keepers.values() {
+            let next = keeper.switch.as_ref().and_then(switch::Switch::service);
+            for service in [Some(&keeper.desk.service), next].into_iter().flatten() {
+                service.worker.iter().for_each(|worker| worker.pause(self.paused.is_some()));
+            }
+        }
         let serving = self.keepers.values().filter_map(|keeper| keeper.desk.service.embedder.leaves_to());
-        let next = self.keepers.values().filter_map(|keeper| keeper.switch.as_ref()?.leaves_to());
+        let next = self.keepers.values().filter_map(|keeper| keeper.switch.as_ref()?.service()?.embedder.leaves_to());
         let mut to: Vec<String> = serving.chain(next).collect();
         to.sort();
         to.dedup();

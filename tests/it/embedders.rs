@@ -30,6 +30,20 @@ fn wait_served_by(daemon: &mut Daemon, name: &str) -> Value {
     })
 }
 
+/// The same, with queries all the while: whoever makes the vectors, what is asked for is found.
+fn wait_served_by_throughout(daemon: &mut Daemon, name: &str) {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let found = dense(daemon, "sourdough patience kitchen");
+        assert_eq!((paths(&found)[0], &found["warnings"]), ("Bread.md", &json!([])));
+        let status = daemon.call("status", json!({}));
+        if status["embedder"].as_str().is_some_and(|embedder| embedder.contains(name)) {
+            return;
+        }
+        assert!(Instant::now() < until, "not served by {name} in time: {}", daemon.log());
+    }
+}
+
 fn dense(daemon: &mut Daemon, query: &str) -> Value {
     daemon.call("search", json!({"query": query, "mode": "dense", "limit": 10}))
 }
@@ -157,10 +171,12 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
     let asked = server.texts().len();
     place.configure("");
     daemon.call("reload", json!({}));
+    wait_served_by_throughout(&mut daemon, "builtin static-v1");
     wait_served_by(&mut daemon, "builtin static-v1");
     assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md");
     place.configure(&server.config("openai", "m", ""));
     daemon.call("reload", json!({}));
+    wait_served_by_throughout(&mut daemon, "openai m 48");
     wait_served_by(&mut daemon, "openai m 48");
     assert_eq!(paths(&dense(&mut daemon, "sourdough patience kitchen"))[0], "Bread.md");
     let more: Vec<String> = server.texts().split_off(asked);

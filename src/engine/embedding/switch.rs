@@ -156,10 +156,10 @@ impl Switch {
         }
     }
 
-    /// Where texts go, if they leave this machine.
-    pub(in crate::engine) fn leaves_to(&self) -> Option<String> {
+    /// The embedder that is made ready.
+    pub(super) fn service(&self) -> Option<&Arc<Service>> {
         match &self.stage {
-            Stage::Filling(fill) => fill.service.embedder.leaves_to(),
+            Stage::Filling(fill) => Some(&fill.service),
             _ => None,
         }
     }

@@ -65,6 +65,8 @@ enum Command {
     /// A query took so many tokens.
     Query(u64),
     Resume,
+    /// Something else has changed that may let work go on.
+    Wake,
     Stop,
 }
 
@@ -81,6 +83,8 @@ struct Common {
     held: Option<String>,
     /// Why queries are not sent at present, and until when.
     no_queries: Option<(Instant, String)>,
+    /// Whether the user wants nothing to be done.
+    paused: bool,
     /// Inputs that the embedder will never take.
     refused: HashSet<InputHash>,
 }
@@ -157,6 +161,14 @@ impl Worker {
     pub(super) fn resume(&self) {
         let _ = self.commands.send(Command::Resume);
     }
+
+    /// Sends nothing but queries while the daemon is paused; what is under way comes.
+    pub(super) fn pause(&self, paused: bool) {
+        let before = std::mem::replace(&mut locked(&self.common).paused, paused);
+        if before && !paused {
+            let _ = self.commands.send(Command::Wake);
+        }
+    }
 }
 
 impl Drop for Worker {
@@ -218,7 +230,7 @@ impl Desk {
 
     fn take(&mut self, command: Command) {
         match command {
-            Command::Stop => {}
+            Command::Wake | Command::Stop => {}
             Command::Order(order) => self.accept(*order),
             Command::Done(batch, result) => self.done(batch, result),
             Command::Query(tokens) => self.pay_for_query(tokens),
@@ -254,7 +266,7 @@ impl Desk {
 
     /// Sends batches while there is room and something to send.
     fn pump(&mut self) {
-        if self.until.is_some_and(|until| until > Instant::now()) {
+        if self.until.is_some_and(|until| until > Instant::now()) || locked(&self.common).paused {
             return;
         }
         self.until = None;
