@@ -260,7 +260,7 @@ fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
     let mut measures = Vec::new();
     for query in set.queries() {
         let parsed = search::parse(&query.text, today);
-        let vector = Embedder::Builtin.embed(&parsed.text());
+        let vector = builtin::model().embed(&parsed.text());
         let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
         let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
         measures.push(Measures::of(&set.rank(&hits), &query.judged));

@@ -21,7 +21,7 @@ use super::session::{Failure, Session};
 use super::signals::Interrupt;
 use super::tour::temporary_folder;
 use crate::config::{Config, Overrides};
-use crate::embed::Embedder;
+use crate::embed::builtin;
 use crate::eval::docs::Arm;
 use crate::eval::report::{Comparison, Report, Run, System, misses};
 use crate::search::Mode;
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
         kinds: source.kinds.clone(),
         seed: args.seed,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        embedder: Embedder::Builtin.identity().to_owned(),
+        embedder: builtin::IDENTITY.to_owned(),
         date: jiff::Zoned::now().date().to_string(),
         took_s: began.elapsed().as_secs_f64(),
         ..measured.report

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use super::layers::{Loaded, Origin};
 use super::{Problem, VaultConfig, socket_too_long, units};
 use crate::chunk::ChunkConfig;
+use crate::context::settings::KeyConfig;
+use crate::embed::settings::{EmbedProvider, NO_TRANSFORMER};
 use crate::search::rerank::RerankProvider;
 
 /// All relations that do not hold.
@@ -13,6 +15,7 @@ pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
     check.sizes();
     check.context();
     check.rerank();
+    check.embed();
     check.names();
     check.vaults();
     check.nesting();
@@ -87,13 +90,23 @@ impl Check<'_> {
                 ),
             );
         }
-        if context.key.file.is_some() && context.key.command.is_some() {
-            self.relation(
-                ["context.key_command", "context.key_file"],
-                "context.key_file and context.key_command are both set, and there is one key; leave one of them out"
-                    .to_owned(),
-            );
+        self.one_key("context", &self.loaded.config.context.key);
+    }
+
+    fn one_key(&mut self, section: &str, key: &KeyConfig) {
+        if key.file.is_some() && key.command.is_some() {
+            let (file, command) = (format!("{section}.key_file"), format!("{section}.key_command"));
+            let message = format!("{file} and {command} are both set, and there is one key; leave one of them out");
+            self.relation([&command, &file], message);
         }
+    }
+
+    fn embed(&mut self) {
+        let embed = &self.loaded.config.embed;
+        if embed.provider == EmbedProvider::Transformer && !cfg!(feature = "transformer") {
+            self.problem("embed.provider", NO_TRANSFORMER.to_owned());
+        }
+        self.one_key("embed", &embed.key);
     }
 
     fn rerank(&mut self) {

@@ -7,6 +7,7 @@ use super::Config;
 use super::units::{self, Value};
 use crate::chunk::Strategy;
 use crate::context::settings::{Dialect, FormChoice, Provider};
+use crate::embed::settings::EmbedProvider;
 use crate::search::question::Expand;
 use crate::search::rerank::RerankProvider;
 
@@ -46,7 +47,7 @@ pub(super) const SECTIONS: [(&str, &str); 10] = [
     ("rerank", "Who judges the best of a search anew, if anybody. Costs count against `budget.day`."),
     ("ask", "How questions are answered: `situated ask`, by the provider of [context]."),
     ("sync", "The daily look after contexts that serve and should be better."),
-    ("budget", "What may be spent on a model's contexts. Each call is reserved here before it is made."),
+    ("budget", "What may be spent on models' contexts and vectors. Each call is reserved here before it is made."),
     ("serve", "The socket."),
 ];
 
@@ -206,8 +207,41 @@ pub(super) static KEYS: &[Key] = &[
     key!("context" "keep_alive", "How long Ollama keeps the model loaded: \"10m\", \"0\", or \"-1\" for ever.",
         |c, v| c.context.keep_alive = units::plain(v, |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'), "a duration as Ollama takes it, such as \"10m\", \"0\" or \"-1\"")?,
         quoted(&c.context.keep_alive)),
-    key!("embed" "provider", "\"builtin\": the model compiled in; nothing is downloaded or sent.",
-        |_c, v| units::word(v, &["builtin"])?, quoted("builtin")),
+    key!("embed" "provider",
+        "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"transformer\" (in this process), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
+        |c, v| {
+            let name = units::word(v, &EmbedProvider::ALL.map(EmbedProvider::name))?;
+            c.embed.provider = EmbedProvider::ALL.into_iter().find(|p| p.name() == name).unwrap_or_default();
+        },
+        quoted(c.embed.provider.name())),
+    key!("embed" "model", "The model; a cheap one of the provider if absent. Of \"transformer\": a folder or a hub's id.",
+        |c, v| c.embed.model = Some(units::plain(v, |c| !c.is_control(), "the model's id as the provider spells it")?),
+        c.embed.model.as_ref().and_then(quoted)),
+    key!("embed" "base_url", "Where vectors are asked for; the provider's own address if absent. Plain http only on this machine.",
+        |c, v| c.embed.base_url = Some(units::address(v)?), c.embed.base_url.as_ref().and_then(quoted)),
+    key!("embed" "key_file", "A file with the provider's key, that only you can read.",
+        |c, v| c.embed.key.file = Some(units::key_file(v)?),
+        c.embed.key.file.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
+    key!("embed" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown.",
+        |c, v| c.embed.key.command = Some(units::words(v)?), c.embed.key.command.as_ref().map(|_| HIDDEN.to_owned())),
+    key!("embed" "key_credential", "Or the name of a systemd credential; `situated-key` if absent.",
+        |c, v| c.embed.key.credential = Some(units::credential(v)?), c.embed.key.credential.as_ref().and_then(quoted)),
+    key!("embed" "dimensions", "Components of a vector, for models that can give several numbers of them.",
+        |c, v| c.embed.dimensions = Some(units::count(v, 2..=8192)? as u32), c.embed.dimensions.map(|n| n.to_string())),
+    key!("embed" "query_prefix", "Stands before queries; what the model is known to want if absent.",
+        |c, v| c.embed.query_prefix = Some(units::prefix(v)?), c.embed.query_prefix.as_ref().and_then(quoted)),
+    key!("embed" "document_prefix", "Stands before what is indexed; what the model is known to want if absent.",
+        |c, v| c.embed.document_prefix = Some(units::prefix(v)?), c.embed.document_prefix.as_ref().and_then(quoted)),
+    key!("embed" "max_tokens", "Tokens of one text that the model takes; what is known of it, or 512, if absent.",
+        |c, v| c.embed.max_tokens = Some(units::count(v, 64..=1_000_000)? as u32), c.embed.max_tokens.map(|n| n.to_string())),
+    key!("embed" "concurrency", "Calls at once at most.",
+        |c, v| c.embed.concurrency = units::count(v, 1..=256)? as usize, Some(c.embed.concurrency.to_string())),
+    key!("embed" "timeout", "After this one attempt at a call is given up.",
+        |c, v| c.embed.timeout = units::duration(v, 100 * MS..=60 * MINUTE)?, time(c.embed.timeout)),
+    key!("embed" "query_timeout", "After this a query is answered by words alone.",
+        |c, v| c.embed.query_timeout = units::duration(v, MS..=MINUTE)?, time(c.embed.query_timeout)),
+    key!("embed" "price_per_mtok", "Dollars per million tokens; what is known of the model if absent. An unknown price is never taken for none.",
+        |c, v| c.embed.price_per_mtok = Some(units::dollars(v)?), c.embed.price_per_mtok.map(units::show_dollars)),
     key!("search" "limit", "Hits at most.",
         |c, v| c.search.limit = units::count(v, 1..=200)? as usize, Some(c.search.limit.to_string())),
     key!("search" "per_note", "Hits of one note at most.",

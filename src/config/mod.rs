@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chunk::ChunkRules;
 use crate::context::settings::ContextConfig;
+use crate::embed::settings::EmbedConfig;
 use crate::note::NoteRules;
 use crate::search::question::Expand;
 use crate::search::rerank::RerankConfig;
@@ -44,7 +45,9 @@ pub struct Config {
     pub chunk: ChunkRules,
     /// Who writes contexts, and how.
     pub context: ContextConfig,
-    /// Other ways of writing them, by name, to build beside and compare: `[generation.NAME]`.
+    /// Who makes vectors, and how.
+    pub embed: EmbedConfig,
+    /// Other ways of writing contexts, by name, to build beside and compare: `[generation.NAME]`.
     pub generations: BTreeMap<String, ContextConfig>,
     /// How much may be spent on them.
     pub budget: BudgetConfig,
@@ -250,6 +253,7 @@ impl Config {
             watch: WatchConfig::default(),
             chunk: ChunkRules::default(),
             context: ContextConfig::default(),
+            embed: EmbedConfig::default(),
             generations: BTreeMap::new(),
             budget: BudgetConfig::default(),
             sync: SyncConfig::default(),

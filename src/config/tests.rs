@@ -8,6 +8,7 @@ use super::*;
 
 mod chunk;
 mod context;
+mod embed;
 mod rerank;
 
 struct Bench {

@@ -295,6 +295,20 @@ pub(super) fn instructions(value: &Value) -> Result<String, String> {
     }
 }
 
+/// What is put before texts, white space at its ends included. May be empty.
+pub(super) fn prefix(value: &Value) -> Result<String, String> {
+    /// Characters: it is sent with every text.
+    const MOST: usize = 400;
+    let (Value::Text(text) | Value::Typed(text)) = value else {
+        return Err(format!("expected a string in quotes, found {}", value.kind()));
+    };
+    match text.chars().count() {
+        n if n > MOST => Err(format!("{n} characters are sent with every text; write {MOST} at most")),
+        _ if text.chars().any(|c| c.is_control() && c != '\n') => Err("it holds control characters".to_owned()),
+        _ => Ok(text.clone()),
+    }
+}
+
 /// Where a server is. What was typed is not repeated if it may hold a password.
 pub(super) fn address(value: &Value) -> Result<String, String> {
     const EXPECTED: &str = "write an address such as \"https://api.example.com\" or \"http://127.0.0.1:11434\"";

@@ -69,7 +69,7 @@ impl Model {
 
     /// The vector of `text`; the zero vector if it has no pieces.
     pub fn embed(&self, text: &str) -> Vector {
-        quantize(&self.embed_f32(text))
+        Vector::quantized(&self.embed_f32(text))
     }
 
     /// The vector of `text` before quantisation: of length 1, or zero if it has no pieces.
@@ -140,18 +140,6 @@ fn sum(model: &Model, ids: &[u16]) -> [f32; DIMENSIONS] {
         *out = sums;
     }
     out
-}
-
-/// To int8 with one factor: the largest component becomes ±127.
-fn quantize(x: &[f32; DIMENSIONS]) -> Vector {
-    let largest = x.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
-    if largest == 0.0 {
-        return Vector { values: vec![0; DIMENSIONS].into(), scale: 0.0 };
-    }
-    let scale = largest / 127.0;
-    // Adding a half and cutting off rounds without a call into the C library on old processors.
-    let values = x.iter().map(|x| (x / scale + 0.5_f32.copysign(*x)) as i8).collect();
-    Vector { values, scale }
 }
 
 #[cfg(test)]

@@ -282,6 +282,7 @@ impl Loop {
         for keeper in self.keepers.values_mut() {
             keeper.contexts.queue.hurry(Instant::now());
         }
+        self.resume_embedders();
     }
 
     /// Sends to the writer what has been quiet for long enough, as much as keeps it busy.

@@ -152,8 +152,7 @@ impl Desk {
 
     fn make(&mut self, id: u64) {
         let Some(due) = self.due.remove(&id) else { return };
-        let (Some(vault), Some(snapshot)) =
-            (due.vault.upgrade(), due.vault.upgrade().and_then(|v| v.snapshot.load_full()))
+        let (Some(vault), Some(snapshot)) = (due.vault.upgrade(), due.vault.upgrade().and_then(|v| v.snapshot()))
         else {
             self.rested.remove(&id);
             return;
@@ -168,7 +167,7 @@ impl Desk {
 }
 
 fn is_current(vault: &VaultShared) -> bool {
-    let seq = vault.snapshot.load().as_ref().map(|snapshot| snapshot.seq());
+    let seq = vault.snapshot().map(|snapshot| snapshot.seq());
     vault.graph.load().as_ref().map(|graph| graph.seq()) == seq
 }
 

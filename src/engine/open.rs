@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::beside::active;
+use super::embedding::switch::Switch;
 use super::keeper::{Keeper, TRY_AGAIN};
 use super::report;
 use super::rerank::Reranker;
@@ -24,7 +25,7 @@ impl Loop {
     pub(super) fn open_vault(&mut self, config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) {
         let id = shared.id;
         let settings = config_of(config, &shared.generation).unwrap_or_else(|| config.clone());
-        match Keeper::open(&settings, vault, shared) {
+        match Keeper::open(&settings, vault, shared, &self.shared) {
             Ok((keeper, opened)) => {
                 if let Some((moved_to, why)) = &opened.quarantined {
                     self.notes_of_trouble.push(format!(
@@ -161,10 +162,16 @@ impl Loop {
         if config.rerank != before.rerank || config.budget != before.budget {
             self.start_reranker(config);
         }
+        self.shared.config.store(Arc::new(config.clone()));
         for keeper in self.keepers.values_mut() {
             keeper.pending.set_timing(timing(&config.watch));
+            keeper.switch.iter_mut().for_each(Switch::try_again);
+            if config.embed != before.embed
+                && let Err(error) = keeper.take_embedder(config, &self.shared)
+            {
+                keeper.be_troubled(&error);
+            }
         }
-        self.shared.config.store(Arc::new(config.clone()));
         let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
         for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
             let shared = VaultShared::new(self.next_vault, vault, &active(config, vault));

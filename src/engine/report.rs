@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 mod ask;
 mod contexts;
+mod embedding;
 mod graph;
 mod search;
 
@@ -20,6 +21,7 @@ pub use contexts::{
     ContextProgress, ContextStatus, Contextual, GenerateRequest, GeneratedContext, GenerationInfo, ReviewRequest,
     Reviewed, Stats,
 };
+pub use embedding::EmbedStatus;
 pub use graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
 pub use search::{Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
@@ -107,6 +109,9 @@ pub struct Status {
     pub contextualizer: String,
     /// Embedder in force.
     pub embedder: String,
+    /// How far its vectors are, and those of one that is to take over.
+    #[serde(default)]
+    pub embedding: EmbedStatus,
     /// Contexts that a model writes.
     #[serde(default)]
     pub contexts: ContextStatus,
@@ -245,7 +250,7 @@ pub struct Scope {
 pub struct Job {
     /// Its number.
     pub job: u64,
-    /// `sync` or `rebuild`.
+    /// `index`, `sync`, `rebuild` or `embed`.
     pub kind: String,
     /// What it covers.
     pub scope: Scope,

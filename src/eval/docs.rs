@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::chunk::{Chunk, ChunkRules};
 use crate::context::Template;
-use crate::embed::{Embedder, builtin, input};
+use crate::embed::{builtin, input};
 use crate::fingerprint::{ChunkId, context_key};
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
 use crate::note::{LinkKind, Note};
@@ -73,11 +73,11 @@ impl Page {
     }
 
     /// What the index is given of the note, as number `no`, and of its chunks.
-    pub fn docs(&self, no: NoteNo, arm: Arm, embedder: Embedder) -> (NoteEntry, Vec<ChunkDoc>) {
-        (entry(&self.note, no), self.cuts.iter().map(|cut| self.doc(cut, no, arm, embedder)).collect())
+    pub fn docs(&self, no: NoteNo, arm: Arm) -> (NoteEntry, Vec<ChunkDoc>) {
+        (entry(&self.note, no), self.cuts.iter().map(|cut| self.doc(cut, no, arm)).collect())
     }
 
-    fn doc(&self, cut: &Cut, no: NoteNo, arm: Arm, embedder: Embedder) -> ChunkDoc {
+    fn doc(&self, cut: &Cut, no: NoteNo, arm: Arm) -> ChunkDoc {
         let (note, chunk, context) = (&self.note, &cut.chunk, cut.context(arm));
         let shown = chunk.searchable(note);
         let inputs = input::inputs(&context, &shown, &|text| builtin::model().token_starts(text));
@@ -94,7 +94,7 @@ impl Page {
             text: note.text[chunk.span.clone()].to_owned(),
             searchable: shown,
             context,
-            vectors: inputs.iter().map(|input| embedder.embed(&input.text)).collect(),
+            vectors: inputs.iter().map(|input| builtin::model().embed(&input.text)).collect(),
         }
     }
 }
@@ -166,15 +166,15 @@ mod tests {
             let said = Written { text: "Said by a model.".into(), weak };
             Page::new(note("# Tides\n\nHigh [[Moon|water]].\n"), &config, |_| Some(said.clone()))
         };
-        let context = |weak, arm| page(weak).docs(1, arm, Embedder::Builtin).1[0].context.clone();
+        let context = |weak, arm| page(weak).docs(1, arm).1[0].context.clone();
         assert_eq!(context(false, Arm::Off), "");
         let template = context(false, Arm::Template);
         assert!(template.starts_with("Tides"), "{template}");
         assert_eq!(context(false, Arm::Model), "Said by a model.");
         assert_eq!(context(true, Arm::Model), format!("{template}\nSaid by a model."));
-        let without = Page::new(note("# Tides\n"), &config, |_| None).docs(7, Arm::Model, Embedder::Builtin);
+        let without = Page::new(note("# Tides\n"), &config, |_| None).docs(7, Arm::Model);
         assert_eq!((without.1[0].context.as_str(), without.0.no), ("Tides.", 7));
-        let (entry, docs) = page(false).docs(1, Arm::Off, Embedder::Builtin);
+        let (entry, docs) = page(false).docs(1, Arm::Off);
         assert_eq!((entry.links, docs[0].vectors.len()), (vec!["Moon".to_owned()], 1));
     }
 

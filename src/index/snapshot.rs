@@ -105,6 +105,18 @@ impl Index {
         }
     }
 
+    /// Puts another embedder's vectors in the place of all those that are there, at once: `vectors_of` gives those of
+    /// each chunk by its note and its position in it.
+    pub fn replace_vectors(&mut self, dimensions: usize, vectors_of: &mut dyn FnMut(NoteNo, usize) -> Vec<Vector>) {
+        let (mut windows, mut free) = (Windows::new(dimensions), FreeSlots::default());
+        for note in self.tables.notes.iter() {
+            for (position, &row) in note.rows.iter().enumerate() {
+                windows.set(row, &vectors_of(note.no, position), &mut free);
+            }
+        }
+        (self.tables.windows, self.free_slots) = (windows, free);
+    }
+
     /// Takes a note out.
     pub fn remove(&mut self, note: NoteNo) -> Result<(), LexicalError> {
         let Some(entry) = self.tables.notes.set(note, None) else {

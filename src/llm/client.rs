@@ -13,7 +13,7 @@ use super::keyring::{Found, Keyring};
 use super::pace::{Pace, Place};
 use super::retry::{self, Fault, MOST_FIELDS, Next};
 use super::transport::{Broken, Reply, Transport};
-use super::wire::{Answer, Field, Interface, Request, Wire};
+use super::wire::{Answer, Field, Request, Speaks, Wire};
 use super::{Completion, Failure, FailureKind, Health};
 use crate::context::models::Model;
 use crate::context::prompt::Prompt;
@@ -25,13 +25,15 @@ pub struct Client {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What clones share.
+/// What clones share: one line to a provider, whatever is asked over it.
 pub(super) struct Shared<W = Wire> {
     provider: &'static str,
     pub(super) wire: W,
     pub(super) transport: Transport,
     keys: Keyring,
     pub(super) pace: Pace,
+    /// Places of calls that somebody waits for: they do not queue behind the others.
+    urgent: Pace,
     pub(super) circuit: Circuit,
     /// Fields that the server refused.
     without: Mutex<Vec<Field>>,
@@ -58,9 +60,11 @@ impl Client {
     /// What is wrong with the address.
     pub fn new(config: &ContextConfig, model: &Model) -> Result<Self, String> {
         let wire = Wire::new(config, model)?;
+        let transport = Transport::new(wire.base(), wire.is_loopback())?;
+        let provider = config.provider.name();
         let keys = Keyring::new(config.provider, config.key.clone());
-        let shared = Shared::new(config.provider.name(), wire, keys, config.concurrency)?;
-        let shared = Shared { timeout: config.timeout, deadline: config.deadline, ..shared };
+        let shared =
+            Shared::new(provider, wire, transport, keys, config.concurrency, (config.timeout, config.deadline));
         Ok(Client { shared: Arc::new(shared) })
     }
 
@@ -73,7 +77,7 @@ impl Client {
     /// See [`FailureKind`].
     pub async fn complete(&self, prompt: &Prompt) -> Result<Completion, Failure> {
         let shared = &*self.shared;
-        let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true };
+        let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true, urgent: false };
         let done = shared.call(rules, |with| shared.attempt(prompt, with)).await.map_err(|end| end.failure)?;
         let Answer { text, finish, usage } = done.value;
         Ok(Completion { text, finish, usage, took: done.took, attempts: done.attempts })
@@ -81,7 +85,7 @@ impl Client {
 
     /// How the provider is doing.
     pub fn health(&self) -> Health {
-        self.shared.circuit.health()
+        self.shared.health()
     }
 
     /// Forgets what stopped it: the user says that it works again. The key is looked up anew.
@@ -91,7 +95,7 @@ impl Client {
 
     /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
     pub fn leaves_to(&self) -> Option<String> {
-        self.shared.leaves_to()
+        (!self.shared.wire.is_loopback()).then(|| self.shared.transport.host().to_owned())
     }
 }
 
@@ -104,6 +108,8 @@ pub(super) struct Rules {
     pub(super) whole: Duration,
     /// Whether an attempt is repeated that the provider may have carried out.
     pub(super) unsure: bool,
+    /// Whether somebody waits for it.
+    pub(super) urgent: bool,
 }
 
 /// What an attempt goes with.
@@ -151,33 +157,49 @@ impl Ended {
     }
 }
 
-impl<W: Interface> Shared<W> {
-    /// With `concurrency` calls at once at most. Reads no key and opens no connection yet.
-    pub(super) fn new(provider: &'static str, wire: W, keys: Keyring, concurrency: usize) -> Result<Self, String> {
-        let transport = Transport::new(wire.base(), wire.is_loopback())?;
-        Ok(Shared {
+impl Shared {
+    /// One attempt at a completion.
+    async fn attempt(&self, prompt: &Prompt, with: With) -> Result<Answer, Fault> {
+        let request =
+            self.wire.request(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
+        let reply = self.send(Method::POST, request).await?;
+        self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))
+    }
+}
+
+impl<W: Speaks> Shared<W> {
+    /// A line. `times` are those of one attempt and of a call with all its attempts.
+    pub(super) fn new(
+        provider: &'static str,
+        wire: W,
+        transport: Transport,
+        keys: Keyring,
+        concurrency: usize,
+        times: (Duration, Duration),
+    ) -> Self {
+        Shared {
             provider,
             circuit: Circuit::new(provider, transport.host().to_owned()),
             keys,
             pace: Pace::new(concurrency),
+            urgent: Pace::new(concurrency),
             without: Mutex::default(),
-            timeout: Duration::MAX,
-            deadline: Duration::MAX,
+            timeout: times.0,
+            deadline: times.1,
             wire,
             transport,
-        })
+        }
     }
 
-    /// See [`Client::resume`].
+    pub(super) fn health(&self) -> Health {
+        self.circuit.health()
+    }
+
+    /// Forgets what stopped it, and the key.
     pub(super) fn resume(&self) {
         self.keys.forget();
         self.pace.resume();
         self.circuit.resume();
-    }
-
-    /// See [`Client::leaves_to`].
-    pub(super) fn leaves_to(&self) -> Option<String> {
-        (!self.wire.is_loopback()).then(|| self.transport.host().to_owned())
     }
 
     /// Carries out a call: waits for its turn, then attempts until there is an answer or no hope or time left.
@@ -188,7 +210,7 @@ impl<W: Interface> Shared<W> {
     {
         // Before the queue, lest it fills with calls that have no prospect; and after it, for it may be long.
         self.circuit.look().map_err(Ended::unasked)?;
-        let mut place = self.pace.place().await;
+        let mut place = if rules.urgent { self.urgent.place().await } else { self.pace.place().await };
         let pass = self.circuit.pass().map_err(Ended::unasked)?;
         let outcome = self.attempts(rules, &mut place, pass.is_probe(), attempt).await;
         pass.settle(outcome.as_ref().map_or_else(Ended::shown, |_| Shown::Reached));
@@ -294,7 +316,7 @@ impl<W: Interface> Shared<W> {
             200..300 if reply.cut => Err(Fault {
                 // It would run away again, at the user's expense.
                 next: Next::Never(FailureKind::Rejected),
-                ..self.unread(&reply, "the answer is longer than any caption".to_owned())
+                ..self.unread(&reply, "the answer is longer than any that was asked for".to_owned())
             }),
             200..300 if std::str::from_utf8(&reply.body).is_err() => {
                 Err(self.unread(&reply, "the answer is not UTF-8".to_owned()))
@@ -337,16 +359,6 @@ impl<W: Interface> Shared<W> {
     /// A fault that names the provider.
     pub(super) fn named(&self, fault: Fault) -> Fault {
         Fault { message: format!("{} ({}): {}", self.provider, self.transport.host(), fault.message), ..fault }
-    }
-}
-
-impl Shared {
-    /// One attempt at a completion.
-    async fn attempt(&self, prompt: &Prompt, with: With) -> Result<Answer, Fault> {
-        let request =
-            self.wire.request(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
-        let reply = self.send(Method::POST, request).await?;
-        self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))
     }
 }
 

@@ -244,7 +244,7 @@ fn a_key_of_another_section_is_its_own() {
             let value = env.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
             value.or((name == "CREDENTIALS_DIRECTORY").then_some(folder)).map(OsString::from)
         };
-        find_bearer_in("rerank", Some("COHERE_API_KEY"), config, &find).map(shown)
+        find_in(RerankProvider::Cohere, config, PATIENT, &find).map(shown)
     };
     let none = KeyConfig::default();
     assert_eq!(look(&none, &[]), Ok(None));

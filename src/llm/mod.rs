@@ -9,6 +9,7 @@
 mod batches;
 mod circuit;
 mod client;
+mod embeddings;
 mod key;
 mod keyring;
 mod pace;
@@ -30,6 +31,7 @@ use crate::context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
 pub use client::Client;
+pub use embeddings::{Document, Embedded, Embeddings, PerCall, Runner, tokens_of};
 pub use rerank::{Billed, Judged, Reranker};
 pub use stream::{OnText, Streamed};
 

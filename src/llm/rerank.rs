@@ -10,7 +10,8 @@ use tokio::task::JoinSet;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
 use super::retry::Fault;
-use super::wire::{Interface as _, Judgement, Rerank};
+use super::transport::Transport;
+use super::wire::{Judgement, Rerank};
 use super::{Failure, FailureKind, Health};
 use crate::context::cost::estimate_tokens;
 use crate::search::rerank::{RerankConfig, RerankProvider};
@@ -84,8 +85,10 @@ impl Reranker {
     pub fn new(config: &RerankConfig) -> Result<Self, String> {
         let wire = Rerank::new(config)?;
         let price = Price::of(config, wire.is_loopback());
-        let keys = Keyring::bearer("rerank", config.provider.variable(), config.key.clone());
-        let shared = Shared::new(config.provider.name(), wire, keys, CONCURRENCY)?;
+        let transport = Transport::new(wire.base(), wire.is_loopback())?;
+        let keys = Keyring::new(config.provider, config.key.clone());
+        let times = (config.deadline, config.deadline);
+        let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);
         Ok(Reranker { shared: Arc::new(shared), price })
     }
 
@@ -154,7 +157,7 @@ impl Reranker {
 
     /// How the provider is doing.
     pub fn health(&self) -> Health {
-        self.shared.circuit.health()
+        self.shared.health()
     }
 
     /// Forgets what stopped it; as [`super::Client::resume`].
@@ -164,7 +167,7 @@ impl Reranker {
 
     /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
     pub fn leaves_to(&self) -> Option<String> {
-        self.shared.leaves_to()
+        (!self.shared.wire.is_loopback()).then(|| self.shared.transport.host().to_owned())
     }
 }
 
@@ -174,7 +177,7 @@ async fn ask(
     documents: &[String],
     within: Duration,
 ) -> Result<Judgement, Failure> {
-    let rules = Rules { each: within, whole: within, unsure: false };
+    let rules = Rules { each: within, whole: within, unsure: false, urgent: false };
     let attempt = async |with: With| {
         let request = shared.wire.request(query, documents, with.key.as_deref()).map_err(Fault::never)?;
         let reply = shared.send(Method::POST, request).await?;

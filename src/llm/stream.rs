@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::client::{Client, Rules, Shared, With};
 use super::retry::{Fault, Next};
-use super::transport::{MOST_BODY, Transport};
+use super::transport::{MOST_BODY};
 use super::wire::Answer;
 use super::wire::stream::{Interrupted, Reader};
 use super::{Completion, Failure, Finish};
@@ -49,7 +49,7 @@ impl Client {
                 on_text(text);
             }
         };
-        let rules = Rules { each: shared.deadline, whole: shared.deadline, unsure: true };
+        let rules = Rules { each: shared.deadline, whole: shared.deadline, unsure: true, urgent: false };
         let (so_far, show) = (&so_far, &show);
         let attempt = |with: With| async move {
             match so_far() {
@@ -92,7 +92,7 @@ impl Shared {
         let status = response.status().as_u16();
         let reader = self.wire.reader().filter(|_| is_stream(&response));
         let Some(mut reader) = reader.filter(|_| response.status().is_success()) else {
-            let reply = timeout(self.timeout, Transport::finish(response)).await;
+            let reply = timeout(self.timeout, self.transport.finish(response)).await;
             let reply = reply.map_err(|_| self.named(Fault::late(self.timeout)))?;
             let reply = self.whole(reply.map_err(|broken| self.named(broken.into()))?)?;
             // A server that knows no streams, or an interface that has none.

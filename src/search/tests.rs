@@ -8,7 +8,7 @@ use jiff::civil::{Date, date};
 use tempfile::TempDir;
 
 use super::*;
-use crate::embed::{Embedder, Vector};
+use crate::embed::{Embedder, Vector, builtin};
 use crate::fingerprint::{chunk_id, section_key};
 use crate::index::{ChunkDoc, ChunkEntry, Index, NoteEntry, Snapshot};
 use crate::vault::{FileStat, VaultPath};
@@ -41,7 +41,7 @@ fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>,
             },
             text: (*text).to_owned(),
             searchable: (*text).to_owned(),
-            vectors: vec![Embedder::Builtin.embed(&format!("{context}\n\n{text}"))],
+            vectors: vec![builtin::model().embed(&format!("{context}\n\n{text}"))],
             context,
         });
         at += text.len() as u32;
@@ -114,7 +114,7 @@ fn vault() -> Vault {
 
 fn ask(vault: &Vault, query: &str, options: &Options) -> Answer {
     let parsed = parse(query, TODAY);
-    let vector: Option<Vector> = parsed.has_text().then(|| Embedder::Builtin.embed(&parsed.text()));
+    let vector: Option<Vector> = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
     search(&vault.snapshot, "v", &parsed, vector.as_ref(), options).unwrap()
 }
 
@@ -215,7 +215,7 @@ fn related_notes_say_whether_they_are_linked() {
     let linked = |path: &str| answer.hits.iter().find(|hit| hit.path == path).and_then(|hit| hit.linked);
     assert_eq!(answer.hits[0].path, "Garden/Pruning.md");
     assert_eq!((linked("Garden/Pruning.md"), linked("Work/Budget.md").unwrap_or(false)), (Some(true), false));
-    let text = Seed::Text("money for trips".to_owned(), Embedder::Builtin.embed("money for trips"));
+    let text = Seed::Text("money for trips".to_owned(), builtin::model().embed("money for trips"));
     let answer = related(&vault.snapshot, "v", &text, false, &options).unwrap();
     assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
     assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), false, &options).unwrap().warnings.len(), 1);

@@ -29,7 +29,7 @@ const ORDER: [&str; 21] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 24] = [
+const PURE: [&str; 26] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -42,6 +42,8 @@ const PURE: [&str; 24] = [
     "embed/builtin.rs",
     "embed/tokenizer.rs",
     "embed/input.rs",
+    "embed/models.rs",
+    "embed/settings.rs",
     "index/mod.rs",
     "index/blocks.rs",
     "index/graph.rs",

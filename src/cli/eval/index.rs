@@ -9,7 +9,7 @@ use super::source::Source;
 use crate::cli::exit;
 use crate::cli::session::Failure;
 use crate::config::Config;
-use crate::embed::Embedder;
+use crate::embed::builtin;
 use crate::eval::docs::{Arm, Page};
 use crate::eval::report::Run;
 use crate::eval::set::Place;
@@ -28,12 +28,11 @@ impl From<LexicalError> for Failure {
 
 /// Indexes the pages with one kind of contexts.
 pub(super) fn build(pages: &[Page], arm: Arm, bench: &mut Bench) -> Result<Arc<Snapshot>, Failure> {
-    let embedder = Embedder::Builtin;
-    let mut index = Index::open(&bench.place()?, embedder.dimensions())?;
+    let mut index = Index::open(&bench.place()?, builtin::DIMENSIONS)?;
     index.bulk(true)?;
     bench.phase(&format!("indexing, contexts: {}", arm.name()), pages.len());
     for (no, page) in (1..).zip(pages) {
-        let (entry, docs) = page.docs(no, arm, embedder);
+        let (entry, docs) = page.docs(no, arm);
         index.put(entry, docs)?;
         bench.step()?;
     }
@@ -57,7 +56,7 @@ pub(super) fn ask(
     for query in &source.queries {
         let began = Instant::now();
         let parsed = search::parse(&query.text, today);
-        let vector = (mode != Mode::Lexical).then(|| Embedder::Builtin.embed(&parsed.text()));
+        let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&parsed.text()));
         let ranking = search::rank(snapshot, &parsed, vector.as_ref(), &options)?;
         let ms = began.elapsed().as_secs_f64() * 1e3;
         let ranked = source.rank(hits(snapshot, &ranking, source.per_note()));

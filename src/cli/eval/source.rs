@@ -9,7 +9,7 @@ use crate::cli::args::Eval;
 use crate::cli::exit;
 use crate::cli::session::Failure;
 use crate::config::{Config, VaultConfig, name_of_folder};
-use crate::embed::Embedder;
+use crate::embed::builtin;
 use crate::eval::docs::{Page, Written, entry, repeats, written};
 use crate::eval::set::{Place, Query};
 use crate::eval::{Making, Rng, Set, Settings, make};
@@ -240,7 +240,7 @@ fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<(VaultPath, Vec<u8>)
 fn names(notes: &[Note], bench: &Bench) -> Result<std::sync::Arc<crate::index::Snapshot>, Failure> {
     let dir = bench.dir.join("names");
     std::fs::create_dir(&dir)?;
-    let mut index = Index::open(&dir, Embedder::Builtin.dimensions())?;
+    let mut index = Index::open(&dir, builtin::DIMENSIONS)?;
     for (no, note) in (1..).zip(notes) {
         index.put(entry(note, no), Vec::new())?;
     }

@@ -1,5 +1,6 @@
 //! Answers to questions: passages are searched for, a model is shown them, and its citations are made places again.
 
+use super::vectors::QueryVectors;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -196,7 +197,7 @@ impl Expansion {
         &self,
         ranking: Ranking,
         snapshot: &Snapshot,
-        desk: &Desk,
+        (desk, vectors): (&Desk, &mut QueryVectors<'_>),
         query: &Parsed,
         options: &Options,
     ) -> Result<Ranking, CallError> {
@@ -204,7 +205,7 @@ impl Expansion {
         for text in &self.texts {
             let query = Parsed { words: text.clone(), warnings: Vec::new(), ..query.clone() };
             let mode = if self.expand == Expand::Hyde { Mode::Dense } else { options.mode };
-            let vector = (mode != Mode::Lexical).then(|| desk.embedder.embed(text));
+            let vector = if mode == Mode::Lexical { None } else { vectors.of(desk, text) };
             let options = Options { mode, ..options.clone() };
             let found = search::rank(snapshot, &query, vector.as_ref(), &options);
             others.push(found.map_err(|error| CallError::Storage(error.to_string()))?);

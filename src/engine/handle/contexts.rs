@@ -105,7 +105,7 @@ impl Handle {
         {
             return Some(estimate.clone());
         }
-        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk.load_full()).collect();
+        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk()).collect();
         let estimate = self.estimate(&self.answering(), &desks, None, true, false).ok().flatten()?;
         *known = Some((state, estimate.clone()));
         Some(estimate)
@@ -119,6 +119,7 @@ impl Handle {
         to.dedup();
         let mut said: Vec<String> =
             to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
+        said.extend(self.embedders_leave());
         said.extend(self.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
         if let Some(host) = self.0.questions.leaves_to(&self.0.config.load()) {
             said.push(format!("what you `ask`, with the passages found for it, to {host}"));
@@ -197,7 +198,7 @@ impl Handle {
             if self.settings().provider != Provider::Template {
                 return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
             }
-            let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk.load_full());
+            let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk());
             let rules = desk.map(|desk| desk.chunk.clone()).unwrap_or_default();
             let own = OwnChunk::find(&document, title.as_deref(), &chunk, &rules)?;
             let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);

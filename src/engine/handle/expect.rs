@@ -1,5 +1,6 @@
 //! Why a note was not found: what the index cannot know of it, and what [`search::expect`] says.
 
+use super::vectors::QueryVectors;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::vault::read::stat;
 pub(super) fn expected(
     path: &str,
     vaults: &[Arc<VaultShared>],
-    query: &Parsed,
+    (query, vectors): (&Parsed, &mut QueryVectors<'_>),
     options: &Options,
     hits: &[Hit],
 ) -> Result<Expected, CallError> {
@@ -23,7 +24,7 @@ pub(super) fn expected(
         let (snapshot, desk) = ready(vault)?;
         let Some(note) = named(&snapshot, path) else { continue };
         let dense = options.mode != Mode::Lexical && query.has_text();
-        let vector = dense.then(|| desk.embedder.embed(&query.text()));
+        let vector = if dense { vectors.of(&desk, &query.text()) } else { None };
         let expected = search::expect(&snapshot, &vault.name, query, vector.as_ref(), options, &note, hits);
         let mut expected = expected.map_err(|error| CallError::Storage(error.to_string()))?;
         let now = stat(&desk.root, &note.path);

@@ -47,7 +47,7 @@ impl Handle {
         let vaults = self.choose(vault)?;
         let scope = Scope { vault: vault.map(str::to_owned), path: None };
         if dry_run {
-            let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
+            let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk()).collect();
             let estimate = self.estimate(&name, &desks, None, false, false)?;
             return Ok(Job::dry_run("generation", scope, None, estimate));
         }

@@ -1,5 +1,6 @@
 //! What lies near something: answered from the published snapshots, on the caller's thread.
 
+use super::vectors::QueryVectors;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -28,7 +29,8 @@ impl Handle {
             ..Asked::default()
         })?;
         let vaults = self.choose(request.vault.as_deref())?;
-        let (home, seed) = self.seed(&request, lines, &vaults)?;
+        let mut vectors = self.vectors();
+        let (home, seed) = self.seed(&request, lines, &vaults, &mut vectors)?;
         // Elsewhere it is a direction, and nothing that could be linked.
         let direction = match &home {
             Some(home) => seed.elsewhere(&ready(home)?.0).map_err(|e| CallError::Storage(e.to_string()))?,
@@ -54,6 +56,7 @@ impl Handle {
         request: &RelatedRequest,
         lines: Option<(u32, u32)>,
         vaults: &[Arc<VaultShared>],
+        vectors: &mut QueryVectors<'_>,
     ) -> Result<(Option<Arc<VaultShared>>, Seed), CallError> {
         const HINT: &str = "paths are relative to the vault; `situated search` shows them";
         if let Some(path) = &request.path {
@@ -61,7 +64,7 @@ impl Handle {
             let (snapshot, desk) = ready(&vault)?;
             let note = snapshot.note_at(&path).ok_or_else(|| not_found("note", path.as_str(), HINT))?;
             let seed = match lines {
-                Some(lines) => selected(&snapshot, &desk, &path, &note.rows, lines)?,
+                Some(lines) => selected(&snapshot, (&desk, vectors), &path, &note.rows, lines)?,
                 None => Seed::Note(note.no),
             };
             return Ok((Some(vault), seed));
@@ -78,7 +81,8 @@ impl Handle {
         }
         let vault = vaults.first().ok_or(CallError::NotReady)?;
         let text = request.text.as_deref().unwrap_or_default();
-        Ok((None, Seed::Text(text.to_owned(), ready(vault)?.1.embedder.embed(text))))
+        let vector = vectors.of(&*ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
+        Ok((None, Seed::Text(text.to_owned(), vector)))
     }
 }
 
@@ -103,7 +107,7 @@ fn lines(request: &RelatedRequest) -> Result<Option<(u32, u32)>, CallError> {
 /// The chunks that lines touch; if they are a part of a single one, that part.
 fn selected(
     snapshot: &Snapshot,
-    desk: &Desk,
+    (desk, vectors): (&Desk, &mut QueryVectors<'_>),
     path: &VaultPath,
     rows: &[Row],
     (line, end): (u32, u32),
@@ -126,7 +130,7 @@ fn selected(
         let part = part.join("\n");
         // Of a part that says nothing, such as a blank line, the chunk is what is meant.
         if part.chars().any(char::is_alphanumeric) {
-            let vector = desk.embedder.embed(&part);
+            let vector = vectors.of(desk, &part).ok_or_else(|| CallError::Provider(vectors.why()))?;
             return Ok(Seed::Part(chunk.note, part, vector));
         }
     }

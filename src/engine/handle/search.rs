@@ -79,16 +79,17 @@ impl Handle {
         let (expansion, warning) = self.expansion(request.expand, &parsed, options.mode, cancel);
         parsed.warnings.extend(warning);
         let (mut snapshots, mut rankings) = (Vec::new(), Vec::new());
+        let mut vectors = self.vectors();
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
             options.boosts.graph = vault.graph.load_full();
             let dense = options.mode != Mode::Lexical && parsed.has_text();
-            let vector = dense.then(|| desk.embedder.embed(&parsed.text()));
+            let vector = if dense { vectors.of(&desk, &parsed.text()) } else { None };
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
             let ranking = search::rank(&snapshot, &parsed, vector.as_ref(), &options).map_err(storage)?;
-            rankings.push(expansion.blend(ranking, &snapshot, &desk, &parsed, &options)?);
+            rankings.push(expansion.blend(ranking, &snapshot, (&desk, &mut vectors), &parsed, &options)?);
             snapshots.push(snapshot);
         }
         let mut unjudged = None;
@@ -104,9 +105,9 @@ impl Handle {
         let mut answer = search_answer(answers, options.limit, began);
         answer.warnings.extend(unjudged);
         if let Some(path) = &request.expect {
-            answer.expected = Some(expect::expected(path, &vaults, &parsed, &options, &answer.hits)?);
+            answer.expected = Some(expect::expected(path, &vaults, (&parsed, &mut vectors), &options, &answer.hits)?);
         }
-        Ok(answer)
+        Ok(vectors.warn(answer))
     }
 
     /// Whether searches are reranked unless they say otherwise.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::address::Address;
 use super::refusal::{self, Refusal, Who};
-use super::{Interface, JSON, Request, bearer, bytes, parsed, plain};
+use super::{JSON, Request, Speaks, bearer, bytes, parsed, plain};
 use crate::llm::key::Key;
 use crate::llm::{Failure, FailureKind};
 use crate::search::rerank::{RerankConfig, RerankProvider};
@@ -37,6 +37,16 @@ pub(in crate::llm) struct Judgement {
 }
 
 impl Rerank {
+    /// `scheme://host[:port]`, for `status`.
+    pub(in crate::llm) fn base(&self) -> &str {
+        self.address.origin()
+    }
+
+    /// Whether requests stay on this machine.
+    pub(in crate::llm) fn is_loopback(&self) -> bool {
+        self.address.is_loopback()
+    }
+
     /// The interface that a configuration asks for.
     ///
     /// # Errors
@@ -101,7 +111,7 @@ impl Rerank {
     }
 
     fn no_key(&self) -> Failure {
-        let variable = self.provider.variable().map(|name| format!(", or set {name}")).unwrap_or_default();
+        let variable = self.provider.variables().first().map(|name| format!(", or set {name}")).unwrap_or_default();
         let message = format!(
             "no key is found, and {} wants one: name a file that only you can read in `rerank.key_file`, \
              or a command in `rerank.key_command`{variable}",
@@ -141,17 +151,9 @@ impl Rerank {
     }
 }
 
-impl Interface for Rerank {
-    fn base(&self) -> &str {
-        self.address.origin()
-    }
-
-    fn is_loopback(&self) -> bool {
-        self.address.is_loopback()
-    }
-
+impl Speaks for Rerank {
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
-        let who = Who { base: self.base(), id: &self.model, pulls: false, section: "rerank", fields: &[] };
+        let who = Who { base: self.base(), model: &self.model, ollama: false, section: "rerank", fields: &[] };
         refusal::read(&who, status, headers, body, now)
     }
 }

@@ -55,13 +55,14 @@ impl RerankProvider {
         }
     }
 
-    /// The variable of the environment that holds its key.
-    pub fn variable(self) -> Option<&'static str> {
+    /// Variables of the environment that may hold its key, the usual one first.
+    pub fn variables(self) -> &'static [&'static str] {
         match self {
-            RerankProvider::Cohere => Some("COHERE_API_KEY"),
-            RerankProvider::Voyage => Some("VOYAGE_API_KEY"),
-            RerankProvider::Jina => Some("JINA_API_KEY"),
-            RerankProvider::None | RerankProvider::Tei | RerankProvider::Transformer => None,
+            // The name that people expect, and the one that Cohere's own client reads.
+            RerankProvider::Cohere => &["COHERE_API_KEY", "CO_API_KEY"],
+            RerankProvider::Voyage => &["VOYAGE_API_KEY"],
+            RerankProvider::Jina => &["JINA_API_KEY"],
+            RerankProvider::None | RerankProvider::Tei | RerankProvider::Transformer => &[],
         }
     }
 }
