@@ -25,13 +25,14 @@ pub(super) fn blend(own: Vec<Ranked>, others: Vec<Vec<Ranked>>) -> Vec<Ranked> {
     let mut blended: Vec<Ranked> = Vec::with_capacity(own.len());
     for (ranking, weight) in std::iter::once((own, OWN_WEIGHT)).chain(others.into_iter().map(|other| (other, share))) {
         for mut ranked in ranking {
-            let score = weight * ranked.score.clamp(0.0, 1.0);
+            // Boosts may lift a score above 1, and are not to be cut off before they are added up.
+            let (score, fused) = (weight * ranked.score.max(0.0), weight * ranked.fused.max(0.0));
             if let Some(there) = places.get(&ranked.candidate.row).and_then(|place| blended.get_mut(*place)) {
                 there.score += score;
-                there.fused = there.score;
+                there.fused += fused;
             } else {
                 places.insert(ranked.candidate.row, blended.len());
-                (ranked.score, ranked.fused) = (score, score);
+                (ranked.score, ranked.fused) = (score, fused);
                 blended.push(ranked);
             }
         }
@@ -80,11 +81,11 @@ mod tests {
             let all = blended(&own, &others);
             let rows: std::collections::HashSet<Row> = all.iter().map(|(row, _)| *row).collect();
             prop_assert_eq!(rows.len(), all.len());
-            prop_assert!(others.is_empty() || all.iter().all(|(_, score)| (0.0..=1.0001).contains(score)));
+            prop_assert!(others.is_empty() || all.iter().all(|(_, score)| (0.0..=1.5001).contains(score)));
             // Agreement changes no order.
             if !others.is_empty() {
                 let same = blended(&own, &vec![own.as_slice(); others.len()]);
-                let score_of = |row: Row| own[row as usize].1.clamp(0.0, 1.0);
+                let score_of = |row: Row| own[row as usize].1.max(0.0);
                 prop_assert!(same.windows(2).all(|pair| score_of(pair[0].0) >= score_of(pair[1].0) - 1e-3));
             }
         }

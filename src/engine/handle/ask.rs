@@ -110,7 +110,7 @@ impl Handle {
 
     /// The passages for a question, and an answer that lists them and says nothing yet.
     fn passages(&self, request: &AskRequest, most: usize, cancel: &Cancel) -> Result<(Vec<Hit>, AskAnswer), CallError> {
-        let find = |query: &str, fresh: bool, expand: Option<Expand>| {
+        let find = |query: &str, fresh: bool, again: bool| {
             let search = SearchRequest {
                 query: query.to_owned(),
                 vault: request.vault.clone(),
@@ -119,14 +119,16 @@ impl Handle {
                 filter: request.filter.clone(),
                 fresh,
                 explain: request.explain,
-                expand,
+                // What only reminds of the question before is not worth another model.
+                expand: if again { Some(Expand::Off) } else { request.expand },
+                rerank: again.then_some(false),
                 ..SearchRequest::default()
             };
             self.search(search, cancel)
         };
-        let found = find(&request.question, request.fresh, request.expand)?;
+        let found = find(&request.question, request.fresh, false)?;
         let before = match request.history.last() {
-            Some(turn) if !turn.question.trim().is_empty() => find(&turn.question, false, Some(Expand::Off))?.hits,
+            Some(turn) if !turn.question.trim().is_empty() => find(&turn.question, false, true)?.hits,
             _ => Vec::new(),
         };
         let hits = question::passages(found.hits, before, most);
