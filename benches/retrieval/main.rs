@@ -3,15 +3,17 @@
 //! ```text
 //! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE]
 //! cargo bench --bench retrieval -- --arms DIR
+//! cargo bench --bench retrieval -- --boosts DIR [DIR…]
 //! ```
 //!
 //! Each DIR holds `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and maybe `vault/`. The release binary indexes a
 //! copy of the vault (or else one note per document), every query is asked by each lane with and without contexts,
 //! and the hits are mapped to the set's ids. `--arms` takes a set whose documents carry contexts that a model
-//! wrote: see `arms.rs`.
+//! wrote: see `arms.rs`. `--boosts` compares weights of boosts: see `boosts.rs`.
 
 mod arms;
 mod baselines;
+mod boosts;
 #[path = "../common/mod.rs"]
 mod common;
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -44,6 +46,9 @@ fn main() -> Result<()> {
         .filter(|a| !a.starts_with("--") && Some(*a) != csv.as_ref())
         .map(PathBuf::from)
         .collect();
+    if args.iter().any(|arg| arg == "--boosts") {
+        return boosts::run(&dirs);
+    }
     if dirs.is_empty() {
         println!("retrieval: give the folders of one or more sets, and maybe --csv FILE");
         return Ok(());
@@ -107,6 +112,8 @@ fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> 
     for query in set.queries() {
         let params = json!({
             "query": query.text, "limit": 100, "per_note": set.per_note(), "mode": mode, "contextual": contextual,
+            // Each found chunk counts by itself.
+            "merge": false,
         });
         // A query that the daemon refuses counts as one that finds nothing.
         let hits = match client.timed("search", &params) {

@@ -1,5 +1,7 @@
 //! Every command and option.
 
+mod graph;
+mod ask;
 mod eval;
 mod models;
 mod search;
@@ -8,7 +10,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(super) use ask::Ask;
 pub(super) use eval::Eval;
+pub(super) use graph::Graph;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
 
@@ -71,8 +75,12 @@ pub enum Command {
     /// Find passages
     #[command(visible_alias = "s")]
     Search(Search),
+    /// Have a question answered from your notes, with citations
+    Ask(Ask),
     /// Find passages near a note
     Related(Related),
+    /// Say which notes are central, which stand alone, and which links lead nowhere
+    Graph(Graph),
     /// Print a note, or some lines of it
     Get(Get),
     /// Measure how well a vault is found, with queries made from it or with a set
@@ -319,6 +327,11 @@ mod tests {
             "s x",
             "search -- -x",
             "related a.md",
+            "graph",
+            "graph work --by betweenness -n 5",
+            "graph --orphans --json",
+            "graph --unresolved",
+            "graph --dot -n 500",
             "get a.md -l 3 -n 2",
             "status",
             "status work",
@@ -411,6 +424,10 @@ mod tests {
             "rebuild --yes --dry-run",
             "sync --since yesterday",
             "sync --since 24",
+            "graph --by fame",
+            "graph --orphans --unresolved",
+            "graph --dot --json",
+            "graph -n 0",
             "contexts review --sample 0",
             "contexts review --json --jsonl",
             "generate --chunk -",

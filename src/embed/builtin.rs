@@ -11,6 +11,8 @@ use super::Vector;
 pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
 use super::tokenizer::Tokenizer;
+use crate::chunk::{Chunk, ChunkConfig, Tools, chunk};
+use crate::note::Note;
 
 /// Name and version of the model.
 pub const IDENTITY: &str = "builtin static-v1";
@@ -36,6 +38,14 @@ pub fn model() -> &'static Model {
         // The bytes are a constant of the program, and the tests below read them.
         Err(error) => panic!("the model compiled in is damaged: {error}"),
     })
+}
+
+/// A note cut into chunks, measured and compared by this model whatever embeds the chunks: so the cuts stay where
+/// they are when the embedder changes.
+pub fn cut(note: &Note, config: &ChunkConfig) -> Vec<Chunk> {
+    let model = model();
+    let token_starts = model.token_starts(&note.text);
+    chunk(note, config, &Tools { token_starts: &token_starts, embed: &|text| model.embed_f32(text).to_vec() })
 }
 
 impl Model {

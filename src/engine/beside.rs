@@ -129,6 +129,7 @@ impl Loop {
         self.listed.remove(&main);
         if let Some(chosen) = self.keepers.get(&other) {
             self.listed.insert(other, chosen.shared.clone());
+            self.shared.grapher.changed(&chosen.shared);
         }
         self.publish_vaults();
         Ok(())

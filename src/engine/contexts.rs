@@ -276,6 +276,9 @@ impl Loop {
                 writer.asker.client.resume();
             }
         }
+        if let Some(reranker) = &*self.shared.reranker.load() {
+            reranker.resume();
+        }
         for keeper in self.keepers.values_mut() {
             keeper.contexts.queue.hurry(Instant::now());
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::chunk::{self, Chunk, ChunkConfig, searchable};
+use crate::chunk::{Chunk, ChunkRules};
 use crate::context::prompt::Prompter;
 use crate::context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
 use crate::embed::{Embedder, Vector, builtin, input};
@@ -28,7 +28,7 @@ pub(super) struct Desk {
     pub(super) root: PathBuf,
     pub(super) max_note_bytes: u64,
     pub(super) rules: NoteRules,
-    pub(super) chunk: ChunkConfig,
+    pub(super) chunk: ChunkRules,
     pub(super) embedder: Embedder,
     pub(super) generation: Generation,
     /// How a model is asked, if one writes the contexts.
@@ -175,7 +175,7 @@ impl Desk {
         now: i64,
     ) -> Result<Decided, StoreError> {
         let note = note::parse(&task.path, bytes, &self.rules);
-        let chunks = chunk::chunk(&note, &self.chunk, &builtin::model().token_starts(&note.text));
+        let chunks = builtin::cut(&note, self.chunk.of(note.kind.as_deref()));
         let template = Template::new(&note);
         let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
         let current = current(&note, &chunks, &templates);
@@ -325,7 +325,7 @@ impl Sheet<'_> {
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let (note, chunk, context) = (self.note, &self.chunks[step.chunk], &texts[step.chunk]);
             let record = &contexts[step.chunk];
-            let shown = searchable(note, &chunk.span);
+            let shown = chunk.searchable(note);
             let inputs = input::inputs(context, &shown, &|text| builtin::model().token_starts(text));
             let heading_path: Arc<[String]> =
                 note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect();

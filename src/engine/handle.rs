@@ -2,9 +2,12 @@
 //! thread; everything that changes state is an event for the engine's loop. All calls block: async callers
 //! use `spawn_blocking`.
 
+mod ask;
 mod contexts;
 mod expect;
 mod generations;
+mod graph;
+mod related;
 mod search;
 
 use std::sync::Arc;
@@ -15,9 +18,11 @@ use tokio::sync::broadcast;
 
 pub use crate::store::ledger::CostReport;
 
+pub use super::questions::OnText;
 pub use super::report::{
-    CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
-    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest,
+    AskAnswer, AskPassage, AskRequest, CallError, Cancel, Citation, ContextProgress, ContextStatus, Contextual,
+    DecidedStep, Decision, DecisionCount, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, GraphAnswer,
+    GraphNote, GraphRequest, GraphTarget, Group, Job, Measure, NoteText, Notice, Problem, RelatedRequest,
     ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
     VaultInfo, VaultStatus,
 };
@@ -254,6 +259,7 @@ impl Handle {
 
     /// Works again.
     pub fn resume(&self) -> Result<(), CallError> {
+        self.0.questions.resume();
         self.send(Event::Resume)
     }
 

@@ -130,7 +130,7 @@ impl Keeper {
             root: vault.path.clone(),
             max_note_bytes: vault.max_note_bytes,
             rules: vault.rules.clone(),
-            chunk: config.chunk,
+            chunk: config.chunk.clone(),
             embedder,
             generation: generation(config, embedder),
             prompter: prompter(config)?,
@@ -417,6 +417,7 @@ impl Keeper {
         /// Queries and workers are done long before.
         const PATIENCE: Duration = Duration::from_secs(5);
         self.shared.snapshot.store(None);
+        self.shared.graph.store(None);
         self.shared.desk.store(None);
         let store = self.desk.store.clone();
         drop(self);

@@ -12,14 +12,17 @@ mod contexts;
 mod decide;
 mod doubt;
 mod due;
+mod graph;
 pub mod handle;
 mod jobs;
 mod keeper;
 mod open;
 mod outcomes;
 mod pool;
+mod questions;
 mod rebuild;
 pub mod report;
+mod rerank;
 mod beside;
 mod scan;
 mod seat;
@@ -39,7 +42,7 @@ use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::context::cost::Estimate;
-use crate::index::{LexicalError, Snapshot};
+use crate::index::{Graph, LexicalError, Snapshot};
 use crate::store::StoreError;
 use crate::store::ledger::{self, Ledger};
 use crate::vault::pending::Timing;
@@ -48,12 +51,15 @@ use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason, VaultPath};
 use batch::BatchTold;
 use decide::{Desk, Outcome};
+use graph::Grapher;
 use handle::Handle;
 use jobs::Jobs;
 use keeper::Keeper;
 pub use keeper::vault_dir;
 use pool::{Errand, Pool};
+use questions::Questions;
 use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
+use rerank::Reranker;
 use scan::{Extent, Findings};
 use seat::Seat;
 use tally::Counts;
@@ -144,8 +150,12 @@ struct Shared {
     /// Generations that stand beside those that answer.
     beside: ArcSwap<Vec<Arc<VaultShared>>>,
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
+    grapher: Grapher,
+    reranker: ArcSwapOption<Reranker>,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    /// Who answers questions.
+    questions: Questions,
     /// Why nothing is asked of the model at present.
     held: Mutex<Option<String>>,
     state: Mutex<(State, Vec<String>)>,
@@ -163,6 +173,8 @@ struct VaultShared {
     generation: String,
     path: PathBuf,
     snapshot: ArcSwapOption<Snapshot>,
+    /// The links, as of a snapshot that may be older than `snapshot`.
+    graph: ArcSwapOption<Graph>,
     desk: ArcSwapOption<Desk>,
     policy: ArcSwapOption<Policy>,
     status: Mutex<VaultStatus>,
@@ -180,6 +192,7 @@ impl VaultShared {
             generation: generation.to_owned(),
             path: vault.path.clone(),
             snapshot: ArcSwapOption::empty(),
+            graph: ArcSwapOption::empty(),
             desk: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
             status: Mutex::new(status),
@@ -255,6 +268,9 @@ impl Engine {
             ledger: Arc::new(ledger),
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
+            grapher: Grapher::start()?,
+            reranker: ArcSwapOption::empty(),
+            questions: Questions::default(),
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
@@ -327,6 +343,7 @@ struct Unopened {
 impl Loop {
     fn run(mut self, config: &Config) {
         self.start_writers(config);
+        self.start_reranker(config);
         self.open(config);
         // What is stored answers from here on, however long the first look at the disk takes.
         self.settle();
@@ -344,6 +361,7 @@ impl Loop {
             }
             self.settle();
         }
+        self.shared.grapher.stop();
         for keeper in self.keepers.values_mut() {
             if let Err(error) = keeper.close() {
                 tracing::error!(%error, vault = keeper.config.name, "closing");
@@ -466,6 +484,7 @@ impl Loop {
             match keeper.publish_if_due(bulk(keeper)) {
                 Ok(true) if keeper.beside => {}
                 Ok(true) => {
+                    self.shared.grapher.changed(&keeper.shared);
                     let status = keeper.shared.status();
                     let (vault, seq) = (status.name.clone(), status.seq);
                     let (notes, chunks) = (status.notes, status.chunks);
@@ -498,6 +517,7 @@ impl Loop {
         let mut problems = self.notes_of_trouble.clone();
         problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
         problems.extend(held);
+        problems.extend(self.shared.reranker.load().as_ref().and_then(|reranker| reranker.problem()));
         for keeper in self.keepers.values() {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::beside::active;
 use super::keeper::{Keeper, TRY_AGAIN};
 use super::report;
+use super::rerank::Reranker;
 use super::scan::Extent;
 use super::seat::{Seat, config_of};
 use super::writer::Writer;
@@ -32,6 +33,7 @@ impl Loop {
                     ));
                 }
                 self.unopened.remove(&id);
+                self.shared.grapher.changed(&keeper.shared);
                 self.keepers.insert(id, keeper);
                 self.watch(id);
                 self.open_others(id);
@@ -110,6 +112,16 @@ impl Loop {
         self.shared.writers.store(Arc::new(writers.collect()));
     }
 
+    /// Starts whoever judges what searches find, if somebody is configured to.
+    pub(super) fn start_reranker(&mut self, config: &Config) {
+        let reranker = Reranker::start(config, self.shared.ledger.clone()).unwrap_or_else(|why| {
+            tracing::error!("searches are not reranked: {why}");
+            self.notes_of_trouble.push(format!("searches are not reranked: {why}"));
+            None
+        });
+        self.shared.reranker.store(reranker);
+    }
+
     pub(super) fn publish_vaults(&self) {
         // In the order of the configuration: the first is the one that is meant when none is named.
         let order = self.shared.config.load_full();
@@ -146,6 +158,9 @@ impl Loop {
             self.listed.remove(&id);
         }
         self.notes_of_trouble.clear();
+        if config.rerank != before.rerank || config.budget != before.budget {
+            self.start_reranker(config);
+        }
         for keeper in self.keepers.values_mut() {
             keeper.pending.set_timing(timing(&config.watch));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::chunk::{Chunk, ChunkConfig, chunk, searchable};
+use crate::chunk::{Chunk, ChunkRules};
 use crate::context::Template;
 use crate::embed::{Embedder, builtin, input};
 use crate::fingerprint::{ChunkId, context_key};
@@ -64,8 +64,8 @@ pub struct Page {
 
 impl Page {
     /// Cuts a note. `written` finds what a model said about a chunk.
-    pub fn new(note: Note, config: &ChunkConfig, written: impl Fn(&Chunk) -> Option<Written>) -> Self {
-        let chunks = chunk(&note, config, &builtin::model().token_starts(&note.text));
+    pub fn new(note: Note, rules: &ChunkRules, written: impl Fn(&Chunk) -> Option<Written>) -> Self {
+        let chunks = builtin::cut(&note, rules.of(note.kind.as_deref()));
         let template = Template::new(&note);
         let cut = |chunk: Chunk| Cut { template: template.context(&chunk), written: written(&chunk), chunk };
         let cuts = chunks.into_iter().map(cut).collect();
@@ -79,7 +79,7 @@ impl Page {
 
     fn doc(&self, cut: &Cut, no: NoteNo, arm: Arm, embedder: Embedder) -> ChunkDoc {
         let (note, chunk, context) = (&self.note, &cut.chunk, cut.context(arm));
-        let shown = searchable(note, &chunk.span);
+        let shown = chunk.searchable(note);
         let inputs = input::inputs(&context, &shown, &|text| builtin::model().token_starts(text));
         let headings = note.heading_path(&note.sections[chunk.sections.start]);
         ChunkDoc {
@@ -135,10 +135,10 @@ pub fn entry(note: &Note, no: NoteNo) -> NoteEntry {
 /// not who they are. `known` finds a context by the key that it is kept under.
 pub fn written(
     note: &Note,
-    config: &ChunkConfig,
+    rules: &ChunkRules,
     known: &dyn Fn(crate::fingerprint::ContextKey) -> Option<Written>,
 ) -> HashMap<ChunkId, Written> {
-    let chunks = chunk(note, config, &builtin::model().token_starts(&note.text));
+    let chunks = builtin::cut(note, rules.of(note.kind.as_deref()));
     let found = |chunk: &Chunk| Some((chunk.id, known(context_key(&chunk.keys, chunk.hash))?));
     chunks.iter().filter_map(found).collect()
 }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn each_arm_has_its_context() {
-        let config = ChunkConfig::default();
+        let config = ChunkRules::default();
         let page = |weak| {
             let said = Written { text: "Said by a model.".into(), weak };
             Page::new(note("# Tides\n\nHigh [[Moon|water]].\n"), &config, |_| Some(said.clone()))
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn contexts_are_found_by_what_they_were_written_for_and_stay_with_the_chunk() {
-        let config = ChunkConfig::default();
+        let config = ChunkRules::default();
         let (before, masked) = (note("# Tides\n\nSee [[Moon|the pale lamp]].\n"), note("# Tides\n\nSee [[Moon]].\n"));
         let kept = |note: &Note| {
             let chunk = &chunk(note, &config, &builtin::model().token_starts(&note.text))[0];

@@ -9,6 +9,7 @@ mod analyze;
 mod blocks;
 mod disk;
 mod documents;
+pub mod graph;
 mod lexical;
 mod links;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
 
+pub use graph::Graph;
 pub use lexical::{LexicalError, LexicalQuery, is_stop_word};
 pub use snapshot::{Index, Snapshot, Verdict};
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::analyze;
 use super::blocks::{Blocks, Shards};
 use super::documents::{Documents, View};
+use super::graph::{GoOn, Graph};
 use super::links::{Links, Notes};
 use super::vector::{FreeSlots, Windows};
 use super::{ChunkDoc, ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
@@ -313,5 +314,16 @@ impl Snapshot {
     /// Notes that link to this one.
     pub fn backlinks(&self, no: NoteNo) -> Vec<NoteNo> {
         self.tables.links.backlinks(&self.tables.notes, no)
+    }
+
+    /// The notes of this file name, title or alias, in order of number.
+    pub fn bearing(&self, name: &str) -> Vec<NoteNo> {
+        self.tables.links.bearing(name)
+    }
+
+    /// The graph of its links, without measures; `None` if `go_on` said no.
+    pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
+        let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
+        Graph::new(self.seq, &notes, |target, from| self.resolve(target, from), go_on)
     }
 }

@@ -13,7 +13,7 @@ use super::keyring::{Found, Keyring};
 use super::pace::{Pace, Place};
 use super::retry::{self, Fault, MOST_FIELDS, Next};
 use super::transport::{Broken, Reply, Transport};
-use super::wire::{Answer, Field, Request, Wire};
+use super::wire::{Answer, Field, Interface, Request, Wire};
 use super::{Completion, Failure, FailureKind, Health};
 use crate::context::models::Model;
 use crate::context::prompt::Prompt;
@@ -26,13 +26,13 @@ pub struct Client {
 }
 
 /// What clones share.
-pub(super) struct Shared {
+pub(super) struct Shared<W = Wire> {
     provider: &'static str,
-    pub(super) wire: Wire,
+    pub(super) wire: W,
     pub(super) transport: Transport,
     keys: Keyring,
     pub(super) pace: Pace,
-    circuit: Circuit,
+    pub(super) circuit: Circuit,
     /// Fields that the server refused.
     without: Mutex<Vec<Field>>,
     pub(super) timeout: Duration,
@@ -58,19 +58,9 @@ impl Client {
     /// What is wrong with the address.
     pub fn new(config: &ContextConfig, model: &Model) -> Result<Self, String> {
         let wire = Wire::new(config, model)?;
-        let transport = Transport::new(wire.base(), wire.is_loopback())?;
-        let provider = config.provider.name();
-        let shared = Shared {
-            provider,
-            circuit: Circuit::new(provider, transport.host().to_owned()),
-            keys: Keyring::new(config.provider, config.key.clone()),
-            pace: Pace::new(config.concurrency),
-            without: Mutex::default(),
-            timeout: config.timeout,
-            deadline: config.deadline,
-            wire,
-            transport,
-        };
+        let keys = Keyring::new(config.provider, config.key.clone());
+        let shared = Shared::new(config.provider.name(), wire, keys, config.concurrency)?;
+        let shared = Shared { timeout: config.timeout, deadline: config.deadline, ..shared };
         Ok(Client { shared: Arc::new(shared) })
     }
 
@@ -96,14 +86,12 @@ impl Client {
 
     /// Forgets what stopped it: the user says that it works again. The key is looked up anew.
     pub fn resume(&self) {
-        self.shared.keys.forget();
-        self.shared.pace.resume();
-        self.shared.circuit.resume();
+        self.shared.resume();
     }
 
     /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
     pub fn leaves_to(&self) -> Option<String> {
-        (!self.shared.wire.is_loopback()).then(|| self.shared.transport.host().to_owned())
+        self.shared.leaves_to()
     }
 }
 
@@ -129,8 +117,8 @@ pub(super) struct With {
 /// A call that was answered.
 pub(super) struct Done<T> {
     pub(super) value: T,
-    took: Duration,
-    attempts: u32,
+    pub(super) took: Duration,
+    pub(super) attempts: u32,
 }
 
 /// A call that was not.
@@ -163,7 +151,35 @@ impl Ended {
     }
 }
 
-impl Shared {
+impl<W: Interface> Shared<W> {
+    /// With `concurrency` calls at once at most. Reads no key and opens no connection yet.
+    pub(super) fn new(provider: &'static str, wire: W, keys: Keyring, concurrency: usize) -> Result<Self, String> {
+        let transport = Transport::new(wire.base(), wire.is_loopback())?;
+        Ok(Shared {
+            provider,
+            circuit: Circuit::new(provider, transport.host().to_owned()),
+            keys,
+            pace: Pace::new(concurrency),
+            without: Mutex::default(),
+            timeout: Duration::MAX,
+            deadline: Duration::MAX,
+            wire,
+            transport,
+        })
+    }
+
+    /// See [`Client::resume`].
+    pub(super) fn resume(&self) {
+        self.keys.forget();
+        self.pace.resume();
+        self.circuit.resume();
+    }
+
+    /// See [`Client::leaves_to`].
+    pub(super) fn leaves_to(&self) -> Option<String> {
+        (!self.wire.is_loopback()).then(|| self.transport.host().to_owned())
+    }
+
     /// Carries out a call: waits for its turn, then attempts until there is an answer or no hope or time left.
     pub(super) async fn call<'a, T, F, A>(&'a self, rules: Rules, attempt: F) -> Result<Done<T>, Ended>
     where
@@ -266,17 +282,14 @@ impl Shared {
         Failure { kind: FailureKind::Unavailable, message, maybe_billed: false }
     }
 
-    /// One attempt at a completion.
-    async fn attempt(&self, prompt: &Prompt, with: With) -> Result<Answer, Fault> {
-        let request =
-            self.wire.request(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
-        let reply = self.send(Method::POST, request).await?;
-        self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))
-    }
-
     /// Sends a request; what comes back is a success in whole and in UTF-8, and has yet to be understood.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Fault> {
         let reply = self.transport.send(method, request).await.map_err(|broken| self.named(broken.into()))?;
+        self.whole(reply)
+    }
+
+    /// A reply if it is a success in whole and in UTF-8.
+    pub(super) fn whole(&self, reply: Reply) -> Result<Reply, Fault> {
         match reply.status {
             200..300 if reply.cut => Err(Fault {
                 // It would run away again, at the user's expense.
@@ -324,6 +337,16 @@ impl Shared {
     /// A fault that names the provider.
     pub(super) fn named(&self, fault: Fault) -> Fault {
         Fault { message: format!("{} ({}): {}", self.provider, self.transport.host(), fault.message), ..fault }
+    }
+}
+
+impl Shared {
+    /// One attempt at a completion.
+    async fn attempt(&self, prompt: &Prompt, with: With) -> Result<Answer, Fault> {
+        let request =
+            self.wire.request(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
+        let reply = self.send(Method::POST, request).await?;
+        self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))
     }
 }
 

@@ -61,6 +61,40 @@ pub(super) fn find(provider: Provider, config: &KeyConfig) -> Result<Option<Key>
     find_in(provider, config, COMMAND_TIME, &|name| std::env::var_os(name))
 }
 
+/// Looks for a key that is one word, for a section of the configuration: file, command, systemd credential if one is
+/// named, then `variable` of the environment. The credential that nobody names is the one for contexts, and is for
+/// no other provider to see. Blocks as [`find`] does.
+///
+/// # Errors
+/// As [`find`].
+pub(super) fn find_bearer(section: &str, variable: Option<&str>, config: &KeyConfig) -> Result<Option<Key>, String> {
+    find_bearer_in(section, variable, config, &|name| std::env::var_os(name))
+}
+
+fn find_bearer_in(
+    section: &str,
+    variable: Option<&str>,
+    config: &KeyConfig,
+    env: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Option<Key>, String> {
+    let found = if let Some(path) = &config.file {
+        let place = format!("the key file {}", path.display());
+        Some((from_file(path, &place)?, place))
+    } else if let Some(command) = &config.command {
+        let place = format!("the command of `{section}.key_command`");
+        Some((from_command(command, &place, COMMAND_TIME)?, place))
+    } else if config.credential.is_some() {
+        from_systemd(config, env)?
+    } else {
+        None
+    };
+    let found = match (found, variable) {
+        (None, Some(name)) => word_in(name, env)?,
+        (found, _) => found.map(|(text, place)| clean(&text, &place)).transpose()?,
+    };
+    Ok(found.map(Key::Bearer))
+}
+
 fn find_in(
     provider: Provider,
     config: &KeyConfig,
@@ -214,13 +248,7 @@ fn from_systemd(
 }
 
 fn from_environment(provider: Provider, env: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<Key>, String> {
-    let word = |name: &str| match env(name).filter(|value| !value.is_empty()) {
-        Some(value) => match value.into_string() {
-            Ok(text) => clean(&Secret::new(text), &format!("the variable {name}")).map(Some),
-            Err(_) => Err(format!("the variable {name} is not text")),
-        },
-        None => Ok(None),
-    };
+    let word = |name: &str| word_in(name, env);
     let bearer = match provider {
         Provider::Template | Provider::Ollama => None,
         Provider::Anthropic => word("ANTHROPIC_API_KEY")?,
@@ -238,6 +266,17 @@ fn from_environment(provider: Provider, env: &dyn Fn(&str) -> Option<OsString>) 
         (None, None) => Ok(None),
         (Some(_), None) => Err("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not".to_owned()),
         (None, Some(_)) => Err("AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not".to_owned()),
+    }
+}
+
+/// The key in a variable.
+fn word_in(name: &str, env: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<SecretString>, String> {
+    match env(name).filter(|value| !value.is_empty()) {
+        Some(value) => match value.into_string() {
+            Ok(text) => clean(&Secret::new(text), &format!("the variable {name}")).map(Some),
+            Err(_) => Err(format!("the variable {name} is not text")),
+        },
+        None => Ok(None),
     }
 }
 

@@ -12,17 +12,25 @@ use crate::context::settings::{KeyConfig, Provider};
 /// A key, or that none is needed.
 pub(super) type Found = Option<Arc<Key>>;
 
+/// Looks for a key; blocks.
+type Find = dyn Fn() -> Result<Option<Key>, String> + Send + Sync;
+
 /// Where the key comes from, and the one that was found last.
 pub(super) struct Keyring {
-    provider: Provider,
-    config: KeyConfig,
+    find: Arc<Find>,
     /// Held while looking, so that calls that need a key at the same time run a password manager once.
     found: Mutex<Option<Found>>,
 }
 
 impl Keyring {
     pub(super) fn new(provider: Provider, config: KeyConfig) -> Self {
-        Keyring { provider, config, found: Mutex::new(None) }
+        Keyring { find: Arc::new(move || key::find(provider, &config)), found: Mutex::new(None) }
+    }
+
+    /// For whoever takes one word for a key: see [`key::find_bearer`].
+    pub(super) fn bearer(section: &'static str, variable: Option<&'static str>, config: KeyConfig) -> Self {
+        let find = move || key::find_bearer(section, variable, &config);
+        Keyring { find: Arc::new(find), found: Mutex::new(None) }
     }
 
     /// The key in use.
@@ -59,9 +67,9 @@ impl Keyring {
     }
 
     async fn look(&self) -> Result<Found, Failure> {
-        let (provider, config) = (self.provider, self.config.clone());
+        let find = self.find.clone();
         // Files may lie on a network, and a command takes its time.
-        match tokio::task::spawn_blocking(move || key::find(provider, &config)).await {
+        match tokio::task::spawn_blocking(move || find()).await {
             Ok(Ok(key)) => Ok(key.map(Arc::new)),
             Ok(Err(message)) => Err(Failure { kind: FailureKind::Unauthorized, message, maybe_billed: false }),
             // The runtime is ending.

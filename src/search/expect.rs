@@ -4,7 +4,7 @@
 //! the note's chunks are exact however far down they are. Of what keeps a note out altogether (it is ignored, or not
 //! indexed) only the caller knows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::answer::{allowed, rank_to};
 use super::fuse::Ranked;
 use super::hit::placed;
-use super::pick::pick;
 use super::{Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, lanes};
 use crate::embed::Vector;
-use crate::index::{LexicalError, LexicalQuery, NoteEntry, Row, Snapshot, is_stop_word};
+use crate::index::{LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
 
 /// How a note stands to the answer of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -153,8 +152,15 @@ impl Expected {
         self.dense.clone_from(&best.candidate.dense);
         self.score = Some(best.score);
         let note_of = |ranked: &&Ranked| placed(snapshot, ranked.candidate.row).map(|(_, note)| note.no);
-        let (picked, _) = pick(all.iter().collect(), note_of, options.per_note, usize::MAX);
-        let would_be = picked.iter().position(|ranked| own.contains(&ranked.candidate.row));
+        let mut shown: HashMap<NoteNo, usize> = HashMap::new();
+        let mut thinned = all.iter().filter(|ranked| {
+            note_of(ranked).is_some_and(|note| {
+                let count = shown.entry(note).or_default();
+                *count += 1;
+                *count <= options.per_note.max(1)
+            })
+        });
+        let would_be = thinned.position(|ranked| own.contains(&ranked.candidate.row));
         self.would_be = would_be.map(|at| at as u32 + 1);
         if self.standing == Standing::Hit
             && let Some(last) = hits.last()

@@ -56,14 +56,25 @@ pub(super) fn run(
         Mode::Dense => Vec::new(),
         Mode::Hybrid | Mode::Lexical => snapshot.lexical(&query.lexical(options.contextual), &allowed, depth)?,
     };
-    let Some(vector) = vector.filter(|_| mode != Mode::Lexical) else {
-        return Ok(candidates(lexical, None));
+    Ok(beside(snapshot, lexical, vector.filter(|_| mode != Mode::Lexical), &allowed, depth))
+}
+
+/// What the lexical lane found, and beside it the best `depth` of the dense one, if there is a vector.
+pub(super) fn beside(
+    snapshot: &Snapshot,
+    lexical: Vec<(Row, f32)>,
+    vector: Option<&Vector>,
+    allowed: &dyn Fn(Row) -> bool,
+    depth: usize,
+) -> Vec<Candidate> {
+    let Some(vector) = vector else {
+        return candidates(lexical, None);
     };
-    let mut dense = snapshot.dense(vector, &allowed, depth);
+    let mut dense = snapshot.dense(vector, allowed, depth);
     let missing = missing(&lexical, &dense);
     let scores = snapshot.dense_of(vector, &missing);
     dense.extend(missing.into_iter().zip(scores));
-    Ok(candidates(lexical, Some(dense)))
+    candidates(lexical, Some(dense))
 }
 
 /// The rows of `lexical` that `dense` has no score of.

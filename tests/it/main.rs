@@ -1,6 +1,7 @@
 //! One binary for all tests that need more than one module: specifications, real sockets, real files, real
 //! kills.
 
+mod ask;
 mod bad;
 mod batches;
 mod commands;
@@ -8,11 +9,14 @@ mod contexts;
 mod crash;
 mod eval;
 mod generations;
+mod graph;
 mod hostile;
 mod life;
 mod model;
 mod outside;
 mod protocol;
+mod rerank;
+mod reranker;
 mod saves;
 mod service;
 mod spec;
@@ -20,3 +24,4 @@ mod spending;
 mod support;
 mod terminal;
 mod tidy;
+mod windows;

@@ -29,7 +29,7 @@ const ORDER: [&str; 21] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 22] = [
+const PURE: [&str; 24] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -44,6 +44,8 @@ const PURE: [&str; 22] = [
     "embed/input.rs",
     "index/mod.rs",
     "index/blocks.rs",
+    "index/graph.rs",
+    "index/graph/",
     "index/links.rs",
     "index/vector.rs",
     "search/",

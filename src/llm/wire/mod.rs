@@ -11,6 +11,8 @@ mod bedrock;
 mod ollama;
 mod openai;
 mod refusal;
+mod rerank;
+pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +36,7 @@ pub(super) use self::bedrock::Bedrock;
 pub(super) use self::ollama::Ollama;
 pub(super) use self::openai::OpenAi;
 pub(super) use self::refusal::{Refusal, RefusalKind};
+pub(super) use self::rerank::{Judgement, Rerank};
 
 /// A provider's interface, with the model that is asked.
 #[derive(Clone, Debug)]
@@ -46,6 +49,18 @@ pub(super) enum Wire {
     OpenAi(OpenAi),
     /// Ollama's native chat.
     Ollama(Ollama),
+}
+
+/// What every interface says of itself, whatever it is asked for.
+pub(super) trait Interface {
+    /// `scheme://host[:port]`, for `status`.
+    fn base(&self) -> &str;
+
+    /// Whether requests stay on this machine.
+    fn is_loopback(&self) -> bool;
+
+    /// What an answer with another status than a success means. `now` is what a date in `Retry-After` is compared with.
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal;
 }
 
 /// One HTTP request; POST, unless [`batch::Call`] says otherwise.
@@ -109,6 +124,8 @@ pub(super) enum Field {
     Truncate,
     /// The seed of sampling.
     Seed,
+    /// OpenAI's `stream_options`: without it nobody says what a streamed answer used.
+    StreamOptions,
 }
 
 /// Whether an address is this machine's; one that is none is not, and making a [`Wire`] of it says why.
@@ -165,28 +182,6 @@ impl Wire {
         }
     }
 
-    /// What an answer with another status means. `now` is what a date in `Retry-After` is compared with.
-    pub(super) fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
-        let (model, fields) = match self {
-            Wire::Anthropic(wire) => (wire.model(), anthropic::FIELDS),
-            Wire::Bedrock(wire) => (wire.model(), anthropic::FIELDS),
-            Wire::OpenAi(wire) => (wire.model(), openai::FIELDS),
-            Wire::Ollama(wire) => (wire.model(), ollama::FIELDS),
-        };
-        let who = refusal::Who { base: self.base(), model, fields };
-        refusal::read(&who, status, headers, body, now)
-    }
-
-    /// `scheme://host[:port]`, for `status`.
-    pub(super) fn base(&self) -> &str {
-        self.address().origin()
-    }
-
-    /// Whether requests stay on this machine.
-    pub(super) fn is_loopback(&self) -> bool {
-        self.address().is_loopback()
-    }
-
     /// The batch interface, where the provider has one.
     pub(super) fn batches(&self) -> Option<&Anthropic> {
         match self {
@@ -202,6 +197,27 @@ impl Wire {
             Wire::OpenAi(wire) => wire.address(),
             Wire::Ollama(wire) => wire.address(),
         }
+    }
+}
+
+impl Interface for Wire {
+    fn base(&self) -> &str {
+        self.address().origin()
+    }
+
+    fn is_loopback(&self) -> bool {
+        self.address().is_loopback()
+    }
+
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+        let (model, fields) = match self {
+            Wire::Anthropic(wire) => (wire.model(), anthropic::FIELDS),
+            Wire::Bedrock(wire) => (wire.model(), anthropic::FIELDS),
+            Wire::OpenAi(wire) => (wire.model(), openai::FIELDS),
+            Wire::Ollama(wire) => (wire.model(), ollama::FIELDS),
+        };
+        let who = refusal::Who::asked_for(self.base(), model, fields);
+        refusal::read(&who, status, headers, body, now)
     }
 }
 

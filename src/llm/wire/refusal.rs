@@ -60,10 +60,21 @@ pub(in crate::llm) enum RefusalKind {
 pub(super) struct Who<'a> {
     /// `scheme://host[:port]`.
     pub(super) base: &'a str,
-    /// The model that was asked.
-    pub(super) model: &'a Model,
+    /// Id of the model that was asked.
+    pub(super) id: &'a str,
+    /// Whether the server fetches models when it is told to.
+    pub(super) pulls: bool,
+    /// Where its address is configured.
+    pub(super) section: &'static str,
     /// Names that an error may hold, and the fields they mean.
     pub(super) fields: &'a [(&'static str, Field)],
+}
+
+impl<'a> Who<'a> {
+    /// A model that writes contexts.
+    pub(super) fn asked_for(base: &'a str, model: &'a Model, fields: &'a [(&'static str, Field)]) -> Self {
+        Who { base, id: &model.id, pulls: model.provider == Provider::Ollama, section: "context", fields }
+    }
 }
 
 /// Codes (lower case) that mean the same wherever they come from, and whatever the status.
@@ -343,7 +354,7 @@ fn seconds(seconds: f64) -> Option<Duration> {
 }
 
 fn message(who: &Who, status: u16, kind: RefusalKind, field: Option<Field>, said: &Said) -> String {
-    let Who { base, model, .. } = who;
+    let Who { base, id, pulls, section, .. } = who;
     let code = said.codes.first().map(|code| format!(" {code}")).unwrap_or_default();
     let quoted = match kind {
         RefusalKind::Unauthorized
@@ -358,19 +369,18 @@ fn message(who: &Who, status: u16, kind: RefusalKind, field: Option<Field>, said
         _ => String::new(),
     };
     let detail = format!("({status}{code}{quoted})");
-    let id = &model.id;
     match kind {
         RefusalKind::Transient => format!("{base} fails {detail}"),
         RefusalKind::Overloaded => format!("{base} asks for fewer requests {detail}"),
         RefusalKind::Unauthorized => format!("{base} refuses the key, or has none from us {detail}"),
-        RefusalKind::UnknownModel if model.provider == Provider::Ollama => {
+        RefusalKind::UnknownModel if *pulls => {
             format!("{base} does not have the model {id} {detail}: `ollama pull {id}` fetches it")
         }
         RefusalKind::UnknownModel => format!("{base} does not know the model {id}, or is not its address {detail}"),
         RefusalKind::SpendLimit => format!("{base} says that the account's limit is reached {detail}"),
         RefusalKind::TooLong => format!("the prompt is too long for {id} {detail}"),
         RefusalKind::Rejected if (300..400).contains(&status) => {
-            format!("{base} sends requests elsewhere {detail}: is `context.base_url` right?")
+            format!("{base} sends requests elsewhere {detail}: is `{section}.base_url` right?")
         }
         RefusalKind::Rejected => format!("{base} refuses the request {detail}"),
         RefusalKind::UnsupportedField => {
