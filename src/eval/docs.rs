@@ -183,7 +183,7 @@ mod tests {
         let config = ChunkRules::default();
         let (before, masked) = (note("# Tides\n\nSee [[Moon|the pale lamp]].\n"), note("# Tides\n\nSee [[Moon]].\n"));
         let kept = |note: &Note| {
-            let chunk = &chunk(note, &config, &builtin::model().token_starts(&note.text))[0];
+            let chunk = &builtin::cut(note, config.of(None))[0];
             context_key(&chunk.keys, chunk.hash)
         };
         let (known, said) = (kept(&before), Written { text: "x".into(), weak: false });

@@ -21,7 +21,9 @@ fn hit(path: &str, lines: (u32, u32), window: &str) -> Hit {
         chunk: String::new(),
         mtime: 0,
         stale: false,
+        also: Vec::new(),
         linked: None,
+        link: None,
         lanes: None,
     }
 }
