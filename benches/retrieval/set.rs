@@ -16,7 +16,7 @@ pub(crate) struct Set {
     pub(crate) name: String,
     /// Whether it comes with a vault.
     pub(crate) has_vault: bool,
-    set: situated::eval::Set,
+    inner: situated::eval::Set,
 }
 
 impl Set {
@@ -44,28 +44,28 @@ impl Set {
                 std::fs::write(vault.join(path), text)?;
             }
         }
-        Ok(Set { name, has_vault, set })
+        Ok(Set { name, has_vault, inner: set })
     }
 
     /// Queries that something is relevant to.
     pub(crate) fn queries(&self) -> &[Query] {
-        &self.set.queries
+        &self.inner.queries
     }
 
     /// Documents that could not be found in the vault.
     pub(crate) fn lost(&self) -> usize {
-        self.set.lost
+        self.inner.lost
     }
 
     /// How many hits of one note to ask for.
     pub(crate) fn per_note(&self) -> usize {
-        self.set.per_note()
+        self.inner.per_note()
     }
 
     /// The ids that the hits stand for, best first, each once.
     pub(crate) fn rank(&self, hits: &[Value]) -> Vec<String> {
         let line = |hit: &Value, field: &str| hit[field].as_u64().unwrap_or(0) as u32;
-        self.set.rank(hits.iter().map(|hit| Place {
+        self.inner.rank(hits.iter().map(|hit| Place {
             path: hit["path"].as_str().unwrap_or_default(),
             line: line(hit, "line"),
             end_line: line(hit, "end_line"),

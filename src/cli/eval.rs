@@ -25,6 +25,7 @@ use crate::embed::builtin;
 use crate::eval::docs::Arm;
 use crate::eval::report::{Comparison, Report, Run, System, misses};
 use crate::search::Mode;
+use index::How;
 use source::Source;
 
 /// The lanes that are measured.
@@ -182,7 +183,7 @@ struct Measured {
     runs: Vec<Vec<Run>>,
 }
 
-/// Every lane with every kind of contexts.
+/// Every lane with every kind of contexts, and all together with the configuration's boosts too.
 fn survey(source: &Source, config: &Config, seed: u64, bench: &mut Bench) -> Result<Measured, Failure> {
     let pages = source.pages(config, bench)?;
     let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
@@ -192,27 +193,31 @@ fn survey(source: &Source, config: &Config, seed: u64, bench: &mut Bench) -> Res
         runs: Vec::new(),
     };
     for arm in arms.into_iter().filter(|arm| *arm != Arm::Model || written > 0) {
-        let snapshot = index::build(&pages, arm, bench)?;
-        for (name, mode) in LANES {
-            let runs = index::ask(source, &snapshot, config, mode, arm != Arm::Off, bench)?;
-            measured.report.systems.push(System::new(name, arm.name(), &runs, seed));
+        let built = index::build(source, &pages, arm, config, bench)?;
+        let boosted = [("hybrid", Mode::Hybrid, true)];
+        for (name, mode, boosts) in LANES.map(|(name, mode)| (name, mode, false)).into_iter().chain(boosted) {
+            let how = How { config, mode, contextual: arm != Arm::Off, boosts };
+            let runs = index::ask(source, &built, how, bench)?;
+            let system = System::new(name, arm.name(), &runs, seed);
+            measured.report.systems.push(System { boosts, ..system });
             measured.runs.push(runs);
         }
     }
     Ok(measured)
 }
 
-/// Two configurations, all lanes together.
+/// Two configurations, all lanes together, with the boosts of each.
 fn compare(source: &Source, sides: &[Side; 2], seed: u64, bench: &mut Bench) -> Result<Measured, Failure> {
     let mut measured = Measured { report: Report::default(), runs: Vec::new() };
     for side in sides {
         let pages = source.pages(&side.config, bench)?;
         measured.report.chunks = pages.iter().map(|page| page.cuts.len()).sum();
         measured.report.written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
-        let snapshot = index::build(&pages, side.arm(), bench)?;
-        let runs = index::ask(source, &snapshot, &side.config, Mode::Hybrid, true, bench)?;
+        let built = index::build(source, &pages, side.arm(), &side.config, bench)?;
+        let how = How { config: &side.config, mode: Mode::Hybrid, contextual: true, boosts: true };
+        let runs = index::ask(source, &built, how, bench)?;
         let system = System::new("hybrid", side.arm().name(), &runs, seed);
-        measured.report.systems.push(System { config: Some(side.name.clone()), ..system });
+        measured.report.systems.push(System { config: Some(side.name.clone()), boosts: true, ..system });
         measured.runs.push(runs);
     }
     let of = |i: usize| (sides[i].name.as_str(), measured.runs[i].as_slice());

@@ -199,7 +199,8 @@ fn method(report: &Report, out: &mut String) {
         out,
         "<p>Recall counts what is relevant among the first 5 and 20, MRR takes one over the rank of the first \
          relevant one, nDCG has linear gains; each is a mean over queries. Intervals hold 95 % of {RESAMPLES} \
-         resamples of the queries (percentile bootstrap). Two configurations are compared query by query: p is \
+         resamples of the queries (percentile bootstrap). Boosts are the configuration's, for links, age and kind \
+         of notes. Two configurations are compared query by query: p is \
          that of the two-sided randomisation test ({PERMUTATIONS} exchanges). Seed {}. It took {:.1} s.</p>",
         report.seed, report.took_s
     );

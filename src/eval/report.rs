@@ -27,6 +27,9 @@ pub struct System {
     pub lane: String,
     /// Which contexts it had: `off`, `template`, `model`.
     pub context: String,
+    /// Whether links, age and kind of notes counted too.
+    #[serde(default)]
+    pub boosts: bool,
     /// What its configuration is called, where several are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
@@ -128,6 +131,7 @@ impl System {
         System {
             lane: lane.to_owned(),
             context: context.to_owned(),
+            boosts: false,
             config: None,
             measures: intervals(runs, seed),
             kinds: kinds.into_iter().map(|(kind, all)| (kind, (all.len(), Measures::mean(&all)))).collect(),
@@ -136,10 +140,12 @@ impl System {
         }
     }
 
-    /// `hybrid, template`, or with its configuration `A (small): hybrid, template`.
+    /// `hybrid, template`, `hybrid, template, boosts`, or with its configuration `A (small): hybrid, template`.
     pub fn name(&self) -> String {
         let config = self.config.as_ref().map_or(String::new(), |config| format!("{config}: "));
-        format!("{config}{}, {}", self.lane, self.context)
+        // Of configurations each has the boosts that it says.
+        let boosts = if self.boosts && self.config.is_none() { ", boosts" } else { "" };
+        format!("{config}{}, {}{boosts}", self.lane, self.context)
     }
 
     /// A measure by name; zeros for one that is not there.

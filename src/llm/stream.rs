@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::client::{Client, Rules, Shared, With};
 use super::retry::{Fault, Next};
-use super::transport::{MOST_BODY};
+use super::transport::MOST_BODY;
 use super::wire::Answer;
 use super::wire::stream::{Interrupted, Reader};
 use super::{Completion, Failure, Finish};

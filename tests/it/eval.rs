@@ -54,10 +54,19 @@ fn a_vault_is_measured_and_stays_as_it_is() {
     assert_eq!(report["kinds"], json!({"alias": [1, 1], "description": [1, 1], "link": [2, 2]}));
     let systems = report["systems"].as_array().unwrap();
     let names: Vec<String> =
-        systems.iter().map(|s| format!("{} {}", s["lane"], s["context"]).replace('"', "")).collect();
+        systems.iter().map(|s| format!("{} {} {}", s["lane"], s["context"], s["boosts"]).replace('"', "")).collect();
     assert_eq!(
         names,
-        ["lexical off", "dense off", "hybrid off", "lexical template", "dense template", "hybrid template"]
+        [
+            "lexical off false",
+            "dense off false",
+            "hybrid off false",
+            "hybrid off true",
+            "lexical template false",
+            "dense template false",
+            "hybrid template false",
+            "hybrid template true",
+        ]
     );
     // None of the texts is left anywhere: the words alone find no more than single common words tell.
     let lexical = &systems[0];
@@ -245,7 +254,7 @@ fn contexts_that_a_model_wrote_are_measured_beside_the_others() {
         "{report}"
     );
     let contexts = report["systems"].as_array().unwrap().iter().map(|system| system["context"].as_str().unwrap());
-    assert_eq!(contexts.filter(|context| *context == "model").count(), 3);
+    assert_eq!(contexts.filter(|context| *context == "model").count(), 4);
     assert_eq!(model.calls(), bought, "measuring buys nothing");
     assert_eq!(daemon.call("stats", json!({}))["contextualized"], 3);
     assert_eq!(daemon.stop(), Some(0));

@@ -17,11 +17,11 @@ use crate::fingerprint::ContextKey;
 use crate::index::Index;
 use crate::note::{Note, NoteRules, parse};
 use crate::store::journaled;
-use crate::vault::VaultPath;
 use crate::vault::policy::Policy;
 use crate::vault::read::read;
 use crate::vault::root::VaultError;
 use crate::vault::walk::walk;
+use crate::vault::{FileStat, VaultPath};
 
 /// Queries of each kind, unless the user says otherwise.
 const PER_KIND: usize = 100;
@@ -46,6 +46,8 @@ pub(super) struct Source {
     pub(super) kinds: Kinds,
     /// Files or documents that were left out.
     pub(super) lost: usize,
+    /// Size and times of a vault's notes: what is new counts more where boosts do.
+    pub(super) stats: HashMap<VaultPath, FileStat>,
     /// What hits stand for; of a vault their paths.
     set: Option<Set>,
     /// As they are on the disk: contexts of a model are kept under what they were written for.
@@ -107,8 +109,8 @@ impl Source {
 pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Source, Failure> {
     let vault = chosen(args.vault.as_deref(), config)?;
     let (files, lost) = files(&vault, bench)?;
-    let unmasked: Vec<Note> = files.iter().map(|(path, bytes)| parse(path, bytes, &vault.rules)).collect();
-    drop(files);
+    let unmasked: Vec<Note> = files.iter().map(|file| parse(&file.path, &file.bytes, &vault.rules)).collect();
+    let stats = files.into_iter().map(|file| (file.path, file.stat)).collect();
     let names = names(&unmasked, bench)?;
     let resolve = |target: &str, from: &VaultPath| {
         let no = names.resolve(target, from)?;
@@ -140,6 +142,7 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
         queries: queries.iter().map(asked).collect(),
         notes,
         lost,
+        stats,
         set: None,
         unmasked,
         written: written.collect(),
@@ -166,12 +169,13 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Fail
         None
     };
     let texts: Option<BTreeMap<String, String>> = files.as_ref().map(|files| {
-        files.iter().map(|(path, bytes)| (path.to_string(), String::from_utf8_lossy(bytes).into_owned())).collect()
+        let text = |file: &File| (file.path.to_string(), String::from_utf8_lossy(&file.bytes).into_owned());
+        files.iter().map(text).collect()
     });
     let mut set = Set::read(&corpus, &queries, &qrels, texts.as_ref())
         .map_err(|error| Failure::new(exit::IO, format!("{}/{error}", dir.display())))?;
     let rules = NoteRules::default();
-    let own = files.map(|files| files.iter().map(|(path, bytes)| parse(path, bytes, &rules)).collect());
+    let own = files.map(|files| files.iter().map(|file| parse(&file.path, &file.bytes, &rules)).collect());
     let notes = own.unwrap_or_else(|| {
         let note = |(path, text): &(String, String)| Some(parse(&VaultPath::parse(path)?, text.as_bytes(), &rules));
         set.notes().iter().filter_map(note).collect()
@@ -187,6 +191,7 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Fail
         notes,
         queries: asked,
         kinds: Kinds::new(),
+        stats: HashMap::new(),
         lost: set.lost + unread,
         set: Some(set),
         unmasked: Vec::new(),
@@ -219,8 +224,15 @@ fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, Failure> 
     Ok(known.unwrap_or_else(|| VaultConfig::new(name_of_folder(&folder), folder)))
 }
 
-/// The bytes of every note, in order of path, and how many files could not be read.
-fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<(VaultPath, Vec<u8>)>, usize), Failure> {
+/// A note as it is on the disk.
+struct File {
+    path: VaultPath,
+    bytes: Vec<u8>,
+    stat: FileStat,
+}
+
+/// Every note, in order of path, and how many files could not be read.
+fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<File>, usize), Failure> {
     let policy = Policy::new(&vault.path, vault)?;
     let found = walk(&vault.path, &policy, None, &AtomicBool::new(false))?;
     let mut lost = found.skipped.len();
@@ -228,7 +240,7 @@ fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<(VaultPath, Vec<u8>)
     let mut files = Vec::with_capacity(found.files.len());
     for (path, _) in found.files {
         match read(&vault.path, &path, vault.max_note_bytes) {
-            Ok((bytes, _)) => files.push((path, bytes)),
+            Ok((bytes, stat)) => files.push(File { path, bytes, stat }),
             Err(_) => lost += 1,
         }
         bench.step()?;
