@@ -116,19 +116,20 @@ impl Check<'_> {
                 "rerank.provider",
                 "where \"tei\" is has to be said; add `base_url`, such as \"http://127.0.0.1:8080\"".to_owned(),
             ),
-            RerankProvider::Transformer if cfg!(feature = "transformer") => {
-                if !rerank.model.as_deref().is_some_and(|model| Path::new(model).is_absolute()) {
-                    self.problem(
-                        "rerank.model",
-                        "name the folder of the cross-encoder, beginning with `/`; it holds config.json, tokenizer.json and model.safetensors".to_owned(),
-                    );
-                }
-            }
-            RerankProvider::Transformer => self.problem(
+            RerankProvider::Transformer if cfg!(not(feature = "transformer")) => self.problem(
                 "rerank.provider",
                 "this build has no cross-encoder of its own (cargo feature `transformer`); run one behind \"tei\", or set \"none\""
                     .to_owned(),
             ),
+            RerankProvider::Transformer
+                if !rerank.model.as_deref().is_some_and(|model| Path::new(model).is_absolute()) =>
+            {
+                self.problem(
+                    "rerank.model",
+                    "name the folder of the cross-encoder, beginning with `/`; it holds config.json, tokenizer.json and the weights"
+                        .to_owned(),
+                );
+            }
             _ => {}
         }
         if rerank.key.file.is_some() && rerank.key.command.is_some() {
