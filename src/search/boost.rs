@@ -54,7 +54,7 @@ impl Default for Boosts {
     fn default() -> Self {
         Boosts {
             graph_weight: 0.0,
-            link_weight: 0.05,
+            link_weight: 0.02,
             recency_weight: 0.15,
             recency_half_life: 30.0,
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
