@@ -198,7 +198,7 @@ impl Default for SearchConfig {
             window_chars: 1200,
             dense_weight: 0.5,
             graph_weight: 0.0,
-            link_weight: 0.05,
+            link_weight: 0.02,
             recency_weight: 0.15,
             recency_half_life: Duration::from_hours(30 * 24),
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),

@@ -54,7 +54,7 @@ impl Default for Boosts {
     fn default() -> Self {
         Boosts {
             graph_weight: 0.0,
-            link_weight: 0.05,
+            link_weight: 0.02,
             recency_weight: 0.15,
             recency_half_life: 30.0,
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
@@ -93,11 +93,8 @@ impl Boosted {
 /// Boosts what was found for the query's `text`. The days of notes without a date of their own are reckoned in
 /// `offset`.
 pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offset: Offset, boosts: &Boosts) {
-    let weigher = Weigher {
-        near: (boosts.link_weight > 0.0).then(|| near(snapshot, text, boosts.graph.as_deref())).unwrap_or_default(),
-        offset,
-        boosts,
-    };
+    let near = if boosts.link_weight > 0.0 { near(snapshot, text, boosts.graph.as_deref()) } else { HashMap::new() };
+    let weigher = Weigher { near, offset, boosts };
     let mut known: HashMap<NoteNo, Boosted> = HashMap::new();
     for hit in ranked {
         let Some(note) = snapshot.chunk(hit.candidate.row).and_then(|chunk| snapshot.note(chunk.note)) else {

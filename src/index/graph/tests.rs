@@ -194,13 +194,13 @@ fn plain_pagerank(n: usize, out: &[BTreeSet<usize>]) -> Vec<f32> {
     for _ in 0..400 {
         let mut next = vec![0.15 / n as f64; n];
         for from in 0..n {
-            for to in 0..n {
+            for (to, next) in next.iter_mut().enumerate() {
                 let chance = if out[from].is_empty() {
                     1.0 / n as f64
                 } else {
                     f64::from(u8::from(out[from].contains(&to))) / out[from].len() as f64
                 };
-                next[to] += 0.85 * rank[from] * chance;
+                *next += 0.85 * rank[from] * chance;
             }
         }
         rank = next;
