@@ -11,6 +11,8 @@ use super::Vector;
 pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
 use super::tokenizer::Tokenizer;
+use crate::chunk::{Chunk, ChunkConfig, Tools, chunk};
+use crate::note::Note;
 
 /// Name and version of the model.
 pub const IDENTITY: &str = "builtin static-v1";
@@ -38,6 +40,14 @@ pub fn model() -> &'static Model {
     })
 }
 
+/// A note cut into chunks, measured and compared by this model whatever embeds the chunks: so the cuts stay where
+/// they are when the embedder changes.
+pub fn cut(note: &Note, config: &ChunkConfig) -> Vec<Chunk> {
+    let model = model();
+    let token_starts = model.token_starts(&note.text);
+    chunk(note, config, &Tools { token_starts: &token_starts, embed: &|text| model.embed_f32(text).to_vec() })
+}
+
 impl Model {
     /// Reads a model: tensors `emb` (int8, pieces × [`DIMENSIONS`]), `scale` (f32 per piece), `vocab`
     /// (UTF-8, one piece per line, the first one unknown).
@@ -59,7 +69,7 @@ impl Model {
 
     /// The vector of `text`; the zero vector if it has no pieces.
     pub fn embed(&self, text: &str) -> Vector {
-        quantize(&self.embed_f32(text))
+        Vector::quantized(&self.embed_f32(text))
     }
 
     /// The vector of `text` before quantisation: of length 1, or zero if it has no pieces.
@@ -146,18 +156,6 @@ fn sum(model: &Model, ids: &[u16]) -> [f32; DIMENSIONS] {
         *out = sums;
     }
     out
-}
-
-/// To int8 with one factor: the largest component becomes ±127.
-fn quantize(x: &[f32; DIMENSIONS]) -> Vector {
-    let largest = x.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
-    if largest == 0.0 {
-        return Vector { values: vec![0; DIMENSIONS].into(), scale: 0.0 };
-    }
-    let scale = largest / 127.0;
-    // Adding a half and cutting off rounds without a call into the C library on old processors.
-    let values = x.iter().map(|x| (x / scale + 0.5_f32.copysign(*x)) as i8).collect();
-    Vector { values, scale }
 }
 
 #[cfg(test)]

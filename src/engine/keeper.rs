@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::contexts::Contexts;
 use super::decide::{Decided, Desk, NO_HASH, Task, facts, note_entry};
+use super::embedding::switch::Switch;
+use super::embedding::{Awaited, serving};
 use super::report::{DecidedStep, Decision, DecisionCount, SkippedFile};
 use super::scan::KnownNotes;
-use super::{EngineError, VaultShared, now_s};
+use super::{EngineError, Shared, VaultShared, now_s};
 use crate::config::{Config, VaultConfig};
 use crate::context::TEMPLATE;
 use crate::context::prompt::Prompter;
@@ -69,8 +71,12 @@ pub(super) struct Keeper {
     pub(super) beside: bool,
     /// Quiet of a note before its structural changes are sent.
     pub(super) settle: Duration,
-    index: Index,
-    numbers: HashMap<VaultPath, u32>,
+    /// Vectors that a slow embedder is to make.
+    pub(super) awaited: Awaited,
+    /// Another embedder that is to take over.
+    pub(super) switch: Option<Switch>,
+    pub(super) index: Index,
+    pub(super) numbers: HashMap<VaultPath, u32>,
     /// Notes with warnings.
     warned: HashSet<u32>,
     counts: BTreeMap<(Action, Reason), u64>,
@@ -114,11 +120,13 @@ impl Keeper {
         config: &Config,
         vault: &VaultConfig,
         shared: Arc<VaultShared>,
+        engine: &Arc<Shared>,
     ) -> Result<(Self, Opened), EngineError> {
         let shared_generation = shared.generation.clone();
         let dir = generation_dir(&config.data_dir, &vault.path, &shared_generation);
         std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
-        let embedder = Embedder::Builtin;
+        let (service, asked_for) = serving(engine, config, &dir);
+        let embedder = &service.embedder;
         let (store, opened) = Store::open(&dir, embedder.identity(), embedder.dimensions())?;
         let lexical = dir.join("lexical");
         if opened.quarantined.is_some() && lexical.exists() {
@@ -130,16 +138,17 @@ impl Keeper {
             root: vault.path.clone(),
             max_note_bytes: vault.max_note_bytes,
             rules: vault.rules.clone(),
-            chunk: config.chunk,
-            embedder,
+            chunk: config.chunk.clone(),
             generation: generation(config, embedder),
+            vectors: store.vectors(),
+            service,
             prompter: prompter(config)?,
             store: Arc::new(store),
         });
         let policy = Arc::new(Policy::new(&vault.path, vault)?);
         let mut keeper = Keeper {
             config: vault.clone(),
-            desk: desk.clone(),
+            desk,
             shared,
             policy,
             watcher: None,
@@ -163,6 +172,8 @@ impl Keeper {
             generation: shared_generation,
             beside: false,
             settle: config.context.settle,
+            awaited: Awaited::default(),
+            switch: (!asked_for).then(|| Switch::new(config.embed.clone())),
             index,
             numbers: HashMap::new(),
             warned: HashSet::new(),
@@ -174,7 +185,6 @@ impl Keeper {
         };
         keeper.load()?;
         keeper.shared.policy.store(Some(keeper.policy.clone()));
-        keeper.shared.desk.store(Some(desk));
         Ok((keeper, opened))
     }
 
@@ -184,7 +194,7 @@ impl Keeper {
         let mut again = Vec::new();
         for record in self.desk.store.take_scanned()? {
             let inputs: Vec<_> = record.chunks.iter().flat_map(|c| c.inputs.iter().copied()).collect();
-            let mut vectors = self.desk.store.vectors_for(&inputs).into_iter();
+            let mut vectors = self.desk.vectors.get_all(&inputs).into_iter();
             let mut complete = true;
             let mut chunks = Vec::with_capacity(record.chunks.len());
             for (position, chunk) in record.chunks.iter().enumerate() {
@@ -237,19 +247,25 @@ impl Keeper {
         let mut rest = Vec::with_capacity(decided.len());
         let mut vectors = Vec::new();
         for (task, decided) in decided {
-            let Decided { plan, write, entry, docs, vectors: fresh, before } = decided;
+            let Decided { plan, write, entry, docs, vectors: fresh, missing, before } = decided;
             vectors.extend(fresh);
             writes.push((task.path.clone(), write));
-            rest.push((task, plan, entry, docs, before));
+            rest.push((task, plan, entry, docs, missing, before));
         }
         // Vectors first: a record that names an input whose vector is missing would have to be decided again.
-        self.desk.store.put_vectors(&vectors)?;
+        self.desk.vectors.put(&vectors)?;
+        let bulk = rest.len() > AT_ONCE;
         let moved: Vec<Option<VaultPath>> = writes.iter().map(|(_, w)| w.moved_from.clone()).collect();
         let records = self.desk.store.apply_many(writes)?;
         let mut decisions = Vec::with_capacity(records.len());
-        for ((record, moved_from), (task, plan, mut entry, docs, before)) in records.into_iter().zip(moved).zip(rest) {
+        for ((record, moved_from), (task, plan, mut entry, docs, missing, before)) in
+            records.into_iter().zip(moved).zip(rest)
+        {
             (entry.no, entry.seq) = (record.no, record.seq);
+            self.order_vectors(&task.path, missing, bulk);
+            self.switch.iter_mut().for_each(|switch| switch.changed(&task.path));
             if let Some(old) = moved_from {
+                self.switch.iter_mut().for_each(|switch| switch.changed(&old));
                 self.contexts.queue.remove(&old);
                 self.known.remove(&old);
                 self.numbers.remove(&old);
@@ -287,6 +303,7 @@ impl Keeper {
         self.desk.store.apply_many(writes)?;
         for path in paths {
             self.known.remove(path);
+            self.switch.iter_mut().for_each(|switch| switch.changed(path));
             if let Some(no) = self.numbers.remove(path) {
                 self.warned.remove(&no);
                 self.contexts.tally.remove(no);
@@ -358,7 +375,7 @@ impl Keeper {
         Ok(true)
     }
 
-    fn publish(&mut self) -> Result<(), EngineError> {
+    pub(super) fn publish(&mut self) -> Result<(), EngineError> {
         let snapshot = self.index.publish(self.desk.store.seq())?;
         {
             let mut status = self.shared.status();
@@ -376,7 +393,7 @@ impl Keeper {
                 .map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n })
                 .collect();
         }
-        self.shared.snapshot.store(Some(snapshot));
+        self.shared.published.store(Some(Arc::new((snapshot, self.desk.clone()))));
         self.put_lost_again();
         (self.dirty, self.published) = (false, Instant::now());
         Ok(())
@@ -416,8 +433,8 @@ impl Keeper {
     pub(super) fn let_go(self) {
         /// Queries and workers are done long before.
         const PATIENCE: Duration = Duration::from_secs(5);
-        self.shared.snapshot.store(None);
-        self.shared.desk.store(None);
+        self.shared.published.store(None);
+        self.shared.graph.store(None);
         let store = self.desk.store.clone();
         drop(self);
         let until = Instant::now() + PATIENCE;
@@ -454,6 +471,7 @@ impl Keeper {
     /// The state that `status` shows.
     pub(super) fn refresh_status(&self) {
         *self.shared.counts() = self.contexts.tally.sum();
+        *self.shared.embedding() = self.embed_status();
         let mut status = self.shared.status();
         status.pending = (self.pending.len() + self.queue.len() + self.in_flight.len()) as u64;
         status.watch = match (&self.polled, &self.watcher) {
@@ -511,7 +529,7 @@ fn chunk_entry(record: &NoteRecord, position: usize) -> ChunkEntry {
 }
 
 /// The generation that a configuration puts in force.
-pub(super) fn generation(config: &Config, embedder: Embedder) -> Generation {
+pub(super) fn generation(config: &Config, embedder: &Embedder) -> Generation {
     Generation {
         // With a model it depends on the kind of note: see `Desk::contextualizer`.
         contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },

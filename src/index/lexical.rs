@@ -32,6 +32,11 @@ const STOP: &[&str] = &[
     "would", "you", "your",
 ];
 
+/// Whether a word of a query is passed over where the query has others.
+pub fn is_stop_word(typed: &str) -> bool {
+    STOP.binary_search(&typed.to_ascii_lowercase().as_str()).is_ok()
+}
+
 /// What the lexical lane is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LexicalQuery {

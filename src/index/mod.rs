@@ -9,6 +9,7 @@ mod analyze;
 mod blocks;
 mod disk;
 mod documents;
+pub mod graph;
 mod lexical;
 mod links;
 #[cfg(test)]
@@ -26,7 +27,8 @@ use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
 
-pub use lexical::{LexicalError, LexicalQuery};
+pub use graph::Graph;
+pub use lexical::{LexicalError, LexicalQuery, is_stop_word};
 pub use snapshot::{Index, Snapshot, Verdict};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.

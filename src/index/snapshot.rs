@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::analyze;
 use super::blocks::{Blocks, Shards};
 use super::documents::{Documents, View};
+use super::graph::{GoOn, Graph};
 use super::links::{Links, Notes};
 use super::vector::{FreeSlots, Windows};
 use super::{ChunkDoc, ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
@@ -102,6 +103,18 @@ impl Index {
             let entry = NoteEntry { stat, ..(**entry).clone() };
             self.tables.notes.set(note, Some(Arc::new(entry)));
         }
+    }
+
+    /// Puts another embedder's vectors in the place of all those that are there, at once: `vectors_of` gives those of
+    /// each chunk by its note and its position in it.
+    pub fn replace_vectors(&mut self, dimensions: usize, vectors_of: &mut dyn FnMut(NoteNo, usize) -> Vec<Vector>) {
+        let (mut windows, mut free) = (Windows::new(dimensions), FreeSlots::default());
+        for note in self.tables.notes.iter() {
+            for (position, &row) in note.rows.iter().enumerate() {
+                windows.set(row, &vectors_of(note.no, position), &mut free);
+            }
+        }
+        (self.tables.windows, self.free_slots) = (windows, free);
     }
 
     /// Takes a note out.
@@ -313,5 +326,16 @@ impl Snapshot {
     /// Notes that link to this one.
     pub fn backlinks(&self, no: NoteNo) -> Vec<NoteNo> {
         self.tables.links.backlinks(&self.tables.notes, no)
+    }
+
+    /// The notes of this file name, title or alias, in order of number.
+    pub fn bearing(&self, name: &str) -> Vec<NoteNo> {
+        self.tables.links.bearing(name)
+    }
+
+    /// The graph of its links, without measures; `None` if `go_on` said no.
+    pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
+        let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
+        Graph::new(self.seq, &notes, |target, from| self.resolve(target, from), go_on)
     }
 }
