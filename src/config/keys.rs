@@ -210,6 +210,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.search.window_chars = units::count(v, 0..=100_000)? as usize, Some(c.search.window_chars.to_string())),
     key!("search" "dense_weight", "Weight of meaning, from 0 (words alone) to 1 (meaning alone).",
         |c, v| c.search.dense_weight = units::share(v)?, Some(format!("{:?}", c.search.dense_weight))),
+    key!("search" "language", "What words are stemmed as: \"auto\" looks at each note (front matter `lang:` decides), or one language for all. Taken over at the next start, which indexes the words anew.",
+        |c, v| c.search.language = units::word(v, &["auto", "en", "de", "fr", "es", "it", "pt", "nl", "ru", "sv", "no", "da", "fi"])?.to_owned(), quoted(&c.search.language)),
     key!("sync" "background", "Whether stale, drifted and failed contexts are looked after by themselves, within the budget.",
         |c, v| c.sync.background = units::boolean(v)?, Some(c.sync.background.to_string())),
     key!("sync" "interval", "How often.",

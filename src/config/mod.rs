@@ -107,6 +107,8 @@ pub struct SearchConfig {
     pub window_chars: usize,
     /// Weight (0..=1) of the dense lane; the lexical lane has the rest.
     pub dense_weight: f32,
+    /// What words are stemmed as: a code of two letters, or "auto" for the language that each note seems to be in.
+    pub language: String,
 }
 
 /// How much may be spent.
@@ -160,7 +162,7 @@ impl Default for WatchConfig {
 
 impl Default for SearchConfig {
     fn default() -> Self {
-        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5 }
+        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5, language: "auto".to_owned() }
     }
 }
 

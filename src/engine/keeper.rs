@@ -15,7 +15,7 @@ use crate::context::TEMPLATE;
 use crate::context::prompt::Prompter;
 use crate::embed::Embedder;
 use crate::fingerprint::{Fields, context_key};
-use crate::index::{ChunkEntry, Index, Verdict};
+use crate::index::{ChunkEntry, Index, Language, Verdict};
 use crate::plan::{Action, Generation, Known, Reason, Trigger};
 use crate::store::record::NoteRecord;
 use crate::store::{NoteWrite, Opened, Store, StoreError};
@@ -125,7 +125,8 @@ impl Keeper {
             // The new store counts from the start: its numbers would mean other notes to the old words.
             std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
         }
-        let index = Index::open(&lexical, embedder.dimensions())?;
+        let language = Language::of_code(&config.search.language);
+        let index = Index::open_for(&lexical, embedder.dimensions(), language)?;
         let desk = Arc::new(Desk {
             root: vault.path.clone(),
             max_note_bytes: vault.max_note_bytes,

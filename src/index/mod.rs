@@ -9,8 +9,11 @@ mod analyze;
 mod blocks;
 mod disk;
 mod documents;
+mod frequency;
+mod language;
 mod lexical;
 mod links;
+mod nearly;
 #[cfg(test)]
 mod restart_tests;
 mod snapshot;
@@ -26,7 +29,8 @@ use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
 
-pub use lexical::{LexicalError, LexicalQuery};
+pub use language::Language;
+pub use lexical::{Found, LexicalError, LexicalQuery};
 pub use snapshot::{Index, Snapshot, Verdict};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.
@@ -105,4 +109,6 @@ pub struct ChunkText {
     pub text: String,
     /// Its context.
     pub context: String,
+    /// What its words are stemmed as.
+    pub language: Language,
 }

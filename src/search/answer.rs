@@ -10,7 +10,8 @@ use super::fuse::{self, Ranked};
 use super::hit::{Maker, placed};
 use super::pick::pick;
 use super::rows::RowSet;
-use super::{Hit, MAX_HITS, Mode, Options, Parsed, lanes};
+use super::lanes::{self, Lanes};
+use super::{Hit, MAX_HITS, Mode, Options, Parsed};
 use crate::embed::Vector;
 use crate::index::{LexicalError, LexicalQuery, Row, Snapshot};
 
@@ -78,7 +79,15 @@ pub fn rank(
         ranking.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
         return Ok(ranking);
     }
-    let candidates = lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options)?;
+    let Lanes { candidates, corrected, completed } =
+        lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options)?;
+    for (typed, name) in &corrected {
+        ranking.warnings.push(format!("`{typed}` is nowhere; searched for `{name}`"));
+    }
+    for word in corrected.iter().map(|(_, name)| name).chain(&completed) {
+        ranking.text.push(' ');
+        ranking.text.push_str(word);
+    }
     // What boosts a hit for other reasons than its text changes `score` between these two lines.
     ranking.ranked = fuse::fuse(candidates, options.dense_weight);
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
@@ -95,7 +104,7 @@ impl Ranking {
 /// Picks at most [`Options::per_note`] hits of each note and reads them.
 pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Options) -> Result<Answer, LexicalError> {
     let Ranking { ranked, mode, warnings, text } = ranking;
-    let maker = Maker::new(snapshot, vault, &text, options);
+    let maker = Maker::new(snapshot, vault, &text, options)?;
     let note_of = |hit: &Ranked| snapshot.chunk(hit.candidate.row).map(|chunk| chunk.note);
     let (picked, truncated) = pick(ranked, note_of, options.per_note, options.limit.min(MAX_HITS));
     let mut answer = Answer { seq: snapshot.seq(), mode, warnings, truncated, ..Answer::default() };
@@ -117,13 +126,19 @@ fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Opti
         snapshot.lexical(&query, &among, snapshot.rows())
     };
     // A phrase of symbols alone is nothing that the word index could hold.
-    let has_words = |text: &&String| !snapshot.analyze(text).is_empty();
-    let phrases: Vec<String> = query.phrases.iter().filter(has_words).cloned().collect();
+    let has_words = |text: &str| snapshot.forms(text).map(|forms| !forms.is_empty());
+    let mut phrases = Vec::new();
+    for phrase in &query.phrases {
+        phrases.extend(has_words(phrase)?.then(|| phrase.clone()));
+    }
     if !phrases.is_empty() {
         let rows = holding(phrases, allowed.as_ref())?;
         allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
     }
-    for without in query.without.iter().filter(has_words) {
+    for without in &query.without {
+        if !has_words(without)? {
+            continue;
+        }
         let rows = holding(vec![without.clone()], allowed.as_ref())?;
         let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
         rows.into_iter().for_each(|(row, _)| allowed.remove(row));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::filter::mtime_seconds;
-use super::snippet::{self, snippet};
+use super::snippet::snippet;
 use super::window::{Place, Window, grow};
 use super::{Hit, Lanes, Options};
 use crate::index::{ChunkEntry, LexicalError, NoteEntry, Row, Snapshot};
@@ -19,9 +19,13 @@ pub(super) struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     /// `text` is what highlights and snippets are chosen for; may be empty.
-    pub(super) fn new(snapshot: &'a Snapshot, vault: &'a str, text: &str, options: &'a Options) -> Self {
-        let terms = snippet::terms(text, &|text: &str| snapshot.analyze(text));
-        Maker { snapshot, vault, options, terms }
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        vault: &'a str,
+        text: &str,
+        options: &'a Options,
+    ) -> Result<Self, LexicalError> {
+        Ok(Maker { snapshot, vault, options, terms: snapshot.forms(text)? })
     }
 
     /// The hit for a row; `None` if the snapshot has no such chunk.
@@ -37,7 +41,8 @@ impl<'a> Maker<'a> {
         };
         let texts = self.snapshot.text(row)?;
         let window = self.window(note, row, &texts.text)?;
-        let passage = snippet(&texts.text, &self.terms, &|text: &str| self.snapshot.analyze(text));
+        let passage =
+            snippet(&texts.text, &self.terms, &|text, each| self.snapshot.analyze(text, texts.language, each));
         Ok(Some(Hit {
             vault: self.vault.to_owned(),
             path: note.path.as_str().to_owned(),

@@ -54,7 +54,7 @@ pub fn related(snapshot: &Snapshot, vault: &str, seed: &Seed, options: &Options)
     near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| in_order(snapshot, a.0, b.0)));
     let (picked, truncated) = pick(near, |(row, _)| note_of(*row), options.per_note, limit);
     answer.truncated = truncated;
-    let maker = Maker::new(snapshot, vault, "", options);
+    let maker = Maker::new(snapshot, vault, "", options)?;
     for (row, cosine) in picked {
         let linked = linked.as_ref().and_then(|linked| Some(linked.contains(&note_of(row)?)));
         answer.hits.extend(maker.hit(row, cosine, None, linked)?);

@@ -49,6 +49,7 @@ impl Handle {
         let now = jiff::Zoned::now();
         let mut parsed = search::parse(&request.query, now.date());
         parsed.filter.offset = now.offset();
+        parsed.prefix = request.prefix && !request.query.ends_with(char::is_whitespace);
         let SearchFilter { path, tag, after, before, note_type } = request.filter.unwrap_or_default();
         let conditions =
             [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
