@@ -78,6 +78,10 @@ pub(super) struct Keeper {
     published: Instant,
     /// Since when the index is in bulk mode.
     bulk_since: Option<Instant>,
+    /// Whether the segments of a bulk may still be merged behind the snapshot's back.
+    merging: bool,
+    /// Segments of the lexical index when the last snapshot was published.
+    segments: usize,
     dirty: bool,
 }
 
@@ -171,6 +175,8 @@ impl Keeper {
             dir,
             published: Instant::now(),
             bulk_since: None,
+            merging: false,
+            segments: 0,
             dirty: true,
         };
         keeper.load()?;
@@ -379,7 +385,7 @@ impl Keeper {
         }
         self.shared.snapshot.store(Some(snapshot));
         self.put_lost_again();
-        (self.dirty, self.published) = (false, Instant::now());
+        (self.dirty, self.published, self.segments) = (false, Instant::now(), self.index.segments());
         Ok(())
     }
 
@@ -401,9 +407,19 @@ impl Keeper {
             return;
         }
         self.bulk_since = bulk.then(Instant::now);
+        self.merging = !bulk;
         if let Err(error) = self.index.bulk(bulk) {
             tracing::warn!(%error, "the index goes on writing as it did");
         }
+    }
+
+    /// The segments that a bulk leaves are merged while the loop goes on: what is searched then answers faster.
+    pub(super) fn follow_merges(&mut self) -> Result<(), EngineError> {
+        if self.merging && !self.dirty && self.index.segments() < self.segments {
+            self.publish()?;
+            self.merging = false;
+        }
+        Ok(())
     }
 
     /// Puts everything on the disk for a clean stop.

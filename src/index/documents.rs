@@ -348,6 +348,10 @@ impl Documents {
             self.writer = None;
             self.bulk = bulk;
             self.writer = Some(writer(&self.index, bulk)?);
+            if !bulk {
+                // A commit is when it is decided what to merge: without one the many segments of a bulk stay.
+                self.commit(0)?;
+            }
         }
         Ok(())
     }

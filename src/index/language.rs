@@ -146,12 +146,21 @@ mod tests {
     #[test]
     fn languages_of_texts() {
         let texts = [
-            ("The committee met on Tuesday to talk about the plans for the new library.", Some(Language::English)),
             (
-                "Die Sitzung am Dienstag drehte sich um die Pläne für die neue Bücherei.",
+                "The committee met on Tuesday to talk about the plans for the new library, which the council had asked \
+                 for in spring. Nobody thought that the money would be enough.",
+                Some(Language::English),
+            ),
+            (
+                "Die Sitzung am Dienstag drehte sich um die Pläne für die neue Bücherei, um die der Rat im Frühjahr \
+                 gebeten hatte. Niemand glaubte, dass das Geld dafür reichen würde.",
                 Some(Language::German),
             ),
-            ("Комитет собрался во вторник, чтобы обсудить планы новой библиотеки.", Some(Language::Russian)),
+            (
+                "Комитет собрался во вторник, чтобы обсудить планы новой библиотеки, о которых совет просил весной. \
+                 Никто не думал, что денег хватит.",
+                Some(Language::Russian),
+            ),
             ("委員会は火曜日に新しい図書館の計画について話し合うために集まりました。そして次の会議の日程を決めました。", None),
             ("Short.", None),
         ];

@@ -16,12 +16,15 @@ mod links;
 mod nearly;
 #[cfg(test)]
 mod restart_tests;
+mod sketch;
 mod snapshot;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 mod vector;
+#[cfg(test)]
+mod word_tests;
 
 use std::sync::Arc;
 

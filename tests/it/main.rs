@@ -19,3 +19,4 @@ mod spending;
 mod support;
 mod terminal;
 mod tidy;
+mod words;

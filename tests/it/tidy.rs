@@ -28,7 +28,7 @@ const ORDER: [&str; 20] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 21] = [
+const PURE: [&str; 23] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -45,6 +45,8 @@ const PURE: [&str; 21] = [
     "index/blocks.rs",
     "index/links.rs",
     "index/vector.rs",
+    "index/sketch.rs",
+    "index/language.rs",
     "search/",
     "serve/frame.rs",
     "serve/proto.rs",
