@@ -96,7 +96,9 @@ impl Language {
         if text.chars().filter(|c| c.is_alphabetic()).take(LEAST).count() < LEAST {
             return None;
         }
-        let info = Detector::new().detect(text).filter(whatlang::Info::is_reliable)?;
+        // Russian is the only language here of its script: what is taken for another would not be stemmed at all.
+        let sure = |info: &whatlang::Info| info.is_reliable() || info.lang() == Lang::Rus;
+        let info = Detector::new().detect(text).filter(sure)?;
         Language::ALL.into_iter().find(|language| language.facts().2 == info.lang())
     }
 
@@ -161,7 +163,10 @@ mod tests {
                  Никто не думал, что денег хватит.",
                 Some(Language::Russian),
             ),
-            ("委員会は火曜日に新しい図書館の計画について話し合うために集まりました。そして次の会議の日程を決めました。", None),
+            (
+                "委員会は火曜日に新しい図書館の計画について話し合うために集まりました。そして次の会議の日程を決めました。",
+                None,
+            ),
             ("Short.", None),
         ];
         for (text, language) in texts {

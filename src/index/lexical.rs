@@ -26,6 +26,8 @@ const COMPLETED: f32 = 0.7;
 const CORRECTED: f32 = 0.6;
 /// Words that a beginning is looked up as.
 const MOST_COMPLETED: usize = 32;
+/// Pairs that a phrase of a single character of a script without spaces is looked up as.
+const MOST_PAIRS: usize = 512;
 /// Words of a query that are looked up; a pasted page must not take seconds.
 const MOST_WORDS: usize = 64;
 /// Words of a query that are taken for others; a query of nonsense is left as it is.
@@ -182,7 +184,8 @@ impl View {
     ) -> Result<(), LexicalError> {
         let mut completed = self.beginning_with(self.fields.words, &word.plain, MOST_COMPLETED)?;
         if completed.is_empty() {
-            let ends = word.plain.char_indices().map(|(end, _)| end).filter(|end| *end >= 3 && end + 4 >= word.plain.len());
+            let ends =
+                word.plain.char_indices().map(|(end, _)| end).filter(|end| *end >= 3 && end + 4 >= word.plain.len());
             for end in ends.collect::<Vec<_>>().into_iter().rev() {
                 let stem = &word.plain[..end];
                 let count = frequencies.of(&Term::from_field_text(self.fields.words, stem))?;
@@ -234,7 +237,7 @@ impl View {
                 match &row[..] {
                     [] => return Ok(None),
                     [word] if word.kind == Kind::Single => {
-                        for (pair, _) in self.beginning_with(field, &word.text, usize::MAX)? {
+                        for (pair, _) in self.beginning_with(field, &word.text, MOST_PAIRS)? {
                             clauses.push((Occur::Should, scored(Term::from_field_text(field, &pair), weight)));
                         }
                     }
@@ -329,7 +332,9 @@ fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
                 forms.push(form.text.clone());
             }
         }
-        let same = |known: &&mut AskedWord| known.forms == forms && (known.as_what == As::Beginning) == (as_what == As::Beginning);
+        let same = |known: &&mut AskedWord| {
+            known.forms == forms && (known.as_what == As::Beginning) == (as_what == As::Beginning)
+        };
         if let Some(known) = asked.iter_mut().find(same) {
             known.weight = weight.max(known.weight);
             if as_what == As::Unfinished {
@@ -385,7 +390,8 @@ mod tests {
         for (query, prefix, expected) in table {
             let got = asked(query, &LANGUAGES, prefix);
             let got: Vec<(String, As, f32)> = got.iter().map(|w| (w.forms.join(" "), w.as_what, w.weight)).collect();
-            let expected: Vec<_> = expected.iter().map(|(forms, what, weight)| ((*forms).to_owned(), *what, *weight)).collect();
+            let expected: Vec<_> =
+                expected.iter().map(|(forms, what, weight)| ((*forms).to_owned(), *what, *weight)).collect();
             assert_eq!(got, expected, "{query}");
         }
         let flood = (0..1000).map(|i| format!("w{i} ")).collect::<String>();

@@ -16,7 +16,12 @@ const TWO_SLIPS: usize = 8;
 
 impl View {
     /// The words of a field that begin with `text`, and in how many documents they are: the `most` most frequent ones.
-    pub(super) fn beginning_with(&self, field: Field, text: &str, most: usize) -> Result<Vec<(String, u64)>, LexicalError> {
+    pub(super) fn beginning_with(
+        &self,
+        field: Field,
+        text: &str,
+        most: usize,
+    ) -> Result<Vec<(String, u64)>, LexicalError> {
         let mut found: HashMap<String, u64> = HashMap::new();
         for reader in self.searcher.segment_readers() {
             let index = reader.inverted_index(field)?;

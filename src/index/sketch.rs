@@ -32,7 +32,11 @@ impl Tables {
             let mut table = [0i16; 256];
             for (signs, sum) in table.iter_mut().enumerate() {
                 // At most 8 × 128.
-                *sum = eight.iter().enumerate().map(|(i, &v)| i16::from(v) * if signs >> i & 1 == 1 { 1 } else { -1 }).sum();
+                *sum = eight
+                    .iter()
+                    .enumerate()
+                    .map(|(i, &v)| i16::from(v) * if signs >> i & 1 == 1 { 1 } else { -1 })
+                    .sum();
             }
             table
         };

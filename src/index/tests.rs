@@ -202,8 +202,13 @@ fn phrases_without_and_contexts() {
     let snapshot = index.publish(1).unwrap();
     let phrase = |phrases: &[&str], words: &str, without: &[&str], contextual: bool| {
         let strings = |list: &[&str]| list.iter().map(ToString::to_string).collect();
-        let query =
-            LexicalQuery { words: words.into(), phrases: strings(phrases), without: strings(without), contextual, prefix: false };
+        let query = LexicalQuery {
+            words: words.into(),
+            phrases: strings(phrases),
+            without: strings(without),
+            contextual,
+            prefix: false,
+        };
         found(&snapshot, &query)
     };
     assert_eq!(phrase(&["state of the art"], "", &[], true), ["1:0"]);

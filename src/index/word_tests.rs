@@ -4,9 +4,12 @@ use super::testing::{chunk, chunks, note};
 use super::tests::{finds, open};
 use super::*;
 
-const GERMAN: &str = "Die Häuser der alten Stadt stehen dicht gedrängt am Ufer, und die Gärten dahinter reichen bis zum Wald.";
-const RUSSIAN: &str = "Мы обсудили планы новой библиотеки и решили, что книги будут перевезены в следующем месяце вместе с полками.";
-const ENGLISH: &str = "The houses of the old town stand close together on the river bank, and the gardens behind them reach the forest.";
+const GERMAN: &str =
+    "Die Häuser der alten Stadt stehen dicht gedrängt am Ufer, und die Gärten dahinter reichen bis zum Wald.";
+const RUSSIAN: &str =
+    "Мы обсудили планы новой библиотеки и решили, что книги будут перевезены в следующем месяце вместе с полками.";
+const ENGLISH: &str =
+    "The houses of the old town stand close together on the river bank, and the gardens behind them reach the forest.";
 
 fn query(words: &str, prefix: bool) -> LexicalQuery {
     LexicalQuery { words: words.to_owned(), contextual: true, prefix, ..LexicalQuery::default() }

@@ -14,9 +14,8 @@ fn beginnings_and_slips() {
     place.write("Obsidian.md", "# Obsidian\n\nWhere notes are kept together.\n");
     place.write("Compost.md", "# Compost\n\nTurn the heap every other week.\n");
     let mut daemon = place.start();
-    let mut ask = |query: &str, prefix: bool| {
-        daemon.call("search", json!({"query": query, "prefix": prefix, "mode": "lexical"}))
-    };
+    let mut ask =
+        |query: &str, prefix: bool| daemon.call("search", json!({"query": query, "prefix": prefix, "mode": "lexical"}));
     assert_eq!(paths(&ask("comp", true)), ["Compost.md"]);
     assert_eq!(paths(&ask("comp", false)), [""; 0]);
     assert_eq!(paths(&ask("comp ", true)), [""; 0]);
