@@ -207,11 +207,18 @@ fn finish(text: &str, start: usize, core_end: usize) -> (usize, bool) {
 
 /// The end of as many whole graphemes from `from` on as have at most `chars` characters.
 fn forward(text: &str, from: usize, chars: usize) -> usize {
+    // A letter of ASCII is a grapheme if the next character is one too; there are no `\r\n` left.
+    if text.as_bytes()[from..].iter().take(chars + 1).all(u8::is_ascii) {
+        return text.len().min(from + chars);
+    }
     from + reach(text[from..].graphemes(true), chars)
 }
 
 /// The start of as many whole graphemes before `to` as have at most `chars` characters.
 fn backward(text: &str, to: usize, chars: usize) -> usize {
+    if text.as_bytes()[..to].iter().rev().take(chars + 1).all(u8::is_ascii) {
+        return to.saturating_sub(chars);
+    }
     to - reach(text[..to].graphemes(true).rev(), chars)
 }
 
