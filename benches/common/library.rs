@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use situated::chunk::Chunk;
-use situated::embed::{Embedder, builtin, input};
+use situated::embed::{builtin, input};
 use situated::index::{ChunkDoc, ChunkEntry, Index, NoteEntry};
 use situated::note::{LinkKind, Note};
 use situated::vault::FileStat;
@@ -25,7 +25,7 @@ pub(crate) fn put(index: &mut Index, no: u32, note: &Note, chunks: &[(&Chunk, St
             text: note.text[chunk.span.clone()].to_owned(),
             searchable: shown,
             context: context.clone(),
-            vectors: inputs.iter().map(|input| Embedder::Builtin.embed(&input.text)).collect(),
+            vectors: inputs.iter().map(|input| builtin::model().embed(&input.text)).collect(),
         }
     });
     let links = note.links.iter().filter(|link| link.kind != LinkKind::Url).map(|link| link.target.clone());

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use situated::embed::{Embedder, Vector};
+use situated::embed::{Embedder, Vector, builtin};
 use situated::index::{Graph, Index, NoteEntry, Snapshot};
 use situated::search::{self, Boosts, Options, Parsed};
 use situated::vault::{FileStat, VaultPath};
@@ -90,7 +90,7 @@ fn one(dir: &Path) -> Result<()> {
         .iter()
         .map(|query| {
             let parsed = search::parse(&query.text, today);
-            Asked { vector: Embedder::Builtin.embed(&parsed.text()), parsed, judged: &query.judged }
+            Asked { vector: builtin::model().embed(&parsed.text()), parsed, judged: &query.judged }
         })
         .collect();
     let days = by_lot(today, pages.len())?;

@@ -250,6 +250,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.search.window_chars = units::count(v, 0..=100_000)? as usize, Some(c.search.window_chars.to_string())),
     key!("search" "dense_weight", "Weight of meaning, from 0 (words alone) to 1 (meaning alone).",
         |c, v| c.search.dense_weight = units::share(v)?, Some(format!("{:?}", c.search.dense_weight))),
+    key!("search" "language", "What words are stemmed as: \"auto\" looks at each note (front matter `lang:` decides), or one language for all. Taken over at the next start, which indexes the words anew.",
+        |c, v| c.search.language = units::word(v, &["auto", "en", "de", "fr", "es", "it", "pt", "nl", "ru", "sv", "no", "da", "fi"])?.to_owned(), quoted(&c.search.language)),
     key!("search" "graph_weight", "What a note gains by its place among the links, from 0 (nothing) to 1.",
         |c, v| c.search.graph_weight = units::share(v)?, Some(format!("{:?}", c.search.graph_weight))),
     key!("search" "link_weight", "What a note gains that the query names; half of it one that is linked with such a note.",

@@ -116,6 +116,8 @@ pub struct SearchConfig {
     pub window_chars: usize,
     /// Weight (0..=1) of the dense lane; the lexical lane has the rest.
     pub dense_weight: f32,
+    /// What words are stemmed as: a code of two letters, or "auto" for the language that each note seems to be in.
+    pub language: String,
     /// Weight (0..=1) of the place among the links.
     pub graph_weight: f32,
     /// Of notes that the query names, and half of it of those linked with them.
@@ -203,6 +205,7 @@ impl Default for SearchConfig {
             recency_half_life: Duration::from_hours(30 * 24),
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
             expand: Expand::Off,
+            language: "auto".to_owned(),
         }
     }
 }

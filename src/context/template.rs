@@ -140,7 +140,7 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chunk::{ChunkConfig, Strategy, chunk};
+    use crate::chunk::{ChunkConfig, Strategy};
     use crate::note::{NoteRules, parse};
     use crate::vault::VaultPath;
 
@@ -148,7 +148,7 @@ mod tests {
         let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
         let config = ChunkConfig { strategy: Strategy::Markdown, ..ChunkConfig::default() };
         let template = Template::new(&note);
-        chunk(&note, &config, &[]).iter().map(|chunk| template.context(chunk)).collect()
+        crate::embed::builtin::cut(&note, &config).iter().map(|chunk| template.context(chunk)).collect()
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::context::TEMPLATE;
 use crate::context::prompt::Prompter;
 use crate::embed::Embedder;
 use crate::fingerprint::{Fields, context_key};
-use crate::index::{ChunkEntry, Index, Verdict};
+use crate::index::{ChunkEntry, Index, Language, Verdict};
 use crate::plan::{Action, Generation, Known, Reason, Trigger};
 use crate::store::record::NoteRecord;
 use crate::store::{NoteWrite, Opened, Store, StoreError};
@@ -84,6 +84,10 @@ pub(super) struct Keeper {
     published: Instant,
     /// Since when the index is in bulk mode.
     bulk_since: Option<Instant>,
+    /// Whether the segments of a bulk may still be merged behind the snapshot's back.
+    merging: bool,
+    /// Segments of the lexical index when the last snapshot was published.
+    segments: usize,
     dirty: bool,
 }
 
@@ -133,7 +137,8 @@ impl Keeper {
             // The new store counts from the start: its numbers would mean other notes to the old words.
             std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
         }
-        let index = Index::open(&lexical, embedder.dimensions())?;
+        let language = Language::of_code(&config.search.language);
+        let index = Index::open_for(&lexical, embedder.dimensions(), language)?;
         let desk = Arc::new(Desk {
             root: vault.path.clone(),
             max_note_bytes: vault.max_note_bytes,
@@ -181,6 +186,8 @@ impl Keeper {
             dir,
             published: Instant::now(),
             bulk_since: None,
+            merging: false,
+            segments: 0,
             dirty: true,
         };
         keeper.load()?;
@@ -395,7 +402,7 @@ impl Keeper {
         }
         self.shared.published.store(Some(Arc::new((snapshot, self.desk.clone()))));
         self.put_lost_again();
-        (self.dirty, self.published) = (false, Instant::now());
+        (self.dirty, self.published, self.segments) = (false, Instant::now(), self.index.segments());
         Ok(())
     }
 
@@ -417,9 +424,19 @@ impl Keeper {
             return;
         }
         self.bulk_since = bulk.then(Instant::now);
+        self.merging = !bulk;
         if let Err(error) = self.index.bulk(bulk) {
             tracing::warn!(%error, "the index goes on writing as it did");
         }
+    }
+
+    /// The segments that a bulk leaves are merged while the loop goes on: what is searched then answers faster.
+    pub(super) fn follow_merges(&mut self) -> Result<(), EngineError> {
+        if self.merging && !self.dirty && self.index.segments() < self.segments {
+            self.publish()?;
+            self.merging = false;
+        }
+        Ok(())
     }
 
     /// Puts everything on the disk for a clean stop.

@@ -528,6 +528,9 @@ impl Loop {
                 Ok(false) => {}
                 Err(error) => keeper.be_troubled(&error),
             }
+            if let Err(error) = keeper.follow_merges() {
+                keeper.be_troubled(&error);
+            }
         }
         self.finish_batches();
         self.tend_batches();

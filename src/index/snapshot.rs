@@ -1,5 +1,7 @@
 //! [`Index`], the one writer, and [`Snapshot`], what it hands out.
 
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
 use super::links::{Links, Notes};
 use super::vector::{FreeSlots, Windows};
-use super::{ChunkDoc, ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
+use super::{ChunkDoc, ChunkEntry, ChunkText, Found, Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
 use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
@@ -53,7 +55,13 @@ impl Index {
     /// index that is damaged, of another version, or not surely on the disk is thrown away
     /// ([`Index::rebuilt`] tells). Fails if another process has it open or the folder cannot be written.
     pub fn open(dir: &Path, dimensions: usize) -> Result<Self, LexicalError> {
-        let (documents, rebuilt) = Documents::open(dir)?;
+        Index::open_for(dir, dimensions, None)
+    }
+
+    /// The same for a vault whose notes are all in one language; `None` finds out for each. Front matter (`lang:`)
+    /// comes before either.
+    pub fn open_for(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
+        let (documents, rebuilt) = Documents::open(dir, language)?;
         let tables = Tables {
             notes: Blocks::default(),
             note_count: 0,
@@ -282,6 +290,11 @@ impl Snapshot {
         allowed: &dyn Fn(Row) -> bool,
         k: usize,
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
+        Ok(self.find(query, allowed, k)?.rows)
+    }
+
+    /// As [`Snapshot::lexical`], and what was searched for beside the words as they were typed.
+    pub fn find(&self, query: &LexicalQuery, allowed: &dyn Fn(Row) -> bool, k: usize) -> Result<Found, LexicalError> {
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
             let row = *note.rows.get(position as usize)?;
@@ -313,9 +326,15 @@ impl Snapshot {
         self.words.text(note.no, note.seq, chunk.position)?.ok_or_else(missing)
     }
 
-    /// The words of `text` as the lexical index sees them: byte range and normal form. For highlights.
-    pub fn analyze(&self, text: &str) -> Vec<(std::ops::Range<usize>, String)> {
-        analyze::words(text).into_iter().map(|word| (word.range, word.text)).collect()
+    /// Calls `each` with the words of a chunk's text as the lexical index sees them: byte range and normal form. For
+    /// highlights.
+    pub fn analyze(&self, text: &str, language: Language, each: &mut dyn FnMut(Range<usize>, &str)) {
+        analyze::each_word(text, Some(language), |token, _| each(token.offset_from..token.offset_to, &token.text));
+    }
+
+    /// The normal forms that the words of a query have in the notes; none if it has no words.
+    pub fn forms(&self, text: &str) -> Result<HashSet<String>, LexicalError> {
+        self.words.forms(text)
     }
 
     /// The note that a link's target names, seen from the note at `from`: by path, by file name, by title, by alias.

@@ -10,9 +10,10 @@ use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Ranked};
 use super::hit::{Maker, Pick, placed};
+use super::lanes::{self, Brought};
 use super::rerank::Order;
 use super::rows::RowSet;
-use super::{Hit, MAX_HITS, Mode, Options, Parsed, lanes};
+use super::{Hit, MAX_HITS, Mode, Options, Parsed};
 use crate::embed::Vector;
 use crate::index::{LexicalError, LexicalQuery, Row, Snapshot};
 
@@ -94,7 +95,15 @@ pub(super) fn rank_to(
         ranking.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
         return Ok(ranking);
     }
-    let candidates = lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options, depth)?;
+    let Brought { candidates, corrected, completed } =
+        lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options, depth)?;
+    for (typed, name) in &corrected {
+        ranking.warnings.push(format!("`{typed}` is nowhere; searched for `{name}`"));
+    }
+    for word in corrected.iter().map(|(_, name)| name).chain(&completed) {
+        ranking.text.push(' ');
+        ranking.text.push_str(word);
+    }
     ranking.ranked = fuse::fuse(candidates, options.dense_weight);
     boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
@@ -131,7 +140,7 @@ pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Opti
         let lanes = ranked.lanes().map(|lanes| order.explain(ranked.candidate.row, lanes));
         Pick { row: ranked.candidate.row, score: ranked.score, lanes, link: None }
     });
-    let (hits, truncated) = Maker::new(snapshot, vault, &text, options).hits(picks)?;
+    let (hits, truncated) = Maker::new(snapshot, vault, &text, options)?.hits(picks)?;
     Ok(Answer { hits, seq: snapshot.seq(), mode, warnings, truncated })
 }
 
@@ -147,13 +156,19 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> 
         snapshot.lexical(&query, &among, snapshot.rows())
     };
     // A phrase of symbols alone is nothing that the word index could hold.
-    let has_words = |text: &&String| !snapshot.analyze(text).is_empty();
-    let phrases: Vec<String> = query.phrases.iter().filter(has_words).cloned().collect();
+    let has_words = |text: &str| snapshot.forms(text).map(|forms| !forms.is_empty());
+    let mut phrases = Vec::new();
+    for phrase in &query.phrases {
+        phrases.extend(has_words(phrase)?.then(|| phrase.clone()));
+    }
     if !phrases.is_empty() {
         let rows = holding(phrases, allowed.as_ref())?;
         allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
     }
-    for without in query.without.iter().filter(has_words) {
+    for without in &query.without {
+        if !has_words(without)? {
+            continue;
+        }
         let rows = holding(vec![without.clone()], allowed.as_ref())?;
         let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
         rows.into_iter().for_each(|(row, _)| allowed.remove(row));

@@ -5,6 +5,7 @@
 //! indexed) only the caller knows.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use super::fuse::Ranked;
 use super::hit::placed;
 use super::{Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, lanes};
 use crate::embed::Vector;
-use crate::index::{LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
+use crate::index::{Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
 
 /// How a note stands to the answer of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -266,13 +267,13 @@ fn excluded_by(
             LexicalQuery { phrases: vec![text.clone()], contextual: options.contextual, ..LexicalQuery::default() };
         snapshot.lexical(&asked, &|row| note.rows.contains(&row), note.rows.len())
     };
-    for phrase in query.phrases.iter().filter(|phrase| !snapshot.analyze(phrase).is_empty()) {
-        if holding(phrase)?.is_empty() {
+    for phrase in &query.phrases {
+        if !snapshot.forms(phrase)?.is_empty() && holding(phrase)?.is_empty() {
             reasons.push(format!("\"{phrase}\" stands nowhere in it, word for word"));
         }
     }
-    for without in query.without.iter().filter(|without| !snapshot.analyze(without).is_empty()) {
-        if !holding(without)?.is_empty() {
+    for without in &query.without {
+        if !snapshot.forms(without)?.is_empty() && !holding(without)?.is_empty() {
             reasons.push(format!("it has \"{without}\", which must not occur"));
         }
     }
@@ -292,9 +293,10 @@ fn lacks(
     /// More would not be read.
     const MOST: usize = 32;
     let text = query.text();
-    let words = snapshot.analyze(&text);
+    let mut words: Vec<(Range<usize>, String)> = Vec::new();
+    snapshot.analyze(&text, Language::default(), &mut |range, form| words.push((range, form.to_owned())));
     // Of a compound the whole is named, not its parts too.
-    let within = |a: &std::ops::Range<usize>| {
+    let within = |a: &Range<usize>| {
         words.iter().any(|(b, _)| b.start <= a.start && a.end <= b.end && b.len() > a.len())
     };
     let mut lacks: Vec<String> = Vec::new();

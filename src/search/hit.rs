@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::filter::mtime_seconds;
 use super::gather::{Found, Limits, Source, gather};
-use super::snippet::{self, snippet};
+use super::snippet::snippet;
 use super::window::Place;
 use super::{Also, Hit, Lanes, Link, MAX_HITS, Options};
 use crate::index::{ChunkEntry, ChunkText, LexicalError, NoteEntry, NoteNo, Row, Snapshot};
@@ -31,10 +31,15 @@ pub(super) struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     /// `text` is what highlights and snippets are chosen for; may be empty.
-    pub(super) fn new(snapshot: &'a Snapshot, vault: &'a str, text: &str, options: &'a Options) -> Self {
-        let terms = snippet::terms(text, &|text: &str| snapshot.analyze(text));
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        vault: &'a str,
+        text: &str,
+        options: &'a Options,
+    ) -> Result<Self, LexicalError> {
+        let terms = snapshot.forms(text)?;
         let reader = Reader { snapshot, notes: HashMap::new(), texts: HashMap::new() };
-        Maker { reader, vault, options, terms }
+        Ok(Maker { reader, vault, options, terms })
     }
 
     /// The hits, and whether there would be more. Chunks that the snapshot does not have are passed over.
@@ -49,8 +54,8 @@ impl<'a> Maker<'a> {
         let Found { best: Pick { row, score, lanes, link }, also, window } = found;
         let snapshot = self.reader.snapshot;
         let (chunk, note) = placed(snapshot, row)?;
-        let ChunkText { text, context } = self.reader.texts.remove(&row)?;
-        let passage = snippet(&text, &self.terms, &|text: &str| snapshot.analyze(text));
+        let ChunkText { text, context, language } = self.reader.texts.remove(&row)?;
+        let passage = snippet(&text, &self.terms, &|text, each| snapshot.analyze(text, language, each));
         let also = also.into_iter().filter_map(|pick| {
             let chunk = snapshot.chunk(pick.row)?;
             let (line, end_line) = chunk.lines;

@@ -34,6 +34,8 @@ pub struct Parsed {
     pub filter: Filter,
     /// What was not understood, for the user; may quote the query.
     pub warnings: Vec<String>,
+    /// Whether the last word is still being typed, so that words that begin with it are found too. Set by who asks.
+    pub prefix: bool,
 }
 
 /// Phrases, exclusions and conditions beyond this are read as words: each costs a pass over the notes or
@@ -61,6 +63,7 @@ impl Parsed {
             phrases: self.phrases.clone(),
             without: self.without.clone(),
             contextual,
+            prefix: self.prefix && !self.words.is_empty(),
         }
     }
 

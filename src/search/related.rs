@@ -107,7 +107,7 @@ pub fn related(
 ) -> Result<Answer, LexicalError> {
     let mut answer = Answer { seq: snapshot.seq(), ..Answer::default() };
     let (words, vector) = (seed.words(snapshot)?, seed.vector(snapshot));
-    if vector.is_none() && snapshot.analyze(&words).is_empty() {
+    if vector.is_none() && snapshot.forms(&words)?.is_empty() {
         answer.warnings.push("there are no words to compare with other notes".to_owned());
         return Ok(answer);
     }
@@ -131,7 +131,7 @@ pub fn related(
         let link = note_of(row).and_then(|note| links.get(&note).copied());
         Pick { row, score, lanes, link: own.map(|_| link) }
     });
-    (answer.hits, answer.truncated) = Maker::new(snapshot, vault, "", options).hits(picks)?;
+    (answer.hits, answer.truncated) = Maker::new(snapshot, vault, "", options)?.hits(picks)?;
     Ok(answer)
 }
 

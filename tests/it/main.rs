@@ -25,5 +25,6 @@ mod spending;
 mod support;
 mod terminal;
 mod tidy;
+mod words;
 mod vectors;
 mod windows;

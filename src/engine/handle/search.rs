@@ -64,6 +64,9 @@ impl Handle {
         let mut parsed = search::parse(&request.query, now.date());
         parsed.filter.offset = now.offset();
         options.boosts.today = Some(now.date());
+        // The word that is being typed is the last one of the query, and a free one.
+        let last = parsed.words.rsplit(' ').next().unwrap_or_default();
+        parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);
         let SearchFilter { path, tag, after, before, note_type, properties } = request.filter.unwrap_or_default();
         let conditions =
             [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];

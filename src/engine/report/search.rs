@@ -57,6 +57,9 @@ pub struct SearchRequest {
     /// Whether hits carry their lanes.
     #[serde(default)]
     pub explain: bool,
+    /// Whether the last word is still being typed: words that begin with it are found too.
+    #[serde(default)]
+    pub prefix: bool,
     /// Characters of a hit with its neighbours.
     #[serde(default)]
     pub window_chars: Option<usize>,

@@ -1,7 +1,6 @@
 //! Envelopes of errors, as servers really sent them (`testdata/refusals.json`, see `tests.rs`) and as vendors
 //! describe them.
 
-use crate::llm::wire::Interface as _;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::json;
 

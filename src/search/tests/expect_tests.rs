@@ -5,7 +5,7 @@ use crate::index::NoteNo;
 
 fn why(vault: &Vault, query: &str, no: NoteNo, options: &Options) -> Expected {
     let parsed = parse(query, TODAY);
-    let vector: Option<Vector> = parsed.has_text().then(|| Embedder::Builtin.embed(&parsed.text()));
+    let vector: Option<Vector> = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
     let answer = search(&vault.snapshot, "v", &parsed, vector.as_ref(), options).unwrap();
     let note = vault.snapshot.note(no).unwrap();
     expect(&vault.snapshot, "v", &parsed, vector.as_ref(), options, note, &answer.hits).unwrap()
