@@ -25,7 +25,7 @@ pub(crate) fn put(index: &mut Index, no: u32, note: &Note, chunks: &[(&Chunk, St
             text: note.text[chunk.span.clone()].to_owned(),
             searchable: shown,
             context: context.clone(),
-            vectors: inputs.iter().map(|input| builtin::model().embed(&input.text)).collect(),
+            vectors: inputs.iter().map(|input| builtin::model().embed_input(input)).collect(),
         }
     });
     let links = note.links.iter().filter(|link| link.kind != LinkKind::Url).map(|link| link.target.clone());

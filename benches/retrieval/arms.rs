@@ -260,7 +260,10 @@ fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
     let mut measures = Vec::new();
     for query in set.queries() {
         let parsed = search::parse(&query.text, today);
-        let vector = builtin::model().embed(&parsed.text());
+        let text = parsed.text();
+        let vector = builtin::model().embed(&text);
+        let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
+        let options = Options { dense_weight, ..options.clone() };
         let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
         let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
         measures.push(Measures::of(&set.rank(&hits), &query.judged));

@@ -109,6 +109,8 @@ fn lead(note: &Note) -> Option<(std::ops::Range<usize>, String)> {
     let block = note.blocks.iter().find(|b| b.kind == BlockKind::Paragraph)?;
     // A paragraph can be megabytes long; its first sentence is near its start.
     let end = note.text.floor_char_boundary(block.span.end.min(block.span.start + 4 * LEAD_CHARS));
+    // A block ends behind its line, a chunk before it.
+    let end = block.span.start + note.text[block.span.start..end].trim_end().len();
     let text = searchable(note, &(block.span.start..end));
     let text = shorten(&text);
     let worth_it = text.chars().filter(|c| c.is_alphanumeric()).count() >= 12;

@@ -7,17 +7,21 @@
 
 use std::sync::OnceLock;
 
-use super::Vector;
 pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
 use super::tokenizer::Tokenizer;
+use super::{Input, Vector};
 use crate::chunk::{Chunk, ChunkConfig, Tools, chunk};
 use crate::note::Note;
 
 /// Name and version of the model.
-pub const IDENTITY: &str = "builtin static-v1";
+pub const IDENTITY: &str = "builtin static-v1/2";
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;
+
+/// Weight of a context's vector beside that of the text that it situates. Of .2, .4, .6 and .8, all within .005 nDCG@10
+/// of each other on two sets, the one after which failures at 20 were rarest.
+const CONTEXT: f32 = 0.6;
 
 static FILE: &[u8] = include_bytes!("static-v1.safetensors");
 
@@ -72,15 +76,27 @@ impl Model {
         Vector::quantized(&self.embed_f32(text))
     }
 
+    /// The vector of what is to be found. Context and text are embedded apart and added with fixed weights, so that
+    /// neither drowns the other: in one sum a long chunk would hardly hear its context, and a short one little else.
+    pub fn embed_input(&self, input: &Input) -> Vector {
+        let (Some(context), Some(text)) = (input.text.get(..input.context), input.text.get(input.context..)) else {
+            return self.embed(&input.text);
+        };
+        if context.is_empty() {
+            return self.embed(text);
+        }
+        let mut sum = self.embed_f32(text);
+        for (x, of_context) in sum.iter_mut().zip(self.embed_f32(context)) {
+            *x += CONTEXT * of_context;
+        }
+        normalise(&mut sum);
+        Vector::quantized(&sum)
+    }
+
     /// The vector of `text` before quantisation: of length 1, or zero if it has no pieces.
     pub fn embed_f32(&self, text: &str) -> [f32; DIMENSIONS] {
         let mut sum = self.sum(&self.tokenize(text));
-        let norm = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
-        if norm > 0.0 {
-            for x in &mut sum {
-                *x /= norm;
-            }
-        }
+        normalise(&mut sum);
         sum
     }
 
@@ -134,6 +150,16 @@ impl Model {
             return unsafe { with_avx2(self, ids) };
         }
         sum(self, ids)
+    }
+}
+
+/// To length 1; the zero vector stays one.
+fn normalise(x: &mut [f32; DIMENSIONS]) {
+    let norm = x.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if norm > 0.0 {
+        for x in x {
+            *x /= norm;
+        }
     }
 }
 

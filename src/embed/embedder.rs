@@ -198,11 +198,28 @@ impl Embedder {
         matches!(self, Embedder::Builtin)
     }
 
-    /// The vector of a text, from an embedder that [is local and fast](Embedder::is_local_and_fast).
+    /// The vector of a query, from an embedder that [is local and fast](Embedder::is_local_and_fast).
     pub fn at_once(&self, text: &str) -> Option<Vector> {
         match self {
             Embedder::Builtin => Some(builtin::model().embed(text)),
             _ => None,
+        }
+    }
+
+    /// The vector of what is to be found, from such an embedder.
+    pub fn input_at_once(&self, input: &Input) -> Option<Vector> {
+        match self {
+            Embedder::Builtin => Some(builtin::model().embed_input(input)),
+            _ => None,
+        }
+    }
+
+    /// How far the language of a query is known, 0..=1: see [`builtin::Model::familiarity`]. Of other models nothing
+    /// is known, so they are believed.
+    pub fn familiarity(&self, text: &str) -> f32 {
+        match self {
+            Embedder::Builtin => builtin::model().familiarity(text),
+            _ => 1.0,
         }
     }
 
@@ -247,9 +264,9 @@ impl Embedder {
     /// There are none.
     pub fn embed_document(&self, inputs: &[Input]) -> Result<Vec<Vector>, EmbedError> {
         match self {
-            Embedder::Builtin => Ok(inputs.iter().map(|input| builtin::model().embed(&input.text)).collect()),
+            Embedder::Builtin => Ok(inputs.iter().map(|input| builtin::model().embed_input(input)).collect()),
             Embedder::Remote(remote) => {
-                let texts = remote.texts(&[inputs.iter().map(|input| input.text.clone()).collect()]);
+                let texts = remote.texts(&[inputs.to_vec()]);
                 let (client, dimensions) = (remote.client.clone(), remote.dimensions);
                 let made = remote.runner.wait_for(PATIENCE, async move { ask(&client, texts, dimensions).await });
                 made.unwrap_or(Err(EmbedError::Late(PATIENCE))).map(|made| made.vectors)
@@ -264,10 +281,10 @@ impl Embedder {
     }
 
     /// Has the vectors of the texts of documents made, and tells `done` from another thread.
-    pub fn embed_then(&self, documents: &[Vec<String>], done: impl FnOnce(Result<Made, EmbedError>) + Send + 'static) {
+    pub fn embed_then(&self, documents: &[Vec<Input>], done: impl FnOnce(Result<Made, EmbedError>) + Send + 'static) {
         match self {
             Embedder::Builtin => {
-                let vectors = documents.iter().flatten().map(|text| builtin::model().embed(text)).collect();
+                let vectors = documents.iter().flatten().map(|input| builtin::model().embed_input(input)).collect();
                 done(Ok(Made { vectors, ..Made::default() }));
             }
             Embedder::Remote(remote) => {
@@ -277,9 +294,9 @@ impl Embedder {
             }
             #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => {
-                let (model, texts) = (local.clone(), documents.concat());
+                let (model, inputs) = (local.clone(), documents.concat());
                 let make = move || {
-                    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                    let texts: Vec<&str> = inputs.iter().map(|input| input.text.as_str()).collect();
                     let vectors = model.make(&texts, transformer::Kind::Document);
                     done(vectors.map(|vectors| Made { vectors, ..Made::default() }));
                 };
@@ -390,8 +407,8 @@ impl Remote {
         })
     }
 
-    fn texts(&self, documents: &[Vec<String>]) -> Vec<Vec<String>> {
-        let text = |text: &String| format!("{}{text}", self.prefixes.1);
+    fn texts(&self, documents: &[Vec<Input>]) -> Vec<Vec<String>> {
+        let text = |input: &Input| format!("{}{}", self.prefixes.1, input.text);
         documents.iter().map(|document| document.iter().map(text).collect()).collect()
     }
 

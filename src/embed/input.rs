@@ -68,12 +68,14 @@ pub fn inputs_within(limits: &Limits, context: &str, raw: &str, model_pieces: &d
         .map(|window| {
             // Cannot be out of range for pieces of `text`; foreign ones shall not panic.
             let part = text.get(window).unwrap_or_default().trim();
-            let text = match (context, part) {
-                ("", part) => part.to_owned(),
-                (context, "") => context.to_owned(),
-                (context, part) => format!("{context}\n\n{part}"),
-            };
-            Input { hash: input_hash(&text), text }
+            match (context, part) {
+                ("", part) | (part, "") => Input { hash: input_hash(part), text: part.to_owned(), context: 0 },
+                (context, part) => Input {
+                    hash: InputHash(Fields::new("input/2").bytes(context.as_bytes()).bytes(part.as_bytes()).finish()),
+                    text: format!("{context}\n\n{part}"),
+                    context: context.len(),
+                },
+            }
         })
         .collect()
 }
@@ -110,7 +112,7 @@ fn of_document(texts: Vec<String>) -> impl Iterator<Item = Input> {
     let document = fields.finish();
     texts.into_iter().enumerate().map(move |(place, text)| {
         let hash = Fields::new("input-of/1").bytes(&document).number(place as u64).finish();
-        Input { hash: InputHash(hash), text }
+        Input { hash: InputHash(hash), text, context: 0 }
     })
 }
 

@@ -33,6 +33,8 @@ pub struct Input {
     pub hash: InputHash,
     /// Context and a window of the chunk.
     pub text: String,
+    /// Bytes of `text` that are the context, the blank line behind it left out; 0 if there is none.
+    pub context: usize,
 }
 
 /// What a text is to a model that tells them apart.

@@ -425,7 +425,7 @@ impl Sheet<'_> {
             return known.as_ref().map(|(vector, _)| vector.clone());
         }
         let cached = self.desk.vectors.get(input.hash).map(|vector| (vector, false));
-        let found = cached.or_else(|| Some((self.desk.service.embedder.at_once(&input.text)?, true)));
+        let found = cached.or_else(|| Some((self.desk.service.embedder.input_at_once(input)?, true)));
         if found.is_none() && order {
             self.missing.push(vec![input.clone()]);
         }

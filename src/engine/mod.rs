@@ -27,6 +27,7 @@ mod rerank;
 mod beside;
 mod scan;
 mod seat;
+mod shared;
 mod tally;
 mod work;
 mod writer;
@@ -64,6 +65,7 @@ use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
 use rerank::Reranker;
 use scan::{Extent, Findings};
 use seat::Seat;
+use shared::VaultShared;
 use tally::Counts;
 use writer::{Told, Writer};
 
@@ -177,73 +179,6 @@ struct Shared {
     started: Instant,
     beat: AtomicU64,
     stopping: watch::Sender<bool>,
-}
-
-/// What is shared of one vault.
-struct VaultShared {
-    id: u64,
-    name: String,
-    /// Which generation of contexts; the plain one has no name.
-    generation: String,
-    path: PathBuf,
-    /// What answers queries: a snapshot, and the desk whose embedder made its vectors.
-    published: ArcSwapOption<(Arc<Snapshot>, Arc<Desk>)>,
-    /// The links, as of a snapshot that may be older than the published one.
-    graph: ArcSwapOption<Graph>,
-    policy: ArcSwapOption<Policy>,
-    status: Mutex<VaultStatus>,
-    counts: Mutex<Counts>,
-    embedding: Mutex<report::EmbedStatus>,
-    synced_at: Mutex<Option<i64>>,
-    batches: AtomicU64,
-}
-
-impl VaultShared {
-    fn new(id: u64, vault: &VaultConfig, generation: &str) -> Arc<Self> {
-        let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
-        Arc::new(VaultShared {
-            id,
-            name: vault.name.clone(),
-            generation: generation.to_owned(),
-            path: vault.path.clone(),
-            published: ArcSwapOption::empty(),
-            graph: ArcSwapOption::empty(),
-            policy: ArcSwapOption::empty(),
-            status: Mutex::new(status),
-            counts: Mutex::default(),
-            embedding: Mutex::default(),
-            synced_at: Mutex::default(),
-            batches: AtomicU64::new(0),
-        })
-    }
-
-    fn status(&self) -> MutexGuard<'_, VaultStatus> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn embedding(&self) -> MutexGuard<'_, report::EmbedStatus> {
-        self.embedding.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn synced_at(&self) -> MutexGuard<'_, Option<i64>> {
-        self.synced_at.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn snapshot(&self) -> Option<Arc<Snapshot>> {
-        self.published.load().as_ref().map(|published| published.0.clone())
-    }
-
-    fn desk(&self) -> Option<Arc<Desk>> {
-        self.published.load().as_ref().map(|published| published.1.clone())
-    }
-
-    fn next_batch(&self) -> u64 {
-        self.batches.fetch_add(1, Ordering::Relaxed)
-    }
 }
 
 impl Shared {

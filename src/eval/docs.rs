@@ -94,7 +94,7 @@ impl Page {
             text: note.text[chunk.span.clone()].to_owned(),
             searchable: shown,
             context,
-            vectors: inputs.iter().map(|input| builtin::model().embed(&input.text)).collect(),
+            vectors: inputs.iter().map(|input| builtin::model().embed_input(input)).collect(),
         }
     }
 }

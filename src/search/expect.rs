@@ -296,9 +296,8 @@ fn lacks(
     let mut words: Vec<(Range<usize>, String)> = Vec::new();
     snapshot.analyze(&text, Language::default(), &mut |range, form| words.push((range, form.to_owned())));
     // Of a compound the whole is named, not its parts too.
-    let within = |a: &Range<usize>| {
-        words.iter().any(|(b, _)| b.start <= a.start && a.end <= b.end && b.len() > a.len())
-    };
+    let within =
+        |a: &Range<usize>| words.iter().any(|(b, _)| b.start <= a.start && a.end <= b.end && b.len() > a.len());
     let mut lacks: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
     for (range, form) in words.iter().filter(|(range, _)| !within(range)).take(MOST) {

@@ -93,7 +93,10 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
     for query in &source.queries {
         let began = Instant::now();
         let parsed = search::parse(&query.text, today);
-        let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&parsed.text()));
+        let text = parsed.text();
+        let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
+        let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
+        let options = Options { dense_weight, ..options.clone() };
         let ranking = search::rank(snapshot, &parsed, vector.as_ref(), &options)?;
         let ms = began.elapsed().as_secs_f64() * 1e3;
         let ranked = source.rank(hits(snapshot, &ranking, source.per_note()));

@@ -320,9 +320,13 @@ impl Desk {
             },
             None => return,
         };
-        let documents: Vec<Vec<String>> = batch
+        let shortened = |input: &Input, cuts| {
+            let text = cut(&input.text, cuts).to_owned();
+            Input { hash: input.hash, context: input.context.min(text.len()), text }
+        };
+        let documents: Vec<Vec<Input>> = batch
             .iter()
-            .map(|parcel| parcel.document.iter().map(|input| cut(&input.text, parcel.cuts).to_owned()).collect())
+            .map(|parcel| parcel.document.iter().map(|input| shortened(input, parcel.cuts)).collect())
             .collect();
         self.next += 1;
         let (number, answers) = (self.next, self.answers.clone());

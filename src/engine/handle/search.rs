@@ -83,9 +83,12 @@ impl Handle {
         parsed.warnings.extend(warning);
         let (mut snapshots, mut rankings) = (Vec::new(), Vec::new());
         let mut vectors = self.vectors();
+        let dense_weight = options.dense_weight;
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
             options.boosts.graph = vault.graph.load_full();
+            // A lane that does not know the language must not drag the other down.
+            options.dense_weight = dense_weight * desk.service.embedder.familiarity(&parsed.text());
             let dense = options.mode != Mode::Lexical && parsed.has_text();
             let vector = if dense { vectors.of(&desk, &parsed.text()) } else { None };
             if cancel.is_cancelled() {
