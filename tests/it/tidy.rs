@@ -28,7 +28,7 @@ const ORDER: [&str; 20] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 23] = [
+const PURE: [&str; 22] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -45,7 +45,6 @@ const PURE: [&str; 23] = [
     "index/blocks.rs",
     "index/links.rs",
     "index/vector.rs",
-    "index/sketch.rs",
     "index/language.rs",
     "search/",
     "serve/frame.rs",
