@@ -20,6 +20,7 @@ use tantivy::{
 
 use super::analyze::{Analyzer, Reading};
 use super::disk::Folder;
+use super::nearly::Names;
 use super::{ChunkDoc, ChunkText, Language, LexicalError, NoteEntry, NoteNo};
 
 const ANALYZER: &str = "words";
@@ -30,8 +31,10 @@ const BULK_HEAP: usize = 32_000_000;
 const BULK_THREADS: usize = 2;
 /// Text handed to the writer before it is made to finish: bounds the queue in front of its threads.
 const MOST_QUEUED: usize = 32 << 20;
-/// Blocks of 16 KiB of stored text that a snapshot keeps unpacked, per segment.
-const CACHED_BLOCKS: usize = 16;
+/// Bytes of stored text that are packed as one: a hit unpacks all of them to read its one or two thousand.
+const TEXT_BLOCK: usize = 4 << 10;
+/// Such blocks that a snapshot keeps unpacked, per segment.
+const CACHED_BLOCKS: usize = 64;
 /// Languages besides English that a query's words are looked up in: each may cost a lookup per word.
 const MOST_LANGUAGES: usize = 4;
 
@@ -139,6 +142,7 @@ pub(super) struct Documents {
     folder: Folder,
     /// What notes are stemmed as that do not say; `None`: what each seems to be written in.
     language: Option<Language>,
+    names: Names,
     index: tantivy::Index,
     /// `None` after a failure, until the next write makes a new one.
     writer: Option<IndexWriter>,
@@ -178,6 +182,7 @@ impl Documents {
         Documents {
             folder,
             language,
+            names: Names::default(),
             index,
             writer: Some(writer),
             reader,
@@ -195,7 +200,11 @@ impl Documents {
         let open = || -> Result<Parts, Failure> {
             let (schema, fields) = schema();
             // A thread of its own for packing texts would be started for every save.
-            let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+            let settings = IndexSettings {
+                docstore_compress_dedicated_thread: false,
+                docstore_blocksize: TEXT_BLOCK,
+                ..IndexSettings::default()
+            };
             let directory = folder.directory()?;
             let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
             index.tokenizers().register(ANALYZER, Analyzer::default());
@@ -209,7 +218,7 @@ impl Documents {
                 .reload_policy(ReloadPolicy::Manual)
                 .doc_store_cache_num_blocks(CACHED_BLOCKS)
                 .try_into()?;
-            let found = scan(&View::new(&reader, fields)?);
+            let found = scan(&View::new(&reader, fields, Names::default())?);
             Ok((index, writer, reader, fields, found))
         };
         catch_unwind(AssertUnwindSafe(open))
@@ -322,7 +331,7 @@ impl Documents {
         }
         guarded(|| {
             self.reader.reload()?;
-            Ok(View::new(&self.reader, self.fields)?)
+            Ok(View::new(&self.reader, self.fields, self.names.clone())?)
         })
     }
 
@@ -464,6 +473,7 @@ pub(super) struct View {
     pub(super) numbers: Arc<[Numbers]>,
     /// What its notes are stemmed as, found out when it is first asked for.
     languages: Arc<OnceLock<Vec<Language>>>,
+    pub(super) names: Names,
 }
 
 /// The columns of one segment.
@@ -482,7 +492,7 @@ impl Numbers {
 }
 
 impl View {
-    fn new(reader: &IndexReader, fields: Fields) -> tantivy::Result<Self> {
+    fn new(reader: &IndexReader, fields: Fields, names: Names) -> tantivy::Result<Self> {
         let searcher = reader.searcher();
         let numbers = searcher.segment_readers().iter().map(|segment| {
             let columns = segment.fast_fields();
@@ -494,7 +504,7 @@ impl View {
             })
         });
         let numbers = numbers.collect::<tantivy::Result<Vec<_>>>()?.into();
-        Ok(View { searcher, fields, numbers, languages: Arc::default() })
+        Ok(View { searcher, fields, numbers, languages: Arc::default(), names })
     }
 
     /// The languages that its words were stemmed as: English, and those of most chunks.

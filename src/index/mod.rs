@@ -17,7 +17,6 @@ mod links;
 mod nearly;
 #[cfg(test)]
 mod restart_tests;
-mod sketch;
 mod snapshot;
 #[cfg(test)]
 mod testing;

@@ -2,8 +2,7 @@
 //!
 //! A chunk has one vector per window. The rows lie in blocks of contiguous int8, so that a scan reads memory
 //! in order; a search looks at all of them, because at 256 bytes a row 100,000 rows are read faster than any
-//! clever structure would pay back. From [`MANY`] rows on it looks at their sketches ([`super::sketch`]) and then only
-//! at the rows that look best. Blocks are copied on write, as in [`super::blocks`].
+//! clever structure would pay back. Blocks are copied on write, as in [`super::blocks`].
 
 use std::sync::Arc;
 
@@ -11,18 +10,10 @@ use numkong::Dot;
 
 use super::Row;
 use super::blocks::Blocks;
-use super::sketch::{self, Shortlist, Tables};
 use crate::embed::Vector;
 
 /// Rows of a block: 64 KiB at 256 dimensions, which is what a save copies.
 const BLOCK: usize = 256;
-/// Rows from which on sketches are looked at first. Fewer are scanned whole: at 100,000 rows of 256 values the sketches
-/// save a quarter of the time only, and cost some of the last places.
-const MANY: usize = 200_000;
-/// Rows looked at in full for each that is wanted, at least, and at least in all. With half as many, 100,000 chunks of a
-/// generated vault (words at random, so all vectors are alike) keep 97.6 % of the best 20 and 84 % of the best 300.
-const SHORTLIST: usize = 32;
-const SHORTEST: usize = 4096;
 /// Owner of a slot that is free, end of a chunk's list of slots.
 const NONE: u32 = u32::MAX;
 
@@ -36,10 +27,6 @@ struct Block {
     owners: Vec<Row>,
     /// The next slot of the same chunk.
     next: Vec<u32>,
-    /// The signs of each slot's values, eight to a byte.
-    signs: Vec<u8>,
-    /// What a sum over the signs of each slot is multiplied with to estimate the cosine.
-    factors: Vec<f32>,
 }
 
 /// All vectors of a vault.
@@ -109,13 +96,8 @@ impl Windows {
             block.scales.push(vector.scale);
             block.owners.push(row);
             block.next.push(next);
-            block.signs.extend(sketch::signs(&vector.values));
-            block.factors.push(vector.scale * sketch::factor(&vector.values));
         } else {
             block.values[at * self.dimensions..][..self.dimensions].copy_from_slice(&vector.values);
-            let bytes = self.dimensions.div_ceil(8);
-            block.signs[at * bytes..][..bytes].iter_mut().zip(sketch::signs(&vector.values)).for_each(|(b, s)| *b = s);
-            block.factors[at] = vector.scale * sketch::factor(&vector.values);
             (block.scales[at], block.owners[at], block.next[at]) = (vector.scale, row, next);
         }
         slot
@@ -151,15 +133,11 @@ impl Windows {
         best.unwrap_or(0.0)
     }
 
-    /// The `k` chunks with the highest cosine (best window of each), best first, equals by row; beyond [`MANY`] rows
-    /// perhaps without some of the last ones. `allowed` is asked only for chunks that would take a place.
+    /// The `k` chunks with the highest cosine (best window of each), best first, equals by row.
+    /// `allowed` is asked only for chunks that would take a place.
     pub(super) fn nearest(&self, query: &Vector, allowed: &dyn Fn(Row) -> bool, k: usize) -> Vec<(Row, f32)> {
         if k == 0 || !self.usable(query) || self.dimensions == 0 {
             return Vec::new();
-        }
-        let shortest = k.saturating_mul(SHORTLIST).max(SHORTEST);
-        if self.blocks.len() * BLOCK >= MANY.max(4 * shortest) {
-            return self.sketched(query, allowed, k, shortest);
         }
         let mut best = Best::new(k);
         for block in &self.blocks {
@@ -169,31 +147,6 @@ impl Windows {
                 if cosine >= best.threshold && *owner != NONE && allowed(*owner) {
                     best.push(*owner, cosine);
                 }
-            }
-        }
-        best.finish()
-    }
-
-    /// As [`Windows::nearest`], out of the `shortest` windows whose sketches look best.
-    fn sketched(&self, query: &Vector, allowed: &dyn Fn(Row) -> bool, k: usize, shortest: usize) -> Vec<(Row, f32)> {
-        let tables = Tables::new(&query.values);
-        let mut shortlist = Shortlist::new(shortest);
-        for (first, block) in (0..).step_by(BLOCK).zip(&self.blocks) {
-            let sketches = block.signs.chunks_exact(self.dimensions.div_ceil(8)).zip(&block.factors);
-            for (slot, ((signs, factor), owner)) in (first..).zip(sketches.zip(&block.owners)) {
-                let estimate = tables.sum(signs) * factor;
-                if estimate > shortlist.threshold && *owner != NONE && allowed(*owner) {
-                    shortlist.push(slot, estimate);
-                }
-            }
-        }
-        let mut best = Best::new(k);
-        for slot in shortlist.finish() {
-            let (block, at) = place(slot);
-            let block = &self.blocks[block];
-            let cosine = dot(&query.values, block.row(at, self.dimensions)) * block.scales[at] * query.scale;
-            if cosine >= best.threshold {
-                best.push(block.owners[at], cosine);
             }
         }
         best.finish()
@@ -311,35 +264,6 @@ mod tests {
                     prop_assert_eq!(windows.vectors(*row).collect::<Vec<_>>(), usable);
                 }
             }
-        }
-    }
-
-    /// Vectors about as alike as those of notes: topics, and what is said of them.
-    #[test]
-    fn sketches_lose_next_to_nothing() {
-        const DIMENSIONS: usize = 256;
-        let mut state = 1u64;
-        let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f32 / 16_777_216.0 - 0.5
-        };
-        let topics: Vec<Vec<f32>> = (0..40).map(|_| (0..DIMENSIONS).map(|_| random()).collect()).collect();
-        let mut vector = |topic: usize| {
-            let values: Box<[i8]> = topics[topic].iter().map(|t| ((t + random()) * 120.0) as i8).collect();
-            let length = values.iter().map(|&v| f32::from(v) * f32::from(v)).sum::<f32>().sqrt();
-            Vector { values, scale: length.recip() }
-        };
-        let (mut windows, mut free) = (Windows::new(DIMENSIONS), FreeSlots::default());
-        for row in 0..6000 {
-            windows.set(row, &[vector(row as usize % 40)], &mut free);
-        }
-        let odd = |row: Row| row % 2 == 1;
-        for topic in 0..10 {
-            let query = vector(topic);
-            let exact = windows.nearest(&query, &odd, 50);
-            let sketched = windows.sketched(&query, &odd, 50, 800);
-            let kept = exact.iter().filter(|hit| sketched.contains(hit)).count();
-            assert!(kept >= 48 && sketched[..10] == exact[..10], "{kept} of 50");
         }
     }
 

@@ -29,7 +29,7 @@ const ORDER: [&str; 21] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 28] = [
+const PURE: [&str; 27] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -50,7 +50,6 @@ const PURE: [&str; 28] = [
     "index/graph/",
     "index/links.rs",
     "index/vector.rs",
-    "index/sketch.rs",
     "index/language.rs",
     "search/",
     "eval/",
