@@ -86,9 +86,9 @@ fn hash(text: &str) -> u64 {
 }
 
 /// One chunk as the daemon cuts it, with what may be said about it.
-struct Cut {
-    chunk: Chunk,
-    template: String,
+pub(crate) struct Cut {
+    pub(crate) chunk: Chunk,
+    pub(crate) template: String,
     /// What the daemon has for it from the model.
     written: Option<String>,
     weak: bool,
@@ -96,7 +96,7 @@ struct Cut {
 
 pub(crate) struct Page {
     pub(crate) note: Note,
-    cuts: Vec<Cut>,
+    pub(crate) cuts: Vec<Cut>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -207,7 +207,7 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
 }
 
 /// The share of what is relevant that is not among the first 20, in percent.
-fn failures(measures: Measures) -> f64 {
+pub(crate) fn failures(measures: Measures) -> f64 {
     100.0 * (1.0 - measures.recall_20)
 }
 
@@ -249,7 +249,7 @@ pub(crate) fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot
     Ok(index.publish(pages.len() as u64)?)
 }
 
-fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
+pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
     let mode = match mode {
         "lexical" => Mode::Lexical,
         "dense" => Mode::Dense,

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE]
 //! cargo bench --bench retrieval -- --arms DIR
+//! cargo bench --bench retrieval -- --ablation DIR [DIR…]
 //! cargo bench --bench retrieval -- --boosts DIR [DIR…]
 //! ```
 //!
@@ -11,6 +12,7 @@
 //! and the hits are mapped to the set's ids. `--arms` takes a set whose documents carry contexts that a model
 //! wrote: see `arms.rs`. `--boosts` compares weights of boosts: see `boosts.rs`.
 
+mod ablation;
 mod arms;
 mod baselines;
 mod boosts;
@@ -46,6 +48,9 @@ fn main() -> Result<()> {
         .filter(|a| !a.starts_with("--") && Some(*a) != csv.as_ref())
         .map(PathBuf::from)
         .collect();
+    if args.iter().any(|arg| arg == "--ablation") {
+        return ablation::run(&dirs);
+    }
     if args.iter().any(|arg| arg == "--boosts") {
         return boosts::run(&dirs);
     }

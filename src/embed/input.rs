@@ -416,8 +416,12 @@ mod tests {
         assert_eq!(texts("From: a note", "<!-- nothing -->"), ["From: a note"]);
         assert_eq!(texts("", ""), [""]);
         for input in inputs("c", "t", &pieces) {
-            assert_eq!(input.hash, input_hash(&input.text));
+            assert_eq!((input.context, &input.text[..input.context]), (1, "c"));
         }
+        // Where the context ends is part of what is embedded.
+        let hash = |context, raw| inputs(context, raw, &pieces)[0].hash;
+        assert_ne!(hash("a\n\nb", "c"), hash("a", "b\n\nc"));
+        assert_eq!((hash("", "c"), hash("c", "")), (input_hash("c"), input_hash("c")));
     }
 
     #[test]

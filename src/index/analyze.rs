@@ -69,7 +69,7 @@ pub(super) fn each_word(text: &str, language: Option<Language>, mut each: impl F
     let mut analyzer = ANALYZER.take();
     let mut stream = analyzer.stream(text, Reading { language, times: 1 });
     while stream.advance() {
-        each(&stream.token, stream.kind);
+        each(stream.token, stream.kind);
     }
     ANALYZER.set(analyzer);
 }
@@ -486,13 +486,12 @@ impl Words<'_> {
         }
         let whole = self.kind == Kind::Whole;
         let joiner = |c: &char| whole && matches!(class(*c), Class::Joiner | Class::Apostrophe);
-        match language.stem(&word.chars().filter(|c| !joiner(c)).collect::<String>()) {
-            Some(stem) => normalize(&stem, self.kind, text),
-            None => {
-                normalize(word, self.kind, text);
-                if let Some(stem) = language.stem_folded(text) {
-                    *text = stem;
-                }
+        if let Some(stem) = language.stem(&word.chars().filter(|c| !joiner(c)).collect::<String>()) {
+            normalize(&stem, self.kind, text);
+        } else {
+            normalize(word, self.kind, text);
+            if let Some(stem) = language.stem_folded(text) {
+                *text = stem;
             }
         }
         if self.stems.len() >= STEMS {

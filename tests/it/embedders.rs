@@ -141,7 +141,7 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
     place.write("Bread.md", NOTES[1].1);
     place.configure("");
     let mut daemon = place.start();
-    assert_eq!(embedder(&mut daemon), "builtin static-v1");
+    assert_eq!(embedder(&mut daemon), "builtin static-v1/2");
     assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md");
     // While the new one is filled the old one serves; then the process dies.
     server.latency(Duration::from_millis(150));
@@ -152,7 +152,7 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
     let status = daemon.call("status", json!({}));
     assert_eq!(
         (&status["embedder"], &status["embedding"]["next"]),
-        (&json!("builtin static-v1"), &json!("openai m 48"))
+        (&json!("builtin static-v1/2"), &json!("openai m 48"))
     );
     assert_eq!(job(&mut daemon, "embed")["state"], "running");
     daemon.kill();
@@ -171,8 +171,8 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
     let asked = server.texts().len();
     place.configure("");
     daemon.call("reload", json!({}));
-    wait_served_by_throughout(&mut daemon, "builtin static-v1");
-    wait_served_by(&mut daemon, "builtin static-v1");
+    wait_served_by_throughout(&mut daemon, "builtin static-v1/2");
+    wait_served_by(&mut daemon, "builtin static-v1/2");
     assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md");
     place.configure(&server.config("openai", "m", ""));
     daemon.call("reload", json!({}));
@@ -191,7 +191,7 @@ fn wrong_dimensions_and_other_refusals_are_told_and_the_old_one_serves() {
     let mut daemon = place.spawn(&["run"]);
     let told = |status: &Value, what: &str| status["problems"].to_string().contains(what);
     let status = daemon.wait_status("told", |status| told(status, "set `embed.dimensions` to 24"));
-    assert_eq!(status["embedder"], "builtin static-v1");
+    assert_eq!(status["embedder"], "builtin static-v1/2");
     assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md");
     place.configure(&server.config("openai", "m", "dimensions = 24"));
     daemon.call("reload", json!({}));
@@ -277,7 +277,7 @@ fn what_it_costs_is_in_the_ledger_and_kept_within_the_budget() {
     place.configure(&priced("rebuild = 0.001"));
     let mut daemon = place.spawn(&["run"]);
     let status = daemon.wait_status("refused", |status| status["problems"].to_string().contains("budget.rebuild"));
-    assert_eq!((&status["embedder"], server.texts().len()), (&json!("builtin static-v1"), 0));
+    assert_eq!((&status["embedder"], server.texts().len()), (&json!("builtin static-v1/2"), 0));
     let refused = job(&mut daemon, "embed");
     assert_eq!(refused["state"], "failed");
     assert!(refused["problem"].as_str().unwrap().contains("it would cost about"), "{refused}");

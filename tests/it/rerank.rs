@@ -268,7 +268,7 @@ fn the_terminal_shows_both_orders() {
         out(&output)
     };
     let text = said(&["search", "heron", "--explain"]).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("reranked: no. 1 (0.990), before no. 3"), "{text}");
+    assert!(text.contains("reranked: no. 1 (0.550), before no. 3"), "{text}");
     assert!(!said(&["search", "heron", "--explain", "--no-rerank"]).contains("reranked"));
     assert_eq!(reranker.asked().len(), 1);
 }

@@ -163,7 +163,7 @@ fn related_at_the_terminal() {
     assert!(said.contains("linked to already"), "{said}");
     let (said, _) = run(&["related", "Harvest.md", "--unlinked", "--format", "{path}"], 0);
     assert!(!said.contains("Fruit.md"), "{said}");
-    let (said, _) = run(&["related", "--text", "a saw and a ladder", "--notes", "--json"], 0);
+    let (said, _) = run(&["related", "--text", "a saw, a ladder and spare blades in a shed", "--notes", "--json"], 0);
     let answer: Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&answer["schema"], &answer["hits"][0]["path"]), (&json!(1), &json!("Shed.md")), "{said}");
     let mut child = place
@@ -173,7 +173,7 @@ fn related_at_the_terminal() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(b"a saw and a ladder\n").unwrap();
+    child.stdin.take().unwrap().write_all(b"a saw, a ladder and spare blades in a shed\n").unwrap();
     assert!(out(&child.wait_with_output().unwrap()).starts_with("Shed.md\n"));
     let (_, talk) = run(&["related", "--text", " "], 2);
     assert!(talk.contains("the text is empty"), "{talk}");

@@ -25,7 +25,7 @@ pub struct Eval {
     /// Write a page with plots, and the queries that were missed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// A configuration to compare: its [chunk], [context], [embed] and [search] count
+    /// A configuration to compare: its sections chunk, context and search count
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "b")]
     pub a: Option<PathBuf>,
     /// The configuration to compare it with

@@ -28,7 +28,7 @@ pub struct Search {
     /// Leave the order as it is before a reranker judges, if one is configured
     #[arg(long)]
     pub no_rerank: bool,
-    /// Have the model of [context] say the query in other words too, and search for these
+    /// Have the model of `context.provider` say the query in other words too, and search for these
     #[arg(long, value_name = "off|queries|hyde", value_parser = super::ask::expand)]
     pub expand: Option<crate::search::question::Expand>,
     /// Say why this note was not found, or stands where it stands: its path in the vault, or on the disk

@@ -81,7 +81,7 @@ impl Handle {
         }
         let vault = vaults.first().ok_or(CallError::NotReady)?;
         let text = request.text.as_deref().unwrap_or_default();
-        let vector = vectors.of(&*ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
+        let vector = vectors.of(&ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
         Ok((None, Seed::Text(text.to_owned(), vector)))
     }
 }
