@@ -244,6 +244,12 @@ fn searches(criterion: &mut Criterion, snapshot: &Snapshot, target: &Vector) {
     }
     let phrase = LexicalQuery { phrases: vec![format!("{} {}", w(3), w(8))], ..query("") };
     measure(criterion, "lexical/phrase", || snapshot.lexical(&phrase, &|_| true, 100));
+    for (name, words) in [("a beginning of 2 letters", "ka"), ("a beginning of 4 letters", "kato")] {
+        let query = LexicalQuery { prefix: true, ..query(&format!("{} {words}", w(500))) };
+        measure(criterion, &format!("lexical/{name}"), || snapshot.lexical(&query, &|_| true, 100));
+    }
+    let slip = query(&format!("{} {}q", w(500), w(2000)));
+    measure(criterion, "lexical/a slip", || snapshot.lexical(&slip, &|_| true, 100));
     let mut row = 0;
     measure(criterion, "text of a chunk", || {
         row = (row + 7919) % snapshot.rows() as Row;

@@ -22,7 +22,7 @@ use common::caption::caption;
 use common::daemon::{Daemon, Usage};
 use common::{option, percentile};
 use serde_json::{Value, json};
-use situated::chunk::{ChunkConfig, chunk};
+use situated::chunk::ChunkConfig;
 use situated::context::cost::{self, dollars};
 use situated::context::document::Document;
 use situated::context::models::Model;
@@ -222,7 +222,7 @@ fn tokens_of(vault: &Path, form: FormChoice) -> Result<[u64; 2]> {
         let path = file.strip_prefix(vault)?.to_string_lossy().into_owned();
         let path = VaultPath::parse(&path).context("the generator's paths are a vault's")?;
         let note = parse(&path, &std::fs::read(&file)?, &NoteRules::default());
-        let chunks = chunk(&note, &ChunkConfig::default(), &builtin::model().token_starts(&note.text));
+        let chunks = builtin::cut(&note, &ChunkConfig::default());
         if chunks.len() < config.llm_min_chunks as usize {
             continue;
         }

@@ -1,6 +1,8 @@
 //! Blocking client of the daemon's socket, for the command line and for bridges. Every wait has an end: a daemon that
 //! hangs must not make every command of its users hang.
 
+mod asking;
+
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -115,6 +117,7 @@ impl Remote {
             "cancelled" => 130,
             "forbidden" => 77,
             "storage" => 74,
+            "not_configured" => 78,
             "provider" | "unsupported_protocol" => 69,
             _ => 70,
         }

@@ -12,6 +12,7 @@ pub mod embed;
 pub mod store;
 pub mod index;
 pub mod search;
+pub mod eval;
 pub mod engine;
 pub mod serve;
 pub mod sandbox;

@@ -3,7 +3,7 @@
 
 pub(crate) mod caption;
 pub(crate) mod daemon;
-pub(crate) mod metrics;
+pub(crate) mod library;
 pub(crate) mod rng;
 pub(crate) mod vault;
 pub(crate) mod words;

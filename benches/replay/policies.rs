@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use situated::chunk::{ChunkConfig, chunk};
+use situated::chunk::ChunkConfig;
 use situated::context::cost::{self, Usage, estimate_tokens};
 use situated::context::document::Document;
 use situated::context::models::Model;
@@ -150,7 +150,7 @@ impl Policies {
 
     fn write(&mut self, kind: Option<Kind>, path: &str, text: &str, meter: &Meter) {
         let note = parse(path, text);
-        let chunks = chunk(&note, &ChunkConfig::default(), &builtin::model().token_starts(&note.text));
+        let chunks = builtin::cut(&note, &ChunkConfig::default());
         let enough = chunks.len() >= self.config.llm_min_chunks as usize;
         let piece = |chunk: &situated::chunk::Chunk| Piece {
             keys: chunk.keys.clone(),

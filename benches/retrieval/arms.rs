@@ -16,17 +16,17 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use situated::chunk::{Chunk, ChunkConfig, chunk, searchable};
+use situated::chunk::{Chunk, ChunkConfig};
 use situated::context::Template;
 use situated::context::quality::GOOD;
-use situated::embed::{Embedder, builtin, input};
-use situated::index::{ChunkDoc, ChunkEntry, Index, NoteEntry, Snapshot};
-use situated::note::{LinkKind, Note, NoteRules, parse};
+use situated::embed::{Embedder, builtin};
+use situated::eval::Measures;
+use situated::index::{Index, Snapshot};
+use situated::note::{Note, NoteRules, parse};
 use situated::search::{self, Mode, Options};
-use situated::vault::{FileStat, VaultPath};
+use situated::vault::VaultPath;
 
 use crate::common::daemon::Daemon;
-use crate::common::metrics::Measures;
 use crate::set::{Set, json_lines};
 use crate::{EXE, MODES, common, model};
 
@@ -86,21 +86,21 @@ fn hash(text: &str) -> u64 {
 }
 
 /// One chunk as the daemon cuts it, with what may be said about it.
-struct Cut {
-    chunk: Chunk,
-    template: String,
+pub(crate) struct Cut {
+    pub(crate) chunk: Chunk,
+    pub(crate) template: String,
     /// What the daemon has for it from the model.
     written: Option<String>,
     weak: bool,
 }
 
-struct Page {
-    note: Note,
-    cuts: Vec<Cut>,
+pub(crate) struct Page {
+    pub(crate) note: Note,
+    pub(crate) cuts: Vec<Cut>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Arm {
+pub(crate) enum Arm {
     None,
     Template,
     Model,
@@ -173,7 +173,7 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
     let written = cuts().filter(|cut| cut.written.is_some()).count();
     ensure!(Some(written as u64) == stats["contextualized"].as_u64(), "{written} contexts placed: {stats}");
 
-    println!("\n### {}: what contexts are worth ({} queries, {chunks} chunks)\n", set.name, set.queries.len());
+    println!("\n### {}: what contexts are worth ({} queries, {chunks} chunks)\n", set.name, set.queries().len());
     let found = records.found.lock().map(|found| found.clone()).unwrap_or_default();
     let with = |test: &dyn Fn(usize) -> bool| found.values().filter(|n| test(**n)).count();
     println!(
@@ -207,12 +207,12 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
 }
 
 /// The share of what is relevant that is not among the first 20, in percent.
-fn failures(measures: Measures) -> f64 {
+pub(crate) fn failures(measures: Measures) -> f64 {
     100.0 * (1.0 - measures.recall_20)
 }
 
 /// The vault's notes, cut and situated as the daemon does it.
-fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
+pub(crate) fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
     let mut written: HashMap<(String, u64, u64), (String, f64)> = HashMap::new();
     for context in reviewed.as_array().into_iter().flatten() {
         let text = |field: &str| context[field].as_str().unwrap_or_default().to_owned();
@@ -225,7 +225,7 @@ fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
         let path = file.strip_prefix(vault)?.to_string_lossy().into_owned();
         let place = VaultPath::parse(&path).with_context(|| format!("no path of a vault: {path}"))?;
         let note = parse(&place, &std::fs::read(&file)?, &NoteRules::default());
-        let chunks = chunk(&note, &ChunkConfig::default(), &builtin::model().token_starts(&note.text));
+        let chunks = builtin::cut(&note, &ChunkConfig::default());
         let template = Template::new(&note);
         let cut = |chunk: Chunk| {
             let lines = (path.clone(), u64::from(chunk.lines.0), u64::from(chunk.lines.1));
@@ -239,67 +239,34 @@ fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
     Ok(pages)
 }
 
-fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot>> {
+pub(crate) fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot>> {
     std::fs::create_dir_all(dir)?;
-    let embedder = Embedder::Builtin;
-    let mut index = Index::open(dir, embedder.dimensions())?;
+    let mut index = Index::open(dir, Embedder::Builtin.dimensions())?;
     for (no, Page { note, cuts }) in (1..).zip(pages) {
-        let docs = cuts.iter().map(|cut| {
-            let (chunk, context) = (&cut.chunk, arm.context(cut));
-            let shown = searchable(note, &chunk.span);
-            let inputs = input::inputs(&context, &shown, &|text| builtin::model().token_starts(text));
-            let path = note.heading_path(&note.sections[chunk.sections.start]);
-            ChunkDoc {
-                entry: ChunkEntry {
-                    id: chunk.id,
-                    note: no,
-                    position: 0,
-                    span: (chunk.span.start as u32, chunk.span.end as u32),
-                    lines: chunk.lines,
-                    heading_path: path.into_iter().map(str::to_owned).collect(),
-                },
-                text: note.text[chunk.span.clone()].to_owned(),
-                searchable: shown,
-                context,
-                vectors: inputs.iter().map(|input| embedder.embed(&input.text)).collect(),
-            }
-        });
-        let links = note.links.iter().filter(|link| link.kind != LinkKind::Url).map(|link| link.target.clone());
-        let entry = NoteEntry {
-            no,
-            seq: u64::from(no),
-            path: note.path.clone(),
-            stat: FileStat::default(),
-            title: note.title.clone(),
-            aliases: note.front.aliases.clone(),
-            tags: note.tags.clone(),
-            kind: note.kind.clone(),
-            date: note.date,
-            properties: "{}".into(),
-            links: links.collect(),
-            conflict: false,
-            rows: Vec::new(),
-        };
-        index.put(entry, docs.collect())?;
+        let chunks: Vec<_> = cuts.iter().map(|cut| (&cut.chunk, arm.context(cut))).collect();
+        common::library::put(&mut index, no, note, &chunks)?;
     }
     Ok(index.publish(pages.len() as u64)?)
 }
 
-fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
+pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
     let mode = match mode {
         "lexical" => Mode::Lexical,
         "dense" => Mode::Dense,
         _ => Mode::Hybrid,
     };
-    let options = Options { mode, limit: 100, per_note: set.per_note(), ..Options::default() };
+    let options = Options { mode, limit: 100, per_note: set.per_note(), merge: false, ..Options::default() };
     let today = jiff::Zoned::now().date();
     let mut measures = Vec::new();
-    for (query, judged) in &set.queries {
-        let parsed = search::parse(query, today);
-        let vector = Embedder::Builtin.embed(&parsed.text());
+    for query in set.queries() {
+        let parsed = search::parse(&query.text, today);
+        let text = parsed.text();
+        let vector = builtin::model().embed(&text);
+        let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
+        let options = Options { dense_weight, ..options.clone() };
         let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
         let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
-        measures.push(Measures::of(&set.rank(&hits), judged));
+        measures.push(Measures::of(&set.rank(&hits), &query.judged));
     }
     Ok(Measures::mean(&measures))
 }

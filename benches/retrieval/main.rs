@@ -3,15 +3,19 @@
 //! ```text
 //! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE]
 //! cargo bench --bench retrieval -- --arms DIR
+//! cargo bench --bench retrieval -- --ablation DIR [DIR…]
+//! cargo bench --bench retrieval -- --boosts DIR [DIR…]
 //! ```
 //!
 //! Each DIR holds `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and maybe `vault/`. The release binary indexes a
 //! copy of the vault (or else one note per document), every query is asked by each lane with and without contexts,
 //! and the hits are mapped to the set's ids. `--arms` takes a set whose documents carry contexts that a model
-//! wrote: see `arms.rs`.
+//! wrote: see `arms.rs`. `--boosts` compares weights of boosts: see `boosts.rs`.
 
+mod ablation;
 mod arms;
 mod baselines;
+mod boosts;
 #[path = "../common/mod.rs"]
 mod common;
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -24,17 +28,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use common::daemon::{Client, Daemon};
-use common::metrics::Measures;
 use common::{option, percentile};
 use serde_json::json;
 use set::Set;
+use situated::eval::Measures;
 
 const EXE: &str = env!("CARGO_BIN_EXE_situated");
 const MODES: [&str; 3] = ["lexical", "dense", "hybrid"];
 
 fn main() -> Result<()> {
-    common::metrics::check();
-    set::check();
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(dir) = option(&args, "--arms") {
         return arms::run(Path::new(&dir));
@@ -46,6 +48,12 @@ fn main() -> Result<()> {
         .filter(|a| !a.starts_with("--") && Some(*a) != csv.as_ref())
         .map(PathBuf::from)
         .collect();
+    if args.iter().any(|arg| arg == "--ablation") {
+        return ablation::run(&dirs);
+    }
+    if args.iter().any(|arg| arg == "--boosts") {
+        return boosts::run(&dirs);
+    }
     if dirs.is_empty() {
         println!("retrieval: give the folders of one or more sets, and maybe --csv FILE");
         return Ok(());
@@ -84,14 +92,14 @@ fn run(dir: &Path) -> Result<Outcome> {
     let home = tempfile::Builder::new().prefix("situated-bench").tempdir()?;
     let vault = home.path().join("vault");
     let set = Set::load(dir, &vault)?;
-    if set.lost > 0 {
-        eprintln!("{}: {} documents are nowhere in the vault", set.name, set.lost);
+    if set.lost() > 0 {
+        eprintln!("{}: {} documents are nowhere in the vault", set.name, set.lost());
     }
     let mut daemon = Daemon::start(EXE, home.path(), &vault)?;
     let mut client = daemon.client()?;
     let status = daemon.indexed(&mut client)?;
     let vault = &status["vaults"][0];
-    eprintln!("{}: {} notes, {} chunks, {} queries", set.name, vault["notes"], vault["chunks"], set.queries.len());
+    eprintln!("{}: {} notes, {} chunks, {} queries", set.name, vault["notes"], vault["chunks"], set.queries().len());
     let mut systems = Vec::new();
     for mode in MODES {
         for contextual in [false, true] {
@@ -100,14 +108,17 @@ fn run(dir: &Path) -> Result<Outcome> {
     }
     drop(client);
     daemon.stop()?;
-    Ok(Outcome { set: set.name, has_vault: set.has_vault, queries: set.queries.len(), systems })
+    let queries = set.queries().len();
+    Ok(Outcome { set: set.name, has_vault: set.has_vault, queries, systems })
 }
 
 fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> Result<System> {
     let (mut measures, mut times, mut failed) = (Vec::new(), Vec::new(), 0);
-    for (query, judged) in &set.queries {
+    for query in set.queries() {
         let params = json!({
-            "query": query, "limit": 100, "per_note": set.per_note(), "mode": mode, "contextual": contextual,
+            "query": query.text, "limit": 100, "per_note": set.per_note(), "mode": mode, "contextual": contextual,
+            // Each found chunk counts by itself.
+            "merge": false,
         });
         // A query that the daemon refuses counts as one that finds nothing.
         let hits = match client.timed("search", &params) {
@@ -126,9 +137,9 @@ fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> 
             }
         };
         let ranked = set.rank(hits.as_array().map_or(&[], Vec::as_slice));
-        measures.push(Measures::of(&ranked, judged));
+        measures.push(Measures::of(&ranked, &query.judged));
     }
-    anyhow::ensure!(!times.is_empty() || set.queries.is_empty(), "{}: no query was answered", set.name);
+    anyhow::ensure!(!times.is_empty() || set.queries().is_empty(), "{}: no query was answered", set.name);
     Ok(System { mode, contextual, measures: Measures::mean(&measures), p50: percentile(&times, 50.0), failed })
 }
 

@@ -1,6 +1,6 @@
 //! Windows of a fixed number of tokens: the plainest strategy, for comparison.
 
-use super::{ChunkConfig, Piece, Ruler};
+use super::{ChunkConfig, Piece, Ruler, sections_of};
 use crate::note::Note;
 
 pub(super) fn windows(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<Piece> {
@@ -17,12 +17,4 @@ pub(super) fn windows(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>) -> V
         }
         start = ruler.position_after(start, step).filter(|next| *next > start).unwrap_or(stop);
     }
-}
-
-/// The sections that `start..stop` touches; at least one.
-fn sections_of(note: &Note, start: usize, stop: usize) -> std::ops::Range<usize> {
-    let last = note.sections.len().saturating_sub(1);
-    let first = note.sections.partition_point(|s| s.span.end <= start).min(last);
-    let end = note.sections.partition_point(|s| s.span.start < stop).max(first + 1);
-    first..end.min(note.sections.len())
 }

@@ -1,11 +1,20 @@
 //! A note cut into chunks: the units that are situated, embedded and found. Pure.
 //!
 //! Every chunk is one contiguous span of the note and knows the sections it holds. Its id depends on
-//! where it stands, not on what it says, so that editing a body leaves ids alone.
+//! where it stands, not on what it says, so that editing a body leaves ids alone. Tables, lists, code and quotes are
+//! kept whole where they fit; a part of one that does not is searched and embedded under its [lead](Chunk::lead).
 
+mod config;
 mod fixed;
+mod lead;
 mod pack;
+mod semantic;
+mod sentence;
 mod split;
+#[cfg(test)]
+mod lead_tests;
+#[cfg(test)]
+mod strategy_tests;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +23,8 @@ use std::ops::Range;
 
 use crate::fingerprint::{ChunkId, SectionKey, TextHash, chunk_id, text_hash};
 use crate::note::{LinkKind, Note};
+
+pub use config::{ChunkConfig, ChunkRules, Strategy};
 
 /// A chunk of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +37,9 @@ pub struct Chunk {
     pub keys: Vec<SectionKey>,
     /// Bytes of [`Note::text`]; chunks are in order and may overlap only where a section was split.
     pub span: Range<usize>,
+    /// Bytes of [`Note::text`] before `span` without which it is hard to understand, if it begins in the middle of a
+    /// block: the header of its table, its fence's opening line, its callout's title, the line that leads to its list.
+    pub lead: Option<Range<usize>>,
     /// First and last line, 1-based.
     pub lines: (u32, u32),
     /// Position among the chunks that begin in the same section, from 0.
@@ -38,59 +52,38 @@ pub struct Chunk {
     pub has_words: bool,
 }
 
-/// How notes are cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Strategy {
-    /// Sections by heading, small neighbours under one parent merged, daily notes whole.
-    Obsidian,
-    /// Sections by heading, never merged.
-    Markdown,
-    /// Windows of `target` tokens with overlap, headings ignored.
-    Fixed,
+/// What cutting needs of a model: this module stands before `embed`, so it is handed in.
+pub struct Tools<'a> {
+    /// The byte positions in [`Note::text`] where the built-in tokenizer's pieces begin, in order.
+    pub token_starts: &'a [u32],
+    /// The vector of a text, of whatever length but always the same one. Asked by [`Strategy::Semantic`] alone.
+    pub embed: &'a dyn Fn(&str) -> Vec<f32>,
 }
 
-/// Sizes in tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChunkConfig {
-    /// The strategy.
-    pub strategy: Strategy,
-    /// What a chunk should reach before the next one is begun.
-    pub target: u32,
-    /// Below this a chunk is merged with a neighbour where the strategy allows.
-    pub min: u32,
-    /// No chunk is longer unless a single line is.
-    pub max: u32,
-    /// Share of `target` repeated where a section has to be split, in percent.
-    pub overlap_percent: u32,
-}
-
-impl Default for ChunkConfig {
-    fn default() -> Self {
-        ChunkConfig { strategy: Strategy::Obsidian, target: 500, min: 100, max: 800, overlap_percent: 15 }
-    }
-}
-
-impl ChunkConfig {
-    /// Names everything that decides how a note is cut: part of the generation.
-    pub fn identity(&self) -> String {
-        let ChunkConfig { strategy, target, min, max, overlap_percent } = self;
-        format!("{strategy:?}/1 {target} {min} {max} {overlap_percent}").to_lowercase()
-    }
-}
-
-/// Cuts a note. `token_starts` are the byte positions in `note.text` where the built-in tokenizer's pieces
-/// begin, in order. There is always at least one chunk, so that a note without text is found by its title.
-pub fn chunk(note: &Note, config: &ChunkConfig, token_starts: &[u32]) -> Vec<Chunk> {
-    let ruler = Ruler { token_starts };
+/// Cuts a note. There is always at least one chunk, so that a note without text is found by its title.
+/// [`builtin::cut`](crate::embed::builtin::cut) has the tools.
+pub fn chunk(note: &Note, config: &ChunkConfig, tools: &Tools<'_>) -> Vec<Chunk> {
+    let ruler = Ruler { token_starts: tools.token_starts };
     let pieces = match config.strategy {
-        Strategy::Obsidian | Strategy::Markdown => pack::pack(note, config, &ruler),
+        Strategy::Obsidian | Strategy::Markdown | Strategy::Semantic => pack::pack(note, config, &ruler, tools),
+        Strategy::Sentence => sentence::pack(note, config, &ruler),
         Strategy::Fixed => fixed::windows(note, config, &ruler),
     };
     finish(note, pieces, &ruler)
 }
 
-/// The text of a chunk as it is searched and embedded: without comments, links as what they show.
+impl Chunk {
+    /// The text of the chunk as it is searched and embedded: what it continues is named first. See [`searchable`].
+    pub fn searchable(&self, note: &Note) -> String {
+        let own = searchable(note, &self.span);
+        match self.lead.as_ref().map(|lead| searchable(note, lead)) {
+            Some(lead) if !lead.trim().is_empty() => format!("{}\n{own}", lead.trim_end()),
+            _ => own,
+        }
+    }
+}
+
+/// The text of a span as it is searched and embedded: without comments, links as what they show.
 pub fn searchable(note: &Note, span: &Range<usize>) -> String {
     let mut out = String::with_capacity(span.len());
     let mut at = span.start;
@@ -142,6 +135,14 @@ struct Piece {
     span: Range<usize>,
 }
 
+/// The sections that `start..stop` touches; at least one.
+fn sections_of(note: &Note, start: usize, stop: usize) -> Range<usize> {
+    let last = note.sections.len().saturating_sub(1);
+    let first = note.sections.partition_point(|s| s.span.end <= start).min(last);
+    let end = note.sections.partition_point(|s| s.span.start < stop).max(first + 1);
+    first..end.min(note.sections.len())
+}
+
 /// Measures spans in tokens.
 struct Ruler<'a> {
     token_starts: &'a [u32],
@@ -183,6 +184,7 @@ fn finish(note: &Note, pieces: Vec<Piece>, ruler: &Ruler<'_>) -> Vec<Chunk> {
             has_words: has_words(note, &piece.sections, &span),
             sections: piece.sections,
             keys,
+            lead: lead::lead(note, span.start, ruler),
             span,
         });
         *ordinal += 1;

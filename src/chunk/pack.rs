@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::split::split;
-use super::{ChunkConfig, Piece, Ruler, Strategy};
+use super::{ChunkConfig, Piece, Ruler, Strategy, Tools, semantic};
 use crate::note::{Note, Section};
 
-pub(super) fn pack(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<Piece> {
+pub(super) fn pack(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>, tools: &Tools<'_>) -> Vec<Piece> {
     let whole = note.body..note.text.len();
     let daily = note.kind.as_deref() == Some("daily");
     if config.strategy == Strategy::Obsidian && daily && ruler.tokens(&whole) <= config.max {
@@ -30,7 +30,7 @@ pub(super) fn pack(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<
             }
             _ => {
                 if let Some(group) = open.take() {
-                    group.close(note, config, ruler, &mut pieces);
+                    group.close(note, config, ruler, tools, &mut pieces);
                 }
                 let only_headings = is_heading_only(note, section);
                 open = Some(Group { sections: i..i + 1, tokens, only_headings });
@@ -38,7 +38,7 @@ pub(super) fn pack(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<
         }
     }
     if let Some(group) = open {
-        group.close(note, config, ruler, &mut pieces);
+        group.close(note, config, ruler, tools, &mut pieces);
     }
     pieces
 }
@@ -58,7 +58,7 @@ impl Group {
             return fits && self.is_parent_side(note, section);
         }
         let small = self.tokens < config.min || tokens < config.min;
-        config.strategy == Strategy::Obsidian
+        config.strategy != Strategy::Markdown
             && small
             && self.tokens + tokens <= config.target
             && self.is_parent_side(note, section)
@@ -70,13 +70,19 @@ impl Group {
         section.path.starts_with(&first[..first.len().saturating_sub(1)])
     }
 
-    fn close(self, note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>, pieces: &mut Vec<Piece>) {
+    fn close(self, note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>, tools: &Tools<'_>, pieces: &mut Vec<Piece>) {
         let span = note.sections[self.sections.start].span.start..note.sections[self.sections.end - 1].span.end;
-        if self.tokens <= config.max {
+        let semantic = config.strategy == Strategy::Semantic;
+        let whole = if semantic { config.target } else { config.max };
+        if self.tokens <= whole {
             pieces.push(Piece { sections: self.sections, span });
             return;
         }
-        let parts = split(note, &span, config, ruler);
+        let parts = if semantic {
+            semantic::split(note, &span, config, ruler, tools)
+        } else {
+            split(note, &span, config, ruler)
+        };
         pieces.extend(parts.into_iter().map(|span| Piece { sections: self.sections.clone(), span }));
     }
 }

@@ -16,7 +16,9 @@ pub(super) fn split(note: &Note, span: &Range<usize>, config: &ChunkConfig, rule
         let tokens = ruler.tokens(&unit);
         match &mut open {
             Some((part, size))
-                if *size + tokens <= config.target || (*size < config.min && *size + tokens <= config.max) =>
+                if tokens == 0
+                    || *size + tokens <= config.target
+                    || (*size < config.min && *size + tokens <= config.max) =>
             {
                 part.end = unit.end;
                 *size += tokens;
@@ -58,7 +60,7 @@ fn units(note: &Note, span: &Range<usize>, config: &ChunkConfig, ruler: &Ruler<'
 }
 
 /// A block over the limit: at its cuts, lines that are still too long between tokens.
-fn cut_block(
+pub(super) fn cut_block(
     note: &Note,
     block: Range<usize>,
     cuts: &[usize],

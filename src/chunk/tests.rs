@@ -21,22 +21,29 @@ fn words(text: &str) -> Vec<u32> {
     starts
 }
 
-fn cut(path: &str, text: &str, config: &ChunkConfig) -> (Note, Vec<Chunk>) {
+/// How often each letter stands in a text: like enough to meaning to tell subjects apart.
+fn letters(text: &str) -> Vec<f32> {
+    let mut counts = vec![0.0; 26];
+    text.bytes().filter(u8::is_ascii_lowercase).for_each(|b| counts[usize::from(b - b'a')] += 1.0);
+    counts
+}
+
+pub(super) fn cut(path: &str, text: &str, config: &ChunkConfig) -> (Note, Vec<Chunk>) {
     let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
-    let chunks = chunk(&note, config, &words(&note.text));
+    let chunks = chunk(&note, config, &Tools { token_starts: &words(&note.text), embed: &letters });
     (note, chunks)
 }
 
-fn texts(path: &str, text: &str, config: &ChunkConfig) -> Vec<String> {
+pub(super) fn texts(path: &str, text: &str, config: &ChunkConfig) -> Vec<String> {
     let (note, chunks) = cut(path, text, config);
     chunks.iter().map(|c| note.text[c.span.clone()].to_owned()).collect()
 }
 
-fn small(strategy: Strategy) -> ChunkConfig {
+pub(super) fn small(strategy: Strategy) -> ChunkConfig {
     ChunkConfig { strategy, target: 12, min: 5, max: 18, overlap_percent: 0 }
 }
 
-fn body(n: usize) -> String {
+pub(super) fn body(n: usize) -> String {
     (0..n).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ")
 }
 
@@ -136,7 +143,7 @@ fn searchable_text_has_no_comments_and_shows_links_as_read() {
     assert!(!shown.contains("[["), "{shown}");
 }
 
-fn markdown() -> impl proptest::strategy::Strategy<Value = String> {
+pub(super) fn markdown() -> impl proptest::strategy::Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zé日]{1,8}( [a-zé日]{1,8}){0,12}\n\n",
         "#{1,4} [A-Z][a-z]{1,6}\n\n",

@@ -1,5 +1,8 @@
 //! Every command and option.
 
+mod graph;
+mod ask;
+mod eval;
 mod models;
 mod search;
 
@@ -7,6 +10,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+pub(super) use ask::Ask;
+pub(super) use eval::Eval;
+pub(super) use graph::Graph;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
 
@@ -69,10 +75,16 @@ pub enum Command {
     /// Find passages
     #[command(visible_alias = "s")]
     Search(Search),
+    /// Have a question answered from your notes, with citations
+    Ask(Ask),
     /// Find passages near a note
     Related(Related),
+    /// Say which notes are central, which stand alone, and which links lead nowhere
+    Graph(Graph),
     /// Print a note, or some lines of it
     Get(Get),
+    /// Measure how well a vault is found, with queries made from it or with a set
+    Eval(Eval),
     /// Say how the daemon is
     Status(Status),
     /// Look at the disk now
@@ -315,6 +327,11 @@ mod tests {
             "s x",
             "search -- -x",
             "related a.md",
+            "graph",
+            "graph work --by betweenness -n 5",
+            "graph --orphans --json",
+            "graph --unresolved",
+            "graph --dot -n 500",
             "get a.md -l 3 -n 2",
             "status",
             "status work",
@@ -361,6 +378,11 @@ mod tests {
             "search x --generation haiku",
             "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n",
             "search --jsonl x",
+            "search x --explain --expect a.md",
+            "eval",
+            "eval Notes --limit 50 --seed 7 --html report.html",
+            "eval --set d --json",
+            "eval notes --a a.toml --b b.toml",
         ] {
             let words = std::iter::once("situated").chain(line.split(' '));
             if let Err(error) = Cli::try_parse_from(words) {
@@ -392,12 +414,20 @@ mod tests {
             "search",
             "search x --format a --jsonl",
             "search x --json --jsonl",
+            "search x --expect a.md --jsonl",
+            "eval notes --set d",
+            "eval --a a.toml",
+            "eval --limit 0",
             "search x -m both",
             "search x -n 0",
             "frobnicate",
             "rebuild --yes --dry-run",
             "sync --since yesterday",
             "sync --since 24",
+            "graph --by fame",
+            "graph --orphans --unresolved",
+            "graph --dot --json",
+            "graph -n 0",
             "contexts review --sample 0",
             "contexts review --json --jsonl",
             "generate --chunk -",

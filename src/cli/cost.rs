@@ -125,6 +125,9 @@ fn purpose(name: &str) -> String {
         "rebuild" => "rebuilds",
         "asked" => "contexts that were asked for",
         "probe" => "`situated doctor`",
+        "rerank" => "the order of searches",
+        "ask" => "questions",
+        "expand" => "other words for queries",
         other => return safe(other),
     };
     words.to_owned()

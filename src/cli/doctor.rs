@@ -12,7 +12,7 @@ use super::exit;
 use super::money::{dated, flaw, price, tokens};
 use super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
-use crate::chunk::{self, ChunkConfig};
+use crate::chunk::{ChunkConfig, Strategy};
 use crate::config::{BudgetConfig, Config, ConfigErrors};
 use crate::context::cost::{Usage, cost, dollars};
 use crate::context::document::Document;
@@ -36,8 +36,7 @@ const NOTE: &str = "# Harbour lantern\n\nMira repairs the green lantern of the S
     ## Spare parts\n\nShe ordered two lenses for it from the workshop in Veddel, because the old ones are cracked.\n";
 
 /// Cuts the note at its headings, so that there is something around the passage.
-const CUT: ChunkConfig =
-    ChunkConfig { strategy: chunk::Strategy::Obsidian, target: 30, min: 1, max: 200, overlap_percent: 0 };
+const CUT: ChunkConfig = ChunkConfig { strategy: Strategy::Obsidian, target: 30, min: 1, max: 200, overlap_percent: 0 };
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -221,7 +220,7 @@ fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) -> bool) ->
 fn document() -> Result<Document, Failure> {
     let path = VaultPath::parse("Harbour lantern.md").ok_or_else(|| Failure::new(exit::INTERNAL, "no such path"))?;
     let note = note::parse(&path, NOTE.as_bytes(), &NoteRules::default());
-    let chunks = chunk::chunk(&note, &CUT, &builtin::model().token_starts(&note.text));
+    let chunks = builtin::cut(&note, &CUT);
     Ok(Document::new(&note, &chunks))
 }
 

@@ -3,12 +3,16 @@
 //! that no daemon holds, and `doctor`, which asks the provider itself.
 
 mod args;
+mod ask;
 mod call;
 mod config;
 mod cost;
 mod doctor;
 mod edits;
+mod eval;
+mod expect;
 mod generations;
+mod graph;
 mod init;
 mod jobs;
 mod money;
@@ -89,8 +93,11 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Run(args) => run::run(args, session),
         Command::Try(args) => tour::run(args, session),
         Command::Search(args) => search::search(args, session),
+        Command::Ask(args) => ask::run(&args, session),
         Command::Related(args) => search::related(args, session),
+        Command::Graph(args) => graph::run(&args, session),
         Command::Get(args) => note::get(args, session),
+        Command::Eval(args) => eval::run(&args, session),
         Command::Plan(args) => note::plan(args, session),
         Command::Explain(args) => note::explain(args, session),
         Command::Status(args) => status::run(args, session),

@@ -1,5 +1,8 @@
 //! `situated search` and `situated related`: a list of hits to read, or lines for another program.
 
+use std::fmt::Write as _;
+use std::io::Read as _;
+
 use serde_json::{Value, json};
 
 use super::args::{Related, Search, Show};
@@ -11,7 +14,10 @@ use super::print::{
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
 use crate::engine::handle::SearchAnswer;
-use crate::search::{Hit, LaneScore};
+use crate::search::{Boosted, Hit, LaneScore, Lanes, Link, Rejudged};
+
+/// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
+const MOST_TEXT: u64 = 128 << 10;
 
 /// `situated search`.
 pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure> {
@@ -27,22 +33,63 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
     if let Some(generation) = &args.generation {
         params["contextual"] = format!("gen:{generation}").into();
     }
+    if args.no_rerank {
+        params["rerank"] = false.into();
+    }
+    if let Some(expand) = args.expand {
+        params["expand"] = json!(expand);
+    }
     params["fresh"] = args.fresh.into();
-    let answer = session.client()?.call("search", params)?;
+    let mut client = session.client()?;
+    if let Some(note) = &args.expect {
+        params["expect"] = super::expect::path(note, args.show.vault.as_deref(), &mut client)?.into();
+    }
+    let answer = client.call("search", params)?;
     show(answer, &args.show, format.as_ref(), session)
 }
 
 /// `situated related`.
 pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, Failure> {
     let format = args.show.format.as_deref().map(Format::parse).transpose()?;
-    let mut client = session.client()?;
-    let here = std::env::current_dir()?;
-    let scope = target::path(&args.note, args.show.vault.as_deref(), &target::vaults(&mut client)?, &here);
     let mut params = params(&args.show);
-    params["path"] = json!(scope.path);
-    params["vault"] = json!(scope.vault);
+    if args.notes {
+        params["group"] = "note".into();
+    }
+    params["exclude_linked"] = args.unlinked.into();
+    let mut client = session.client()?;
+    if let Some(note) = &args.note {
+        let here = std::env::current_dir()?;
+        let (note, lines) = target::split_lines(note);
+        let scope = target::path(&note, args.show.vault.as_deref(), &target::vaults(&mut client)?, &here);
+        params["path"] = json!(scope.path);
+        params["vault"] = json!(scope.vault);
+        if let Some((line, end_line)) = lines {
+            (params["line"], params["end_line"]) = (line.into(), end_line.into());
+        }
+    } else {
+        params["text"] = text(args.text.as_deref().unwrap_or_default())?.into();
+    }
     let answer = client.call("related", params)?;
     show(answer, &args.show, format.as_ref(), session)
+}
+
+/// A text as given, or from standard input.
+fn text(given: &str) -> Result<String, Failure> {
+    let text = if given == "-" {
+        let mut bytes = Vec::new();
+        // A little more than may be sent, so that too much is noticed.
+        std::io::stdin().take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        given.to_owned()
+    };
+    if text.len() as u64 > MOST_TEXT {
+        return Err(Failure::usage(format!("the text is longer than {} KiB; give a part of it", MOST_TEXT >> 10)));
+    }
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the text is empty; `--text -` reads one from standard input"));
+    }
+    Ok(text)
 }
 
 fn params(show: &Show) -> Value {
@@ -57,7 +104,7 @@ fn params(show: &Show) -> Value {
 }
 
 fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Session) -> Result<u8, Failure> {
-    let SearchAnswer { hits, took_ms, truncated, warnings, .. } = serde_json::from_value(answer.clone())?;
+    let SearchAnswer { hits, took_ms, truncated, warnings, expected, .. } = serde_json::from_value(answer.clone())?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
         session.json(answer)?;
@@ -78,6 +125,9 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
         }
         return Ok(code);
     }
+    if let (Some(expected), true) = (&expected, hits.is_empty()) {
+        super::expect::print(expected, &mut session.out)?;
+    }
     if hits.is_empty() {
         session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");
         return Ok(code);
@@ -90,6 +140,10 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
         let look =
             Look { rank: i + 1, context: show.context, explain: show.explain, vault: several_vaults, now: now() };
         print_hit(hit, &look, &mut session.out)?;
+    }
+    if let Some(expected) = &expected {
+        session.out.line("")?;
+        super::expect::print(expected, &mut session.out)?;
     }
     let more = if truncated { ", more with --limit" } else { "" };
     session.say(dim(format!("\n{} in {}{more}", super::print::counted(hits.len() as u64, "hit"), millis(took_ms))));
@@ -132,7 +186,13 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
     let vault = if look.vault { format!("{}: ", safe(&hit.vault)) } else { String::new() };
     let place = format!("{vault}{}:{}", printable(&hit.path), hit.line);
     let stale = if hit.stale { "  changed since" } else { "" };
-    let linked = if hit.linked == Some(true) { "  linked already" } else { "" };
+    let linked = match hit.link {
+        Some(Link::To) => "  linked to already",
+        Some(Link::From) => "  links here already",
+        Some(Link::Both) => "  linked both ways",
+        None if hit.linked == Some(true) => "  linked already",
+        None => "",
+    };
     let when = format!("  {}{linked}", age(look.now, hit.mtime));
     let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
     out.line(format!("{margin}{}{}{}", cyan(cut_front(&place, room)), dim(when), yellow(stale)))?;
@@ -159,19 +219,47 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
 
 /// Why a hit was found, in words.
 pub(super) fn reasons(hit: &Hit) -> String {
-    let Some(lanes) = &hit.lanes else {
-        return format!("score {:.3}", hit.score);
+    let mut reasons = judged(hit.lanes.as_ref(), hit.score);
+    let also: Vec<String> = hit.also.iter().map(|also| format!("line {} ({:.3})", also.line, also.score)).collect();
+    if !also.is_empty() {
+        reasons.push_str(&format!(" · also found in it: {}", also.join(", ")));
+    }
+    reasons
+}
+
+/// How the lanes judged, in words.
+pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
+    let Some(lanes) = lanes else {
+        return format!("score {score:.3}");
     };
     let lane = |name: &str, what: &str, score: &Option<LaneScore>| match score {
         Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
         None => format!("{name}: not among the best"),
     };
-    format!(
+    let mut reasons = format!(
         "{} · {} · together {:.3}",
         lane("words", "BM25", &lanes.lexical),
         lane("meaning", "cosine", &lanes.dense),
         lanes.fused
-    )
+    );
+    let Boosted { graph, links, recency, kind } = lanes.boosts;
+    for (name, boost) in [("place among links", graph), ("linked", links), ("new", recency), ("kind", kind)] {
+        if boost >= 0.0005 {
+            // Writing to a string cannot fail.
+            let _ = write!(reasons, " · {name} +{boost:.3}");
+        }
+    }
+    if !lanes.boosts.is_nothing() {
+        let _ = write!(reasons, " · score {score:.3}");
+    }
+    match &lanes.rerank {
+        Some(Rejudged { before, rank: Some(rank), score: Some(score) }) => {
+            reasons.push_str(&format!(" · reranked: no. {rank} ({score:.3}), before no. {before}"));
+        }
+        Some(Rejudged { before, .. }) => reasons.push_str(&format!(" · not reranked: no. {before}")),
+        None => {}
+    }
+    reasons
 }
 
 /// A line for each hit, such as `{path}:{line}`.
@@ -264,7 +352,6 @@ pub(super) mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::search::Lanes;
 
     /// A writer whose content a test can read.
     #[derive(Clone, Default)]
@@ -302,10 +389,17 @@ pub(super) mod tests {
             window: "raw".into(),
             window_lines: (12, 20),
             chunk: "abc".into(),
+            also: Vec::new(),
             mtime: 0,
             stale: true,
             linked: None,
-            lanes: Some(Lanes { lexical: Some(LaneScore { rank: 1, score: 7.0 }), dense: None, fused: 0.5 }),
+            link: None,
+            lanes: Some(Lanes {
+                lexical: Some(LaneScore { rank: 1, score: 7.0 }),
+                dense: None,
+                fused: 0.5,
+                ..Lanes::default()
+            }),
         }
     }
 

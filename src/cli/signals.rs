@@ -23,6 +23,11 @@ impl Interrupt {
         flag
     }
 
+    /// Forgets a signal that was obeyed: the next is a first one again.
+    pub(super) fn lower(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
     /// Whether a signal came.
     pub(super) fn raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)

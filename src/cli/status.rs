@@ -10,7 +10,7 @@ use super::print::{
     Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, printable_lines, red, yellow,
 };
 use super::session::{Failure, Session, safe};
-use crate::engine::handle::{ContextStatus, State, Status, VaultStatus};
+use crate::engine::handle::{ContextStatus, EmbedStatus, State, Status, VaultStatus};
 use crate::plan::Action;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
@@ -78,6 +78,7 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
         out.wrapped("", &format!("Contexts: {} {}. {vectors}", safe(provider), safe(model)))?;
         print_contexts(&status.contexts, now, out)?;
     }
+    print_embedding(&status.embedding, out)?;
     if status.leaves_machine.is_empty() {
         out.wrapped("", "Nothing leaves this machine.")?;
     }
@@ -90,6 +91,22 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
         out.wrapped("  ", &safe(problem))?;
     }
     Ok(())
+}
+
+/// Vectors that a slow embedder makes: what waits for it, and how far the next one is.
+fn print_embedding(embedding: &EmbedStatus, out: &mut Out) -> std::io::Result<()> {
+    if embedding.waiting > 0 {
+        let wait =
+            if embedding.waiting == 1 { "waits for its vectors and is" } else { "wait for their vectors and are" };
+        let notes = counted(embedding.waiting, "note");
+        out.wrapped("  ", &format!("{notes} {wait} found by words meanwhile"))?;
+    }
+    let Some(next) = &embedding.next else { return Ok(()) };
+    let far = match embedding.total {
+        0 => String::new(),
+        total => format!(": {} of {} are ready", grouped(embedding.done), counted(total, "note")),
+    };
+    out.wrapped("  ", &format!("{} is to take over{far}", safe(next)))
 }
 
 /// Contexts that a model writes: what waits, what is old, stale or failed, and what to do about it.
@@ -224,6 +241,7 @@ mod tests {
             contexts: crate::engine::handle::ContextStatus::default(),
             contextualizer: "template/1".into(),
             embedder: "builtin/1".into(),
+            embedding: EmbedStatus { waiting: 2, next: Some("openai m".into()), done: 3, total: 1234 },
             uptime_s: 61,
             rss_bytes: 50_000_000,
             version: "0.1.0".into(),

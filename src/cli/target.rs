@@ -91,6 +91,20 @@ pub(super) fn split_line(what: &Path) -> (PathBuf, Option<u32>) {
     }
 }
 
+/// A trailing `:LINE` or `:LINE-LINE` apart from its path; lines as first and last.
+pub(super) fn split_lines(what: &Path) -> (PathBuf, Option<(u32, u32)>) {
+    let split = what.to_str().and_then(|text| {
+        let (path, lines) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty())?;
+        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+        let number = |text: &str| text.parse().ok().filter(|line: &u32| *line > 0);
+        Some((PathBuf::from(path), (number(first)?, number(last)?)))
+    });
+    match split {
+        Some((path, lines)) => (path, Some(lines)),
+        None => (what.to_path_buf(), None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +149,11 @@ mod tests {
             (":3", ":3", None),
         ] {
             assert_eq!(split_line(Path::new(what)), (PathBuf::from(path), line));
+            assert_eq!(split_lines(Path::new(what)), (PathBuf::from(path), line.map(|line| (line, line))));
+        }
+        assert_eq!(split_lines(Path::new("a.md:3-9")), (PathBuf::from("a.md"), Some((3, 9))));
+        for what in ["a.md:3-", "a.md:-3", "a.md:3-0", "a.md:3-b", "a.md:3-4-5"] {
+            assert_eq!(split_lines(Path::new(what)), (PathBuf::from(what), None));
         }
     }
 }

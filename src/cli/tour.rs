@@ -72,7 +72,7 @@ struct Tour {
 impl Tour {
     fn start(keep: bool) -> Result<Self, Failure> {
         let mut tour = Tour {
-            dir: temporary_folder()?,
+            dir: temporary_folder("try")?,
             keep,
             daemon: None,
             interrupt: Interrupt::listen(),
@@ -251,13 +251,13 @@ impl Drop for Tour {
     }
 }
 
-/// A new folder that nobody else can enter.
-fn temporary_folder() -> Result<PathBuf, Failure> {
+/// A new folder that nobody else can enter, for a command.
+pub(super) fn temporary_folder(command: &str) -> Result<PathBuf, Failure> {
     let temporary = std::env::temp_dir();
     // The path of a socket is short by law; a deep TMPDIR would make it too long.
     let base = if temporary.as_os_str().len() <= 60 { temporary } else { PathBuf::from("/tmp") };
     for attempt in 0..100_u32 {
-        let dir = base.join(format!("situated-try-{}-{attempt}", std::process::id()));
+        let dir = base.join(format!("situated-{command}-{}-{attempt}", std::process::id()));
         match DirBuilder::new().mode(0o700).create(&dir) {
             Ok(()) => return Ok(dir.canonicalize()?),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -385,7 +385,7 @@ mod tests {
     #[test]
     fn the_folder_is_private_and_goes_with_the_tour() {
         use std::os::unix::fs::PermissionsExt as _;
-        let dir = temporary_folder().unwrap();
+        let dir = temporary_folder("try").unwrap();
         assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
         assert!(crate::config::socket_too_long(&dir.join("sock")).is_none());
         copy_sample(&dir.join("vault")).unwrap();

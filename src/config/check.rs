@@ -4,12 +4,18 @@ use std::path::{Path, PathBuf};
 
 use super::layers::{Loaded, Origin};
 use super::{Problem, VaultConfig, socket_too_long, units};
+use crate::chunk::ChunkConfig;
+use crate::context::settings::KeyConfig;
+use crate::embed::settings::{EmbedProvider, NO_TRANSFORMER};
+use crate::search::rerank::RerankProvider;
 
 /// All relations that do not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
     let mut check = Check { loaded, problems: Vec::new() };
     check.sizes();
     check.context();
+    check.rerank();
+    check.embed();
     check.names();
     check.vaults();
     check.nesting();
@@ -40,18 +46,10 @@ impl Check<'_> {
     }
 
     fn sizes(&mut self) {
-        let chunk = self.loaded.config.chunk;
-        if chunk.min > chunk.target {
-            self.relation(
-                ["chunk.min", "chunk.target"],
-                format!("chunk.min {} is above chunk.target {}; set both", chunk.min, chunk.target),
-            );
-        }
-        if chunk.target > chunk.max {
-            self.relation(
-                ["chunk.target", "chunk.max"],
-                format!("chunk.target {} is above chunk.max {}; set both", chunk.target, chunk.max),
-            );
+        let rules = &self.loaded.config.chunk;
+        self.chunk("chunk", &rules.plain);
+        for (kind, chunk) in &rules.types {
+            self.chunk(&format!("chunk.types.{kind}"), chunk);
         }
         let watch = &self.loaded.config.watch;
         if watch.lone > watch.burst {
@@ -68,6 +66,18 @@ impl Check<'_> {
         }
     }
 
+    fn chunk(&mut self, table: &str, chunk: &ChunkConfig) {
+        let [min, target, max] = ["min", "target", "max"].map(|key| format!("{table}.{key}"));
+        if chunk.min > chunk.target {
+            let message = format!("{min} {} is above {target} {}; set both", chunk.min, chunk.target);
+            self.relation([&min, &target], message);
+        }
+        if chunk.target > chunk.max {
+            let message = format!("{target} {} is above {max} {}; set both", chunk.target, chunk.max);
+            self.relation([&target, &max], message);
+        }
+    }
+
     fn context(&mut self) {
         let context = &self.loaded.config.context;
         if context.timeout > context.deadline {
@@ -80,11 +90,71 @@ impl Check<'_> {
                 ),
             );
         }
-        if context.key.file.is_some() && context.key.command.is_some() {
-            self.relation(
-                ["context.key_command", "context.key_file"],
-                "context.key_file and context.key_command are both set, and there is one key; leave one of them out"
+        self.one_key("context", &self.loaded.config.context.key);
+    }
+
+    fn one_key(&mut self, section: &str, key: &KeyConfig) {
+        if key.file.is_some() && key.command.is_some() {
+            let (file, command) = (format!("{section}.key_file"), format!("{section}.key_command"));
+            let message = format!("{file} and {command} are both set, and there is one key; leave one of them out");
+            self.relation([&command, &file], message);
+        }
+    }
+
+    fn embed(&mut self) {
+        let embed = &self.loaded.config.embed;
+        if embed.provider == EmbedProvider::Transformer && !cfg!(feature = "transformer") {
+            self.problem("embed.provider", NO_TRANSFORMER.to_owned());
+        }
+        self.one_key("embed", &embed.key);
+    }
+
+    fn rerank(&mut self) {
+        let rerank = &self.loaded.config.rerank;
+        match rerank.provider {
+            RerankProvider::Tei if rerank.base_url.is_none() => self.problem(
+                "rerank.provider",
+                "where \"tei\" is has to be said; add `base_url`, such as \"http://127.0.0.1:8080\"".to_owned(),
+            ),
+            RerankProvider::Transformer if cfg!(not(feature = "transformer")) => self.problem(
+                "rerank.provider",
+                "this build has no cross-encoder of its own (cargo feature `transformer`); run one behind \"tei\", or set \"none\""
                     .to_owned(),
+            ),
+            RerankProvider::Transformer
+                if !rerank.model.as_deref().is_some_and(|model| Path::new(model).is_absolute()) =>
+            {
+                self.problem(
+                    "rerank.model",
+                    "name the folder of the cross-encoder, beginning with `/`; it holds config.json, tokenizer.json and the weights"
+                        .to_owned(),
+                );
+            }
+            _ => {}
+        }
+        if rerank.key.file.is_some() && rerank.key.command.is_some() {
+            self.relation(
+                ["rerank.key_command", "rerank.key_file"],
+                "rerank.key_file and rerank.key_command are both set, and there is one key; leave one of them out"
+                    .to_owned(),
+            );
+        }
+        if rerank.price_per_mtok.is_some() && rerank.price_per_1k.is_some() {
+            self.relation(
+                ["rerank.price_per_1k", "rerank.price_per_mtok"],
+                "rerank.price_per_mtok and rerank.price_per_1k are both set, and a model has one price; leave one of them out"
+                    .to_owned(),
+            );
+        }
+        let limit = self.loaded.config.serve.query_timeout;
+        if rerank.provider != RerankProvider::None && rerank.deadline >= limit {
+            self.relation(
+                ["rerank.deadline", "serve.query_timeout"],
+                format!(
+                    "rerank.deadline {} leaves nothing of serve.query_timeout {} for the search itself; set both",
+                    units::show_duration(rerank.deadline),
+                    units::show_duration(limit)
+                ),
             );
         }
     }

@@ -1,11 +1,15 @@
 //! The one table of scalar keys: how each is called, explained, read and shown.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Config;
 use super::units::{self, Value};
 use crate::chunk::Strategy;
 use crate::context::settings::{Dialect, FormChoice, Provider};
+use crate::embed::settings::EmbedProvider;
+use crate::search::question::Expand;
+use crate::search::rerank::RerankProvider;
 
 /// A scalar key of the configuration.
 pub(super) struct Key {
@@ -34,19 +38,24 @@ impl Key {
 }
 
 /// The sections of scalar keys, in the order in which they are shown.
-pub(super) const SECTIONS: [(&str, &str); 8] = [
+pub(super) const SECTIONS: [(&str, &str); 10] = [
     ("watch", "When changes are looked at."),
     ("chunk", "How notes are cut into chunks; sizes in tokens."),
     ("context", "What is written about each chunk to situate it in its note."),
     ("embed", "What turns text into vectors."),
     ("search", "What answers look like unless a request says otherwise."),
+    ("rerank", "Who judges the best of a search anew, if anybody. Costs count against `budget.day`."),
+    ("ask", "How questions are answered: `situated ask`, by the provider of [context]."),
     ("sync", "The daily look after contexts that serve and should be better."),
-    ("budget", "What may be spent on a model's contexts. Each call is reserved here before it is made."),
+    ("budget", "What may be spent on models' contexts and vectors. Each call is reserved here before it is made."),
     ("serve", "The socket."),
 ];
 
 /// Stands for a value that is set and not shown.
 pub(super) const HIDDEN: &str = "(set)";
+
+/// The sizes of `[chunk]`: what is not given depends on the strategy.
+pub(super) const SIZES: [&str; 4] = ["target", "min", "max", "overlap"];
 
 /// The keys of a `[[context.prompt]]`.
 pub(super) const PROMPT_KEYS: [&str; 3] = ["kind", "instructions", "version"];
@@ -74,17 +83,19 @@ fn time(duration: Duration) -> Option<String> {
     quoted(units::show_duration(duration))
 }
 
+fn table(shares: &BTreeMap<String, f32>) -> String {
+    let items = shares.iter().map(|(name, share)| format!("{} = {share:?}", toml::Value::String(name.clone())));
+    format!("{{ {} }}", items.collect::<Vec<_>>().join(", "))
+}
+
 fn provider(name: &str) -> Provider {
     let all = [Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
     all.into_iter().find(|provider| provider.name() == name).unwrap_or_default()
 }
 
-fn strategy_name(strategy: Strategy) -> &'static str {
-    match strategy {
-        Strategy::Obsidian => "obsidian",
-        Strategy::Markdown => "markdown",
-        Strategy::Fixed => "fixed",
-    }
+fn strategy(value: &Value) -> Result<Strategy, String> {
+    let name = units::word(value, &Strategy::ALL.map(Strategy::name))?;
+    Ok(Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).unwrap_or(Strategy::Obsidian))
 }
 
 macro_rules! key {
@@ -120,21 +131,17 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.watch.poll_interval = units::duration(v, 100 * MS..=DAY)?, time(c.watch.poll_interval)),
     key!("watch" "doubt", "How long a vault that seems gone or emptied is doubted before notes are dropped.",
         |c, v| c.watch.doubt = units::duration(v, 100 * MS..=DAY)?, time(c.watch.doubt)),
-    key!("chunk" "strategy", "\"obsidian\" (sections, small ones merged), \"markdown\" (sections) or \"fixed\".",
-        |c, v| c.chunk.strategy = match units::word(v, &["obsidian", "markdown", "fixed"])? {
-            "markdown" => Strategy::Markdown,
-            "fixed" => Strategy::Fixed,
-            _ => Strategy::Obsidian,
-        },
-        quoted(strategy_name(c.chunk.strategy))),
+    key!("chunk" "strategy",
+        "\"obsidian\" (sections, small ones merged), \"markdown\" (sections), \"semantic\" (long sections cut where the subject changes), \"sentence\" or \"fixed\". Each has sizes of its own if none are given.",
+        |c, v| c.chunk.plain.strategy = strategy(v)?, quoted(c.chunk.plain.strategy.name())),
     key!("chunk" "target", "What a chunk should reach before the next one is begun.",
-        |c, v| c.chunk.target = units::count(v, 20..=8000)? as u32, Some(c.chunk.target.to_string())),
+        |c, v| c.chunk.plain.target = units::count(v, 20..=8000)? as u32, Some(c.chunk.plain.target.to_string())),
     key!("chunk" "min", "Smaller chunks are merged with a neighbour.",
-        |c, v| c.chunk.min = units::count(v, 0..=8000)? as u32, Some(c.chunk.min.to_string())),
+        |c, v| c.chunk.plain.min = units::count(v, 0..=8000)? as u32, Some(c.chunk.plain.min.to_string())),
     key!("chunk" "max", "No chunk is larger, unless a single line is.",
-        |c, v| c.chunk.max = units::count(v, 20..=8000)? as u32, Some(c.chunk.max.to_string())),
+        |c, v| c.chunk.plain.max = units::count(v, 20..=8000)? as u32, Some(c.chunk.plain.max.to_string())),
     key!("chunk" "overlap", "What is repeated where a section has to be split, in percent of the target.",
-        |c, v| c.chunk.overlap_percent = units::percent(v, 0..=50)?, Some(c.chunk.overlap_percent.to_string())),
+        |c, v| c.chunk.plain.overlap_percent = units::percent(v, 0..=50)?, Some(c.chunk.plain.overlap_percent.to_string())),
     key!("context" "provider",
         "\"template\": free, made from the note itself, nothing leaves the machine. Or a model of \"anthropic\", \"bedrock\", \"openai\" (or compatible), \"ollama\".",
         |c, v| c.context.provider = provider(units::word(v, &["template", "anthropic", "bedrock", "openai", "ollama"])?),
@@ -200,8 +207,41 @@ pub(super) static KEYS: &[Key] = &[
     key!("context" "keep_alive", "How long Ollama keeps the model loaded: \"10m\", \"0\", or \"-1\" for ever.",
         |c, v| c.context.keep_alive = units::plain(v, |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'), "a duration as Ollama takes it, such as \"10m\", \"0\" or \"-1\"")?,
         quoted(&c.context.keep_alive)),
-    key!("embed" "provider", "\"builtin\": the model compiled in; nothing is downloaded or sent.",
-        |_c, v| units::word(v, &["builtin"])?, quoted("builtin")),
+    key!("embed" "provider",
+        "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"transformer\" (in this process), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
+        |c, v| {
+            let name = units::word(v, &EmbedProvider::ALL.map(EmbedProvider::name))?;
+            c.embed.provider = EmbedProvider::ALL.into_iter().find(|p| p.name() == name).unwrap_or_default();
+        },
+        quoted(c.embed.provider.name())),
+    key!("embed" "model", "The model; a cheap one of the provider if absent. Of \"transformer\": a folder or a hub's id.",
+        |c, v| c.embed.model = Some(units::plain(v, |c| !c.is_control(), "the model's id as the provider spells it")?),
+        c.embed.model.as_ref().and_then(quoted)),
+    key!("embed" "base_url", "Where vectors are asked for; the provider's own address if absent. Plain http only on this machine.",
+        |c, v| c.embed.base_url = Some(units::address(v)?), c.embed.base_url.as_ref().and_then(quoted)),
+    key!("embed" "key_file", "A file with the provider's key, that only you can read.",
+        |c, v| c.embed.key.file = Some(units::key_file(v)?),
+        c.embed.key.file.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
+    key!("embed" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown.",
+        |c, v| c.embed.key.command = Some(units::words(v)?), c.embed.key.command.as_ref().map(|_| HIDDEN.to_owned())),
+    key!("embed" "key_credential", "Or the name of a systemd credential; `situated-key` if absent.",
+        |c, v| c.embed.key.credential = Some(units::credential(v)?), c.embed.key.credential.as_ref().and_then(quoted)),
+    key!("embed" "dimensions", "Components of a vector, for models that can give several numbers of them.",
+        |c, v| c.embed.dimensions = Some(units::count(v, 2..=8192)? as u32), c.embed.dimensions.map(|n| n.to_string())),
+    key!("embed" "query_prefix", "Stands before queries; what the model is known to want if absent.",
+        |c, v| c.embed.query_prefix = Some(units::prefix(v)?), c.embed.query_prefix.as_ref().and_then(quoted)),
+    key!("embed" "document_prefix", "Stands before what is indexed; what the model is known to want if absent.",
+        |c, v| c.embed.document_prefix = Some(units::prefix(v)?), c.embed.document_prefix.as_ref().and_then(quoted)),
+    key!("embed" "max_tokens", "Tokens of one text that the model takes; what is known of it, or 512, if absent.",
+        |c, v| c.embed.max_tokens = Some(units::count(v, 64..=1_000_000)? as u32), c.embed.max_tokens.map(|n| n.to_string())),
+    key!("embed" "concurrency", "Calls at once at most.",
+        |c, v| c.embed.concurrency = units::count(v, 1..=256)? as usize, Some(c.embed.concurrency.to_string())),
+    key!("embed" "timeout", "After this one attempt at a call is given up.",
+        |c, v| c.embed.timeout = units::duration(v, 100 * MS..=60 * MINUTE)?, time(c.embed.timeout)),
+    key!("embed" "query_timeout", "After this a query is answered by words alone.",
+        |c, v| c.embed.query_timeout = units::duration(v, MS..=MINUTE)?, time(c.embed.query_timeout)),
+    key!("embed" "price_per_mtok", "Dollars per million tokens; what is known of the model if absent. An unknown price is never taken for none.",
+        |c, v| c.embed.price_per_mtok = Some(units::dollars(v)?), c.embed.price_per_mtok.map(units::show_dollars)),
     key!("search" "limit", "Hits at most.",
         |c, v| c.search.limit = units::count(v, 1..=200)? as usize, Some(c.search.limit.to_string())),
     key!("search" "per_note", "Hits of one note at most.",
@@ -210,6 +250,57 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.search.window_chars = units::count(v, 0..=100_000)? as usize, Some(c.search.window_chars.to_string())),
     key!("search" "dense_weight", "Weight of meaning, from 0 (words alone) to 1 (meaning alone).",
         |c, v| c.search.dense_weight = units::share(v)?, Some(format!("{:?}", c.search.dense_weight))),
+    key!("search" "language", "What words are stemmed as: \"auto\" looks at each note (front matter `lang:` decides), or one language for all. Taken over at the next start, which indexes the words anew.",
+        |c, v| c.search.language = units::word(v, &["auto", "en", "de", "fr", "es", "it", "pt", "nl", "ru", "sv", "no", "da", "fi"])?.to_owned(), quoted(&c.search.language)),
+    key!("search" "graph_weight", "What a note gains by its place among the links, from 0 (nothing) to 1.",
+        |c, v| c.search.graph_weight = units::share(v)?, Some(format!("{:?}", c.search.graph_weight))),
+    key!("search" "link_weight", "What a note gains that the query names; half of it one that is linked with such a note.",
+        |c, v| c.search.link_weight = units::share(v)?, Some(format!("{:?}", c.search.link_weight))),
+    key!("search" "recency_weight", "What a note of today gains, by its date or else its last modification.",
+        |c, v| c.search.recency_weight = units::share(v)?, Some(format!("{:?}", c.search.recency_weight))),
+    key!("search" "recency_half_life", "After this time it is half of that.",
+        |c, v| c.search.recency_half_life = units::duration(v, Duration::from_hours(1)..=36_500 * DAY)?, time(c.search.recency_half_life)),
+    key!("search" "type_weights", "What notes of a kind gain.",
+        |c, v| c.search.type_weights = units::shares(v)?, Some(table(&c.search.type_weights))),
+    key!("rerank" "provider",
+        "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM). \"transformer\": a cross-encoder in this process, where the build has it.",
+        |c, v| {
+            let name = units::word(v, &RerankProvider::ALL.map(RerankProvider::name))?;
+            c.rerank.provider = RerankProvider::ALL.into_iter().find(|p| p.name() == name).unwrap_or_default();
+        },
+        quoted(c.rerank.provider.name())),
+    key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" its folder.",
+        |c, v| c.rerank.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
+        c.rerank.model.as_ref().and_then(quoted)),
+    key!("rerank" "base_url", "Where it is asked; the provider's own address if absent. Plain http only on this machine.",
+        |c, v| c.rerank.base_url = Some(units::address(v)?), c.rerank.base_url.as_ref().and_then(quoted)),
+    key!("rerank" "key_file", "A file with the provider's key, that only you can read.",
+        |c, v| c.rerank.key.file = Some(units::key_file(v)?),
+        c.rerank.key.file.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
+    key!("rerank" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown.",
+        |c, v| c.rerank.key.command = Some(units::words(v)?), c.rerank.key.command.as_ref().map(|_| HIDDEN.to_owned())),
+    key!("rerank" "key_credential", "Or the name of a systemd credential.",
+        |c, v| c.rerank.key.credential = Some(units::credential(v)?), c.rerank.key.credential.as_ref().and_then(quoted)),
+    key!("rerank" "top", "Chunks that are judged at most.",
+        |c, v| c.rerank.top = units::count(v, 1..=1000)? as usize, Some(c.rerank.top.to_string())),
+    key!("rerank" "deadline", "After this a search is answered in its first order.",
+        |c, v| c.rerank.deadline = units::duration(v, 10 * MS..=MINUTE)?, time(c.rerank.deadline)),
+    key!("rerank" "price_per_mtok", "Dollars per million tokens, if that is how it is billed; unknown if absent.",
+        |c, v| c.rerank.price_per_mtok = Some(units::dollars(v)?), c.rerank.price_per_mtok.map(units::show_dollars)),
+    key!("rerank" "price_per_1k", "Or dollars per thousand searches.",
+        |c, v| c.rerank.price_per_1k = Some(units::dollars(v)?), c.rerank.price_per_1k.map(units::show_dollars)),
+    key!("search" "expand", "What the model of [context] adds to a query: \"off\", \"queries\" (other phrasings) or \"hyde\" (a passage).",
+        |c, v| c.search.expand = match units::word(v, &["off", "queries", "hyde"])? {
+            "queries" => Expand::Queries,
+            "hyde" => Expand::Hyde,
+            _ => Expand::Off,
+        }, quoted(c.search.expand.name())),
+    key!("ask" "model", "Another model of the same provider than the one that writes contexts.",
+        |c, v| c.ask.model = Some(units::words(v)?), c.ask.model.as_ref().and_then(quoted)),
+    key!("ask" "passages", "Passages that the model is shown; each is a hit with its neighbours (search.window_chars).",
+        |c, v| c.ask.passages = units::count(v, 1..=50)? as usize, Some(c.ask.passages.to_string())),
+    key!("ask" "max_tokens", "Tokens of an answer at most.",
+        |c, v| c.ask.max_tokens = units::count(v, 50..=32_000)? as u32, Some(c.ask.max_tokens.to_string())),
     key!("sync" "background", "Whether stale, drifted and failed contexts are looked after by themselves, within the budget.",
         |c, v| c.sync.background = units::boolean(v)?, Some(c.sync.background.to_string())),
     key!("sync" "interval", "How often.",

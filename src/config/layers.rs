@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::keys::{KEYS, Key, SECTIONS};
-use super::raw::{Placed, RawConfig, RawGeneration, RawPrompt, RawVault, Reader, advice, is_a_key, take, text};
+use super::keys::{KEYS, Key, SECTIONS, SIZES};
+use super::raw::{CHUNK_TYPES, Placed, RawConfig, RawPrompt, RawTable, RawVault, Reader, advice, is_a_key, take, text};
 use super::units::{self, Value};
 use super::{Config, ConfigErrors, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder};
+use crate::chunk::ChunkConfig;
 use crate::context::settings::{KindPrompt, ModelOverride};
 
 /// A configuration is small; a larger file is a mistake (a device, a log, a note).
@@ -113,8 +114,12 @@ fn read_file(path: &Path) -> std::io::Result<String> {
 
 /// Everything read and laid over the defaults, but not yet checked against the disk.
 fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Problem>) {
-    let mut merge =
-        Merge { config: Config::new(default_data_dir(), Vec::new()), origins: BTreeMap::new(), problems: Vec::new() };
+    let mut merge = Merge {
+        config: Config::new(default_data_dir(), Vec::new()),
+        origins: BTreeMap::new(),
+        types: Vec::new(),
+        problems: Vec::new(),
+    };
     let (path, asked_by) = file_to_read(overrides, environment);
     let mut file = None;
     match read_file(&path) {
@@ -137,6 +142,8 @@ fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Probl
     }
     merge.environment(environment);
     merge.flags(overrides);
+    merge.chunk_sizes();
+    merge.types(file.as_deref());
     (Loaded { config: merge.config, origins: merge.origins, file }, merge.problems)
 }
 
@@ -160,13 +167,15 @@ pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> W
 struct Merge {
     config: Config,
     origins: BTreeMap<String, Origin>,
+    /// `[chunk.types]`, which begin as what `[chunk]` says when all layers have spoken.
+    types: Vec<RawTable>,
     problems: Vec<Problem>,
 }
 
 impl Merge {
     fn file(&mut self, path: &Path, content: &str) {
         let mut reader = Reader::new(path, content);
-        let RawConfig { scalars, vaults, prompts, models, generations } = reader.read();
+        let RawConfig { scalars, vaults, prompts, models, generations, types } = reader.read();
         for (full, Placed { value, line, column }) in scalars {
             let Some(key) = KEYS.iter().find(|key| key.full() == full) else {
                 continue;
@@ -188,6 +197,7 @@ impl Merge {
             self.origins.insert(format!("context.models.{model}"), Origin::File(path.to_path_buf(), line));
             self.config.context.models.push(ModelOverride { model, table });
         }
+        self.types = types;
         // Last, for they begin as what `[context]` says.
         for raw in generations {
             self.generation(raw, &mut reader);
@@ -195,7 +205,7 @@ impl Merge {
         self.problems.append(&mut reader.problems);
     }
 
-    fn generation(&mut self, raw: RawGeneration, reader: &mut Reader<'_>) {
+    fn generation(&mut self, raw: RawTable, reader: &mut Reader<'_>) {
         let Placed { value: name, line, column } = raw.name;
         let full = format!("generation.{name}");
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -297,6 +307,52 @@ impl Merge {
         known.push(KindPrompt { kind, instructions, version: version as u32 });
     }
 
+    /// Sizes that nobody gave are those of the strategy.
+    fn chunk_sizes(&mut self) {
+        let given = self.config.chunk.plain;
+        let mut sizes = ChunkConfig::of(given.strategy);
+        for name in SIZES.iter().filter(|name| self.origins.contains_key(&format!("chunk.{name}"))) {
+            take_size(name, &given, &mut sizes);
+        }
+        self.config.chunk.plain = sizes;
+    }
+
+    /// `[chunk.types.NAME]`: what it does not say is as `[chunk]` has it, or as its own strategy has it if it names
+    /// another one.
+    fn types(&mut self, file: Option<&Path>) {
+        let Some(file) = file else { return };
+        let mut reader = Reader::new(file, "");
+        for RawTable { name: Placed { value: kind, line, column }, scalars } in std::mem::take(&mut self.types) {
+            let full = format!("{CHUNK_TYPES}.{kind}");
+            let twice = self.config.chunk.types.keys().any(|other| other.eq_ignore_ascii_case(&kind));
+            if let Some(message) = bad_kind(&kind, twice) {
+                reader.problem_at(&full, line, column, message);
+                continue;
+            }
+            let mut config = self.config.clone();
+            for strategy in [true, false] {
+                for (key, Placed { value, line, column }) in
+                    scalars.iter().filter(|(k, _)| (k == "strategy") == strategy)
+                {
+                    let Some(known) = KEYS.iter().find(|known| known.section == "chunk" && known.name == key) else {
+                        continue;
+                    };
+                    match (known.set)(&mut config, value) {
+                        Ok(()) => {
+                            self.origins.insert(format!("{full}.{key}"), Origin::File(file.to_path_buf(), *line));
+                        }
+                        Err(message) => reader.problem_at(&format!("{full}.{key}"), *line, *column, message),
+                    }
+                }
+                if strategy && config.chunk.plain.strategy != self.config.chunk.plain.strategy {
+                    config.chunk.plain = ChunkConfig::of(config.chunk.plain.strategy);
+                }
+            }
+            self.config.chunk.types.insert(kind, config.chunk.plain);
+        }
+        self.problems.append(&mut reader.problems);
+    }
+
     fn environment(&mut self, environment: &Environment) {
         for key in KEYS {
             let full = key.full();
@@ -321,8 +377,10 @@ impl Merge {
             SECTIONS.iter().find_map(|(section, _)| Some((*section, rest.strip_prefix(section)?.strip_prefix('_')?)));
         if let (false, Some((section, key))) = (known, section) {
             let advice = match (section, key) {
-                _ if is_a_key(section, key) => units::WHERE_KEYS_GO.to_owned(),
-                ("context", "prompt" | "models") => format!("`{section}.{key}` stands in the file, for it is a table"),
+                _ if is_a_key(section, key) => units::where_keys_go(section),
+                ("context", "prompt" | "models") | ("chunk", "types") => {
+                    format!("`{section}.{key}` stands in the file, for it is a table")
+                }
                 _ => advice(section, key),
             };
             self.problems.push(Problem {
@@ -379,5 +437,26 @@ impl Merge {
                 message: format!("{message} (from {origin})"),
             }),
         }
+    }
+}
+
+/// Takes one of [`SIZES`] over.
+fn take_size(name: &str, from: &ChunkConfig, to: &mut ChunkConfig) {
+    match name {
+        "target" => to.target = from.target,
+        "min" => to.min = from.min,
+        "max" => to.max = from.max,
+        _ => to.overlap_percent = from.overlap_percent,
+    }
+}
+
+/// What is wrong with a kind of note that has a table of its own.
+fn bad_kind(kind: &str, twice: bool) -> Option<String> {
+    if kind == "*" {
+        Some("what holds for all other notes stands in `[chunk]`".to_owned())
+    } else if kind.trim().is_empty() || kind.chars().any(char::is_control) {
+        Some("this is no kind of note; write one such as `[chunk.types.daily]`".to_owned())
+    } else {
+        twice.then(|| format!("there are two tables for notes of the kind `{}`; leave one out", kind.escape_debug()))
     }
 }

@@ -22,9 +22,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::chunk::ChunkConfig;
+use crate::chunk::ChunkRules;
 use crate::context::settings::ContextConfig;
+use crate::embed::settings::EmbedConfig;
 use crate::note::NoteRules;
+use crate::search::question::Expand;
+use crate::search::rerank::RerankConfig;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
 pub use paths::{default_config_file, default_data_dir, socket_too_long};
@@ -39,10 +42,12 @@ pub struct Config {
     /// When changes are looked at.
     pub watch: WatchConfig,
     /// How notes are cut.
-    pub chunk: ChunkConfig,
+    pub chunk: ChunkRules,
     /// Who writes contexts, and how.
     pub context: ContextConfig,
-    /// Other ways of writing them, by name, to build beside and compare: `[generation.NAME]`.
+    /// Who makes vectors, and how.
+    pub embed: EmbedConfig,
+    /// Other ways of writing contexts, by name, to build beside and compare: `[generation.NAME]`.
     pub generations: BTreeMap<String, ContextConfig>,
     /// How much may be spent on them.
     pub budget: BudgetConfig,
@@ -50,6 +55,10 @@ pub struct Config {
     pub sync: SyncConfig,
     /// What answers look like.
     pub search: SearchConfig,
+    /// Who judges what is found.
+    pub rerank: RerankConfig,
+    /// How questions are answered.
+    pub ask: AskConfig,
     /// The socket.
     pub serve: ServeConfig,
     /// Where indexes live: one folder per vault in it.
@@ -107,6 +116,31 @@ pub struct SearchConfig {
     pub window_chars: usize,
     /// Weight (0..=1) of the dense lane; the lexical lane has the rest.
     pub dense_weight: f32,
+    /// What words are stemmed as: a code of two letters, or "auto" for the language that each note seems to be in.
+    pub language: String,
+    /// Weight (0..=1) of the place among the links.
+    pub graph_weight: f32,
+    /// Of notes that the query names, and half of it of those linked with them.
+    pub link_weight: f32,
+    /// Of new notes.
+    pub recency_weight: f32,
+    /// After this time a note counts as half as new.
+    pub recency_half_life: Duration,
+    /// Of kinds of notes, in lower case.
+    pub type_weights: BTreeMap<String, f32>,
+    /// What a model adds to a query.
+    pub expand: Expand,
+}
+
+/// How questions are answered: by the provider of `[context]`, from passages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskConfig {
+    /// Another model than the one that writes contexts.
+    pub model: Option<String>,
+    /// Passages that it is shown, each a window.
+    pub passages: usize,
+    /// Tokens of an answer at most.
+    pub max_tokens: u32,
 }
 
 /// How much may be spent.
@@ -160,7 +194,25 @@ impl Default for WatchConfig {
 
 impl Default for SearchConfig {
     fn default() -> Self {
-        SearchConfig { limit: 20, per_note: 3, window_chars: 1200, dense_weight: 0.5 }
+        SearchConfig {
+            limit: 20,
+            per_note: 3,
+            window_chars: 1200,
+            dense_weight: 0.5,
+            graph_weight: 0.0,
+            link_weight: 0.02,
+            recency_weight: 0.15,
+            recency_half_life: Duration::from_hours(30 * 24),
+            type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
+            expand: Expand::Off,
+            language: "auto".to_owned(),
+        }
+    }
+}
+
+impl Default for AskConfig {
+    fn default() -> Self {
+        AskConfig { model: None, passages: 8, max_tokens: 1_000 }
     }
 }
 
@@ -202,12 +254,15 @@ impl Config {
         Config {
             vaults,
             watch: WatchConfig::default(),
-            chunk: ChunkConfig::default(),
+            chunk: ChunkRules::default(),
             context: ContextConfig::default(),
+            embed: EmbedConfig::default(),
             generations: BTreeMap::new(),
             budget: BudgetConfig::default(),
             sync: SyncConfig::default(),
             search: SearchConfig::default(),
+            rerank: RerankConfig::default(),
+            ask: AskConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
         }
@@ -216,6 +271,15 @@ impl Config {
     /// How contexts of a generation are written; the plain one has no name.
     pub fn context_of(&self, generation: &str) -> Option<&ContextConfig> {
         if generation.is_empty() { Some(&self.context) } else { self.generations.get(generation) }
+    }
+
+    /// Who answers questions: the provider that writes the contexts of the plain generation.
+    pub fn answerer(&self) -> ContextConfig {
+        let mut config = self.context.clone();
+        if self.ask.model.is_some() {
+            config.model.clone_from(&self.ask.model);
+        }
+        config
     }
 
     /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.

@@ -3,6 +3,7 @@
 //! The document is walked by hand rather than deserialised, since a deserialiser stops at the first problem
 //! and forgets where values stood.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -22,6 +23,11 @@ const CONTEXT: &str = "context";
 /// Tables in `[context]`.
 const PROMPT: &str = "prompt";
 const MODELS: &str = "models";
+const CHUNK: &str = "chunk";
+/// The tables in `[chunk]`.
+const TYPES: &str = "types";
+/// Their names' prefix.
+pub(super) const CHUNK_TYPES: &str = "chunk.types";
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,9 +64,9 @@ pub(super) struct RawPrompt {
     pub version: Option<Placed<Value>>,
 }
 
-/// A `[generation.NAME]` as typed: keys of `[context]`.
+/// A `[generation.NAME]` or `[chunk.types.NAME]` as typed: keys of `[context]` or of `[chunk]`.
 #[derive(Clone, Debug)]
-pub(super) struct RawGeneration {
+pub(super) struct RawTable {
     pub name: Placed<String>,
     pub scalars: Vec<(String, Placed<Value>)>,
 }
@@ -68,7 +74,8 @@ pub(super) struct RawGeneration {
 /// The whole file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawConfig {
-    pub generations: Vec<RawGeneration>,
+    pub generations: Vec<RawTable>,
+    pub types: Vec<RawTable>,
     /// `section.name` and value.
     pub scalars: Vec<(String, Placed<Value>)>,
     pub vaults: Vec<RawVault>,
@@ -143,7 +150,9 @@ impl<'a> Reader<'a> {
                         "write `[[vault]]`, with two brackets: there may be several".to_owned(),
                     );
                 }
-                DeValue::Table(table) if name == GENERATION => self.generations(table, &mut raw),
+                DeValue::Table(table) if name == GENERATION => {
+                    raw.generations = self.tables(GENERATION, CONTEXT, table);
+                }
                 DeValue::Table(table) if SECTIONS.iter().any(|(section, _)| *section == name) => {
                     self.section(name, table, &mut raw);
                 }
@@ -176,6 +185,13 @@ impl<'a> Reader<'a> {
                     self.models(value, raw);
                     continue;
                 }
+                (CHUNK, TYPES) => {
+                    match value.get_ref() {
+                        DeValue::Table(table) => raw.types = self.tables(CHUNK_TYPES, CHUNK, table),
+                        _ => self.problem(CHUNK_TYPES, &key.span(), form(CHUNK_TYPES, CHUNK)),
+                    }
+                    continue;
+                }
                 (CONTEXT, "model") if matches!(value.get_ref(), DeValue::Table(_)) => {
                     let message =
                         "what is known about models stands in `[context.models.\"ID\"]`; `model` names the one to ask";
@@ -193,25 +209,30 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn generations(&mut self, table: &DeTable<'_>, raw: &mut RawConfig) {
-        for (name, value) in in_order(table) {
+    /// The tables `[prefix.NAME]`, each with keys of `section`.
+    fn tables(&mut self, prefix: &str, section: &str, tables: &DeTable<'_>) -> Vec<RawTable> {
+        let mut found = Vec::new();
+        for (name, value) in in_order(tables) {
             let Some(keys) = value.get_ref().as_table() else {
-                let message = "write `[generation.NAME]` and keys of `[context]` below".to_owned();
-                self.problem(GENERATION, &name.span(), message);
+                self.problem(prefix, &name.span(), form(prefix, section));
                 continue;
             };
             let mut scalars = Vec::new();
             for (key, value) in in_order(keys) {
                 let key_name = key.get_ref().as_ref();
-                if keys::names_in(CONTEXT).contains(&key_name) {
+                if keys::names_in(section).contains(&key_name) {
                     scalars.push((key_name.to_owned(), self.placed(Self::scalar(value.get_ref()), &value.span())));
+                } else if section == CHUNK {
+                    let message = format!("there is no such key; {}", advice(CHUNK_TYPES, key_name));
+                    self.problem(&format!("{prefix}.{}.{key_name}", name.get_ref()), &key.span(), message);
                 } else {
-                    self.unknown_key(CONTEXT, key_name, &key.span());
+                    self.unknown_key(section, key_name, &key.span());
                 }
             }
             let name = self.placed(name.get_ref().to_string(), &name.span());
-            raw.generations.push(RawGeneration { name, scalars });
+            found.push(RawTable { name, scalars });
         }
+        found
     }
 
     fn vault(&mut self, item: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
@@ -325,7 +346,12 @@ impl<'a> Reader<'a> {
             DeValue::Boolean(b) => Value::Bool(*b),
             DeValue::Datetime(_) => Value::Other("a date"),
             DeValue::Array(_) => Value::Other("a list"),
-            DeValue::Table(_) => Value::Other("a table"),
+            DeValue::Table(table) => {
+                let item = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+                    (key.get_ref().to_string(), Self::scalar(value.get_ref()))
+                };
+                Value::Table(in_order(table).into_iter().map(item).collect())
+            }
         }
     }
 
@@ -344,7 +370,7 @@ impl<'a> Reader<'a> {
     fn unknown_key(&mut self, section: &str, name: &str, span: &Range<usize>) {
         let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
         if is_a_key(section, name) {
-            self.problem(&full, span, format!("no key stands in this file; {}", units::WHERE_KEYS_GO));
+            self.problem(&full, span, format!("no key stands in this file; {}", units::where_keys_go(section)));
             return;
         }
         let message = format!("there is no such key; {}", advice(section, name));
@@ -357,7 +383,8 @@ pub(super) fn is_a_key(section: &str, name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let words = ["key", "api_key", "apikey", "token", "api_token", "auth_token", "bearer", "secret", "password"];
     let keys = ["_api_key", "_secret_access_key", "_access_key_id", "_bearer_token"];
-    matches!(section, CONTEXT | "" | "embed") && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
+    matches!(section, CONTEXT | "" | "embed" | "rerank")
+        && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
 }
 
 /// What may have been meant by a key that does not exist.
@@ -366,6 +393,8 @@ pub(super) fn advice(section: &str, name: &str) -> String {
         VAULT => VAULT_KEYS.iter().map(|(key, _)| *key).collect(),
         "context.prompt" => PROMPT_KEYS.to_vec(),
         CONTEXT => keys::names_in(section).into_iter().chain([PROMPT, MODELS]).collect(),
+        CHUNK => keys::names_in(section).into_iter().chain([TYPES]).collect(),
+        CHUNK_TYPES => keys::names_in(CHUNK),
         _ => keys::names_in(section),
     };
     if let Some(near) = nearest(name, &here) {
@@ -385,12 +414,17 @@ pub(super) fn advice(section: &str, name: &str) -> String {
     format!("there is {}", listed(&here))
 }
 
+/// How a table with a name is written.
+fn form(prefix: &str, section: &str) -> String {
+    format!("write `[{prefix}.NAME]` and keys of `[{section}]` below")
+}
+
 fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The entries of a table in the order of the file: the parser sorts them by name.
-fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>)> {
+fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<Cow<'i, str>>, &'t Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::keys::{HIDDEN, KEYS, SECTIONS, VAULT_KEYS};
 use super::layers::{Loaded, Origin};
 use super::{Config, VaultConfig, units};
+use crate::chunk::ChunkConfig;
 use crate::context::settings::KindPrompt;
 
 /// One value in force.
@@ -33,6 +34,10 @@ impl Loaded {
         let mut values = Vec::new();
         for key in KEYS {
             values.extend((key.get)(&self.config).map(|value| shown(key.full(), value)));
+        }
+        for (kind, config) in &self.config.chunk.types {
+            let value = |(key, value)| shown(format!("chunk.types.{kind}.{key}"), value);
+            values.extend(type_values(config).into_iter().map(value));
         }
         for prompt in &self.config.context.prompts {
             let full = format!("context.prompt.{}", prompt.kind);
@@ -73,8 +78,10 @@ impl Loaded {
                 }
             }
             push_aligned(&mut out, &mut lines, origin);
-            if section == "context" {
-                self.show_tables(&mut out, origin);
+            match section {
+                "context" => self.show_tables(&mut out, origin),
+                "chunk" => self.show_types(&mut out, origin),
+                _ => {}
             }
         }
         for vault in &self.config.vaults {
@@ -88,6 +95,18 @@ impl Loaded {
             push_aligned(&mut out, &mut lines, origin);
         }
         out
+    }
+
+    /// The tables of `[chunk]`.
+    fn show_types(&self, out: &mut String, origin: bool) {
+        let mut lines = Vec::new();
+        for (kind, config) in &self.config.chunk.types {
+            let _ = writeln!(out, "\n[chunk.types.{}]", name(kind));
+            lines.extend(type_values(config).into_iter().map(|(key, value)| {
+                (format!("{key} = {value}"), self.origin(&format!("chunk.types.{kind}.{key}")).to_string())
+            }));
+            push_aligned(out, &mut lines, origin);
+        }
     }
 
     /// The tables of `[context]`.
@@ -111,6 +130,17 @@ impl Loaded {
             push_aligned(out, &mut lines, origin);
         }
     }
+}
+
+fn type_values(config: &ChunkConfig) -> [(&'static str, String); 5] {
+    let ChunkConfig { strategy, target, min, max, overlap_percent } = config;
+    [
+        ("strategy", quoted(strategy.name())),
+        ("target", target.to_string()),
+        ("min", min.to_string()),
+        ("max", max.to_string()),
+        ("overlap", overlap_percent.to_string()),
+    ]
 }
 
 fn prompt_values(prompt: &KindPrompt) -> Vec<(&'static str, String)> {
@@ -171,15 +201,39 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
 /// A value for a key that has no default.
 fn example(key: &str) -> &'static str {
     match key {
-        "context.model" => "\"claude-haiku-5-5\"",
+        "context.model" | "ask.model" => "\"claude-haiku-5-5\"",
+        "rerank.model" => "\"rerank-v5.0-pro\"",
+        "rerank.base_url" => "\"http://127.0.0.1:8080\"",
+        "rerank.key_file" => "\"~/.config/situated/rerank-key\"",
+        "rerank.key_command" => "\"pass show reranker\"",
+        "rerank.key_credential" => "\"reranker-key\"",
+        "rerank.price_per_mtok" => "0.05",
+        "rerank.price_per_1k" => "2.00",
         "context.base_url" => "\"http://127.0.0.1:11434\"",
         "context.dialect" => "\"compat\"",
+        "embed.model" => "\"nomic-embed-text\"",
+        "embed.base_url" => "\"http://127.0.0.1:11434\"",
+        "embed.key_file" => "\"~/.config/situated/embed-key\"",
+        "embed.key_command" => "\"pass show situated-embed\"",
+        "embed.key_credential" => "\"situated-key\"",
+        "embed.dimensions" => "512",
+        "embed.query_prefix" => "\"search_query: \"",
+        "embed.document_prefix" => "\"search_document: \"",
+        "embed.max_tokens" => "2048",
+        "embed.price_per_mtok" => "0.02",
         "context.key_file" => "\"~/.config/situated/key\"",
         "context.key_command" => "\"pass show situated\"",
         "context.key_credential" => "\"situated-key\"",
         _ => "\"~/.local/state/situated/sock\"",
     }
 }
+
+/// What the tables of `[chunk]` look like.
+const TYPES: &str = r#"# The same for notes of a kind: what is not said is as above, or as its strategy has it.
+#   [chunk.types.daily]
+#   strategy = "sentence"
+#   max = 1200
+"#;
 
 /// What the tables of `[context]` look like.
 const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all others); a higher version makes older contexts count as old.
@@ -223,9 +277,11 @@ pub fn sample_file(vault: &VaultConfig) -> String {
             let value = (key.get)(&defaults).unwrap_or_else(|| example(&key.full()).to_owned());
             let _ = writeln!(out, "# {}\n# {} = {value}", key.about, key.name);
         }
-        if section == "context" {
-            out.push_str(TABLES);
-        }
+        out.push_str(match section {
+            "context" => TABLES,
+            "chunk" => TYPES,
+            _ => "",
+        });
     }
     out
 }

@@ -6,7 +6,10 @@ use proptest::prelude::*;
 use super::layers::{Environment, Loaded, Overrides, load, whereabouts};
 use super::*;
 
+mod chunk;
 mod context;
+mod embed;
+mod rerank;
 
 struct Bench {
     dir: tempfile::TempDir,
@@ -98,7 +101,10 @@ query_timeout = "3s"
     assert_eq!((config.watch.lone, config.watch.burst), (Duration::from_millis(20), Duration::from_millis(200)));
     assert_eq!(config.watch.walk_interval, Duration::from_hours(1));
     assert_eq!(config.watch.storm, WatchConfig::default().storm);
-    assert_eq!((config.chunk.target, config.chunk.overlap_percent, config.context.llm_min_chunks), (300, 10, 3));
+    assert_eq!(
+        (config.chunk.plain.target, config.chunk.plain.overlap_percent, config.context.llm_min_chunks),
+        (300, 10, 3)
+    );
     assert_eq!((config.search.limit, config.search.dense_weight), (5, 1.0));
     assert_eq!(config.serve.socket, Some(bench.path("s")));
     assert_eq!(config.data_dir, bench.path("data"));
@@ -117,6 +123,7 @@ fn flags_beat_the_environment_which_beats_the_file() {
         ("SITUATED_SERVE_SOCKET", "/long/name/loses"),
         ("SITUATED_SEARCH_LIMIT", "7"),
         ("SITUATED_SEARCH_DENSE_WEIGHT", "0.25"),
+        ("SITUATED_SEARCH_TYPE_WEIGHTS", "Daily=0.5, meeting = 0.25"),
         ("SITUATED_WATCH_QUIET", "30ms"),
         ("SITUATED_SUPERVISOR", "launchd"),
     ]);
@@ -126,6 +133,8 @@ fn flags_beat_the_environment_which_beats_the_file() {
     assert_eq!(loaded.config.data_dir, bench.path("env"));
     assert_eq!(loaded.config.serve.socket, Some(bench.path("flag")));
     assert_eq!((loaded.config.search.limit, loaded.config.search.dense_weight), (7, 0.25));
+    let weights = [("daily", 0.5), ("meeting", 0.25)].map(|(kind, weight)| (kind.to_owned(), weight));
+    assert_eq!(loaded.config.search.type_weights, weights.into());
     assert_eq!(loaded.config.watch.lone, Duration::from_millis(30));
     assert_eq!(loaded.origin("serve.socket"), &Origin::Flag("--socket"));
     assert_eq!(loaded.origin("data_dir"), &Origin::Env("SITUATED_DATA_DIR".into()));
@@ -170,6 +179,9 @@ fn typos_and_wrong_values_name_their_place_and_what_would_be_right() {
         ("[search]\nlimit = 0", "2:9 search.limit `0` is out of range; write a whole number from 1 to 200"),
         ("[search]\nlimit = \"5\"", "2:9 search.limit `5` is not a whole number"),
         ("[search]\ndense_weight = 1.5", "2:16 search.dense_weight `1.5` is not a share"),
+        ("[search]\ntype_weights = 1", "2:16 search.type_weights `1` will not do; write a table"),
+        ("[search]\ntype_weights = { \"a b\" = 2 }", "2:16 search.type_weights `a b`: `2` is not a share"),
+        ("[search]\ngraph_weight = -1", "2:16 search.graph_weight `-1` is not a share"),
         ("[watch]\nquiet = 300", "2:9 watch.quiet `300` is not a duration; write a duration with its unit"),
         ("[watch]\nquiet = \"300\"", "2:9 watch.quiet `300` has no unit"),
         ("[watch]\nquiet = \"3 fortnights\"", "2:9 watch.quiet `fortnights` is not a unit of time"),
@@ -278,7 +290,7 @@ fn a_client_finds_its_daemon_although_the_file_is_being_edited() {
 fn what_is_shown_gives_the_same_configuration_again() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("No \"tes\"\n%d")).unwrap();
-    let text = "[[vault]]\npath = \"DIR/No \\\"tes\\\"\\n%d\"\nname = \"ü\"\nexclude = [\"a b\", \"c\\\\#\"]\nkinds = {\"b/\"=\"x\", \"a/\"=\"y\"}\npoll = false\nmax_note_bytes = 12345\n[search]\ndense_weight = 0.3\n[watch]\nquiet = \"70ms\"";
+    let text = "[[vault]]\npath = \"DIR/No \\\"tes\\\"\\n%d\"\nname = \"ü\"\nexclude = [\"a b\", \"c\\\\#\"]\nkinds = {\"b/\"=\"x\", \"a/\"=\"y\"}\npoll = false\nmax_note_bytes = 12345\n[search]\ndense_weight = 0.3\ntype_weights = {\"a b\" = 0.5, daily = 0}\n[watch]\nquiet = \"70ms\"";
     let first = bench.load(text, &[]).unwrap();
     for origin in [false, true] {
         let shown = first.show(origin);
@@ -286,7 +298,7 @@ fn what_is_shown_gives_the_same_configuration_again() {
         assert_eq!(again.config, first.config, "{shown}");
     }
     let shown = first.show(true);
-    assert!(shown.lines().any(|l| l.starts_with("quiet = \"70ms\"") && l.contains("config.toml:11")), "{shown}");
+    assert!(shown.lines().any(|l| l.starts_with("quiet = \"70ms\"") && l.contains("config.toml:12")), "{shown}");
     assert!(shown.lines().any(|l| l.starts_with("limit = 20") && l.ends_with("# default")), "{shown}");
 }
 

@@ -1,5 +1,6 @@
 //! Values as people write them: `"300ms"`, `"8 MiB"`, `15`, `"15 %"`. Each reader says what it would accept.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub(super) enum Value {
     Bool(bool),
     /// A variable of the environment, or a flag: relative paths mean the current folder.
     Typed(String),
+    /// A TOML table, in the order of the file.
+    Table(Vec<(String, Value)>),
     /// Something that no key takes, by its name in TOML.
     Other(&'static str),
 }
@@ -37,6 +40,7 @@ impl Value {
             Value::Int(_) => "an integer",
             Value::Float(_) => "a float",
             Value::Bool(_) => "a boolean",
+            Value::Table(_) => "a table",
             Value::Other(kind) => kind,
         }
     }
@@ -47,7 +51,7 @@ impl Value {
             Value::Int(n) => format!("`{n}`"),
             Value::Float(x) => format!("`{x}`"),
             Value::Bool(b) => format!("`{b}`"),
-            Value::Other(kind) => (*kind).to_owned(),
+            Value::Table(_) | Value::Other(_) => self.kind().to_owned(),
         }
     }
 }
@@ -171,6 +175,26 @@ pub(super) fn share(value: &Value) -> Result<f32, String> {
     }
 }
 
+/// Shares from 0 to 1 under names, in lower case: a table, or in the environment `daily=0.05, meeting=0.02`.
+pub(super) fn shares(value: &Value) -> Result<BTreeMap<String, f32>, String> {
+    const EXPECTED: &str = "write a table such as { daily = 0.05 }";
+    let typed = |item: &str| {
+        let (name, share) = item.split_once('=')?;
+        Some((name.trim().to_owned(), Value::Typed(share.to_owned())))
+    };
+    let items: Option<Vec<(String, Value)>> = match value {
+        Value::Table(items) => Some(items.clone()),
+        Value::Typed(text) => text.split(',').filter(|item| !item.trim().is_empty()).map(typed).collect(),
+        _ => None,
+    };
+    let items = items.ok_or_else(|| format!("{} will not do; {EXPECTED}", value.shown()))?;
+    let named = |(name, value): (String, Value)| match share(&value) {
+        Ok(share) => Ok((name.to_lowercase(), share)),
+        Err(why) => Err(format!("`{}`: {why}", name.escape_debug())),
+    };
+    items.into_iter().map(named).collect()
+}
+
 /// A share in percent: `15` or `"15 %"`.
 pub(super) fn percent(value: &Value, range: RangeInclusive<u64>) -> Result<u32, String> {
     let number = match value.text() {
@@ -271,6 +295,20 @@ pub(super) fn instructions(value: &Value) -> Result<String, String> {
     }
 }
 
+/// What is put before texts, white space at its ends included. May be empty.
+pub(super) fn prefix(value: &Value) -> Result<String, String> {
+    /// Characters: it is sent with every text.
+    const MOST: usize = 400;
+    let (Value::Text(text) | Value::Typed(text)) = value else {
+        return Err(format!("expected a string in quotes, found {}", value.kind()));
+    };
+    match text.chars().count() {
+        n if n > MOST => Err(format!("{n} characters are sent with every text; write {MOST} at most")),
+        _ if text.chars().any(|c| c.is_control() && c != '\n') => Err("it holds control characters".to_owned()),
+        _ => Ok(text.clone()),
+    }
+}
+
 /// Where a server is. What was typed is not repeated if it may hold a password.
 pub(super) fn address(value: &Value) -> Result<String, String> {
     const EXPECTED: &str = "write an address such as \"https://api.example.com\" or \"http://127.0.0.1:11434\"";
@@ -305,6 +343,15 @@ fn is_this_machine(host: &str) -> bool {
 
 /// What to do with a key that somebody wants to write into the configuration.
 pub(super) const WHERE_KEYS_GO: &str = "put the key into a file that only you can read (mode 0600) and name the file in `context.key_file`, or set `context.key_command` to a command that prints it";
+
+/// The same, for the keys of a section.
+pub(super) fn where_keys_go(section: &str) -> String {
+    if section.is_empty() {
+        WHERE_KEYS_GO.to_owned()
+    } else {
+        WHERE_KEYS_GO.replace("context.", &format!("{section}."))
+    }
+}
 
 /// Whether a text looks like a provider's key: such a text is never repeated.
 fn looks_like_a_key(text: &str) -> bool {

@@ -4,7 +4,7 @@ use crate::chunk::{Chunk, searchable};
 use crate::note::{BlockKind, Note};
 
 /// Name and version of the template: part of the generation, so that a change recomputes what it made.
-pub const TEMPLATE: &str = "template/1";
+pub const TEMPLATE: &str = "template/2";
 
 /// Characters of the lead sentence at most: more would drown the chunk's own words.
 const LEAD_CHARS: usize = 160;
@@ -28,8 +28,8 @@ impl<'a> Template<'a> {
         Template { note, head, tail: tail(note), lead: lead(note) }
     }
 
-    /// The context of one chunk: title and aliases, the headings above it, kind and date, folder, tags, and
-    /// the note's lead sentence unless the chunk holds it.
+    /// The context of one chunk: title and aliases, the headings above it, kind and date, folder and file name,
+    /// tags, and the note's lead sentence unless the chunk holds it.
     pub fn context(&self, chunk: &Chunk) -> String {
         let mut out = self.head.clone();
         for heading in headings_above(self.note, chunk) {
@@ -68,15 +68,32 @@ fn tail(note: &Note) -> String {
         (None, Some(date)) => parts.push(format!("{}.", in_words(date))),
         (None, None) => {}
     }
-    let folder = note.path.folder();
-    if !folder.is_empty() {
-        parts.push(format!("{}.", folder.replace('/', " › ")));
+    let mut place: Vec<&str> = note.path.folder().split('/').filter(|folder| !folder.is_empty()).collect();
+    let name = telling_name(note);
+    place.extend(name.as_deref());
+    if !place.is_empty() {
+        parts.push(format!("{}.", place.join(" › ")));
     }
     if !note.tags.is_empty() {
         let tags: Vec<&str> = note.tags.iter().take(8).map(String::as_str).collect();
         parts.push(format!("{}.", tags.join(", ")));
     }
     parts.join(" ")
+}
+
+/// The words of the file's name, if they say what neither title nor aliases do: `pod-v2.quickstart.md` of a note
+/// with the title "Quickstart". A name of digits is a date or a number, and is said elsewhere or says nothing.
+fn telling_name(note: &Note) -> Option<String> {
+    let file = note.path.file_name();
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let words: Vec<&str> = stem.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()).collect();
+    let names = std::iter::once(&note.title).chain(&note.front.aliases).map(|name| name.to_lowercase());
+    let known: Vec<String> = names.collect();
+    let is_new = |word: &&str| {
+        let word = word.to_lowercase();
+        word.contains(char::is_alphabetic) && !known.iter().any(|name| name.contains(&word))
+    };
+    words.iter().any(is_new).then(|| words.join(" "))
 }
 
 /// `Friday, 20 November 2026`.
@@ -92,6 +109,8 @@ fn lead(note: &Note) -> Option<(std::ops::Range<usize>, String)> {
     let block = note.blocks.iter().find(|b| b.kind == BlockKind::Paragraph)?;
     // A paragraph can be megabytes long; its first sentence is near its start.
     let end = note.text.floor_char_boundary(block.span.end.min(block.span.start + 4 * LEAD_CHARS));
+    // A block ends behind its line, a chunk before it.
+    let end = block.span.start + note.text[block.span.start..end].trim_end().len();
     let text = searchable(note, &(block.span.start..end));
     let text = shorten(&text);
     let worth_it = text.chars().filter(|c| c.is_alphanumeric()).count() >= 12;
@@ -118,4 +137,46 @@ fn shorten(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::{ChunkConfig, Strategy};
+    use crate::note::{NoteRules, parse};
+    use crate::vault::VaultPath;
+
+    fn contexts(path: &str, text: &str) -> Vec<String> {
+        let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
+        let config = ChunkConfig { strategy: Strategy::Markdown, ..ChunkConfig::default() };
+        let template = Template::new(&note);
+        crate::embed::builtin::cut(&note, &config).iter().map(|chunk| template.context(chunk)).collect()
+    }
+
+    #[test]
+    fn a_context_says_what_the_note_says_of_itself() {
+        let text = "---\naliases: [QS]\ntags: [pods]\ntype: guide\n---\n# Quickstart\n\nHow to get a pod running today.\n\n## Steps\n\nOne two.\n";
+        assert_eq!(
+            contexts("docs/ref/a.pod-v2.quickstart.md", text),
+            [
+                "Quickstart, QS. guide. docs › ref › a pod v2 quickstart. pods.",
+                "Quickstart, QS. guide. docs › ref › a pod v2 quickstart. pods. How to get a pod running today.",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_name_is_said_where_it_says_more() {
+        let cases = [
+            ("plan.md", "# The Plan\n\nWords.\n", "The Plan."),
+            ("the_plan-2.md", "# The Plan\n\nWords.\n", "The Plan."),
+            ("old plan.md", "# The Plan\n\nWords.\n", "The Plan. old plan."),
+            ("2026-11-20.md", "# Friday\n\nWords.\n", "Friday. daily, Friday, 20 November 2026."),
+            ("0042.md", "# The answer\n\nWords.\n", "The answer."),
+            ("über-uns.md", "# Über uns\n\nWorte.\n", "Über uns."),
+        ];
+        for (path, text, expected) in cases {
+            assert_eq!(contexts(path, text)[0], expected, "{path}");
+        }
+    }
 }

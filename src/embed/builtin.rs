@@ -7,15 +7,21 @@
 
 use std::sync::OnceLock;
 
-use super::Vector;
 pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
 use super::tokenizer::Tokenizer;
+use super::{Input, Vector};
+use crate::chunk::{Chunk, ChunkConfig, Tools, chunk};
+use crate::note::Note;
 
 /// Name and version of the model.
-pub const IDENTITY: &str = "builtin static-v1";
+pub const IDENTITY: &str = "builtin static-v1/2";
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;
+
+/// Weight of a context's vector beside that of the text that it situates. Of .2, .4, .6 and .8, all within .005 nDCG@10
+/// of each other on two sets, the one after which failures at 20 were rarest.
+const CONTEXT: f32 = 0.6;
 
 static FILE: &[u8] = include_bytes!("static-v1.safetensors");
 
@@ -36,6 +42,14 @@ pub fn model() -> &'static Model {
         // The bytes are a constant of the program, and the tests below read them.
         Err(error) => panic!("the model compiled in is damaged: {error}"),
     })
+}
+
+/// A note cut into chunks, measured and compared by this model whatever embeds the chunks: so the cuts stay where
+/// they are when the embedder changes.
+pub fn cut(note: &Note, config: &ChunkConfig) -> Vec<Chunk> {
+    let model = model();
+    let token_starts = model.token_starts(&note.text);
+    chunk(note, config, &Tools { token_starts: &token_starts, embed: &|text| model.embed_f32(text).to_vec() })
 }
 
 impl Model {
@@ -59,19 +73,47 @@ impl Model {
 
     /// The vector of `text`; the zero vector if it has no pieces.
     pub fn embed(&self, text: &str) -> Vector {
-        quantize(&self.embed_f32(text))
+        Vector::quantized(&self.embed_f32(text))
+    }
+
+    /// The vector of what is to be found. Context and text are embedded apart and added with fixed weights, so that
+    /// neither drowns the other: in one sum a long chunk would hardly hear its context, and a short one little else.
+    pub fn embed_input(&self, input: &Input) -> Vector {
+        let (Some(context), Some(text)) = (input.text.get(..input.context), input.text.get(input.context..)) else {
+            return self.embed(&input.text);
+        };
+        if context.is_empty() {
+            return self.embed(text);
+        }
+        let mut sum = self.embed_f32(text);
+        for (x, of_context) in sum.iter_mut().zip(self.embed_f32(context)) {
+            *x += CONTEXT * of_context;
+        }
+        normalise(&mut sum);
+        Vector::quantized(&sum)
     }
 
     /// The vector of `text` before quantisation: of length 1, or zero if it has no pieces.
     pub fn embed_f32(&self, text: &str) -> [f32; DIMENSIONS] {
         let mut sum = self.sum(&self.tokenize(text));
-        let norm = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
-        if norm > 0.0 {
-            for x in &mut sum {
-                *x /= norm;
-            }
-        }
+        normalise(&mut sum);
         sum
+    }
+
+    /// How far the model knows the language of `text`, 0..=1.
+    ///
+    /// A word of a language that it was made from is one piece or two; of a script that it was not, every character
+    /// is one, and what such pieces add up to means little. So the measure is pieces per letter or digit: at the
+    /// median .25 in English questions, .40 in German, .98 in Russian and 1.07 in Chinese ones (XQuAD).
+    pub fn familiarity(&self, text: &str) -> f32 {
+        const KNOWN: f32 = 0.45;
+        const FOREIGN: f32 = 0.7;
+        let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+        if letters == 0 {
+            return 1.0;
+        }
+        let pieces = self.count(text) as f32 / letters as f32;
+        ((FOREIGN - pieces) / (FOREIGN - KNOWN)).clamp(0.0, 1.0)
     }
 
     /// How many pieces `text` has.
@@ -111,6 +153,16 @@ impl Model {
     }
 }
 
+/// To length 1; the zero vector stays one.
+fn normalise(x: &mut [f32; DIMENSIONS]) {
+    let norm = x.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if norm > 0.0 {
+        for x in x {
+            *x /= norm;
+        }
+    }
+}
+
 /// The sum of the rows `ids`. A cache line of every row at a time, so that the running sums of its 64
 /// components stay in registers; inlined into callers with wider registers.
 #[inline(always)]
@@ -130,18 +182,6 @@ fn sum(model: &Model, ids: &[u16]) -> [f32; DIMENSIONS] {
         *out = sums;
     }
     out
-}
-
-/// To int8 with one factor: the largest component becomes ±127.
-fn quantize(x: &[f32; DIMENSIONS]) -> Vector {
-    let largest = x.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
-    if largest == 0.0 {
-        return Vector { values: vec![0; DIMENSIONS].into(), scale: 0.0 };
-    }
-    let scale = largest / 127.0;
-    // Adding a half and cutting off rounds without a call into the C library on old processors.
-    let values = x.iter().map(|x| (x / scale + 0.5_f32.copysign(*x)) as i8).collect();
-    Vector { values, scale }
 }
 
 #[cfg(test)]

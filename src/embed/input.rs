@@ -8,12 +8,46 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Input;
-use crate::fingerprint::input_hash;
+use crate::fingerprint::{Fields, InputHash, input_hash};
 
-/// A chunk of up to this many pieces is one window.
-const ONE_WINDOW: usize = 240;
-/// The windows of a longer chunk have at most this many.
-const WINDOW: usize = 200;
+/// How much one input may hold, in pieces of the built-in tokenizer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A chunk of up to this many is one window.
+    pub one_window: usize,
+    /// The windows of a longer chunk have at most this many.
+    pub window: usize,
+    /// Most of an input, its context counted in; `None` if its length does not matter.
+    pub whole: Option<usize>,
+    /// Whether the chunks of a note are embedded together, without contexts: each in the light of the others.
+    pub together: bool,
+}
+
+impl Limits {
+    /// For the built-in model, which takes any length but blurs long texts.
+    pub const BUILTIN: Limits = Limits { one_window: 240, window: 200, whole: None, together: false };
+
+    /// For a model that takes `tokens` tokens, those of `prefix` among them. Tokenizers differ, and cut other scripts
+    /// finer than ours does: a fifth is left free.
+    pub fn of_model(tokens: usize, prefix: usize, together: bool) -> Limits {
+        let whole = (tokens - tokens / 5).saturating_sub(prefix).max(LEAST);
+        Limits { one_window: whole, window: whole, whole: Some(whole), together }
+    }
+
+    /// What is left for a window under a context of so many pieces.
+    fn under(self, context: usize) -> Limits {
+        let Some(whole) = self.whole else { return self };
+        // A context that is too long gives way, not the text that it is about.
+        let room = whole.saturating_sub(context).max(whole / 2);
+        Limits { one_window: self.one_window.min(room), window: self.window.min(room), ..self }
+    }
+}
+
+/// No input is cut to less, whatever a model is said to take.
+const LEAST: usize = 16;
+
+/// Tokens of a note that are embedded together at most; a longer one becomes several documents. Voyage takes 32,000.
+const MOST_TOGETHER: usize = 24_000;
 
 /// The texts to embed for a chunk that reads `raw` and is situated by `context` (which may be empty).
 /// `model_pieces` gives the byte where each piece of a text begins, in order, as
@@ -21,37 +55,89 @@ const WINDOW: usize = 200;
 ///
 /// Never empty: a chunk without any words is embedded as its context. Equal arguments give equal inputs.
 pub fn inputs(context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Input> {
+    inputs_within(&Limits::BUILTIN, context, raw, model_pieces)
+}
+
+/// As [`inputs`], for another model.
+pub fn inputs_within(limits: &Limits, context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Input> {
     let text = embeddable(raw);
     let starts = model_pieces(&text);
-    let context = context.trim();
-    windows(&text, &starts)
+    let (context, limits) = fitted(limits, context.trim(), model_pieces);
+    windows(&text, &starts, &limits)
         .into_iter()
         .map(|window| {
             // Cannot be out of range for pieces of `text`; foreign ones shall not panic.
             let part = text.get(window).unwrap_or_default().trim();
-            let text = match (context, part) {
-                ("", part) => part.to_owned(),
-                (context, "") => context.to_owned(),
-                (context, part) => format!("{context}\n\n{part}"),
-            };
-            Input { hash: input_hash(&text), text }
+            match (context, part) {
+                ("", part) | (part, "") => Input { hash: input_hash(part), text: part.to_owned(), context: 0 },
+                (context, part) => Input {
+                    hash: InputHash(Fields::new("input/2").bytes(context.as_bytes()).bytes(part.as_bytes()).finish()),
+                    text: format!("{context}\n\n{part}"),
+                    context: context.len(),
+                },
+            }
         })
         .collect()
 }
 
+/// The texts to embed for the chunks of a note that a model sees together, one for each, by document. Nothing is put
+/// before them: the model knows what stands around. An input's hash is that of all its document, for its vector is.
+///
+/// A document has [`MOST_TOGETHER`] pieces at most, and a chunk `limits.whole`: what is longer is cut off.
+pub fn inputs_together(limits: &Limits, raws: &[&str], model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Vec<Input>> {
+    let most = limits.whole.unwrap_or(MOST_TOGETHER).min(MOST_TOGETHER);
+    let mut documents: Vec<Vec<String>> = Vec::new();
+    let mut room = 0;
+    for raw in raws {
+        let text = embeddable(raw);
+        let starts = model_pieces(&text);
+        let end = starts.get(most).map_or(text.len(), |end| *end as usize);
+        let text = text.get(..end).unwrap_or(&text).trim().to_owned();
+        let pieces = starts.len().min(most);
+        match documents.last_mut() {
+            Some(document) if pieces <= room => document.push(text),
+            _ => {
+                documents.push(vec![text]);
+                room = MOST_TOGETHER;
+            }
+        }
+        room -= pieces;
+    }
+    documents.into_iter().map(|texts| of_document(texts).collect()).collect()
+}
+
+/// The inputs of texts that are embedded together.
+fn of_document(texts: Vec<String>) -> impl Iterator<Item = Input> {
+    let fields = texts.iter().fold(Fields::new("input-together/1"), |fields, text| fields.bytes(text.as_bytes()));
+    let document = fields.finish();
+    texts.into_iter().enumerate().map(move |(place, text)| {
+        let hash = Fields::new("input-of/1").bytes(&document).number(place as u64).finish();
+        Input { hash: InputHash(hash), text, context: 0 }
+    })
+}
+
+/// A context that leaves room for what it is about, and the limits under it.
+fn fitted<'a>(limits: &Limits, context: &'a str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> (&'a str, Limits) {
+    let Some(whole) = limits.whole else { return (context, *limits) };
+    let starts = model_pieces(context);
+    let end = starts.get(whole / 2).map_or(context.len(), |end| *end as usize);
+    (context.get(..end).unwrap_or(context).trim_end(), limits.under(starts.len().min(whole / 2)))
+}
+
 /// Cuts `text` into equal windows at word boundaries. They cover it without gaps or overlaps.
-fn windows(text: &str, starts: &[u32]) -> Vec<Range<usize>> {
-    if starts.len() <= ONE_WINDOW {
+fn windows(text: &str, starts: &[u32], limits: &Limits) -> Vec<Range<usize>> {
+    let most = limits.window.max(1);
+    if starts.len() <= limits.one_window {
         return std::iter::once(0..text.len()).collect();
     }
     // A cut moves back to a word's start, which makes the next window longer: if one gets too long,
     // there must be more of them: one more, or 3 % more of very many, for a line of megabytes is one chunk.
     // Ends at the latest when no window has more than one piece.
-    let mut count = starts.len().div_ceil(WINDOW);
+    let mut count = starts.len().div_ceil(most);
     let cuts = loop {
         let cuts = cuts(text, starts, count);
         let longest = cuts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
-        if longest <= WINDOW || count >= starts.len() {
+        if longest <= most || count >= starts.len() {
             break cuts;
         }
         count += count.div_ceil(32);
@@ -270,6 +356,9 @@ mod tests {
     use super::*;
     use crate::embed::builtin::model;
 
+    const WINDOW: usize = Limits::BUILTIN.window;
+    const ONE_WINDOW: usize = Limits::BUILTIN.one_window;
+
     fn pieces(text: &str) -> Vec<u32> {
         model().token_starts(text)
     }
@@ -327,8 +416,43 @@ mod tests {
         assert_eq!(texts("From: a note", "<!-- nothing -->"), ["From: a note"]);
         assert_eq!(texts("", ""), [""]);
         for input in inputs("c", "t", &pieces) {
-            assert_eq!(input.hash, input_hash(&input.text));
+            assert_eq!((input.context, &input.text[..input.context]), (1, "c"));
         }
+        // Where the context ends is part of what is embedded.
+        let hash = |context, raw| inputs(context, raw, &pieces)[0].hash;
+        assert_ne!(hash("a\n\nb", "c"), hash("a", "b\n\nc"));
+        assert_eq!((hash("", "c"), hash("c", "")), (input_hash("c"), input_hash("c")));
+    }
+
+    #[test]
+    fn inputs_of_other_models_keep_within_what_they_take() {
+        let words = |n: usize| vec!["word"; n].join(" ");
+        let limits = Limits::of_model(256, 4, false);
+        for (context, raw) in [(30, 150), (30, 1000), (900, 1000), (900, 3), (0, 5000)] {
+            let inputs = inputs_within(&limits, &words(context), &words(raw), &pieces);
+            let covered: usize = inputs.iter().map(|i| model().count(&i.text)).sum();
+            assert!(inputs.iter().all(|i| model().count(&i.text) <= 201), "{context} {raw}");
+            assert!(covered >= raw, "{context} {raw}");
+        }
+        assert_eq!(inputs_within(&Limits::of_model(8192, 0, false), "c", &words(800), &pieces).len(), 1);
+        assert!(!inputs_within(&Limits::of_model(0, 9, false), &words(9), &words(99), &pieces).is_empty());
+    }
+
+    #[test]
+    fn a_note_that_is_embedded_together_is_one_input() {
+        let words = |n: usize| vec!["word"; n].join(" ");
+        let limits = Limits::of_model(32_000, 0, true);
+        let of = |texts: &[&str]| inputs_together(&limits, texts, &pieces);
+        let (one, other) = (of(&["first", "second <b>"]), of(&["first", "third"]));
+        assert_eq!(one.len(), 1);
+        assert_eq!(one[0].iter().map(|i| i.text.as_str()).collect::<Vec<_>>(), ["first", "second"]);
+        // The neighbour changed, and with it the vector of a text that did not.
+        assert!(one[0][0].hash != other[0][0].hash && one[0][0].hash != one[0][1].hash);
+        assert_eq!(of(&["first", "second <b>"]), one);
+        let (long, endless) = (words(20_000), words(50_000));
+        let parts = of(&[&long, "short", &long, &endless]);
+        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1]);
+        assert!(parts.iter().flatten().all(|i| model().count(&i.text) <= MOST_TOGETHER));
     }
 
     #[test]

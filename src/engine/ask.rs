@@ -8,7 +8,7 @@ use super::handle::OwnChunk;
 use super::report::{CallError, GeneratedContext};
 use super::writer::Held;
 use super::{now_s, outcomes::Outcomes};
-use crate::chunk::ChunkConfig;
+use crate::chunk::ChunkRules;
 use crate::config::{BudgetConfig, Config};
 use crate::context::cost::{self, Usage};
 use crate::context::document::{Document, Passage};
@@ -55,7 +55,7 @@ pub(super) struct Asker {
     pub(super) ledger: Arc<Ledger>,
     pub(super) outcomes: Arc<Outcomes>,
     budget: BudgetConfig,
-    chunk: ChunkConfig,
+    chunk: ChunkRules,
 }
 
 impl Asker {
@@ -71,7 +71,7 @@ impl Asker {
             ledger,
             outcomes: Arc::default(),
             budget: config.budget.clone(),
-            chunk: config.chunk,
+            chunk: config.chunk.clone(),
         }
     }
 

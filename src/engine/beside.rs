@@ -74,8 +74,8 @@ impl Loop {
         let shared = VaultShared::new(self.next_vault, vault, name);
         let id = shared.id;
         self.next_vault += 1;
-        let (mut keeper, _) =
-            Keeper::open(&seat.config.clone(), vault, shared).map_err(|error| CallError::Storage(error.to_string()))?;
+        let (mut keeper, _) = Keeper::open(&seat.config.clone(), vault, shared, &self.shared)
+            .map_err(|error| CallError::Storage(error.to_string()))?;
         keeper.beside = true;
         self.keepers.insert(id, keeper);
         self.watch(id);
@@ -129,6 +129,7 @@ impl Loop {
         self.listed.remove(&main);
         if let Some(chosen) = self.keepers.get(&other) {
             self.listed.insert(other, chosen.shared.clone());
+            self.shared.grapher.changed(&chosen.shared);
         }
         self.publish_vaults();
         Ok(())

@@ -276,9 +276,13 @@ impl Loop {
                 writer.asker.client.resume();
             }
         }
+        if let Some(reranker) = &*self.shared.reranker.load() {
+            reranker.resume();
+        }
         for keeper in self.keepers.values_mut() {
             keeper.contexts.queue.hurry(Instant::now());
         }
+        self.resume_embedders();
     }
 
     /// Sends to the writer what has been quiet for long enough, as much as keeps it busy.

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::chunk::{self, Chunk, ChunkConfig, searchable};
+use super::embedding::Service;
+use crate::chunk::{Chunk, ChunkRules, searchable};
 use crate::context::prompt::Prompter;
 use crate::context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
-use crate::embed::{Embedder, Vector, builtin, input};
+use crate::embed::{Input, Vector, builtin, input};
 use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
 use crate::note::{self, Link, LinkKind, Note, NoteRules};
@@ -18,7 +19,7 @@ use crate::plan::{
     StoredNote, Trigger,
 };
 use crate::store::record::{ChunkRecord, NoteRecord};
-use crate::store::{NoteWrite, Store, StoreError};
+use crate::store::{NoteWrite, Store, StoreError, VectorCache};
 use crate::vault::policy::is_conflict;
 use crate::vault::read::{self, ReadError, read};
 use crate::vault::{FileStat, VaultPath};
@@ -28,8 +29,11 @@ pub(super) struct Desk {
     pub(super) root: PathBuf,
     pub(super) max_note_bytes: u64,
     pub(super) rules: NoteRules,
-    pub(super) chunk: ChunkConfig,
-    pub(super) embedder: Embedder,
+    pub(super) chunk: ChunkRules,
+    /// What makes vectors.
+    pub(super) service: Arc<Service>,
+    /// What it has made.
+    pub(super) vectors: Arc<VectorCache>,
     pub(super) generation: Generation,
     /// How a model is asked, if one writes the contexts.
     pub(super) prompter: Option<Arc<Prompter>>,
@@ -87,6 +91,8 @@ pub(super) struct Decided {
     pub(super) entry: NoteEntry,
     pub(super) docs: Vec<ChunkDoc>,
     pub(super) vectors: Vec<(InputHash, Vector)>,
+    /// What a slow embedder has not made vectors of yet, by document.
+    pub(super) missing: Vec<Vec<Input>>,
     /// Heading path and lines of the stored chunks, for telling what goes.
     pub(super) before: Vec<(Vec<String>, (u32, u32), String)>,
 }
@@ -175,7 +181,7 @@ impl Desk {
         now: i64,
     ) -> Result<Decided, StoreError> {
         let note = note::parse(&task.path, bytes, &self.rules);
-        let chunks = chunk::chunk(&note, &self.chunk, &builtin::model().token_starts(&note.text));
+        let chunks = builtin::cut(&note, self.chunk.of(note.kind.as_deref()));
         let template = Template::new(&note);
         let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
         let current = current(&note, &chunks, &templates);
@@ -194,6 +200,7 @@ impl Desk {
             now,
             since: task.since.unwrap_or(now),
             vectors: HashMap::new(),
+            missing: Vec::new(),
         };
         let (record, contexts) = match &stored {
             Some((record, contexts)) => (Some(record), contexts.as_slice()),
@@ -201,6 +208,7 @@ impl Desk {
         };
         let (new_contexts, texts) = sheet.contexts(&plan, record, contexts)?;
         let (chunk_records, docs) = sheet.chunks(&plan, record, &new_contexts, &texts);
+        let missing = std::mem::take(&mut sheet.missing);
         let vectors = sheet.fresh_vectors();
         let record = self.record(&note, stat, record, &plan, chunk_records, now);
         let entry = note_entry(&record);
@@ -217,6 +225,7 @@ impl Desk {
             entry,
             docs,
             vectors,
+            missing,
         })
     }
 
@@ -229,6 +238,8 @@ impl Desk {
         chunks: Vec<ChunkRecord>,
         now: i64,
     ) -> NoteRecord {
+        // That vectors came, or the index had lost something, is no decision about the note.
+        let unchanged = plan.reason == Reason::Unchanged;
         NoteRecord {
             path: note.path.clone(),
             no: old.map_or(0, |old| old.no),
@@ -248,7 +259,7 @@ impl Desk {
             links: link_targets(&note.links),
             conflict: is_conflict(note.path.file_name()),
             warnings: note.warnings.iter().take(20).map(|w| (w.line, w.message.clone())).collect(),
-            decided: (plan.reason, now),
+            decided: old.map(|old| old.decided).filter(|_| unchanged).unwrap_or((plan.reason, now)),
             chunks,
         }
     }
@@ -263,7 +274,9 @@ struct Sheet<'a> {
     now: i64,
     /// When what is wished for now was wished for.
     since: i64,
-    vectors: HashMap<InputHash, (Vector, bool)>,
+    /// `None` for what the embedder has not made yet.
+    vectors: HashMap<InputHash, Option<(Vector, bool)>>,
+    missing: Vec<Vec<Input>>,
 }
 
 impl Sheet<'_> {
@@ -322,14 +335,19 @@ impl Sheet<'_> {
     ) -> (Vec<ChunkRecord>, Vec<ChunkDoc>) {
         let mut records = Vec::with_capacity(self.chunks.len());
         let mut docs = Vec::with_capacity(self.chunks.len());
+        let limits = self.desk.service.embedder.limits();
+        let mut together = if limits.together { self.together(&limits) } else { Vec::new() }.into_iter();
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let (note, chunk, context) = (self.note, &self.chunks[step.chunk], &texts[step.chunk]);
             let record = &contexts[step.chunk];
-            let shown = searchable(note, &chunk.span);
-            let inputs = input::inputs(context, &shown, &|text| builtin::model().token_starts(text));
+            let shown = chunk.searchable(note);
+            let inputs = match together.next() {
+                Some(input) => vec![input],
+                None => input::inputs_within(&limits, context, &shown, &|text| builtin::model().token_starts(text)),
+            };
             let heading_path: Arc<[String]> =
                 note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect();
-            let vectors = inputs.iter().map(|input| self.vector(input)).collect();
+            let vectors = inputs.iter().filter_map(|input| self.vector(input, !limits.together)).collect();
             let unchanged = match (step.action, step.context, old) {
                 (Action::Keep, ContextSource::Stored(i), Some(old)) => old.chunks.get(i).map(|c| c.decided),
                 _ => None,
@@ -383,21 +401,41 @@ impl Sheet<'_> {
         }
     }
 
-    fn vector(&mut self, input: &crate::embed::Input) -> Vector {
-        if let Some((vector, _)) = self.vectors.get(&input.hash) {
-            return vector.clone();
+    /// The inputs of a model that sees all of a note, one for each chunk. What a chunk repeats of the one before it is
+    /// left out: the model has read it.
+    fn together(&mut self, limits: &input::Limits) -> Vec<Input> {
+        let mut end = 0;
+        let mut raws = Vec::with_capacity(self.chunks.len());
+        for chunk in self.chunks {
+            let own = searchable(self.note, &(chunk.span.start.max(end).min(chunk.span.end)..chunk.span.end));
+            end = chunk.span.end;
+            // Nobody takes an empty text.
+            raws.push(if own.trim().is_empty() { self.note.title.clone() } else { own });
         }
-        let (vector, fresh) = match self.desk.store.vector(input.hash) {
-            Some(vector) => (vector, false),
-            None => (self.desk.embedder.embed(&input.text), true),
-        };
-        self.vectors.insert(input.hash, (vector.clone(), fresh));
-        vector
+        let raws: Vec<&str> = raws.iter().map(String::as_str).collect();
+        let documents = input::inputs_together(limits, &raws, &|text| builtin::model().token_starts(text));
+        let lacks = |document: &&Vec<Input>| document.iter().any(|input| !self.desk.vectors.holds(input.hash));
+        self.missing = documents.iter().filter(lacks).cloned().collect();
+        documents.into_iter().flatten().collect()
+    }
+
+    /// The vector of an input, if it is there or made in no time; with `order` it is noted that it is missing.
+    fn vector(&mut self, input: &Input, order: bool) -> Option<Vector> {
+        if let Some(known) = self.vectors.get(&input.hash) {
+            return known.as_ref().map(|(vector, _)| vector.clone());
+        }
+        let cached = self.desk.vectors.get(input.hash).map(|vector| (vector, false));
+        let found = cached.or_else(|| Some((self.desk.service.embedder.input_at_once(input)?, true)));
+        if found.is_none() && order {
+            self.missing.push(vec![input.clone()]);
+        }
+        self.vectors.insert(input.hash, found.clone());
+        found.map(|(vector, _)| vector)
     }
 
     fn fresh_vectors(self) -> Vec<(InputHash, Vector)> {
-        let mut fresh: Vec<_> =
-            self.vectors.into_iter().filter(|(_, (_, fresh))| *fresh).map(|(hash, (v, _))| (hash, v)).collect();
+        let known = self.vectors.into_iter().filter_map(|(hash, known)| Some((hash, known?)));
+        let mut fresh: Vec<_> = known.filter(|(_, (_, fresh))| *fresh).map(|(hash, (v, _))| (hash, v)).collect();
         fresh.sort_by_key(|(hash, _)| *hash);
         fresh
     }

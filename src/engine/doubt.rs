@@ -25,6 +25,7 @@ impl Keeper {
             self.doubt.as_ref().filter(|_| !self.scanning).map(|doubt| doubt.look_at),
             self.emptied.values().min().copied(),
             self.trouble.as_ref().filter(|_| !self.is_at_work()).map(|trouble| trouble.reopen_at),
+            self.switch.as_ref().and_then(|switch| switch.next_wake(self.looked && !self.is_at_work())),
         ];
         deadlines.into_iter().flatten().min()
     }

@@ -2,9 +2,14 @@
 //! thread; everything that changes state is an event for the engine's loop. All calls block: async callers
 //! use `spawn_blocking`.
 
+mod ask;
 mod contexts;
+mod expect;
 mod generations;
+mod graph;
+mod related;
 mod search;
+mod vectors;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,9 +19,11 @@ use tokio::sync::broadcast;
 
 pub use crate::store::ledger::CostReport;
 
+pub use super::questions::OnText;
 pub use super::report::{
-    CallError, Cancel, ContextProgress, ContextStatus, Contextual, DecidedStep, Decision, DecisionCount,
-    GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice, Problem, RelatedRequest,
+    AskAnswer, AskPassage, AskRequest, CallError, Cancel, Citation, ContextProgress, ContextStatus, Contextual,
+    DecidedStep, Decision, DecisionCount, EmbedStatus, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest,
+    GraphAnswer, GraphNote, GraphRequest, GraphTarget, Group, Job, Measure, NoteText, Notice, Problem, RelatedRequest,
     ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
     VaultInfo, VaultStatus,
 };
@@ -61,13 +68,13 @@ impl Handle {
         let chosen = if vault.is_none() && self.0.vaults.load().is_empty() { Vec::new() } else { self.choose(vault)? };
         let vaults = chosen.iter().map(|vault| {
             let mut status = vault.status().clone();
-            if let Some(desk) = vault.desk.load_full() {
+            if let Some(desk) = vault.desk() {
                 status.index_bytes = desk.store.bytes_on_disk();
             }
             status
         });
         let vaults = vaults.collect();
-        let desk = chosen.iter().find_map(|vault| vault.desk.load_full());
+        let desk = chosen.iter().find_map(|vault| vault.desk());
         let names = desk.map(|desk| (desk.contextualizer(None), desk.generation.embedder.clone()));
         let (contextualizer, embedder) = names.unwrap_or_default();
         Ok(Status {
@@ -77,6 +84,7 @@ impl Handle {
             leaves_machine: self.leaves_machine(),
             contextualizer,
             embedder,
+            embedding: vectors::embed_status(&chosen),
             contexts: self.context_status(),
             uptime_s: self.0.started.elapsed().as_secs(),
             rss_bytes: resident_bytes(),
@@ -214,7 +222,7 @@ impl Handle {
             ));
         }
         if dry_run {
-            let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
+            let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk()).collect();
             let estimate = self.estimate(&self.answering(), &desks, under.as_ref(), false, batch)?;
             return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
         }
@@ -253,6 +261,7 @@ impl Handle {
 
     /// Works again.
     pub fn resume(&self) -> Result<(), CallError> {
+        self.0.questions.resume();
         self.send(Event::Resume)
     }
 
@@ -325,7 +334,7 @@ impl Handle {
             return inside.ok_or_else(|| not_found("note", path, "it lies in no vault"));
         }
         let path = parse_path(path)?;
-        let holds = |v: &&Arc<VaultShared>| v.snapshot.load().as_ref().is_some_and(|s| s.note_at(&path).is_some());
+        let holds = |v: &&Arc<VaultShared>| v.published.load().as_ref().is_some_and(|p| p.0.note_at(&path).is_some());
         let vault = vaults.iter().find(holds).or_else(|| vaults.first()).cloned();
         vault.map(|vault| (vault, path)).ok_or(CallError::NotReady)
     }
@@ -343,9 +352,8 @@ impl Handle {
 }
 
 fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<Desk>), CallError> {
-    let snapshot = vault.snapshot.load_full().ok_or(CallError::NotReady)?;
-    let desk = vault.desk.load_full().ok_or(CallError::NotReady)?;
-    Ok((snapshot, desk))
+    let published = vault.published.load_full().ok_or(CallError::NotReady)?;
+    Ok((published.0.clone(), published.1.clone()))
 }
 
 fn stored(

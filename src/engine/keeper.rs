@@ -7,15 +7,17 @@ use std::time::{Duration, Instant};
 
 use super::contexts::Contexts;
 use super::decide::{Decided, Desk, NO_HASH, Task, facts, note_entry};
+use super::embedding::switch::Switch;
+use super::embedding::{Awaited, serving};
 use super::report::{DecidedStep, Decision, DecisionCount, SkippedFile};
 use super::scan::KnownNotes;
-use super::{EngineError, VaultShared, now_s};
+use super::{EngineError, Shared, VaultShared, now_s};
 use crate::config::{Config, VaultConfig};
 use crate::context::TEMPLATE;
 use crate::context::prompt::Prompter;
 use crate::embed::Embedder;
 use crate::fingerprint::{Fields, context_key};
-use crate::index::{ChunkEntry, Index, Verdict};
+use crate::index::{ChunkEntry, Index, Language, Verdict};
 use crate::plan::{Action, Generation, Known, Reason, Trigger};
 use crate::store::record::NoteRecord;
 use crate::store::{NoteWrite, Opened, Store, StoreError};
@@ -69,8 +71,12 @@ pub(super) struct Keeper {
     pub(super) beside: bool,
     /// Quiet of a note before its structural changes are sent.
     pub(super) settle: Duration,
-    index: Index,
-    numbers: HashMap<VaultPath, u32>,
+    /// Vectors that a slow embedder is to make.
+    pub(super) awaited: Awaited,
+    /// Another embedder that is to take over.
+    pub(super) switch: Option<Switch>,
+    pub(super) index: Index,
+    pub(super) numbers: HashMap<VaultPath, u32>,
     /// Notes with warnings.
     warned: HashSet<u32>,
     counts: BTreeMap<(Action, Reason), u64>,
@@ -78,6 +84,10 @@ pub(super) struct Keeper {
     published: Instant,
     /// Since when the index is in bulk mode.
     bulk_since: Option<Instant>,
+    /// Whether the segments of a bulk may still be merged behind the snapshot's back.
+    merging: bool,
+    /// Segments of the lexical index when the last snapshot was published.
+    segments: usize,
     dirty: bool,
 }
 
@@ -114,32 +124,36 @@ impl Keeper {
         config: &Config,
         vault: &VaultConfig,
         shared: Arc<VaultShared>,
+        engine: &Arc<Shared>,
     ) -> Result<(Self, Opened), EngineError> {
         let shared_generation = shared.generation.clone();
         let dir = generation_dir(&config.data_dir, &vault.path, &shared_generation);
         std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
-        let embedder = Embedder::Builtin;
+        let (service, asked_for) = serving(engine, config, &dir);
+        let embedder = &service.embedder;
         let (store, opened) = Store::open(&dir, embedder.identity(), embedder.dimensions())?;
         let lexical = dir.join("lexical");
         if opened.quarantined.is_some() && lexical.exists() {
             // The new store counts from the start: its numbers would mean other notes to the old words.
             std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
         }
-        let index = Index::open(&lexical, embedder.dimensions())?;
+        let language = Language::of_code(&config.search.language);
+        let index = Index::open_for(&lexical, embedder.dimensions(), language)?;
         let desk = Arc::new(Desk {
             root: vault.path.clone(),
             max_note_bytes: vault.max_note_bytes,
             rules: vault.rules.clone(),
-            chunk: config.chunk,
-            embedder,
+            chunk: config.chunk.clone(),
             generation: generation(config, embedder),
+            vectors: store.vectors(),
+            service,
             prompter: prompter(config)?,
             store: Arc::new(store),
         });
         let policy = Arc::new(Policy::new(&vault.path, vault)?);
         let mut keeper = Keeper {
             config: vault.clone(),
-            desk: desk.clone(),
+            desk,
             shared,
             policy,
             watcher: None,
@@ -163,6 +177,8 @@ impl Keeper {
             generation: shared_generation,
             beside: false,
             settle: config.context.settle,
+            awaited: Awaited::default(),
+            switch: (!asked_for).then(|| Switch::new(config.embed.clone())),
             index,
             numbers: HashMap::new(),
             warned: HashSet::new(),
@@ -170,11 +186,12 @@ impl Keeper {
             dir,
             published: Instant::now(),
             bulk_since: None,
+            merging: false,
+            segments: 0,
             dirty: true,
         };
         keeper.load()?;
         keeper.shared.policy.store(Some(keeper.policy.clone()));
-        keeper.shared.desk.store(Some(desk));
         Ok((keeper, opened))
     }
 
@@ -184,7 +201,7 @@ impl Keeper {
         let mut again = Vec::new();
         for record in self.desk.store.take_scanned()? {
             let inputs: Vec<_> = record.chunks.iter().flat_map(|c| c.inputs.iter().copied()).collect();
-            let mut vectors = self.desk.store.vectors_for(&inputs).into_iter();
+            let mut vectors = self.desk.vectors.get_all(&inputs).into_iter();
             let mut complete = true;
             let mut chunks = Vec::with_capacity(record.chunks.len());
             for (position, chunk) in record.chunks.iter().enumerate() {
@@ -237,19 +254,25 @@ impl Keeper {
         let mut rest = Vec::with_capacity(decided.len());
         let mut vectors = Vec::new();
         for (task, decided) in decided {
-            let Decided { plan, write, entry, docs, vectors: fresh, before } = decided;
+            let Decided { plan, write, entry, docs, vectors: fresh, missing, before } = decided;
             vectors.extend(fresh);
             writes.push((task.path.clone(), write));
-            rest.push((task, plan, entry, docs, before));
+            rest.push((task, plan, entry, docs, missing, before));
         }
         // Vectors first: a record that names an input whose vector is missing would have to be decided again.
-        self.desk.store.put_vectors(&vectors)?;
+        self.desk.vectors.put(&vectors)?;
+        let bulk = rest.len() > AT_ONCE;
         let moved: Vec<Option<VaultPath>> = writes.iter().map(|(_, w)| w.moved_from.clone()).collect();
         let records = self.desk.store.apply_many(writes)?;
         let mut decisions = Vec::with_capacity(records.len());
-        for ((record, moved_from), (task, plan, mut entry, docs, before)) in records.into_iter().zip(moved).zip(rest) {
+        for ((record, moved_from), (task, plan, mut entry, docs, missing, before)) in
+            records.into_iter().zip(moved).zip(rest)
+        {
             (entry.no, entry.seq) = (record.no, record.seq);
+            self.order_vectors(&task.path, missing, bulk);
+            self.switch.iter_mut().for_each(|switch| switch.changed(&task.path));
             if let Some(old) = moved_from {
+                self.switch.iter_mut().for_each(|switch| switch.changed(&old));
                 self.contexts.queue.remove(&old);
                 self.known.remove(&old);
                 self.numbers.remove(&old);
@@ -287,6 +310,7 @@ impl Keeper {
         self.desk.store.apply_many(writes)?;
         for path in paths {
             self.known.remove(path);
+            self.switch.iter_mut().for_each(|switch| switch.changed(path));
             if let Some(no) = self.numbers.remove(path) {
                 self.warned.remove(&no);
                 self.contexts.tally.remove(no);
@@ -358,7 +382,7 @@ impl Keeper {
         Ok(true)
     }
 
-    fn publish(&mut self) -> Result<(), EngineError> {
+    pub(super) fn publish(&mut self) -> Result<(), EngineError> {
         let snapshot = self.index.publish(self.desk.store.seq())?;
         {
             let mut status = self.shared.status();
@@ -376,9 +400,9 @@ impl Keeper {
                 .map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n })
                 .collect();
         }
-        self.shared.snapshot.store(Some(snapshot));
+        self.shared.published.store(Some(Arc::new((snapshot, self.desk.clone()))));
         self.put_lost_again();
-        (self.dirty, self.published) = (false, Instant::now());
+        (self.dirty, self.published, self.segments) = (false, Instant::now(), self.index.segments());
         Ok(())
     }
 
@@ -400,9 +424,19 @@ impl Keeper {
             return;
         }
         self.bulk_since = bulk.then(Instant::now);
+        self.merging = !bulk;
         if let Err(error) = self.index.bulk(bulk) {
             tracing::warn!(%error, "the index goes on writing as it did");
         }
+    }
+
+    /// The segments that a bulk leaves are merged while the loop goes on: what is searched then answers faster.
+    pub(super) fn follow_merges(&mut self) -> Result<(), EngineError> {
+        if self.merging && !self.dirty && self.index.segments() < self.segments {
+            self.publish()?;
+            self.merging = false;
+        }
+        Ok(())
     }
 
     /// Puts everything on the disk for a clean stop.
@@ -416,8 +450,8 @@ impl Keeper {
     pub(super) fn let_go(self) {
         /// Queries and workers are done long before.
         const PATIENCE: Duration = Duration::from_secs(5);
-        self.shared.snapshot.store(None);
-        self.shared.desk.store(None);
+        self.shared.published.store(None);
+        self.shared.graph.store(None);
         let store = self.desk.store.clone();
         drop(self);
         let until = Instant::now() + PATIENCE;
@@ -454,6 +488,7 @@ impl Keeper {
     /// The state that `status` shows.
     pub(super) fn refresh_status(&self) {
         *self.shared.counts() = self.contexts.tally.sum();
+        *self.shared.embedding() = self.embed_status();
         let mut status = self.shared.status();
         status.pending = (self.pending.len() + self.queue.len() + self.in_flight.len()) as u64;
         status.watch = match (&self.polled, &self.watcher) {
@@ -511,7 +546,7 @@ fn chunk_entry(record: &NoteRecord, position: usize) -> ChunkEntry {
 }
 
 /// The generation that a configuration puts in force.
-pub(super) fn generation(config: &Config, embedder: Embedder) -> Generation {
+pub(super) fn generation(config: &Config, embedder: &Embedder) -> Generation {
     Generation {
         // With a model it depends on the kind of note: see `Desk::contextualizer`.
         contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },

@@ -12,17 +12,22 @@ mod contexts;
 mod decide;
 mod doubt;
 mod due;
+mod embedding;
+mod graph;
 pub mod handle;
 mod jobs;
 mod keeper;
 mod open;
 mod outcomes;
 mod pool;
+mod questions;
 mod rebuild;
 pub mod report;
+mod rerank;
 mod beside;
 mod scan;
 mod seat;
+mod shared;
 mod tally;
 mod work;
 mod writer;
@@ -39,24 +44,27 @@ use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::context::cost::Estimate;
-use crate::index::{LexicalError, Snapshot};
+use crate::embed::EmbedError;
+use crate::index::LexicalError;
 use crate::store::StoreError;
 use crate::store::ledger::{self, Ledger};
 use crate::vault::pending::Timing;
-use crate::vault::policy::Policy;
 use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason, VaultPath};
 use batch::BatchTold;
-use decide::{Desk, Outcome};
+use decide::Outcome;
+use graph::Grapher;
 use handle::Handle;
 use jobs::Jobs;
 use keeper::Keeper;
 pub use keeper::vault_dir;
 use pool::{Errand, Pool};
-use report::{CallError, Decision, Notice, Problem, State, VaultStatus};
+use questions::Questions;
+use report::{CallError, Decision, Notice, Problem, State};
+use rerank::Reranker;
 use scan::{Extent, Findings};
 use seat::Seat;
-use tally::Counts;
+use shared::VaultShared;
 use writer::{Told, Writer};
 
 /// The engine looks at the clock at least this often: a machine that slept sends no event.
@@ -119,6 +127,12 @@ enum Event {
     Told { vault: u64, path: VaultPath, told: Told },
     /// The writer says what came of a batch.
     Batch { vault: u64, ticket: u64, told: BatchTold },
+    /// Vectors that were ordered have come.
+    Embedded(embedding::worker::Told),
+    /// An embedder that is to take over was opened, or could not be.
+    Opened { vault: u64, ticket: u64, result: Result<Arc<embedding::Service>, EmbedError> },
+    /// Notes were looked at with its eyes.
+    Surveyed { vault: u64, ticket: u64, surveyed: Vec<embedding::survey::Surveyed> },
     /// A job was cancelled.
     Cancelled,
     /// No work until then, or until `Resume`.
@@ -144,8 +158,18 @@ struct Shared {
     /// Generations that stand beside those that answer.
     beside: ArcSwap<Vec<Arc<VaultShared>>>,
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
+    grapher: Grapher,
+    reranker: ArcSwapOption<Reranker>,
     /// What making old contexts anew would take, for a state of the index.
     renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    /// Who answers questions.
+    questions: Questions,
+    /// Embedders that are open.
+    services: embedding::Services,
+    /// Vectors of queries.
+    queries: embedding::queries::Queries,
+    /// Where embedders send texts, off this machine.
+    embedders: Mutex<Vec<String>>,
     /// Why nothing is asked of the model at present.
     held: Mutex<Option<String>>,
     state: Mutex<(State, Vec<String>)>,
@@ -153,57 +177,6 @@ struct Shared {
     started: Instant,
     beat: AtomicU64,
     stopping: watch::Sender<bool>,
-}
-
-/// What is shared of one vault.
-struct VaultShared {
-    id: u64,
-    name: String,
-    /// Which generation of contexts; the plain one has no name.
-    generation: String,
-    path: PathBuf,
-    snapshot: ArcSwapOption<Snapshot>,
-    desk: ArcSwapOption<Desk>,
-    policy: ArcSwapOption<Policy>,
-    status: Mutex<VaultStatus>,
-    counts: Mutex<Counts>,
-    synced_at: Mutex<Option<i64>>,
-    batches: AtomicU64,
-}
-
-impl VaultShared {
-    fn new(id: u64, vault: &VaultConfig, generation: &str) -> Arc<Self> {
-        let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
-        Arc::new(VaultShared {
-            id,
-            name: vault.name.clone(),
-            generation: generation.to_owned(),
-            path: vault.path.clone(),
-            snapshot: ArcSwapOption::empty(),
-            desk: ArcSwapOption::empty(),
-            policy: ArcSwapOption::empty(),
-            status: Mutex::new(status),
-            counts: Mutex::default(),
-            synced_at: Mutex::default(),
-            batches: AtomicU64::new(0),
-        })
-    }
-
-    fn status(&self) -> MutexGuard<'_, VaultStatus> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn synced_at(&self) -> MutexGuard<'_, Option<i64>> {
-        self.synced_at.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn next_batch(&self) -> u64 {
-        self.batches.fetch_add(1, Ordering::Relaxed)
-    }
 }
 
 impl Shared {
@@ -255,6 +228,12 @@ impl Engine {
             ledger: Arc::new(ledger),
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
+            grapher: Grapher::start()?,
+            reranker: ArcSwapOption::empty(),
+            questions: Questions::default(),
+            services: embedding::Services::default(),
+            queries: embedding::queries::Queries::default(),
+            embedders: Mutex::default(),
             held: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
@@ -327,6 +306,7 @@ struct Unopened {
 impl Loop {
     fn run(mut self, config: &Config) {
         self.start_writers(config);
+        self.start_reranker(config);
         self.open(config);
         // What is stored answers from here on, however long the first look at the disk takes.
         self.settle();
@@ -340,10 +320,12 @@ impl Loop {
                 self.flush_pending();
                 self.sync_if_due();
                 self.ask_models();
+                self.tend_vectors();
                 self.feed();
             }
             self.settle();
         }
+        self.shared.grapher.stop();
         for keeper in self.keepers.values_mut() {
             if let Err(error) = keeper.close() {
                 tracing::error!(%error, vault = keeper.config.name, "closing");
@@ -428,6 +410,9 @@ impl Loop {
             }
             Event::Told { vault, path, told } => self.told(vault, path, told),
             Event::Batch { vault, ticket, told } => self.batch_told(vault, ticket, told),
+            Event::Embedded(told) => self.embedded(told),
+            Event::Opened { vault, ticket, result } => self.embedder_opened(vault, ticket, result),
+            Event::Surveyed { vault, ticket, surveyed } => self.surveyed(vault, ticket, surveyed),
             Event::Cancelled => {
                 self.drop_cancelled();
                 self.stop_cancelled_runs();
@@ -466,6 +451,7 @@ impl Loop {
             match keeper.publish_if_due(bulk(keeper)) {
                 Ok(true) if keeper.beside => {}
                 Ok(true) => {
+                    self.shared.grapher.changed(&keeper.shared);
                     let status = keeper.shared.status();
                     let (vault, seq) = (status.name.clone(), status.seq);
                     let (notes, chunks) = (status.notes, status.chunks);
@@ -475,6 +461,9 @@ impl Loop {
                 Ok(false) => {}
                 Err(error) => keeper.be_troubled(&error),
             }
+            if let Err(error) = keeper.follow_merges() {
+                keeper.be_troubled(&error);
+            }
         }
         self.finish_batches();
         self.tend_batches();
@@ -482,6 +471,7 @@ impl Loop {
         for keeper in self.keepers.values() {
             keeper.refresh_status();
         }
+        self.show_embedders();
         let held = self.model_problem();
         let (state, problems) = self.state(held.clone());
         *self.shared.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
@@ -498,6 +488,8 @@ impl Loop {
         let mut problems = self.notes_of_trouble.clone();
         problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
         problems.extend(held);
+        problems.extend(self.shared.reranker.load().as_ref().and_then(|reranker| reranker.problem()));
+        problems.extend(self.vector_problems());
         for keeper in self.keepers.values() {
             let status = keeper.shared.status();
             problems.extend(status.doubt.clone());

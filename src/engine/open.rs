@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::beside::active;
+use super::embedding::switch::Switch;
 use super::keeper::{Keeper, TRY_AGAIN};
 use super::report;
+use super::rerank::Reranker;
 use super::scan::Extent;
 use super::seat::{Seat, config_of};
 use super::writer::Writer;
@@ -23,7 +25,7 @@ impl Loop {
     pub(super) fn open_vault(&mut self, config: &Config, vault: &VaultConfig, shared: Arc<VaultShared>) {
         let id = shared.id;
         let settings = config_of(config, &shared.generation).unwrap_or_else(|| config.clone());
-        match Keeper::open(&settings, vault, shared) {
+        match Keeper::open(&settings, vault, shared, &self.shared) {
             Ok((keeper, opened)) => {
                 if let Some((moved_to, why)) = &opened.quarantined {
                     self.notes_of_trouble.push(format!(
@@ -32,6 +34,7 @@ impl Loop {
                     ));
                 }
                 self.unopened.remove(&id);
+                self.shared.grapher.changed(&keeper.shared);
                 self.keepers.insert(id, keeper);
                 self.watch(id);
                 self.open_others(id);
@@ -110,6 +113,16 @@ impl Loop {
         self.shared.writers.store(Arc::new(writers.collect()));
     }
 
+    /// Starts whoever judges what searches find, if somebody is configured to.
+    pub(super) fn start_reranker(&mut self, config: &Config) {
+        let reranker = Reranker::start(config, self.shared.ledger.clone()).unwrap_or_else(|why| {
+            tracing::error!("searches are not reranked: {why}");
+            self.notes_of_trouble.push(format!("searches are not reranked: {why}"));
+            None
+        });
+        self.shared.reranker.store(reranker);
+    }
+
     pub(super) fn publish_vaults(&self) {
         // In the order of the configuration: the first is the one that is meant when none is named.
         let order = self.shared.config.load_full();
@@ -146,10 +159,19 @@ impl Loop {
             self.listed.remove(&id);
         }
         self.notes_of_trouble.clear();
-        for keeper in self.keepers.values_mut() {
-            keeper.pending.set_timing(timing(&config.watch));
+        if config.rerank != before.rerank || config.budget != before.budget {
+            self.start_reranker(config);
         }
         self.shared.config.store(Arc::new(config.clone()));
+        for keeper in self.keepers.values_mut() {
+            keeper.pending.set_timing(timing(&config.watch));
+            keeper.switch.iter_mut().for_each(Switch::try_again);
+            if config.embed != before.embed
+                && let Err(error) = keeper.take_embedder(config, &self.shared)
+            {
+                keeper.be_troubled(&error);
+            }
+        }
         let served: Vec<_> = self.keepers.values().map(|k| k.config.clone()).collect();
         for vault in config.vaults.iter().filter(|v| !served.contains(v)) {
             let shared = VaultShared::new(self.next_vault, vault, &active(config, vault));

@@ -7,17 +7,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod ask;
 mod contexts;
+mod embedding;
+mod graph;
 mod search;
 
 pub use crate::config::Problem;
 use crate::context::cost::Estimate;
 use crate::plan::{Action, Reason};
+pub use ask::{AskAnswer, AskPassage, AskRequest, Citation};
 pub use contexts::{
     ContextProgress, ContextStatus, Contextual, GenerateRequest, GeneratedContext, GenerationInfo, ReviewRequest,
     Reviewed, Stats,
 };
-pub use search::{RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
+pub use embedding::EmbedStatus;
+pub use graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
+pub use search::{Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
 /// What the plain generation, that of `[context]`, is called.
 pub const DEFAULT_GENERATION: &str = "default";
@@ -55,6 +61,9 @@ pub enum CallError {
     /// The call took longer than it may.
     #[error("no answer within {0} ms")]
     Timeout(u64),
+    /// What is asked for needs a model, and none is configured.
+    #[error("{0}")]
+    NotConfigured(String),
     /// The model was asked in vain.
     #[error("{0}")]
     Provider(String),
@@ -100,6 +109,9 @@ pub struct Status {
     pub contextualizer: String,
     /// Embedder in force.
     pub embedder: String,
+    /// How far its vectors are, and those of one that is to take over.
+    #[serde(default)]
+    pub embedding: EmbedStatus,
     /// Contexts that a model writes.
     #[serde(default)]
     pub contexts: ContextStatus,
@@ -238,7 +250,7 @@ pub struct Scope {
 pub struct Job {
     /// Its number.
     pub job: u64,
-    /// `sync` or `rebuild`.
+    /// `index`, `sync`, `rebuild` or `embed`.
     pub kind: String,
     /// What it covers.
     pub scope: Scope,

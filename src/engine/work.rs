@@ -316,8 +316,15 @@ impl Loop {
         let mut decided: Vec<(Task, Decided)> = Vec::new();
         let mut gone = Vec::new();
         let mut trouble = None;
+        let mut stale = Vec::new();
+        let embedder = &keeper.desk.generation.embedder.clone();
         for (task, outcome) in outcomes {
             let handled = match outcome {
+                // Decided with the eyes of an embedder that does not serve any more.
+                Outcome::Decided(found) if found.write.put.as_ref().is_some_and(|(r, _)| r.embedder != *embedder) => {
+                    stale.push(Task { again: true, ..task });
+                    Ok(())
+                }
                 Outcome::Decided(found) => {
                     keeper.emptied.remove(&task.path);
                     decided.push((task, *found));
@@ -348,6 +355,9 @@ impl Loop {
                 Outcome::Failed(error) => Err(EngineError::Store(error)),
             };
             trouble = trouble.or(handled.err());
+        }
+        if !stale.is_empty() {
+            keeper.enqueue(stale, Vec::new(), quiet);
         }
         let decisions = keeper.apply(decided, began).unwrap_or_else(|error| {
             trouble.get_or_insert(error);

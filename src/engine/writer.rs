@@ -13,7 +13,6 @@ use super::ask::{Asked, Asker, Stopped, form_of};
 use super::batch::{self, BatchOrder};
 use super::decide::Desk;
 use super::report::{CallError, GeneratedContext};
-use crate::chunk;
 use crate::config::Config;
 use crate::context::ContextRecord;
 use crate::context::cost::dollars;
@@ -182,7 +181,7 @@ pub(super) fn prepare(order: &Order) -> Result<Work, Held> {
     let desk = &order.desk;
     let (bytes, _) = read(&desk.root, &order.path, desk.max_note_bytes).map_err(|_| Held::Changed)?;
     let note = note::parse(&order.path, &bytes, &desk.rules);
-    let chunks = chunk::chunk(&note, &desk.chunk, &builtin::model().token_starts(&note.text));
+    let chunks = builtin::cut(&note, desk.chunk.of(note.kind.as_deref()));
     let document = Document::new(&note, &chunks);
     let ordered: HashMap<ContextKey, u8> = order.dues.iter().map(|(key, due)| (*key, due.tries)).collect();
     let wanted = document.passages.iter().filter_map(|p| Some((p.n, (p.key, *ordered.get(&p.key)?))));

@@ -2,7 +2,7 @@
 //!
 //! * **Words** of alphabetic scripts: runs of letters, digits and marks, lower case, accents folded
 //!   (compatibility decomposition; the combining marks of Latin, Greek, Cyrillic, Arabic and Hebrew dropped, the
-//!   vowel signs of Indic scripts kept). Words of ASCII letters are stemmed as English.
+//!   vowel signs of Indic scripts kept). They are stemmed in the language of their note ([`Language`]).
 //! * **Compounds** (`snake_case`, `kebab-case`, `a.b`, `camelCase`): each part is a word at its own position,
 //!   and the parts written together are one more word at the position of the first, so `e-mail` finds `email`.
 //! * **Scripts without spaces** (Chinese, Japanese, Thai, Lao, Khmer, Burmese) and **Korean**: overlapping pairs of
@@ -13,13 +13,15 @@
 //! The standard word boundaries (UAX 29) are not used: they leave Thai whole, cut Han into single characters
 //! and join `foo.bar` but not `foo-bar`.
 
-use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization;
+
+use super::language::Language;
 
 /// Longest word that is kept, in bytes; what is longer is cut, for it is data and not language.
 const LONGEST: usize = 64;
@@ -58,17 +60,61 @@ pub(super) struct Word {
     pub(super) kind: Kind,
 }
 
-/// All words of `text`.
-pub(super) fn words(text: &str) -> Vec<Word> {
-    let mut analyzer = Analyzer::default();
-    let mut stream = analyzer.token_stream(text);
-    let mut words = Vec::new();
-    while stream.advance() {
-        let token = &stream.token;
-        let range = token.offset_from..token.offset_to;
-        words.push(Word { range, text: token.text.clone(), position: token.position, kind: stream.kind });
+/// Calls `each` with the words of `text`, as a note in `language` has them; `None` leaves them unstemmed.
+pub(super) fn each_word(text: &str, language: Option<Language>, mut each: impl FnMut(&Token, Kind)) {
+    thread_local! {
+        /// The stems that were looked up last are likely to be looked up next.
+        static ANALYZER: RefCell<Analyzer> = RefCell::default();
     }
+    let mut analyzer = ANALYZER.take();
+    let mut stream = analyzer.stream(text, Reading { language, times: 1 });
+    while stream.advance() {
+        each(stream.token, stream.kind);
+    }
+    ANALYZER.set(analyzer);
+}
+
+/// All words of `text`, as [`each_word`] gives them.
+pub(super) fn words(text: &str, language: Option<Language>) -> Vec<Word> {
+    let mut words = Vec::new();
+    each_word(text, language, |token, kind| {
+        let range = token.offset_from..token.offset_to;
+        words.push(Word { range, text: token.text.clone(), position: token.position, kind });
+    });
     words
+}
+
+/// How a value of the index is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// What the words are stemmed as; `None` leaves them unstemmed.
+    pub(super) language: Option<Language>,
+    /// How often each word counts, 1..=15: the weight of a field of BM25F.
+    pub(super) times: u8,
+}
+
+/// The first of the 240 characters that say how what follows is read, in a plane for private use.
+const MARK: u32 = 0xF_0000;
+
+impl Reading {
+    /// `text` with a character before it that tells the index how to read it: the index has one analyzer per field,
+    /// whose only argument is the text. Every value gets one, so that no text can bring one of its own.
+    pub(super) fn mark(self, text: &str) -> String {
+        let language = self.language.map_or(0, |language| language as u32 + 1);
+        let mut marked = String::with_capacity(text.len() + 4);
+        marked.extend(char::from_u32(MARK + 16 * language + u32::from(self.times & 15)));
+        marked.push_str(text);
+        marked
+    }
+
+    fn unmark(marked: &str) -> (Self, &str) {
+        let mark = marked.chars().next().and_then(|c| u32::from(c).checked_sub(MARK)).filter(|mark| *mark < 240);
+        let Some(mark) = mark else {
+            return (Reading { language: None, times: 1 }, marked);
+        };
+        let language = (mark as usize / 16).checked_sub(1).and_then(|n| Language::ALL.get(n).copied());
+        (Reading { language, times: (mark % 16) as u8 }, &marked[4..])
+    }
 }
 
 /// The analyzer as the lexical index calls it; keeps its buffers and stems between texts.
@@ -76,7 +122,9 @@ pub(super) fn words(text: &str) -> Vec<Word> {
 pub(super) struct Analyzer {
     pending: Vec<Pending>,
     token: Token,
-    stems: HashMap<String, String>,
+    stems: HashMap<Box<str>, Box<str>>,
+    /// What the stems are of.
+    stems_of: Option<Language>,
 }
 
 /// A copy starts with empty buffers: the index copies its analyzers once per field and writer.
@@ -98,7 +146,18 @@ impl Tokenizer for Analyzer {
     type TokenStream<'a> = Words<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Words<'a> {
+        let (reading, text) = Reading::unmark(text);
+        self.stream(text, reading)
+    }
+}
+
+impl Analyzer {
+    fn stream<'a>(&'a mut self, text: &'a str, reading: Reading) -> Words<'a> {
         self.pending.clear();
+        if self.stems_of != reading.language {
+            self.stems.clear();
+            self.stems_of = reading.language;
+        }
         Words {
             text,
             at: 0,
@@ -108,6 +167,8 @@ impl Tokenizer for Analyzer {
             token: &mut self.token,
             kind: Kind::Word,
             stems: &mut self.stems,
+            reading,
+            again: 0,
         }
     }
 }
@@ -121,24 +182,31 @@ pub(super) struct Words<'a> {
     next: usize,
     token: &'a mut Token,
     kind: Kind,
-    stems: &'a mut HashMap<String, String>,
+    stems: &'a mut HashMap<Box<str>, Box<str>>,
+    reading: Reading,
+    /// How often the token comes again.
+    again: u8,
 }
 
 impl TokenStream for Words<'_> {
     fn advance(&mut self) -> bool {
+        if self.again > 0 {
+            self.again -= 1;
+            return true;
+        }
         loop {
             while let Some(pending) = self.pending.get(self.next) {
                 self.next += 1;
                 let (range, position) = (pending.range.clone(), pending.position);
                 self.kind = pending.kind;
                 self.token.text.clear();
-                normalize(&self.text[range.clone()], self.kind, &mut self.token.text);
+                self.form(range.clone());
                 if self.token.text.is_empty() {
                     continue;
                 }
-                self.stem();
                 (self.token.offset_from, self.token.offset_to) = (range.start, range.end);
                 (self.token.position, self.token.position_length) = (position, 1);
+                self.again = self.reading.times.saturating_sub(1);
                 return true;
             }
             self.pending.clear();
@@ -407,28 +475,35 @@ impl Words<'_> {
         self.position += 1;
     }
 
-    /// Stems the token if it is a word of ASCII letters.
-    fn stem(&mut self) {
-        let text = &mut self.token.text;
-        if text.len() < 3 || !text.bytes().all(|b| b.is_ascii_lowercase()) {
-            return;
-        }
-        if let Some(stem) = self.stems.get(text.as_str()) {
-            text.clear();
-            text.push_str(stem);
-            return;
-        }
-        let stemmer = frostem::Stemmer::new(frostem::Algorithm::English);
-        let stem = match stemmer.stem(text) {
-            Cow::Borrowed(stem) => stem.to_owned(),
-            Cow::Owned(stem) => stem,
+    /// Makes the token the normal form of the word at `range`.
+    fn form(&mut self, range: Range<usize>) {
+        let (word, text) = (&self.text[range], &mut self.token.text);
+        let Some(language) = self.reading.language.filter(|_| word.len() <= LONGEST && stems(self.kind)) else {
+            return normalize(word, self.kind, text);
         };
+        if let Some(stem) = self.stems.get(word) {
+            return text.push_str(stem);
+        }
+        let whole = self.kind == Kind::Whole;
+        let joiner = |c: &char| whole && matches!(class(*c), Class::Joiner | Class::Apostrophe);
+        if let Some(stem) = language.stem(&word.chars().filter(|c| !joiner(c)).collect::<String>()) {
+            normalize(&stem, self.kind, text);
+        } else {
+            normalize(word, self.kind, text);
+            if let Some(stem) = language.stem_folded(text) {
+                *text = stem;
+            }
+        }
         if self.stems.len() >= STEMS {
             self.stems.clear();
         }
-        self.stems.insert(text.clone(), stem.clone());
-        *text = stem;
+        self.stems.insert(word.into(), text.as_str().into());
     }
+}
+
+/// Whether words of a kind have stems.
+fn stems(kind: Kind) -> bool {
+    matches!(kind, Kind::Word | Kind::Part | Kind::Whole)
 }
 
 /// Appends the normal form of a word.

@@ -19,24 +19,27 @@ use tantivy::directory::{
 };
 
 /// Version of schema and analyzer: an index of another version is built anew.
-const FORMAT: &str = "situated words 1\n";
+const FORMAT: &str = "situated words 2";
 
 /// The folder of one lexical index.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
+    /// What the file `format` says.
+    format: String,
 }
 
 impl Folder {
-    /// Opens or makes the folder. If what is in it cannot be trusted, empties it and says why.
-    pub(super) fn open(path: &Path) -> io::Result<(Self, Option<String>)> {
+    /// Opens or makes the folder. If what is in it cannot be trusted, empties it and says why. `rules` is what decides,
+    /// beside the version, how texts become words.
+    pub(super) fn open(path: &Path, rules: &str) -> io::Result<(Self, Option<String>)> {
         fs::create_dir_all(path)?;
-        let folder = Folder { path: path.to_owned() };
+        let folder = Folder { path: path.to_owned(), format: format!("{FORMAT}, {rules}\n") };
         let reason = folder.doubt();
         if reason.is_some() {
             folder.empty()?;
         }
-        fs::write(folder.path.join("format"), FORMAT)?;
+        fs::write(folder.path.join("format"), &folder.format)?;
         fs::write(folder.path.join("boot"), boot().unwrap_or_default())?;
         Ok((folder, reason))
     }
@@ -51,7 +54,7 @@ impl Folder {
             }
             Err(e) => return Some(format!("it cannot be read: {e}")),
         };
-        if fs::read(self.path.join("format")).ok().as_deref() != Some(FORMAT.as_bytes()) {
+        if fs::read(self.path.join("format")).ok().as_deref() != Some(self.format.as_bytes()) {
             return Some("it is of another version".to_owned());
         }
         let clean = fs::read(self.path.join("clean")).is_ok_and(|mark| mark == fingerprint(&state));
@@ -63,7 +66,7 @@ impl Folder {
     pub(super) fn empty(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.path)?;
         fs::create_dir_all(&self.path)?;
-        fs::write(self.path.join("format"), FORMAT)?;
+        fs::write(self.path.join("format"), &self.format)?;
         fs::write(self.path.join("boot"), boot().unwrap_or_default())
     }
 

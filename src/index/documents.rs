@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tantivy::columnar::ColumnValues;
 use tantivy::index::IndexSettings;
@@ -18,9 +18,10 @@ use tantivy::{
     Term,
 };
 
-use super::analyze::Analyzer;
+use super::analyze::{Analyzer, Reading};
 use super::disk::Folder;
-use super::{ChunkDoc, ChunkText, LexicalError, NoteEntry, NoteNo};
+use super::nearly::Names;
+use super::{ChunkDoc, ChunkText, Language, LexicalError, NoteEntry, NoteNo};
 
 const ANALYZER: &str = "words";
 /// Memory of a writer that follows saves: the least that tantivy allows.
@@ -30,8 +31,12 @@ const BULK_HEAP: usize = 32_000_000;
 const BULK_THREADS: usize = 2;
 /// Text handed to the writer before it is made to finish: bounds the queue in front of its threads.
 const MOST_QUEUED: usize = 32 << 20;
-/// Blocks of 16 KiB of stored text that a snapshot keeps unpacked, per segment.
-const CACHED_BLOCKS: usize = 16;
+/// Bytes of stored text that are packed as one: a hit unpacks all of them to read its one or two thousand.
+const TEXT_BLOCK: usize = 4 << 10;
+/// Such blocks that a snapshot keeps unpacked, per segment.
+const CACHED_BLOCKS: usize = 64;
+/// Languages besides English that a query's words are looked up in: each may cost a lookup per word.
+const MOST_LANGUAGES: usize = 4;
 
 impl From<TantivyError> for LexicalError {
     fn from(error: TantivyError) -> Self {
@@ -57,31 +62,48 @@ pub(super) struct Fields {
     pub(super) no: Field,
     pub(super) seq: Field,
     pub(super) position: Field,
-    pub(super) title: Field,
-    pub(super) aliases: Field,
-    pub(super) headings: Field,
-    pub(super) tags: Field,
+    /// What the chunk and its note say: BM25F in one field ([`weights`]).
+    pub(super) words: Field,
+    /// What its context says: a field of its own, so that it can be left out, and because what both say counts for
+    /// more than what one says twice.
+    pub(super) around: Field,
+    /// The words of titles, aliases and headings, unstemmed: what a misspelt word may have meant.
+    pub(super) names: Field,
+    /// Number of the language in [`Language::ALL`].
+    pub(super) language: Field,
+    /// The context, stored and not searched.
     pub(super) context: Field,
-    pub(super) body: Field,
     /// The raw text, stored and not searched.
     pub(super) text: Field,
+}
+
+/// How often a word counts that stands in one of the fields of BM25F. The simple form of Robertson, Zaragoza and Taylor
+/// ("Simple BM25 Extension to Multiple Weighted Fields", CIKM 2004): the fields of a document become one, in which the
+/// words of a weighty field stand several times, so that a word saturates once and not once per field. Measured on
+/// three sets: against one BM25 per field, summed, nDCG@10 of the words alone rises from .735 to .772, and body 2 or 3
+/// times (with titles 4 or 6) is worse than body once by .01 to .02.
+mod weights {
+    pub(super) const BODY: u8 = 1;
+    pub(super) const TITLE: u8 = 2;
+    pub(super) const ALIAS: u8 = 2;
+    pub(super) const HEADING: u8 = 1;
+    pub(super) const TAG: u8 = 1;
 }
 
 fn schema() -> (Schema, Fields) {
     let words = |record| TextFieldIndexing::default().set_tokenizer(ANALYZER).set_index_option(record);
     let phrases = || TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqsAndPositions));
-    let plain = || TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqs));
+    let plain = TextOptions::default().set_indexing_options(words(IndexRecordOption::Basic).set_fieldnorms(false));
     let mut schema = Schema::builder();
     let fields = Fields {
         no: schema.add_u64_field("no", INDEXED | FAST),
         seq: schema.add_u64_field("seq", FAST),
         position: schema.add_u64_field("position", FAST),
-        title: schema.add_text_field("title", phrases()),
-        aliases: schema.add_text_field("aliases", plain()),
-        headings: schema.add_text_field("headings", phrases()),
-        tags: schema.add_text_field("tags", plain()),
-        context: schema.add_text_field("context", phrases() | STORED),
-        body: schema.add_text_field("body", phrases()),
+        words: schema.add_text_field("words", phrases()),
+        around: schema.add_text_field("around", phrases()),
+        names: schema.add_text_field("names", plain),
+        language: schema.add_u64_field("language", INDEXED | FAST),
+        context: schema.add_text_field("context", STORED),
         text: schema.add_text_field("text", STORED),
     };
     (schema.build(), fields)
@@ -118,6 +140,9 @@ impl Stored {
 /// The writer of the lexical index.
 pub(super) struct Documents {
     folder: Folder,
+    /// What notes are stemmed as that do not say; `None`: what each seems to be written in.
+    language: Option<Language>,
+    names: Names,
     index: tantivy::Index,
     /// `None` after a failure, until the next write makes a new one.
     writer: Option<IndexWriter>,
@@ -138,22 +163,26 @@ pub(super) struct Documents {
 
 impl Documents {
     /// Opens or makes the index. The second value says why it starts empty, if it should not have.
-    pub(super) fn open(dir: &Path) -> Result<(Self, Option<String>), LexicalError> {
-        let (folder, reason) = Folder::open(&dir.join("words"))?;
+    /// `language` is what notes are stemmed as that do not say; `None` finds out for each.
+    pub(super) fn open(dir: &Path, language: Option<Language>) -> Result<(Self, Option<String>), LexicalError> {
+        let rules = format!("language {}", language.map_or("auto", Language::code));
+        let (folder, reason) = Folder::open(&dir.join("words"), &rules)?;
         match Self::open_folder(&folder) {
-            Ok(parts) => Ok((Self::new(folder, parts), reason)),
+            Ok(parts) => Ok((Self::new(folder, parts, language), reason)),
             Err(Failure::Busy(message)) => Err(LexicalError(message)),
             Err(Failure::Damaged(message)) => {
                 folder.empty()?;
                 let parts = Self::open_folder(&folder).map_err(|e| LexicalError(e.message()))?;
-                Ok((Self::new(folder, parts), Some(message)))
+                Ok((Self::new(folder, parts, language), Some(message)))
             }
         }
     }
 
-    fn new(folder: Folder, (index, writer, reader, fields, found): Parts) -> Self {
+    fn new(folder: Folder, (index, writer, reader, fields, found): Parts, language: Option<Language>) -> Self {
         Documents {
             folder,
+            language,
+            names: Names::default(),
             index,
             writer: Some(writer),
             reader,
@@ -171,7 +200,11 @@ impl Documents {
         let open = || -> Result<Parts, Failure> {
             let (schema, fields) = schema();
             // A thread of its own for packing texts would be started for every save.
-            let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+            let settings = IndexSettings {
+                docstore_compress_dedicated_thread: false,
+                docstore_blocksize: TEXT_BLOCK,
+                ..IndexSettings::default()
+            };
             let directory = folder.directory()?;
             let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
             index.tokenizers().register(ANALYZER, Analyzer::default());
@@ -185,7 +218,7 @@ impl Documents {
                 .reload_policy(ReloadPolicy::Manual)
                 .doc_store_cache_num_blocks(CACHED_BLOCKS)
                 .try_into()?;
-            let found = scan(&View::new(&reader, fields)?);
+            let found = scan(&View::new(&reader, fields, Names::default())?);
             Ok((index, writer, reader, fields, found))
         };
         catch_unwind(AssertUnwindSafe(open))
@@ -220,8 +253,9 @@ impl Documents {
             self.delete(note.no)?;
         }
         self.uncommitted.push(note.no);
+        let language = self.language(note, chunks);
         for (position, chunk) in chunks.iter().enumerate() {
-            let document = self.document(note, chunk, position);
+            let document = self.document(note, chunk, position, language);
             self.queued += chunk.text.len() + chunk.searchable.len() + chunk.context.len();
             self.write(|writer| writer.add_document(document).map(drop))?;
         }
@@ -231,23 +265,47 @@ impl Documents {
         Ok(())
     }
 
-    fn document(&self, note: &NoteEntry, chunk: &ChunkDoc, position: usize) -> TantivyDocument {
+    /// What a note's words are stemmed as.
+    fn language(&self, note: &NoteEntry, chunks: &[ChunkDoc]) -> Language {
+        // Hardly any note says so itself: look before parsing.
+        let said = note.properties.contains("\"lang").then(|| serde_json::from_str(&note.properties).ok()).flatten();
+        let said = said.and_then(|properties: serde_json::Value| {
+            let value = properties.get("lang").or_else(|| properties.get("language"))?;
+            Language::of_code(value.as_str()?)
+        });
+        said.or(self.language).unwrap_or_else(|| {
+            let mut sample = String::new();
+            for chunk in chunks {
+                sample.push_str(&chunk.searchable[..chunk.searchable.floor_char_boundary(Language::LOOKED_AT)]);
+                if sample.len() >= Language::LOOKED_AT {
+                    break;
+                }
+                sample.push('\n');
+            }
+            Language::of_text(&sample).unwrap_or_default()
+        })
+    }
+
+    fn document(&self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> TantivyDocument {
         let f = &self.fields;
         let mut document = TantivyDocument::default();
         document.add_u64(f.no, note.no.into());
         document.add_u64(f.seq, note.seq);
         document.add_u64(f.position, position as u64);
-        let texts = |field, texts: &[String], document: &mut TantivyDocument| {
-            for text in texts {
-                document.add_text(field, text);
+        document.add_u64(f.language, language as u64);
+        let mut add = |text: &str, times, is_name| {
+            document.add_text(f.words, Reading { language: Some(language), times }.mark(text));
+            if is_name {
+                document.add_text(f.names, Reading { language: None, times: 1 }.mark(text));
             }
         };
-        document.add_text(f.title, &note.title);
-        texts(f.aliases, &note.aliases, &mut document);
-        texts(f.headings, &chunk.entry.heading_path, &mut document);
-        texts(f.tags, &note.tags, &mut document);
+        add(&chunk.searchable, weights::BODY, false);
+        add(&note.title, weights::TITLE, true);
+        note.aliases.iter().for_each(|alias| add(alias, weights::ALIAS, true));
+        chunk.entry.heading_path.iter().for_each(|heading| add(heading, weights::HEADING, true));
+        note.tags.iter().for_each(|tag| add(tag, weights::TAG, false));
+        document.add_text(f.around, Reading { language: Some(language), times: 1 }.mark(&chunk.context));
         document.add_text(f.context, &chunk.context);
-        document.add_text(f.body, &chunk.searchable);
         document.add_text(f.text, &chunk.text);
         document
     }
@@ -273,7 +331,7 @@ impl Documents {
         }
         guarded(|| {
             self.reader.reload()?;
-            Ok(View::new(&self.reader, self.fields)?)
+            Ok(View::new(&self.reader, self.fields, self.names.clone())?)
         })
     }
 
@@ -299,6 +357,10 @@ impl Documents {
             self.writer = None;
             self.bulk = bulk;
             self.writer = Some(writer(&self.index, bulk)?);
+            if !bulk {
+                // A commit is when it is decided what to merge: without one the many segments of a bulk stay.
+                self.commit(0)?;
+            }
         }
         Ok(())
     }
@@ -409,6 +471,9 @@ pub(super) struct View {
     pub(super) fields: Fields,
     /// Per segment.
     pub(super) numbers: Arc<[Numbers]>,
+    /// What its notes are stemmed as, found out when it is first asked for.
+    languages: Arc<OnceLock<Vec<Language>>>,
+    pub(super) names: Names,
 }
 
 /// The columns of one segment.
@@ -416,6 +481,7 @@ pub(super) struct Numbers {
     no: Arc<dyn ColumnValues<u64>>,
     seq: Arc<dyn ColumnValues<u64>>,
     position: Arc<dyn ColumnValues<u64>>,
+    language: Arc<dyn ColumnValues<u64>>,
 }
 
 impl Numbers {
@@ -426,7 +492,7 @@ impl Numbers {
 }
 
 impl View {
-    fn new(reader: &IndexReader, fields: Fields) -> tantivy::Result<Self> {
+    fn new(reader: &IndexReader, fields: Fields, names: Names) -> tantivy::Result<Self> {
         let searcher = reader.searcher();
         let numbers = searcher.segment_readers().iter().map(|segment| {
             let columns = segment.fast_fields();
@@ -434,10 +500,27 @@ impl View {
                 no: columns.u64("no")?.first_or_default_col(0),
                 seq: columns.u64("seq")?.first_or_default_col(0),
                 position: columns.u64("position")?.first_or_default_col(u64::MAX),
+                language: columns.u64("language")?.first_or_default_col(0),
             })
         });
         let numbers = numbers.collect::<tantivy::Result<Vec<_>>>()?.into();
-        Ok(View { searcher, fields, numbers })
+        Ok(View { searcher, fields, numbers, languages: Arc::default(), names })
+    }
+
+    /// The languages that its words were stemmed as: English, and those of most chunks.
+    pub(super) fn languages(&self) -> Result<&[Language], LexicalError> {
+        if let Some(known) = self.languages.get() {
+            return Ok(known);
+        }
+        let mut counted = Vec::new();
+        for language in Language::ALL.into_iter().skip(1) {
+            let count = self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))?;
+            counted.extend((count > 0).then_some((count, language)));
+        }
+        counted.sort_unstable_by(|a, b| b.cmp(a));
+        let others = counted.into_iter().take(MOST_LANGUAGES).map(|(_, language)| language);
+        let languages = std::iter::once(Language::English).chain(others).collect();
+        Ok(self.languages.get_or_init(|| languages))
     }
 
     /// The texts of the chunk at `position` of a note; `None` if the index does not hold it.
@@ -448,7 +531,10 @@ impl View {
             };
             let document: TantivyDocument = self.searcher.doc(address)?;
             let text = |field| document.get_first(field).and_then(|v| v.as_str()).unwrap_or_default().to_owned();
-            Ok(Some(ChunkText { text: text(self.fields.text), context: text(self.fields.context) }))
+            let numbers = self.numbers.get(address.segment_ord as usize);
+            let language = numbers.map(|numbers| numbers.language.get_val(address.doc_id));
+            let language = language.and_then(|n| Language::ALL.get(n as usize).copied()).unwrap_or_default();
+            Ok(Some(ChunkText { text: text(self.fields.text), context: text(self.fields.context), language }))
         })
     }
 

@@ -15,6 +15,8 @@ use std::sync::Arc;
 /// How a note comes by a name; in the order in which they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
+    /// All of its path, written with a slash before it.
+    Path,
     Stem,
     Title,
     Alias,
@@ -59,7 +61,20 @@ impl Links {
     /// a path, as a title, as an alias. What is left ambiguous goes to the same folder, then to the
     /// shortest path, then to the first in the alphabet.
     pub(super) fn resolve(&self, notes: &Notes, target: &str, from: &VaultPath) -> Option<NoteNo> {
+        // Nearly every target is a name that one note bears, or none: then it means the same wherever it stands.
+        let name = key(target);
+        if !name.contains('/') && without_extension(&name).len() == name.len() {
+            match self.names.all(&*name) {
+                [] => return None,
+                [(_, no), others @ ..] if others.iter().all(|(_, other)| other == no) => return Some(*no),
+                _ => {}
+            }
+        }
         let target = Target::new(target, from)?;
+        let exact = self.exact(notes, &target);
+        if exact.is_some() || target.relative {
+            return exact;
+        }
         let by_path = self.names.all(last(&target.stem));
         let by_name = self.names.all(&*target.whole);
         let by_stem = self.names.all(&*target.stem).iter().filter(|_| target.stem != target.whole);
@@ -68,6 +83,7 @@ impl Links {
         let candidates = stems.chain(titles).filter_map(|&(kind, no)| {
             let note = notes.get(no)?;
             let rank = match kind {
+                Kind::Path => return None,
                 Kind::Stem => target.path_rank(&key(note.path.as_str()))?,
                 Kind::Title => 3,
                 Kind::Alias => 4,
@@ -77,6 +93,29 @@ impl Links {
             Some((rank, elsewhere, depth, note.path.as_str().len(), note.path.as_str(), no))
         });
         candidates.min().map(|best| best.5)
+    }
+
+    /// The note whose whole path the target is, from the root or from the linking note's folder. Nothing else comes
+    /// before it, and it is found without a look at the thousand other notes that may be called `index.md` too.
+    fn exact(&self, notes: &Notes, target: &Target) -> Option<NoteNo> {
+        let paths = std::iter::once(&target.whole).chain(&target.local);
+        let spelt = paths.flat_map(|path| [path.as_str(), without_extension(path)]);
+        let bearers =
+            spelt.flat_map(|path| self.names.all(&*format!("/{path}"))).filter(|(kind, _)| *kind == Kind::Path);
+        let ranked = bearers.filter_map(|(_, no)| {
+            let path = notes.get(*no)?.path.as_str();
+            Some((target.path_rank(&key(path)).filter(|rank| *rank <= LOCAL)?, path.len(), path, *no))
+        });
+        ranked.min().map(|best| best.3)
+    }
+
+    /// The notes of this file name, title or alias.
+    pub(super) fn bearing(&self, name: &str) -> Vec<NoteNo> {
+        let bearers = self.names.all(&*key(name)).iter().filter(|(kind, _)| *kind != Kind::Path);
+        let mut notes: Vec<NoteNo> = bearers.map(|(_, no)| *no).collect();
+        notes.sort_unstable();
+        notes.dedup();
+        notes
     }
 
     /// The other notes that link to note `no`, in order of number.
@@ -95,6 +134,26 @@ impl Links {
         });
         linking
     }
+}
+
+/// The worse of the two ranks of a whole path; see [`Target::path_rank`].
+const LOCAL: u8 = 1;
+
+/// Endings of files that notes link to and that are no notes. What merely holds a dot (`v1.2`, `Node.js`) may well
+/// be a note that is still to be written.
+const FILES: &str = " png jpg jpeg gif svg webp avif bmp ico heic tif tiff pdf mp3 m4a wav ogg flac 3gp mp4 m4v mov mkv \
+    webm ogv zip gz tar 7z csv tsv xlsx xls docx doc pptx ppt odt ods epub html htm css json yaml yml toml xml canvas \
+    base excalidraw drawio bib tex ipynb ";
+
+/// Whether a target that names no note is a file of another kind, as far as its ending tells.
+pub(super) fn is_file(target: &str) -> bool {
+    let ending = |(_, ending): (&str, &str)| FILES.contains(&format!(" {} ", ending.to_ascii_lowercase()));
+    target.trim_end().rsplit_once('.').is_some_and(ending)
+}
+
+/// What a target that names no note would be: two that are written differently may mean the same.
+pub(super) fn place(target: &str, from: &VaultPath) -> String {
+    Target::new(target, from).map_or_else(|| key(target), |target| target.stem)
 }
 
 /// A link's target, ready to be compared.
@@ -179,7 +238,12 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, Box<str>)> {
     let stem = key(without_extension(&key(note.path.file_name())));
     let others = std::iter::once((Kind::Title, &note.title)).chain(note.aliases.iter().map(|a| (Kind::Alias, a)));
     let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
-    std::iter::once((Kind::Stem, stem)).chain(others).filter(|(_, name)| !name.is_empty()).map(|(k, n)| (k, n.into()))
+    let path = format!("/{}", without_extension(&key(note.path.as_str())));
+    [(Kind::Path, path), (Kind::Stem, stem)]
+        .into_iter()
+        .chain(others)
+        .filter(|(_, name)| !name.is_empty())
+        .map(|(k, n)| (k, n.into()))
 }
 
 /// What a link is looked up by: its last component as a file's stem, and all of it as a title or alias.
@@ -262,6 +326,36 @@ mod tests {
         let from = VaultPath::parse("x.md").unwrap();
         assert_eq!(links.resolve(&notes, "", &from), None);
         assert_eq!(links.resolve(&notes, "///", &from), None);
+    }
+
+    #[test]
+    fn whole_paths_are_found_among_notes_of_one_name() {
+        let paths: Vec<String> = (0..300).map(|n| format!("f{n}/index.md")).collect();
+        let notes: Vec<_> = paths.iter().map(|path| (path.as_str(), "Index", &[][..], &[][..])).collect();
+        let (notes, links) = vault(&notes);
+        let from = VaultPath::parse("f7/x.md").unwrap();
+        for (target, expected) in [
+            ("../f250/index.md", Some(251)),
+            ("f250/index", Some(251)),
+            ("/f0/INDEX", Some(1)),
+            ("index", Some(8)),
+            ("index.md", Some(8)),
+            ("../index.md", None),
+            ("g/index", None),
+        ] {
+            assert_eq!(links.resolve(&notes, target, &from), expected, "{target}");
+        }
+        assert_eq!(links.bearing("INDEX").len(), 300);
+        assert_eq!(links.bearing("/f0/index"), [] as [NoteNo; 0]);
+    }
+
+    #[test]
+    fn file_endings() {
+        for (target, expected) in
+            [("a.png", true), ("a/b.PDF ", true), ("v1.2", false), ("Node.js", false), ("a.md", false), ("png", false)]
+        {
+            assert_eq!(is_file(target), expected, "{target}");
+        }
     }
 
     #[test]

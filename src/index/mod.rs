@@ -9,8 +9,12 @@ mod analyze;
 mod blocks;
 mod disk;
 mod documents;
+mod frequency;
+pub mod graph;
+mod language;
 mod lexical;
 mod links;
+mod nearly;
 #[cfg(test)]
 mod restart_tests;
 mod snapshot;
@@ -19,6 +23,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod vector;
+#[cfg(test)]
+mod word_tests;
 
 use std::sync::Arc;
 
@@ -26,7 +32,9 @@ use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
 
-pub use lexical::{LexicalError, LexicalQuery};
+pub use graph::Graph;
+pub use language::Language;
+pub use lexical::{Found, LexicalError, LexicalQuery, is_stop_word};
 pub use snapshot::{Index, Snapshot, Verdict};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.
@@ -105,4 +113,6 @@ pub struct ChunkText {
     pub text: String,
     /// Its context.
     pub context: String,
+    /// What its words are stemmed as.
+    pub language: Language,
 }

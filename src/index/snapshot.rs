@@ -1,14 +1,17 @@
 //! [`Index`], the one writer, and [`Snapshot`], what it hands out.
 
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::analyze;
 use super::blocks::{Blocks, Shards};
 use super::documents::{Documents, View};
+use super::graph::{GoOn, Graph};
 use super::links::{Links, Notes};
 use super::vector::{FreeSlots, Windows};
-use super::{ChunkDoc, ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
+use super::{ChunkDoc, ChunkEntry, ChunkText, Found, Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
 use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
@@ -52,7 +55,13 @@ impl Index {
     /// index that is damaged, of another version, or not surely on the disk is thrown away
     /// ([`Index::rebuilt`] tells). Fails if another process has it open or the folder cannot be written.
     pub fn open(dir: &Path, dimensions: usize) -> Result<Self, LexicalError> {
-        let (documents, rebuilt) = Documents::open(dir)?;
+        Index::open_for(dir, dimensions, None)
+    }
+
+    /// The same for a vault whose notes are all in one language; `None` finds out for each. Front matter (`lang:`)
+    /// comes before either.
+    pub fn open_for(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
+        let (documents, rebuilt) = Documents::open(dir, language)?;
         let tables = Tables {
             notes: Blocks::default(),
             note_count: 0,
@@ -102,6 +111,18 @@ impl Index {
             let entry = NoteEntry { stat, ..(**entry).clone() };
             self.tables.notes.set(note, Some(Arc::new(entry)));
         }
+    }
+
+    /// Puts another embedder's vectors in the place of all those that are there, at once: `vectors_of` gives those of
+    /// each chunk by its note and its position in it.
+    pub fn replace_vectors(&mut self, dimensions: usize, vectors_of: &mut dyn FnMut(NoteNo, usize) -> Vec<Vector>) {
+        let (mut windows, mut free) = (Windows::new(dimensions), FreeSlots::default());
+        for note in self.tables.notes.iter() {
+            for (position, &row) in note.rows.iter().enumerate() {
+                windows.set(row, &vectors_of(note.no, position), &mut free);
+            }
+        }
+        (self.tables.windows, self.free_slots) = (windows, free);
     }
 
     /// Takes a note out.
@@ -269,6 +290,11 @@ impl Snapshot {
         allowed: &dyn Fn(Row) -> bool,
         k: usize,
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
+        Ok(self.find(query, allowed, k)?.rows)
+    }
+
+    /// As [`Snapshot::lexical`], and what was searched for beside the words as they were typed.
+    pub fn find(&self, query: &LexicalQuery, allowed: &dyn Fn(Row) -> bool, k: usize) -> Result<Found, LexicalError> {
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
             let row = *note.rows.get(position as usize)?;
@@ -300,9 +326,15 @@ impl Snapshot {
         self.words.text(note.no, note.seq, chunk.position)?.ok_or_else(missing)
     }
 
-    /// The words of `text` as the lexical index sees them: byte range and normal form. For highlights.
-    pub fn analyze(&self, text: &str) -> Vec<(std::ops::Range<usize>, String)> {
-        analyze::words(text).into_iter().map(|word| (word.range, word.text)).collect()
+    /// Calls `each` with the words of a chunk's text as the lexical index sees them: byte range and normal form. For
+    /// highlights.
+    pub fn analyze(&self, text: &str, language: Language, each: &mut dyn FnMut(Range<usize>, &str)) {
+        analyze::each_word(text, Some(language), |token, _| each(token.offset_from..token.offset_to, &token.text));
+    }
+
+    /// The normal forms that the words of a query have in the notes; none if it has no words.
+    pub fn forms(&self, text: &str) -> Result<HashSet<String>, LexicalError> {
+        self.words.forms(text)
     }
 
     /// The note that a link's target names, seen from the note at `from`: by path, by file name, by title, by alias.
@@ -313,5 +345,16 @@ impl Snapshot {
     /// Notes that link to this one.
     pub fn backlinks(&self, no: NoteNo) -> Vec<NoteNo> {
         self.tables.links.backlinks(&self.tables.notes, no)
+    }
+
+    /// The notes of this file name, title or alias, in order of number.
+    pub fn bearing(&self, name: &str) -> Vec<NoteNo> {
+        self.tables.links.bearing(name)
+    }
+
+    /// The graph of its links, without measures; `None` if `go_on` said no.
+    pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
+        let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
+        Graph::new(self.seq, &notes, |target, from| self.resolve(target, from), go_on)
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::client::{Client, Rules, Shared, With};
 use super::retry::{Fault, Next};
-use super::transport::{Lines, Reply, Transport};
+use super::transport::{Lines, Reply};
 use super::wire::Anthropic;
 use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome, Stage};
 use super::{Completion, Failure, FailureKind};
@@ -83,7 +83,7 @@ impl Batches {
     pub async fn submit(&self, requests: &[(String, Prompt)]) -> Result<String, Failure> {
         let (shared, wire) = self.parts()?;
         let items: Vec<Item<'_>> = requests.iter().map(|(id, prompt)| Item { id, prompt }).collect();
-        let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: false };
+        let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: false, urgent: false };
         let attempt = async |with: With| {
             let call = wire.batch_submit(&items, with.key.as_deref(), &with.without).map_err(Fault::never)?;
             let reply = shared.about_batches(call).await?;
@@ -134,7 +134,7 @@ impl Batches {
             let call = wire.batch_results(id, with.key.as_deref()).map_err(Fault::never)?;
             shared.read_results(wire, call, &read).await
         };
-        let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true };
+        let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true, urgent: false };
         let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?.value;
         if best.unread > 0 {
             // The answers are paid for: worth a second look, in case it was the way that spoiled them.
@@ -205,7 +205,7 @@ struct Read {
 
 impl Shared {
     fn rules(&self) -> Rules {
-        Rules { each: self.timeout, whole: self.deadline, unsure: true }
+        Rules { each: self.timeout, whole: self.deadline, unsure: true, urgent: false }
     }
 
     async fn about_batches(&self, call: Call) -> Result<Reply, Fault> {
@@ -223,7 +223,7 @@ impl Shared {
         let begun = timeout(self.timeout, self.transport.begin(Method::GET, call.request)).await;
         let response = begun.map_err(late)?.map_err(broken)?;
         if !response.status().is_success() {
-            let reply = timeout(self.timeout, Transport::finish(response)).await;
+            let reply = timeout(self.timeout, self.transport.finish(response)).await;
             let reply = reply.map_err(late)?.map_err(broken)?;
             return Err(missing(self.refused(reply.status, &reply)));
         }

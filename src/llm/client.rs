@@ -13,7 +13,7 @@ use super::keyring::{Found, Keyring};
 use super::pace::{Pace, Place};
 use super::retry::{self, Fault, MOST_FIELDS, Next};
 use super::transport::{Broken, Reply, Transport};
-use super::wire::{Answer, Field, Request, Wire};
+use super::wire::{Answer, Field, Request, Speaks, Wire};
 use super::{Completion, Failure, FailureKind, Health};
 use crate::context::models::Model;
 use crate::context::prompt::Prompt;
@@ -25,14 +25,16 @@ pub struct Client {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What clones share.
-pub(super) struct Shared {
+/// What clones share: one line to a provider, whatever is asked over it.
+pub(super) struct Shared<W = Wire> {
     provider: &'static str,
-    pub(super) wire: Wire,
+    pub(super) wire: W,
     pub(super) transport: Transport,
     keys: Keyring,
     pub(super) pace: Pace,
-    circuit: Circuit,
+    /// Places of calls that somebody waits for: they do not queue behind the others.
+    urgent: Pace,
+    pub(super) circuit: Circuit,
     /// Fields that the server refused.
     without: Mutex<Vec<Field>>,
     pub(super) timeout: Duration,
@@ -60,17 +62,9 @@ impl Client {
         let wire = Wire::new(config, model)?;
         let transport = Transport::new(wire.base(), wire.is_loopback())?;
         let provider = config.provider.name();
-        let shared = Shared {
-            provider,
-            circuit: Circuit::new(provider, transport.host().to_owned()),
-            keys: Keyring::new(config.provider, config.key.clone()),
-            pace: Pace::new(config.concurrency),
-            without: Mutex::default(),
-            timeout: config.timeout,
-            deadline: config.deadline,
-            wire,
-            transport,
-        };
+        let keys = Keyring::new(config.provider, config.key.clone());
+        let shared =
+            Shared::new(provider, wire, transport, keys, config.concurrency, (config.timeout, config.deadline));
         Ok(Client { shared: Arc::new(shared) })
     }
 
@@ -83,7 +77,7 @@ impl Client {
     /// See [`FailureKind`].
     pub async fn complete(&self, prompt: &Prompt) -> Result<Completion, Failure> {
         let shared = &*self.shared;
-        let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true };
+        let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true, urgent: false };
         let done = shared.call(rules, |with| shared.attempt(prompt, with)).await.map_err(|end| end.failure)?;
         let Answer { text, finish, usage } = done.value;
         Ok(Completion { text, finish, usage, took: done.took, attempts: done.attempts })
@@ -91,14 +85,12 @@ impl Client {
 
     /// How the provider is doing.
     pub fn health(&self) -> Health {
-        self.shared.circuit.health()
+        self.shared.health()
     }
 
     /// Forgets what stopped it: the user says that it works again. The key is looked up anew.
     pub fn resume(&self) {
-        self.shared.keys.forget();
-        self.shared.pace.resume();
-        self.shared.circuit.resume();
+        self.shared.resume();
     }
 
     /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
@@ -116,6 +108,8 @@ pub(super) struct Rules {
     pub(super) whole: Duration,
     /// Whether an attempt is repeated that the provider may have carried out.
     pub(super) unsure: bool,
+    /// Whether somebody waits for it.
+    pub(super) urgent: bool,
 }
 
 /// What an attempt goes with.
@@ -129,8 +123,8 @@ pub(super) struct With {
 /// A call that was answered.
 pub(super) struct Done<T> {
     pub(super) value: T,
-    took: Duration,
-    attempts: u32,
+    pub(super) took: Duration,
+    pub(super) attempts: u32,
 }
 
 /// A call that was not.
@@ -164,6 +158,50 @@ impl Ended {
 }
 
 impl Shared {
+    /// One attempt at a completion.
+    async fn attempt(&self, prompt: &Prompt, with: With) -> Result<Answer, Fault> {
+        let request =
+            self.wire.request(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
+        let reply = self.send(Method::POST, request).await?;
+        self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))
+    }
+}
+
+impl<W: Speaks> Shared<W> {
+    /// A line. `times` are those of one attempt and of a call with all its attempts.
+    pub(super) fn new(
+        provider: &'static str,
+        wire: W,
+        transport: Transport,
+        keys: Keyring,
+        concurrency: usize,
+        times: (Duration, Duration),
+    ) -> Self {
+        Shared {
+            provider,
+            circuit: Circuit::new(provider, transport.host().to_owned()),
+            keys,
+            pace: Pace::new(concurrency),
+            urgent: Pace::new(concurrency),
+            without: Mutex::default(),
+            timeout: times.0,
+            deadline: times.1,
+            wire,
+            transport,
+        }
+    }
+
+    pub(super) fn health(&self) -> Health {
+        self.circuit.health()
+    }
+
+    /// Forgets what stopped it, and the key.
+    pub(super) fn resume(&self) {
+        self.keys.forget();
+        self.pace.resume();
+        self.circuit.resume();
+    }
+
     /// Carries out a call: waits for its turn, then attempts until there is an answer or no hope or time left.
     pub(super) async fn call<'a, T, F, A>(&'a self, rules: Rules, attempt: F) -> Result<Done<T>, Ended>
     where
@@ -172,7 +210,7 @@ impl Shared {
     {
         // Before the queue, lest it fills with calls that have no prospect; and after it, for it may be long.
         self.circuit.look().map_err(Ended::unasked)?;
-        let mut place = self.pace.place().await;
+        let mut place = if rules.urgent { self.urgent.place().await } else { self.pace.place().await };
         let pass = self.circuit.pass().map_err(Ended::unasked)?;
         let outcome = self.attempts(rules, &mut place, pass.is_probe(), attempt).await;
         pass.settle(outcome.as_ref().map_or_else(Ended::shown, |_| Shown::Reached));
@@ -266,22 +304,19 @@ impl Shared {
         Failure { kind: FailureKind::Unavailable, message, maybe_billed: false }
     }
 
-    /// One attempt at a completion.
-    async fn attempt(&self, prompt: &Prompt, with: With) -> Result<Answer, Fault> {
-        let request =
-            self.wire.request(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
-        let reply = self.send(Method::POST, request).await?;
-        self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))
-    }
-
     /// Sends a request; what comes back is a success in whole and in UTF-8, and has yet to be understood.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Fault> {
         let reply = self.transport.send(method, request).await.map_err(|broken| self.named(broken.into()))?;
+        self.whole(reply)
+    }
+
+    /// A reply if it is a success in whole and in UTF-8.
+    pub(super) fn whole(&self, reply: Reply) -> Result<Reply, Fault> {
         match reply.status {
             200..300 if reply.cut => Err(Fault {
                 // It would run away again, at the user's expense.
                 next: Next::Never(FailureKind::Rejected),
-                ..self.unread(&reply, "the answer is longer than any caption".to_owned())
+                ..self.unread(&reply, "the answer is longer than any that was asked for".to_owned())
             }),
             200..300 if std::str::from_utf8(&reply.body).is_err() => {
                 Err(self.unread(&reply, "the answer is not UTF-8".to_owned()))

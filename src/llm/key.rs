@@ -19,6 +19,11 @@ use secrecy::SecretString;
 use secrecy::zeroize::Zeroizing;
 
 use crate::context::settings::{KeyConfig, Provider};
+use crate::embed::settings::EmbedProvider;
+use crate::search::rerank::RerankProvider;
+
+/// The section that says who writes contexts.
+const CONTEXT: &str = "context";
 
 /// How long a command may take to print a key: long enough to ask an agent, not a person.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
@@ -48,6 +53,51 @@ pub(super) enum Key {
     },
 }
 
+/// Whose key is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Whose {
+    /// The section of the configuration that says where it is.
+    section: &'static str,
+    /// Variables that hold it, the usual one first.
+    variables: &'static [&'static str],
+    /// Whether it may be what AWS requests are signed with.
+    aws: bool,
+    /// Whether there is one at all.
+    needed: bool,
+}
+
+impl From<Provider> for Whose {
+    fn from(provider: Provider) -> Self {
+        let variables: &[&str] = match provider {
+            Provider::Template | Provider::Ollama => &[],
+            Provider::Anthropic => &["ANTHROPIC_API_KEY"],
+            Provider::OpenAi => &["OPENAI_API_KEY"],
+            Provider::Bedrock => &["AWS_BEARER_TOKEN_BEDROCK"],
+        };
+        let aws = provider == Provider::Bedrock;
+        Whose { section: CONTEXT, variables, aws, needed: provider != Provider::Template }
+    }
+}
+
+impl From<EmbedProvider> for Whose {
+    fn from(provider: EmbedProvider) -> Self {
+        let variables: &[&str] = match provider {
+            EmbedProvider::Builtin | EmbedProvider::Transformer | EmbedProvider::Ollama => &[],
+            EmbedProvider::OpenAi => &["OPENAI_API_KEY"],
+            EmbedProvider::Voyage => &["VOYAGE_API_KEY"],
+            // The name that Cohere's own client reads, and the one that people expect.
+            EmbedProvider::Cohere => &["CO_API_KEY", "COHERE_API_KEY"],
+        };
+        Whose { section: "embed", variables, aws: false, needed: provider.is_remote() }
+    }
+}
+
+impl From<RerankProvider> for Whose {
+    fn from(provider: RerankProvider) -> Self {
+        Whose { section: "rerank", variables: provider.variables(), aws: false, needed: true }
+    }
+}
+
 /// Text that is overwritten when dropped.
 type Secret = Zeroizing<String>;
 
@@ -57,32 +107,35 @@ type Secret = Zeroizing<String>;
 ///
 /// # Errors
 /// What is wrong with the place where it should be, and what to do; never anything read from there.
-pub(super) fn find(provider: Provider, config: &KeyConfig) -> Result<Option<Key>, String> {
-    find_in(provider, config, COMMAND_TIME, &|name| std::env::var_os(name))
+pub(super) fn find(whose: Whose, config: &KeyConfig) -> Result<Option<Key>, String> {
+    find_in(whose, config, COMMAND_TIME, &|name| std::env::var_os(name))
 }
 
 fn find_in(
-    provider: Provider,
+    whose: impl Into<Whose>,
     config: &KeyConfig,
     command_time: Duration,
     env: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Option<Key>, String> {
-    if provider == Provider::Template {
+    let whose = whose.into();
+    if !whose.needed {
         return Ok(None);
     }
     if let Some(path) = &config.file {
         let place = format!("the key file {}", path.display());
-        return key(provider, &from_file(path, &place)?, &place).map(Some);
+        return key(whose, &from_file(path, &place)?, &place).map(Some);
     }
     if let Some(command) = &config.command {
         // Its words are not repeated: they may hold a secret.
-        let place = "the command of `context.key_command`";
-        return key(provider, &from_command(command, place, command_time)?, place).map(Some);
+        let place = format!("the command of `{}.key_command`", whose.section);
+        return key(whose, &from_command(command, &place, command_time)?, &place).map(Some);
     }
-    if let Some((text, place)) = from_systemd(config, env)? {
-        return key(provider, &text, &place).map(Some);
+    // The credential that nobody names is the one for contexts, and is for no other provider to see.
+    let credential = whose.section == CONTEXT || config.credential.is_some();
+    if credential && let Some((text, place)) = from_systemd(config, env)? {
+        return key(whose, &text, &place).map(Some);
     }
-    from_environment(provider, env)
+    from_environment(whose, env)
 }
 
 /// Reads a file that only we may read. Looked at is the file that was opened, not what has its name by then.
@@ -213,7 +266,7 @@ fn from_systemd(
     }
 }
 
-fn from_environment(provider: Provider, env: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<Key>, String> {
+fn from_environment(whose: Whose, env: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<Key>, String> {
     let word = |name: &str| match env(name).filter(|value| !value.is_empty()) {
         Some(value) => match value.into_string() {
             Ok(text) => clean(&Secret::new(text), &format!("the variable {name}")).map(Some),
@@ -221,16 +274,12 @@ fn from_environment(provider: Provider, env: &dyn Fn(&str) -> Option<OsString>) 
         },
         None => Ok(None),
     };
-    let bearer = match provider {
-        Provider::Template | Provider::Ollama => None,
-        Provider::Anthropic => word("ANTHROPIC_API_KEY")?,
-        Provider::OpenAi => word("OPENAI_API_KEY")?,
-        Provider::Bedrock => word("AWS_BEARER_TOKEN_BEDROCK")?,
-    };
-    if let Some(bearer) = bearer {
-        return Ok(Some(Key::Bearer(bearer)));
+    for name in whose.variables {
+        if let Some(bearer) = word(name)? {
+            return Ok(Some(Key::Bearer(bearer)));
+        }
     }
-    if provider != Provider::Bedrock {
+    if !whose.aws {
         return Ok(None);
     }
     match (word("AWS_ACCESS_KEY_ID")?, word("AWS_SECRET_ACCESS_KEY")?) {
@@ -242,8 +291,8 @@ fn from_environment(provider: Provider, env: &dyn Fn(&str) -> Option<OsString>) 
 }
 
 /// The key that a text is. Bearer keys of Bedrock hold no colon, so that one tells the three parts apart.
-fn key(provider: Provider, text: &str, place: &str) -> Result<Key, String> {
-    if provider != Provider::Bedrock || !text.contains(':') {
+fn key(whose: Whose, text: &str, place: &str) -> Result<Key, String> {
+    if !whose.aws || !text.contains(':') {
         return clean(text, place).map(Key::Bearer);
     }
     let mut parts = text.trim().splitn(3, ':');

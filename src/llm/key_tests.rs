@@ -231,3 +231,31 @@ fn keys_print_as_nothing() {
         assert!(printed.contains("REDACTED") && !printed.contains("hunter2"), "{printed}");
     }
 }
+
+#[test]
+fn a_key_of_another_section_is_its_own() {
+    let dir = TempDir::new().unwrap();
+    // What systemd hands over unasked is for whoever writes contexts.
+    fs::write(dir.path().join(CREDENTIAL), "for-contexts").unwrap();
+    fs::write(dir.path().join("mine"), "for-me").unwrap();
+    let look = |config: &KeyConfig, env: &[(&str, &str)]| {
+        let folder = dir.path().to_str().unwrap();
+        let find = |name: &str| {
+            let value = env.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+            value.or((name == "CREDENTIALS_DIRECTORY").then_some(folder)).map(OsString::from)
+        };
+        find_in(RerankProvider::Cohere, config, PATIENT, &find).map(shown)
+    };
+    let none = KeyConfig::default();
+    assert_eq!(look(&none, &[]), Ok(None));
+    assert_eq!(
+        look(&none, &[("COHERE_API_KEY", "by-env"), ("ANTHROPIC_API_KEY", "no")]),
+        Ok(Some("by-env".to_owned()))
+    );
+    let named = KeyConfig { credential: Some("mine".to_owned()), ..KeyConfig::default() };
+    assert_eq!(look(&named, &[("COHERE_API_KEY", "by-env")]), Ok(Some("for-me".to_owned())));
+    let path = file(&dir, b"by-file", 0o600);
+    assert_eq!(look(&by_file(path), &[("COHERE_API_KEY", "by-env")]), Ok(Some("by-file".to_owned())));
+    assert_eq!(look(&by_command("echo one two"), &[]).unwrap_err().matches("rerank.key_command").count(), 1);
+    assert_eq!(look(&by_command("echo by-command"), &[]), Ok(Some("by-command".to_owned())));
+}

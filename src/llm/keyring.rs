@@ -5,24 +5,24 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::Mutex;
 
-use super::key::{self, Key};
+use super::key::{self, Key, Whose};
 use super::{Failure, FailureKind};
-use crate::context::settings::{KeyConfig, Provider};
+use crate::context::settings::KeyConfig;
 
 /// A key, or that none is needed.
 pub(super) type Found = Option<Arc<Key>>;
 
 /// Where the key comes from, and the one that was found last.
 pub(super) struct Keyring {
-    provider: Provider,
+    whose: Whose,
     config: KeyConfig,
     /// Held while looking, so that calls that need a key at the same time run a password manager once.
     found: Mutex<Option<Found>>,
 }
 
 impl Keyring {
-    pub(super) fn new(provider: Provider, config: KeyConfig) -> Self {
-        Keyring { provider, config, found: Mutex::new(None) }
+    pub(super) fn new(whose: impl Into<Whose>, config: KeyConfig) -> Self {
+        Keyring { whose: whose.into(), config, found: Mutex::new(None) }
     }
 
     /// The key in use.
@@ -59,9 +59,9 @@ impl Keyring {
     }
 
     async fn look(&self) -> Result<Found, Failure> {
-        let (provider, config) = (self.provider, self.config.clone());
+        let (whose, config) = (self.whose, self.config.clone());
         // Files may lie on a network, and a command takes its time.
-        match tokio::task::spawn_blocking(move || key::find(provider, &config)).await {
+        match tokio::task::spawn_blocking(move || key::find(whose, &config)).await {
             Ok(Ok(key)) => Ok(key.map(Arc::new)),
             Ok(Err(message)) => Err(Failure { kind: FailureKind::Unauthorized, message, maybe_billed: false }),
             // The runtime is ending.

@@ -1,6 +1,7 @@
 //! Models behind HTTP: one completion request, whoever answers it, that holds against real networks.
 //!
-//! [`Client`] asks, and [`Batches`] asks for half the price and an answer within the day. What goes over the wire is
+//! [`Client`] asks, for a whole answer or for one that is shown as it comes, and [`Batches`] asks for half the price
+//! and an answer within the day. What goes over the wire is
 //! known to `wire` alone, and where the key is to `key`. How many requests are under way is `pace`'s, whether the
 //! provider is asked at all `circuit`'s, what follows from a failed attempt `retry`'s, and the bytes are
 //! `transport`'s. A key and a note's text go to the provider and nowhere else: neither is in a message or in the log.
@@ -8,10 +9,13 @@
 mod batches;
 mod circuit;
 mod client;
+mod embeddings;
 mod key;
 mod keyring;
 mod pace;
+mod rerank;
 mod retry;
+mod stream;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -27,6 +31,9 @@ use crate::context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
 pub use client::Client;
+pub use embeddings::{Document, Embedded, Embeddings, PerCall, Runner, tokens_of};
+pub use rerank::{Billed, Judged, Reranker};
+pub use stream::{OnText, Streamed};
 
 /// What is known about the model of a configuration: at an address of this machine it may cost nothing.
 ///

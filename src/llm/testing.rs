@@ -32,6 +32,8 @@ pub(super) enum How {
     Cut(usize),
     /// A byte at a time, with so long between them, until the client has enough of it.
     Drip(Duration),
+    /// So many bytes of the body, then no more, though the connection stays open.
+    Stall(usize),
     /// Not at all: the connection stays open.
     Never,
 }
@@ -266,6 +268,11 @@ fn answer(mut stream: &TcpStream, answer: &Answer, done: impl FnOnce()) -> io::R
                 stream.write_all(&[*byte])?;
                 thread::sleep(pause);
             }
+        }
+        How::Stall(bytes) => {
+            done();
+            stream.write_all(part(bytes))?;
+            while stream.read(&mut [0; 64])? > 0 {}
         }
         How::Never => {
             done();

@@ -3,6 +3,7 @@
 mod batches;
 mod faults;
 mod limits;
+mod streams;
 
 use std::future::Future;
 use std::thread;

@@ -32,6 +32,8 @@ pub(super) struct Transport {
     client: reqwest::Client,
     /// Host, and port if it is not the scheme's own.
     host: String,
+    /// Longest body that is an answer.
+    most: usize,
 }
 
 /// What came back.
@@ -84,7 +86,7 @@ impl Transport {
         }
         let client =
             builder.build().map_err(|error| format!("cannot set up connections to {host}: {}", why(&error)))?;
-        Ok(Transport { client, host })
+        Ok(Transport { client, host, most: MOST_BODY })
     }
 
     /// Host, and port if it is not the scheme's own.
@@ -92,17 +94,23 @@ impl Transport {
         &self.host
     }
 
+    /// The same, for answers of up to `most` bytes.
+    pub(super) fn with_answers_of(self, most: usize) -> Self {
+        Transport { most, ..self }
+    }
+
     /// Sends a request and reads all of the answer. Without an end of its own: the caller sets one.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Broken> {
-        Self::finish(self.begin(method, request).await?).await
+        let response = self.begin(method, request).await?;
+        self.finish(response).await
     }
 
     /// Reads all of an answer that has begun.
-    pub(super) async fn finish(mut response: Response) -> Result<Reply, Broken> {
+    pub(super) async fn finish(&self, mut response: Response) -> Result<Reply, Broken> {
         let status = response.status().as_u16();
         let headers = std::mem::take(response.headers_mut());
         let good = response.status().is_success();
-        let most = if good { MOST_BODY } else { MOST_EXPLANATION };
+        let most = if good { self.most } else { MOST_EXPLANATION };
         let mut body = Vec::new();
         let mut cut = false;
         loop {

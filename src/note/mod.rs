@@ -216,7 +216,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         body,
         title: title(path, &text, body, &front, &outline),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules)),
-        date: day(path, &front),
+        date: own_day(path, &front),
         sections: outline::sections(&text, body, &outline),
         tags,
         block_ids: block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect(),
@@ -232,13 +232,18 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
 }
 
+/// The day that the value of a property names, in any of the forms that people write.
+pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
+    dates::from_value(value)
+}
+
 fn title(path: &VaultPath, text: &str, body: usize, front: &FrontMatter, outline: &[Heading]) -> String {
     let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
     told.unwrap_or(path.stem()).to_owned()
 }
 
 /// `date` tells better than `created` what a note is about.
-fn day(path: &VaultPath, front: &FrontMatter) -> Option<jiff::civil::Date> {
+fn own_day(path: &VaultPath, front: &FrontMatter) -> Option<jiff::civil::Date> {
     front.property("date").and_then(dates::from_value).or(front.created).or_else(|| dates::in_name(path.stem()))
 }
 

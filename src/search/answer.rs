@@ -5,12 +5,15 @@ use std::cmp::{Ordering, Reverse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blend::blend;
+use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Ranked};
-use super::hit::{Maker, placed};
-use super::pick::pick;
+use super::hit::{Maker, Pick, placed};
+use super::lanes::{self, Brought};
+use super::rerank::Order;
 use super::rows::RowSet;
-use super::{Hit, MAX_HITS, Mode, Options, Parsed, lanes};
+use super::{Hit, MAX_HITS, Mode, Options, Parsed};
 use crate::embed::Vector;
 use crate::index::{LexicalError, LexicalQuery, Row, Snapshot};
 
@@ -31,13 +34,15 @@ pub struct Answer {
 
 /// The chunks that may answer a query, best first, before any of them is read: what boosts and rerankers put
 /// in another order. Valid for the snapshot it was made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ranking {
-    ranked: Vec<Ranked>,
+    pub(super) ranked: Vec<Ranked>,
     mode: Mode,
     warnings: Vec<String>,
     /// What highlights and snippets are chosen for.
     text: String,
+    /// What a reranker made of the order.
+    pub(super) order: Order,
 }
 
 /// Answers a query from one vault: [`rank`], then [`finish`].
@@ -60,9 +65,21 @@ pub fn rank(
     vector: Option<&Vector>,
     options: &Options,
 ) -> Result<Ranking, LexicalError> {
+    rank_to(snapshot, query, vector, options, lanes::depth(options.limit))
+}
+
+/// As [`rank`], with so many chunks of each lane.
+pub(super) fn rank_to(
+    snapshot: &Snapshot,
+    query: &Parsed,
+    vector: Option<&Vector>,
+    options: &Options,
+    depth: usize,
+) -> Result<Ranking, LexicalError> {
     let vector = lanes::telling(vector);
     let mode = lanes::effective(options.mode, vector);
-    let mut ranking = Ranking { ranked: Vec::new(), mode, warnings: query.warnings.clone(), text: query.text() };
+    let (warnings, text) = (query.warnings.clone(), query.text());
+    let mut ranking = Ranking { ranked: Vec::new(), mode, warnings, text, order: Order::default() };
     let allowed = allowed(snapshot, query, options.contextual)?;
     if allowed.as_ref().is_some_and(RowSet::is_empty) {
         return Ok(ranking);
@@ -78,38 +95,60 @@ pub fn rank(
         ranking.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
         return Ok(ranking);
     }
-    let candidates = lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options)?;
-    // What boosts a hit for other reasons than its text changes `score` between these two lines.
+    let Brought { candidates, corrected, completed } =
+        lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options, depth)?;
+    for (typed, name) in &corrected {
+        ranking.warnings.push(format!("`{typed}` is nowhere; searched for `{name}`"));
+    }
+    for word in corrected.iter().map(|(_, name)| name).chain(&completed) {
+        ranking.text.push(' ');
+        ranking.text.push_str(word);
+    }
     ranking.ranked = fuse::fuse(candidates, options.dense_weight);
+    boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
     Ok(ranking)
 }
 
 impl Ranking {
+    /// With what other phrasings of the same query found; the query itself weighs most. All are of one snapshot.
+    #[must_use]
+    pub fn blended(mut self, snapshot: &Snapshot, others: Vec<Ranking>) -> Ranking {
+        if others.is_empty() {
+            return self;
+        }
+        self.ranked = blend(self.ranked, others.into_iter().map(|other| other.ranked).collect());
+        fuse::sort(&mut self.ranked, |a, b| in_order(snapshot, a, b));
+        self
+    }
+
     /// The best `n` chunks.
     pub fn rows(&self, n: usize) -> Vec<Row> {
         self.ranked.iter().take(n).map(|ranked| ranked.candidate.row).collect()
     }
+
+    /// All of them, with what each lane says.
+    pub(super) fn into_ranked(self) -> Vec<Ranked> {
+        self.ranked
+    }
 }
 
-/// Picks at most [`Options::per_note`] hits of each note and reads them.
+/// Makes hits of the best, each with its window: at most [`Options::per_note`] of each note.
 pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Options) -> Result<Answer, LexicalError> {
-    let Ranking { ranked, mode, warnings, text } = ranking;
-    let maker = Maker::new(snapshot, vault, &text, options);
-    let note_of = |hit: &Ranked| snapshot.chunk(hit.candidate.row).map(|chunk| chunk.note);
-    let (picked, truncated) = pick(ranked, note_of, options.per_note, options.limit.min(MAX_HITS));
-    let mut answer = Answer { seq: snapshot.seq(), mode, warnings, truncated, ..Answer::default() };
-    for hit in picked {
-        answer.hits.extend(maker.hit(hit.candidate.row, hit.score, hit.lanes(), None)?);
-    }
-    Ok(answer)
+    let Ranking { ranked, mode, warnings, text, order } = ranking;
+    let picks = ranked.into_iter().map(|ranked| {
+        let lanes = ranked.lanes().map(|lanes| order.explain(ranked.candidate.row, lanes));
+        Pick { row: ranked.candidate.row, score: ranked.score, lanes, link: None }
+    });
+    let (hits, truncated) = Maker::new(snapshot, vault, &text, options)?.hits(picks)?;
+    Ok(Answer { hits, seq: snapshot.seq(), mode, warnings, truncated })
 }
 
 /// The rows that every lane is held to; `None` if all are allowed.
 ///
 /// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
 /// lane, which sees no words, is then held to exactly what the lexical lane is.
-fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Option<RowSet>, LexicalError> {
+pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Option<RowSet>, LexicalError> {
     let mut allowed = query.filter.rows(snapshot);
     let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
         let query = LexicalQuery { phrases, contextual, ..LexicalQuery::default() };
@@ -117,13 +156,19 @@ fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Opti
         snapshot.lexical(&query, &among, snapshot.rows())
     };
     // A phrase of symbols alone is nothing that the word index could hold.
-    let has_words = |text: &&String| !snapshot.analyze(text).is_empty();
-    let phrases: Vec<String> = query.phrases.iter().filter(has_words).cloned().collect();
+    let has_words = |text: &str| snapshot.forms(text).map(|forms| !forms.is_empty());
+    let mut phrases = Vec::new();
+    for phrase in &query.phrases {
+        phrases.extend(has_words(phrase)?.then(|| phrase.clone()));
+    }
     if !phrases.is_empty() {
         let rows = holding(phrases, allowed.as_ref())?;
         allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
     }
-    for without in query.without.iter().filter(has_words) {
+    for without in &query.without {
+        if !has_words(without)? {
+            continue;
+        }
         let rows = holding(vec![without.clone()], allowed.as_ref())?;
         let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
         rows.into_iter().for_each(|(row, _)| allowed.remove(row));
@@ -195,9 +240,11 @@ mod tests {
             window: String::new(),
             window_lines: (1, 2),
             chunk: String::new(),
+            also: Vec::new(),
             mtime: 0,
             stale: false,
             linked: None,
+            link: None,
             lanes: None,
         };
         let warnings = vec!["same".to_owned()];

@@ -32,6 +32,16 @@ pub(super) fn period(text: &str, today: Date) -> Option<Period> {
     Some(Period { start, end: end.filter(|end| *end <= today) })
 }
 
+/// The days that a text means, whether they lie ahead or not: from the first, before the second. A time back from
+/// today is a single day.
+pub(super) fn whole_days(text: &str, today: Date) -> Option<(Date, Date)> {
+    let text = text.trim().to_lowercase();
+    match calendar(&text) {
+        Some((start, end)) => Some((start, end?)),
+        None => period(&text, today).and_then(|period| Some((period.start, period.start.tomorrow().ok()?))),
+    }
+}
+
 fn back(text: &str) -> Option<Span> {
     let unit = text.chars().next_back().filter(char::is_ascii_alphabetic)?;
     let digits = &text[..text.len() - 1];

@@ -10,6 +10,7 @@ use jiff::tz::Offset;
 use super::dates::{FORMS, Period, period};
 use super::fold::fold;
 use super::pattern::PathPattern;
+use super::property::Property;
 use super::rows::RowSet;
 use crate::index::{NoteEntry, NoteNo, Snapshot};
 use crate::vault::VaultPath;
@@ -25,6 +26,8 @@ pub enum Key {
     Type,
     /// A note that is linked to.
     Link,
+    /// A note that links.
+    LinkedFrom,
     /// The note's day, from this day on.
     After,
     /// The note's day, before this day.
@@ -42,10 +45,27 @@ impl FromStr for Key {
             "path" => Ok(Key::Path),
             "type" => Ok(Key::Type),
             "link" => Ok(Key::Link),
+            "linked-from" => Ok(Key::LinkedFrom),
             "after" => Ok(Key::After),
             "before" => Ok(Key::Before),
             "modified" => Ok(Key::Modified),
             _ => Err(()),
+        }
+    }
+}
+
+impl Key {
+    /// As it is typed.
+    fn name(self) -> &'static str {
+        match self {
+            Key::Tag => "tag",
+            Key::Path => "path",
+            Key::Type => "type",
+            Key::Link => "link",
+            Key::LinkedFrom => "linked-from",
+            Key::After => "after",
+            Key::Before => "before",
+            Key::Modified => "modified",
         }
     }
 }
@@ -66,6 +86,12 @@ impl Days {
         };
     }
 
+    /// As it could be typed, with what stands before each end.
+    fn typed(self, from: &str, to: &str) -> String {
+        let ends = [self.from.map(|day| format!("{from}{day}")), self.to.map(|day| format!("{to}{day}"))];
+        ends.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
     fn contain(self, day: Date) -> bool {
         self.from.is_none_or(|from| day >= from) && self.to.is_none_or(|to| day < to)
     }
@@ -77,6 +103,8 @@ impl Days {
 pub struct Filter {
     with: Vec<(Key, String)>,
     without: Vec<(Key, String)>,
+    /// Conditions on properties; `false` for those that must not hold.
+    properties: Vec<(bool, Property)>,
     day: Days,
     modified: Days,
     /// In which the day of a modification time is reckoned; UTC unless set.
@@ -88,6 +116,7 @@ impl Default for Filter {
         Filter {
             with: Vec::new(),
             without: Vec::new(),
+            properties: Vec::new(),
             day: Days::default(),
             modified: Days::default(),
             offset: Offset::UTC,
@@ -101,7 +130,7 @@ impl Filter {
     pub fn add(&mut self, key: Key, value: &str, today: Date) -> Result<(), String> {
         let value = value.trim();
         match key {
-            Key::Tag | Key::Path | Key::Type | Key::Link => {
+            Key::Tag | Key::Path | Key::Type | Key::Link | Key::LinkedFrom => {
                 self.with.push((key, checked(key, value)?));
             }
             Key::After => self.day.narrow(Some(read(value, today)?.start), None),
@@ -114,12 +143,19 @@ impl Filter {
     /// Adds a condition that a note must *not* meet. Dates are refused: `before` is the opposite of `after`.
     pub fn add_not(&mut self, key: Key, value: &str) -> Result<(), String> {
         match key {
-            Key::Tag | Key::Path | Key::Type | Key::Link => {
+            Key::Tag | Key::Path | Key::Type | Key::Link | Key::LinkedFrom => {
                 self.without.push((key, checked(key, value.trim())?));
                 Ok(())
             }
             Key::After | Key::Before | Key::Modified => Err("a date cannot be excluded with `-`".to_owned()),
         }
+    }
+
+    /// Adds a condition on a property: that it holds `value`, which may begin with `>`, `<`, `>=` or `<=`, may be `*`
+    /// for any or `null` for none, and may be several with ` OR ` between; `holds` turns it around.
+    pub fn add_property(&mut self, name: &str, value: &str, holds: bool, today: Date) -> Result<(), String> {
+        self.properties.push((holds, Property::new(name, value, today)?));
+        Ok(())
     }
 
     fn add_modified(&mut self, value: &str, today: Date) -> Result<(), String> {
@@ -139,8 +175,40 @@ impl Filter {
 
     /// Whether every note passes.
     pub fn is_empty(&self) -> bool {
-        let Filter { with, without, day, modified, offset: _ } = self;
-        with.is_empty() && without.is_empty() && *day == Days::default() && *modified == Days::default()
+        let Filter { with, without, properties, day, modified, offset: _ } = self;
+        let named = with.is_empty() && without.is_empty() && properties.is_empty();
+        named && *day == Days::default() && *modified == Days::default()
+    }
+
+    /// Each condition as a filter of its own, as it could be typed; those of which one is enough together.
+    pub(super) fn parts(&self) -> Vec<(String, Filter)> {
+        let typed = |(key, value): &(Key, String), not: &str| {
+            let quote = if value.contains(char::is_whitespace) { "\"" } else { "" };
+            format!("{not}{}:{quote}{value}{quote}", key.name())
+        };
+        let mut parts: Vec<(String, Filter)> = Vec::new();
+        let mut part = |name: String, filter: Filter| parts.push((name, Filter { offset: self.offset, ..filter }));
+        for either in [Key::Path, Key::Type] {
+            let with: Vec<_> = self.with.iter().filter(|(key, _)| *key == either).cloned().collect();
+            let names: Vec<String> = with.iter().map(|condition| typed(condition, "")).collect();
+            if !with.is_empty() {
+                part(names.join(" or "), Filter { with, ..Filter::default() });
+            }
+        }
+        for condition in self.with.iter().filter(|(key, _)| !matches!(key, Key::Path | Key::Type)) {
+            part(typed(condition, ""), Filter { with: vec![condition.clone()], ..Filter::default() });
+        }
+        for condition in &self.without {
+            part(typed(condition, "-"), Filter { without: vec![condition.clone()], ..Filter::default() });
+        }
+        let Filter { day, modified, .. } = *self;
+        if day != Days::default() {
+            part(day.typed("after:", "before:"), Filter { day, ..Filter::default() });
+        }
+        if modified != Days::default() {
+            part(modified.typed("modified:>=", "modified:<"), Filter { modified, ..Filter::default() });
+        }
+        parts
     }
 
     /// The rows of the notes that pass; `None` if there is no condition.
@@ -148,7 +216,10 @@ impl Filter {
         if self.is_empty() {
             return None;
         }
-        let compiled = Compiled::new(self, |target| linking(snapshot, target));
+        let compiled = Compiled::new(self, |key, target| match key {
+            Key::LinkedFrom => Some(linked(snapshot, target)),
+            _ => linking(snapshot, target),
+        });
         let mut rows = RowSet::new(snapshot.rows());
         for note in snapshot.notes().filter(|note| compiled.admits(note)) {
             note.rows.iter().for_each(|row| rows.insert(*row));
@@ -161,7 +232,7 @@ impl Filter {
 fn checked(key: Key, value: &str) -> Result<String, String> {
     let bare = match key {
         Key::Tag => value.trim_start_matches('#').trim_matches('/'),
-        Key::Link => value.trim_start_matches('[').trim_end_matches(']'),
+        Key::Link | Key::LinkedFrom => value.trim_start_matches('[').trim_end_matches(']'),
         _ => value,
     };
     if bare.is_empty() || (key == Key::Path && PathPattern::new(bare).is_none()) {
@@ -182,6 +253,14 @@ fn linking(snapshot: &Snapshot, target: &str) -> Option<HashSet<NoteNo>> {
     Some(snapshot.backlinks(note).into_iter().collect())
 }
 
+/// The notes that the note of this name links to; none if there is no such note.
+fn linked(snapshot: &Snapshot, name: &str) -> HashSet<NoteNo> {
+    let note =
+        VaultPath::parse("query").and_then(|root| snapshot.resolve(name, &root)).and_then(|no| snapshot.note(no));
+    let targets = note.into_iter().flat_map(|note| note.links.iter().map(move |target| (target, &note.path)));
+    targets.filter_map(|(target, from)| snapshot.resolve(target, from)).collect()
+}
+
 /// One condition, ready to be asked about many notes.
 enum Check {
     Tag(String),
@@ -193,12 +272,12 @@ enum Check {
 }
 
 impl Check {
-    fn new(key: Key, value: &str, linking: &impl Fn(&str) -> Option<HashSet<NoteNo>>) -> Option<Self> {
+    fn new(key: Key, value: &str, notes: &impl Fn(Key, &str) -> Option<HashSet<NoteNo>>) -> Option<Self> {
         match key {
             Key::Tag => Some(Check::Tag(fold(value).into_owned())),
             Key::Path => PathPattern::new(value).map(Check::Path),
             Key::Type => Some(Check::Type(fold(value).into_owned())),
-            Key::Link => Some(match linking(value) {
+            Key::Link | Key::LinkedFrom => Some(match notes(key, value) {
                 Some(notes) => Check::Linking(notes),
                 None => Check::Written(fold(value).into_owned()),
             }),
@@ -220,26 +299,28 @@ impl Check {
 }
 
 /// A filter with its patterns compiled and its links resolved.
-struct Compiled {
+struct Compiled<'a> {
     /// Of each group one check must hold.
     groups: Vec<Vec<Check>>,
     /// None of these may hold.
     without: Vec<Check>,
+    properties: &'a [(bool, Property)],
     day: Days,
     modified: Days,
     offset: Offset,
 }
 
-impl Compiled {
-    fn new(filter: &Filter, linking: impl Fn(&str) -> Option<HashSet<NoteNo>>) -> Self {
-        let check = |(key, value): &(Key, String)| Check::new(*key, value, &linking);
+impl<'a> Compiled<'a> {
+    fn new(filter: &'a Filter, notes: impl Fn(Key, &str) -> Option<HashSet<NoteNo>>) -> Self {
+        let check = |(key, value): &(Key, String)| Check::new(*key, value, &notes);
         let either = |wanted: Key| filter.with.iter().filter(|(key, _)| *key == wanted).filter_map(check).collect();
         let mut groups: Vec<Vec<Check>> = vec![either(Key::Path), either(Key::Type)];
         let each = filter.with.iter().filter(|(key, _)| !matches!(key, Key::Path | Key::Type));
         groups.extend(each.filter_map(check).map(|check| vec![check]));
         groups.retain(|group| !group.is_empty());
         let without = filter.without.iter().filter_map(check).collect();
-        Compiled { groups, without, day: filter.day, modified: filter.modified, offset: filter.offset }
+        let Filter { properties, day, modified, offset, .. } = filter;
+        Compiled { groups, without, properties, day: *day, modified: *modified, offset: *offset }
     }
 
     fn admits(&self, note: &NoteEntry) -> bool {
@@ -248,6 +329,8 @@ impl Compiled {
             && (self.modified == Days::default() || self.modified.contain(modified()))
             && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
             && !self.without.iter().any(|check| check.holds(note))
+            // Last, for they have to be read.
+            && self.properties.iter().all(|(holds, property)| property.holds(&note.properties) == *holds)
     }
 }
 
@@ -301,15 +384,15 @@ mod tests {
         let mut filter = Filter::default();
         conditions.iter().for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
         without.iter().for_each(|(key, value)| filter.add_not(*key, value).unwrap());
-        let linking = |target: &str| (target == "Hub").then(|| HashSet::from([1]));
-        Compiled::new(&filter, linking).admits(note)
+        let notes = |_: Key, target: &str| (target == "Hub").then(|| HashSet::from([1]));
+        Compiled::new(&filter, notes).admits(note)
     }
 
     #[test]
     fn conditions() {
-        use Key::{After, Before, Link, Modified, Path, Tag, Type};
+        use Key::{After, Before, Link, LinkedFrom, Modified, Path, Tag, Type};
         let note = note("Work/Plan.md", &["Project/alpha", "todo"], Some("meeting"), Some(date(2026, 3, 5)), MTIME);
-        let cases: [(&[(Key, &str)], bool); 24] = [
+        let cases: [(&[(Key, &str)], bool); 25] = [
             (&[], true),
             (&[(Tag, "project")], true),
             (&[(Tag, "#Project/Alpha")], true),
@@ -324,6 +407,7 @@ mod tests {
             (&[(Link, "Hub")], true),
             (&[(Link, "[[future note]]")], true),
             (&[(Link, "Other")], false),
+            (&[(LinkedFrom, "Hub")], true),
             (&[(After, "2026-03-05")], true),
             (&[(Before, "2026-03-05")], false),
             (&[(After, "2026"), (Before, "2026-04")], true),

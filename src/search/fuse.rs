@@ -11,6 +11,7 @@
 use std::cmp::Ordering;
 
 use super::Lanes;
+use super::boost::Boosted;
 use super::lanes::Candidate;
 use crate::index::Row;
 
@@ -26,19 +27,32 @@ pub(super) struct Ranked {
     pub(super) fused: f32,
     /// What the answer is sorted by; equals `fused` until something boosts it.
     pub(super) score: f32,
+    /// What boosted it.
+    pub(super) boosted: Boosted,
 }
 
 impl Ranked {
     /// A chunk that no lane had to judge: it meets the conditions.
     pub(super) fn sure(row: Row) -> Self {
-        Ranked { candidate: Candidate { row, lexical: None, dense: None }, fused: 1.0, score: 1.0 }
+        Ranked {
+            candidate: Candidate { row, lexical: None, dense: None },
+            fused: 1.0,
+            score: 1.0,
+            boosted: Boosted::default(),
+        }
     }
 
     /// How it came about, as shown in an answer; `None` if no lane was asked.
     pub(super) fn lanes(&self) -> Option<Lanes> {
         let Candidate { lexical, dense, .. } = &self.candidate;
         let asked = lexical.is_some() || dense.is_some();
-        asked.then(|| Lanes { lexical: lexical.clone(), dense: dense.clone(), fused: self.fused })
+        asked.then(|| Lanes {
+            lexical: lexical.clone(),
+            dense: dense.clone(),
+            fused: self.fused,
+            boosts: self.boosted,
+            rerank: None,
+        })
     }
 }
 
@@ -59,7 +73,7 @@ pub(super) fn fuse(candidates: Vec<Candidate>, dense_weight: f32) -> Vec<Ranked>
     let ranked = candidates.into_iter().map(|candidate| {
         let words = if best > 0.0 { bm25(&candidate) / best } else { 0.0 };
         let fused = weight * cosine(&candidate) + (1.0 - weight) * words;
-        Ranked { candidate, fused, score: fused }
+        Ranked { candidate, fused, score: fused, boosted: Boosted::default() }
     });
     ranked.filter(|r| r.fused > 0.0).collect()
 }

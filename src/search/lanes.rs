@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::rows::RowSet;
 use super::{LaneScore, MAX_HITS, Mode, Options, Parsed};
 use crate::embed::Vector;
-use crate::index::{LexicalError, Row, Snapshot};
+use crate::index::{Found, LexicalError, Row, Snapshot};
 
 /// Chunks that each lane brings at least: fifteen times an answer of the usual length, for a chunk far down
 /// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
@@ -41,7 +41,19 @@ pub(super) fn telling(vector: Option<&Vector>) -> Option<&Vector> {
     vector.filter(|v| v.scale > 0.0 && v.values.iter().any(|value| *value != 0))
 }
 
-/// Asks the lanes of `mode`, which is [`effective`]; only rows in `allowed` (`None`: all) take a place.
+/// What the lanes found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Brought {
+    /// In no order.
+    pub(super) candidates: Vec<Candidate>,
+    /// As [`Found::corrected`].
+    pub(super) corrected: Vec<(String, String)>,
+    /// As [`Found::completed`].
+    pub(super) completed: Vec<String>,
+}
+
+/// Asks the lanes of `mode`, which is [`effective`], for `depth` chunks each; only rows in `allowed` (`None`: all) take a
+/// place.
 pub(super) fn run(
     snapshot: &Snapshot,
     query: &Parsed,
@@ -49,21 +61,33 @@ pub(super) fn run(
     allowed: Option<&RowSet>,
     mode: Mode,
     options: &Options,
-) -> Result<Vec<Candidate>, LexicalError> {
-    let depth = depth(options.limit);
+    depth: usize,
+) -> Result<Brought, LexicalError> {
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
-    let lexical = match mode {
-        Mode::Dense => Vec::new(),
-        Mode::Hybrid | Mode::Lexical => snapshot.lexical(&query.lexical(options.contextual), &allowed, depth)?,
+    let Found { rows: lexical, corrected, completed } = match mode {
+        Mode::Dense => Found::default(),
+        Mode::Hybrid | Mode::Lexical => snapshot.find(&query.lexical(options.contextual), &allowed, depth)?,
     };
-    let Some(vector) = vector.filter(|_| mode != Mode::Lexical) else {
-        return Ok(candidates(lexical, None));
+    let candidates = beside(snapshot, lexical, vector.filter(|_| mode != Mode::Lexical), &allowed, depth);
+    Ok(Brought { candidates, corrected, completed })
+}
+
+/// What the lexical lane found, and beside it the best `depth` of the dense one, if there is a vector.
+pub(super) fn beside(
+    snapshot: &Snapshot,
+    lexical: Vec<(Row, f32)>,
+    vector: Option<&Vector>,
+    allowed: &dyn Fn(Row) -> bool,
+    depth: usize,
+) -> Vec<Candidate> {
+    let Some(vector) = vector else {
+        return candidates(lexical, None);
     };
-    let mut dense = snapshot.dense(vector, &allowed, depth);
+    let mut dense = snapshot.dense(vector, allowed, depth);
     let missing = missing(&lexical, &dense);
     let scores = snapshot.dense_of(vector, &missing);
     dense.extend(missing.into_iter().zip(scores));
-    Ok(candidates(lexical, Some(dense)))
+    candidates(lexical, Some(dense))
 }
 
 /// The rows of `lexical` that `dense` has no score of.

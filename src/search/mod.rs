@@ -1,22 +1,29 @@
 //! Query × snapshot → hits. Pure: no I/O, no clock; "today" and staleness are the caller's.
 //!
 //! [`parse`] understands what was typed; [`rank`] makes the conditions a set of rows ([`filter`]), asks the
-//! lanes and fuses their scores; [`finish`] picks at most so many hits per note, and gives each hit its window
-//! and snippet. [`related()`] does the same for a note instead of a query. [`merge`] joins the answers of several
-//! vaults. Whatever is shown on a terminal goes through [`printable`](printable()).
+//! lanes, fuses their scores and boosts them ([`Boosts`]); [`finish`] makes windows of the best, at most so many per
+//! note, and gives each hit its snippet; [`rerank`] has the best judged anew in between. [`related()`] does the same for
+//! a note instead of a query. [`merge`] joins the answers of several vaults. Whatever is shown on a terminal goes
+//! through [`printable`](printable()).
 
 mod answer;
+mod blend;
+mod boost;
 mod dates;
+mod expect;
 pub mod filter;
 mod fold;
 mod fuse;
+mod gather;
 mod hit;
 mod lanes;
 mod pattern;
-mod pick;
 pub mod printable;
+mod property;
 pub mod query;
+pub mod question;
 mod related;
+pub mod rerank;
 mod rows;
 mod snippet;
 mod window;
@@ -25,10 +32,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, Ranking, finish, merge, rank, search};
+pub use boost::{Boosted, Boosts};
+pub use expect::{Expected, Standing, expect};
 pub use filter::{Filter, Key};
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};
-pub use related::{Seed, related, seed_vector};
+pub use related::{Seed, related};
 
 /// Hits of one answer at most, whatever was asked for.
 pub const MAX_HITS: usize = 200;
@@ -53,7 +62,7 @@ pub struct Options {
     pub mode: Mode,
     /// Hits at most, 1..=200.
     pub limit: usize,
-    /// Hits of one note at most.
+    /// Hits (windows) of one note at most.
     pub per_note: usize,
     /// Whether contexts take part in the lexical lane (and are shown).
     pub contextual: bool,
@@ -61,6 +70,10 @@ pub struct Options {
     pub window_chars: usize,
     /// Weight of the dense lane, 0..=1.
     pub dense_weight: f32,
+    /// What speaks for a hit beside its text.
+    pub boosts: Boosts,
+    /// Whether hits whose windows overlap or touch become one.
+    pub merge: bool,
     /// Whether hits carry [`Lanes`].
     pub explain: bool,
 }
@@ -74,6 +87,8 @@ impl Default for Options {
             contextual: true,
             window_chars: 1200,
             dense_weight: fuse::DENSE_WEIGHT,
+            boosts: Boosts::default(),
+            merge: true,
             explain: false,
         }
     }
@@ -110,6 +125,9 @@ pub struct Hit {
     pub window_lines: (u32, u32),
     /// The chunk's id.
     pub chunk: String,
+    /// What else was found in the window, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Also>,
     /// Modification time of the note when it was indexed, seconds since 1970 (UTC).
     pub mtime: i64,
     /// Whether the note has changed on disk since.
@@ -117,9 +135,37 @@ pub struct Hit {
     /// Of a related note: whether the two notes are linked already, either way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linked: Option<bool>,
+    /// Which way, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
     /// Why it was found; with `explain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Lanes>,
+}
+
+/// Another found chunk in the window of a hit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Also {
+    /// The chunk's id.
+    pub chunk: String,
+    /// Its first line, 1-based.
+    pub line: u32,
+    /// Its last line.
+    pub end_line: u32,
+    /// As of a hit.
+    pub score: f32,
+}
+
+/// How a related note is linked with the one that was asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Link {
+    /// That one links to it.
+    To,
+    /// It links to that one.
+    From,
+    /// Both do.
+    Both,
 }
 
 /// How each lane judged a hit.
@@ -131,6 +177,23 @@ pub struct Lanes {
     pub dense: Option<LaneScore>,
     /// Score after fusion, before anything else.
     pub fused: f32,
+    /// What boosted it beyond that.
+    #[serde(default, skip_serializing_if = "Boosted::is_nothing")]
+    pub boosts: Boosted,
+    /// How a reranker judged it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<Rejudged>,
+}
+
+/// How a reranker changed the order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rejudged {
+    /// Rank before, among the chunks of all vaults, 1-based.
+    pub before: u32,
+    /// Rank that the reranker gave it; `None` if it was not shown to it.
+    pub rank: Option<u32>,
+    /// The model's own score, on a scale of its own.
+    pub score: Option<f32>,
 }
 
 /// Rank and score in one lane.

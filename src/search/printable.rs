@@ -40,6 +40,10 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
 }
 
 fn clean(text: &str, lines: bool) -> Cow<'_, str> {
+    // Nearly all text is this, and the processor looks at many bytes at a time.
+    if text.bytes().all(|b| matches!(b, b' '..=b'~') || (lines && matches!(b, b'\n' | b'\t'))) {
+        return Cow::Borrowed(text);
+    }
     let tame = |c: char| !is_hidden(c) && !is_joiner(c) && (!is_space(c) || (lines && matches!(c, '\n' | '\t')));
     if text.chars().all(tame) {
         return Cow::Borrowed(text);

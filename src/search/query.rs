@@ -8,10 +8,13 @@
 //! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
 //! type:daily          kind of note
 //! link:Note           notes that link to `Note`
+//! linked-from:Note    notes that `Note` links to
+//! prop.status:done    a property of the front matter: also prop.priority:>2, prop.due:<2026-12
+//! [status]  [status:done]  as Obsidian writes it: the note has it; it is `done`
 //! after:2026-11  before:7d  modified:today  modified:>2026  modified:<1y
 //! ```
 //!
-//! Values with blanks are quoted (`tag:"two words"`); `-` before `tag: path: type: link:` turns them around.
+//! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.
 
 use jiff::civil::Date;
 
@@ -31,6 +34,8 @@ pub struct Parsed {
     pub filter: Filter,
     /// What was not understood, for the user; may quote the query.
     pub warnings: Vec<String>,
+    /// Whether the last word is still being typed, so that words that begin with it are found too. Set by who asks.
+    pub prefix: bool,
 }
 
 /// Phrases, exclusions and conditions beyond this are read as words: each costs a pass over the notes or
@@ -58,6 +63,7 @@ impl Parsed {
             phrases: self.phrases.clone(),
             without: self.without.clone(),
             contextual,
+            prefix: self.prefix && !self.words.is_empty(),
         }
     }
 
@@ -101,24 +107,29 @@ impl Parser {
             return after;
         }
         if let Some((name, _)) = body[..word_end(body)].split_once(':')
-            && let Ok(key) = name.parse()
+            && let Some(field) = Field::named(name)
         {
-            return self.field(negated, key, body, name.len() + 1);
+            return self.field(negated, field, body, name.len() + 1);
+        }
+        if let Some((name, value, after)) = bracketed(body) {
+            let value = value.map_or("*", unquoted);
+            self.condition(negated, Field::Property(unquoted(name)), value, &body[..body.len() - after.len()]);
+            return after;
         }
         self.word(negated, body)
     }
 
     /// Takes a condition off the start of `body`; its value begins at `at`.
-    fn field<'a>(&mut self, negated: bool, key: Key, body: &'a str, at: usize) -> &'a str {
+    fn field<'a>(&mut self, negated: bool, field: Field<'_>, body: &'a str, at: usize) -> &'a str {
         let typed = &body[at..];
         let bare = strip_quote(typed);
         if let Some((value, after)) = bare.and_then(|inner| self.quoted(inner)) {
-            self.condition(negated, key, value, &body[..body.len() - after.len()]);
+            self.condition(negated, field, value, &body[..body.len() - after.len()]);
             return after;
         }
         let typed = bare.unwrap_or(typed);
         let (value, after) = typed.split_at(word_end(typed));
-        self.condition(negated, key, value, &body[..body.len() - after.len()]);
+        self.condition(negated, field, value, &body[..body.len() - after.len()]);
         after
     }
 
@@ -162,12 +173,16 @@ impl Parser {
     }
 
     /// `raw` is the condition as typed.
-    fn condition(&mut self, negated: bool, key: Key, value: &str, raw: &str) {
+    fn condition(&mut self, negated: bool, field: Field<'_>, value: &str, raw: &str) {
         if !self.room() {
             return self.push_words(raw);
         }
         let filter = &mut self.parsed.filter;
-        let added = if negated { filter.add_not(key, value) } else { filter.add(key, value, self.today) };
+        let added = match field {
+            Field::Property(name) => filter.add_property(name, value, !negated, self.today),
+            Field::Key(key) if negated => filter.add_not(key, value),
+            Field::Key(key) => filter.add(key, value, self.today),
+        };
         if let Err(why) = added {
             let shown: String = raw.chars().take(60).collect();
             self.warn(format!("`{shown}` is searched for as words: {why}"));
@@ -198,6 +213,46 @@ impl Parser {
             warnings.push(warning);
         }
     }
+}
+
+/// What a condition is about, as typed.
+#[derive(Clone, Copy)]
+enum Field<'a> {
+    Key(Key),
+    Property(&'a str),
+}
+
+impl<'a> Field<'a> {
+    fn named(name: &'a str) -> Option<Self> {
+        let property = name.get(..5).filter(|start| start.eq_ignore_ascii_case("prop.")).map(|_| &name[5..]);
+        property.map(Field::Property).or_else(|| name.parse().ok().map(Field::Key))
+    }
+}
+
+/// Bytes of a condition in brackets at most: not looking further keeps a flood of opening brackets linear.
+const BRACKETED: usize = 300;
+
+/// Splits a condition in brackets off the start of `body`: name, value, and what follows. A link or a check box is
+/// none, nor is what has more letters right behind it.
+fn bracketed(body: &str) -> Option<(&str, Option<&str>, &str)> {
+    let inner = body.strip_prefix('[').filter(|inner| !inner.starts_with(['[', ']']))?;
+    let mut quoted = false;
+    let close = inner.char_indices().take_while(|(at, _)| *at < BRACKETED).find_map(|(at, c)| {
+        quoted ^= c == '"';
+        (c == ']' && !quoted).then_some(at)
+    })?;
+    let (inner, after) = (&inner[..close], &inner[close + 1..]);
+    if !starts_blank(after) || inner.trim().chars().nth(1).is_none() {
+        return None;
+    }
+    match inner.split_once(':') {
+        Some((name, value)) => Some((name.trim(), Some(value.trim()), after)),
+        None => Some((inner.trim(), None, after)),
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }
 
 /// Keyboards that mean well write curly quotes.
@@ -290,6 +345,24 @@ mod tests {
             assert_eq!(parsed.filter, filter(with, without), "{query}");
             assert!(!parsed.has_text() && parsed.warnings.is_empty(), "{query}: {parsed:?}");
         }
+        let properties = [
+            ("prop.status:done", ("status", "done", true)),
+            ("-PROP.Due:>2026-12", ("Due", ">2026-12", false)),
+            ("prop.status:\"in progress\"", ("status", "in progress", true)),
+            ("[status]", ("status", "*", true)),
+            ("-[status:done OR open]", ("status", "done OR open", false)),
+            ("[\"due date\" : \"a ] b\"]", ("due date", "a ] b", true)),
+        ];
+        for (query, (name, value, holds)) in properties {
+            let parsed = parse(query, TODAY);
+            let mut expected = Filter::default();
+            expected.add_property(name, value, holds, TODAY).unwrap();
+            assert_eq!((parsed.filter, parsed.warnings.len(), parsed.words.as_str()), (expected, 0, ""), "{query}");
+        }
+        for words in ["[x] task", "[[Link]]", "[text](url)", "[", "[]", "a[0]", "[ ]", "[open", "prop.x"] {
+            let parsed = parse(words, TODAY);
+            assert!(parsed.filter.is_empty() && parsed.warnings.is_empty(), "{words}: {parsed:?}");
+        }
         let mixed = parse("plan tag:\"a b\"next \"x y\" type:daily", TODAY);
         assert_eq!((mixed.words.as_str(), mixed.text().as_str()), ("plan next", "plan next x y"));
         assert_eq!(mixed.filter, filter(&[(Tag, "a b"), (Type, "daily")], &[]));
@@ -304,6 +377,9 @@ mod tests {
             ("after:tomorow", "after:tomorow"),
             ("modified:>", "modified:>"),
             ("-before:2026", "before:2026"),
+            ("prop.:x", "prop.:x"),
+            ("prop.due:>soon", "prop.due:>soon"),
+            ("[due:]", "[due:]"),
         ];
         for (query, words) in cases {
             let parsed = parse(query, TODAY);
@@ -322,6 +398,7 @@ mod tests {
         assert!(parsed.warnings.len() <= MAX_WARNINGS);
         let quotes = parse(&"„x ".repeat(300_000), TODAY);
         assert_eq!((quotes.words.len(), quotes.warnings.len()), (599_999, 1));
+        assert!(parse(&"[x ".repeat(300_000), TODAY).filter.is_empty());
     }
 
     proptest! {
@@ -333,7 +410,7 @@ mod tests {
         #[test]
         fn any_mix_of_the_languages_parts_parses(parts in proptest::collection::vec(
             prop_oneof![Just("\""), Just("-"), Just(":"), Just(" "), Just("tag:"), Just("after:"), Just("modified:>"),
-                Just("path:"), Just("*"), Just("“"), Just("”"), Just("é"), Just("7d"), Just("2026-11"), Just("x")], 0..24)) {
+                Just("path:"), Just("*"), Just("“"), Just("”"), Just("é"), Just("7d"), Just("2026-11"), Just("x"), Just("["), Just("]"), Just("prop.a:")], 0..24)) {
             let query = parts.concat();
             let parsed = parse(&query, TODAY);
             prop_assert!(parsed.phrases.iter().chain(&parsed.without).all(|text| !is_noise(text)));

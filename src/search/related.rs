@@ -1,74 +1,153 @@
-//! What lies near a note: chunks of other notes that are about the same.
+//! What lies near a note, a part of one, or any text: chunks of other notes that are about the same.
+//!
+//! Meaning decides, and words help: a note's name and how it begins, asked of the lexical lane. How often notes that
+//! are linked are among each other's ten nearest, of 200 notes of two vaults of documentation: 0.736 → 0.761 and
+//! 0.257 → 0.355 of them. Part of that is names in the texts of links; with links that only go out, to notes that
+//! cannot know of it, it is 0.663 → 0.678 and 0.234 → 0.330. A name without the beginning helped one of the two
+//! vaults and harmed the other; a greater weight of the words too.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::answer::{Answer, in_order};
-use super::hit::Maker;
-use super::lanes::{depth, telling};
-use super::pick::pick;
-use super::{MAX_HITS, Mode, Options};
+use super::fuse;
+use super::hit::{Maker, Pick};
+use super::lanes::{self, depth, telling};
+use super::{Link, MAX_HITS, Mode, Options};
 use crate::embed::Vector;
-use crate::index::{LexicalError, NoteNo, Row, Snapshot};
+use crate::index::{LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
+
+/// Words of a text that are asked of the lexical lane: its beginning says what it is about.
+const WORDS: usize = 100;
+
+/// Weight of meaning against words.
+const DENSE_WEIGHT: f32 = 0.8;
 
 /// What related chunks are wanted for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seed {
     /// A note of this snapshot.
     Note(NoteNo),
-    /// A chunk of this snapshot.
-    Chunk(Row),
-    /// Any text, embedded; or the [`seed_vector`] of a note in another vault.
-    Vector(Vector),
+    /// Chunks of one note of this snapshot.
+    Chunks(Vec<Row>),
+    /// A part of a note of this snapshot: its text, embedded.
+    Part(NoteNo, String, Vector),
+    /// Any text, embedded; or what lies in another vault ([`Seed::elsewhere`]).
+    Text(String, Vector),
 }
 
-/// The direction of a seed: the mean of the vectors of its chunks. `None` if there are none that say
-/// anything.
-pub fn seed_vector(snapshot: &Snapshot, seed: &Seed) -> Option<Vector> {
-    let vectors = match seed {
-        Seed::Note(no) => snapshot.note(*no)?.rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
-        Seed::Chunk(row) => snapshot.vectors(*row),
-        Seed::Vector(vector) => return telling(Some(vector)).cloned(),
-    };
-    mean(&vectors)
+impl Seed {
+    /// The same for other vaults, where it is no note that could be linked; `None` if it says nothing.
+    ///
+    /// # Errors
+    /// A text cannot be read.
+    pub fn elsewhere(&self, snapshot: &Snapshot) -> Result<Option<Seed>, LexicalError> {
+        let words = self.words(snapshot)?;
+        Ok(self.vector(snapshot).map(|vector| Seed::Text(words, vector)))
+    }
+
+    /// Its direction: the mean of the vectors of its chunks. `None` if there are none that say anything.
+    fn vector(&self, snapshot: &Snapshot) -> Option<Vector> {
+        let vectors: Vec<Vector> = match self {
+            Seed::Note(no) => snapshot.note(*no)?.rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
+            Seed::Chunks(rows) => rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
+            Seed::Part(_, _, vector) | Seed::Text(_, vector) => return telling(Some(vector)).cloned(),
+        };
+        mean(&vectors)
+    }
+
+    /// Its words: of a note its names and tags, of a part the headings above it, and how it begins.
+    fn words(&self, snapshot: &Snapshot) -> Result<String, LexicalError> {
+        let mut parts: Vec<String> = Vec::new();
+        let first = match self {
+            Seed::Note(no) => {
+                let Some(note) = snapshot.note(*no) else { return Ok(String::new()) };
+                parts.push(note.title.clone());
+                parts.extend(note.aliases.iter().cloned());
+                parts.extend(note.tags.iter().map(|tag| tag.replace('/', " ")));
+                note.rows.first()
+            }
+            Seed::Chunks(rows) => {
+                let headings = rows.first().and_then(|row| snapshot.chunk(*row)).map(|chunk| &chunk.heading_path);
+                parts.extend(headings.into_iter().flat_map(|path| path.iter().cloned()));
+                rows.first()
+            }
+            Seed::Part(_, text, _) | Seed::Text(text, _) => {
+                parts.push(beginning(text));
+                None
+            }
+        };
+        if let Some(row) = first {
+            parts.push(beginning(&snapshot.text(*row)?.text));
+        }
+        Ok(parts.join(" "))
+    }
+
+    /// The note of this snapshot that it is, or is a part of.
+    fn note(&self, snapshot: &Snapshot) -> Option<NoteNo> {
+        match self {
+            Seed::Note(no) | Seed::Part(no, ..) => Some(*no),
+            Seed::Chunks(rows) => rows.first().and_then(|row| snapshot.chunk(*row)).map(|chunk| chunk.note),
+            Seed::Text(..) => None,
+        }
+    }
 }
 
-/// Chunks of other notes near the seed, by cosine; for a seed of this vault each hit says whether its note
-/// is linked with the seed's already. `options` has the limits; the mode is always dense.
-pub fn related(snapshot: &Snapshot, vault: &str, seed: &Seed, options: &Options) -> Result<Answer, LexicalError> {
-    let mut answer = Answer { seq: snapshot.seq(), mode: Mode::Dense, ..Answer::default() };
-    let Some(vector) = seed_vector(snapshot, seed) else {
+fn beginning(text: &str) -> String {
+    text.split_whitespace().take(WORDS).collect::<Vec<_>>().join(" ")
+}
+
+/// Chunks of other notes near the seed; for a seed of this vault each hit says whether and how its note is linked with
+/// the seed's already, and with `exclude_linked` those that are stay out. `options` has the limits.
+pub fn related(
+    snapshot: &Snapshot,
+    vault: &str,
+    seed: &Seed,
+    exclude_linked: bool,
+    options: &Options,
+) -> Result<Answer, LexicalError> {
+    let mut answer = Answer { seq: snapshot.seq(), ..Answer::default() };
+    let (words, vector) = (seed.words(snapshot)?, seed.vector(snapshot));
+    if vector.is_none() && snapshot.forms(&words)?.is_empty() {
         answer.warnings.push("there are no words to compare with other notes".to_owned());
         return Ok(answer);
-    };
-    let own = match seed {
-        Seed::Note(no) => Some(*no),
-        Seed::Chunk(row) => snapshot.chunk(*row).map(|chunk| chunk.note),
-        Seed::Vector(_) => None,
-    };
-    let linked = own.map(|no| linked_with(snapshot, no));
-    let note_of = |row: Row| snapshot.chunk(row).map(|chunk| chunk.note);
-    let allowed = |row: Row| own.is_none() || note_of(row) != own;
-    let limit = options.limit.min(MAX_HITS);
-    let mut near = snapshot.dense(&vector, &allowed, depth(limit));
-    near.retain(|(_, cosine)| *cosine > 0.0);
-    near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| in_order(snapshot, a.0, b.0)));
-    let (picked, truncated) = pick(near, |(row, _)| note_of(*row), options.per_note, limit);
-    answer.truncated = truncated;
-    let maker = Maker::new(snapshot, vault, "", options);
-    for (row, cosine) in picked {
-        let linked = linked.as_ref().and_then(|linked| Some(linked.contains(&note_of(row)?)));
-        answer.hits.extend(maker.hit(row, cosine, None, linked)?);
     }
+    answer.mode = lanes::effective(Mode::Hybrid, vector.as_ref());
+    let own = seed.note(snapshot);
+    let links = own.map(|no| links(snapshot, no)).unwrap_or_default();
+    let note_of = |row: Row| snapshot.chunk(row).map(|chunk| chunk.note);
+    let allowed = |row: Row| match (own, note_of(row)) {
+        (None, _) => true,
+        (_, Some(note)) if exclude_linked && links.contains_key(&note) => false,
+        (own, note) => note != own,
+    };
+    let depth = depth(options.limit.min(MAX_HITS));
+    let query = LexicalQuery { words, contextual: options.contextual, ..LexicalQuery::default() };
+    let lexical = snapshot.lexical(&query, &allowed, depth)?;
+    let candidates = lanes::beside(snapshot, lexical, vector.as_ref(), &allowed, depth);
+    let mut near = fuse::fuse(candidates, DENSE_WEIGHT);
+    fuse::sort(&mut near, |a, b| in_order(snapshot, a, b));
+    let picks = near.into_iter().map(|ranked| {
+        let (row, score, lanes) = (ranked.candidate.row, ranked.score, ranked.lanes());
+        let link = note_of(row).and_then(|note| links.get(&note).copied());
+        Pick { row, score, lanes, link: own.map(|_| link) }
+    });
+    (answer.hits, answer.truncated) = Maker::new(snapshot, vault, "", options)?.hits(picks)?;
     Ok(answer)
 }
 
 /// The notes that this one links to or that link to it.
-fn linked_with(snapshot: &Snapshot, no: NoteNo) -> HashSet<NoteNo> {
-    let mut linked: HashSet<NoteNo> = snapshot.backlinks(no).into_iter().collect();
+fn links(snapshot: &Snapshot, no: NoteNo) -> HashMap<NoteNo, Link> {
+    let mut links: HashMap<NoteNo, Link> =
+        snapshot.backlinks(no).into_iter().map(|other| (other, Link::From)).collect();
     if let Some(note) = snapshot.note(no) {
-        linked.extend(note.links.iter().filter_map(|target| snapshot.resolve(target, &note.path)));
+        for to in note.links.iter().filter_map(|target| snapshot.resolve(target, &note.path)) {
+            let link = links.entry(to).or_insert(Link::To);
+            if *link == Link::From {
+                *link = Link::Both;
+            }
+        }
     }
-    linked
+    links
 }
 
 /// The normalised mean of normalised vectors, quantised as they are; `None` for none, or if they cancel out.

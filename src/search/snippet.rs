@@ -8,8 +8,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::printable::printable_lines;
 use super::window::floor;
 
-/// The words of a text: byte range and normal form, as the lexical index sees them.
-pub(super) type Analyze<'a> = &'a dyn Fn(&str) -> Vec<(Range<usize>, String)>;
+/// Calls a function with the words of a text: byte range and normal form, as the lexical index sees them.
+pub(super) type Analyze<'a> = &'a dyn Fn(&str, &mut dyn FnMut(Range<usize>, &str));
 
 /// A passage, on one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,11 +32,6 @@ const LEAD_IN: usize = 30;
 const SHORTEST: usize = 100;
 /// Only the start of a chunk is looked at: just a chunk that is a single long line is longer.
 const LOOKED_AT: usize = 32 << 10;
-
-/// The normal forms of a query's words.
-pub(super) fn terms(text: &str, analyze: Analyze) -> HashSet<String> {
-    analyze(text).into_iter().map(|(_, term)| term).collect()
-}
 
 /// The best passage of `raw` for the query's `terms`; without a match, the first line that is no heading.
 pub(super) fn snippet(raw: &str, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
@@ -70,19 +65,26 @@ fn without_comments(text: &str) -> String {
 }
 
 /// The words of `text` that the query has too, in order.
-fn matches(text: &str, terms: &HashSet<String>, analyze: Analyze) -> Vec<(Range<usize>, String)> {
+fn matches<'a>(text: &str, terms: &'a HashSet<String>, analyze: Analyze) -> Vec<(Range<usize>, &'a str)> {
     if terms.is_empty() {
         return Vec::new();
     }
-    let mut found = analyze(text);
-    found.retain(|(range, term)| terms.contains(term) && range.start < range.end && text.get(range.clone()).is_some());
+    let mut found = Vec::new();
+    analyze(text, &mut |range, form| {
+        if let Some(term) = terms.get(form)
+            && range.start < range.end
+            && text.get(range.clone()).is_some()
+        {
+            found.push((range, term.as_str()));
+        }
+    });
     found.sort_by_key(|(range, _)| (range.start, range.end));
     found
 }
 
 /// The range within [`CORE`] characters that holds the most different words of the query. A word that is
 /// rare in the chunk counts for more: that is where the chunk is about it. The first of equals wins.
-fn densest(text: &str, found: &[(Range<usize>, String)]) -> Option<Range<usize>> {
+fn densest(text: &str, found: &[(Range<usize>, &str)]) -> Option<Range<usize>> {
     let mut frequency: HashMap<&str, u32> = HashMap::new();
     for (_, term) in found {
         *frequency.entry(term).or_default() += 1;
@@ -98,7 +100,7 @@ fn densest(text: &str, found: &[(Range<usize>, String)]) -> Option<Range<usize>>
         *count += 1;
         score += if *count == 1 { weight(term) } else { 1 };
         while left < right && positions[right].end > positions[left].start + CORE {
-            let leaving = found[left].1.as_str();
+            let leaving = found[left].1;
             let count = inside.entry(leaving).or_insert(1);
             *count -= 1;
             score -= if *count == 0 { weight(leaving) } else { 1 };
@@ -112,9 +114,9 @@ fn densest(text: &str, found: &[(Range<usize>, String)]) -> Option<Range<usize>>
 }
 
 /// The ranges of `found` counted in characters.
-fn character_positions(text: &str, found: &[(Range<usize>, String)]) -> Vec<Range<usize>> {
+fn character_positions(text: &str, found: &[(Range<usize>, &str)]) -> Vec<Range<usize>> {
     let (mut bytes, mut chars) = (0, 0);
-    let position = |(range, _): &(Range<usize>, String)| {
+    let position = |(range, _): &(Range<usize>, &str)| {
         chars += text[bytes..range.start].chars().count();
         bytes = range.start;
         chars..chars + text[range.clone()].chars().count()
@@ -205,11 +207,18 @@ fn finish(text: &str, start: usize, core_end: usize) -> (usize, bool) {
 
 /// The end of as many whole graphemes from `from` on as have at most `chars` characters.
 fn forward(text: &str, from: usize, chars: usize) -> usize {
+    // A letter of ASCII is a grapheme if the next character is one too; there are no `\r\n` left.
+    if text.as_bytes()[from..].iter().take(chars + 1).all(u8::is_ascii) {
+        return text.len().min(from + chars);
+    }
     from + reach(text[from..].graphemes(true), chars)
 }
 
 /// The start of as many whole graphemes before `to` as have at most `chars` characters.
 fn backward(text: &str, to: usize, chars: usize) -> usize {
+    if text.as_bytes()[..to].iter().rev().take(chars + 1).all(u8::is_ascii) {
+        return to.saturating_sub(chars);
+    }
     to - reach(text[..to].graphemes(true).rev(), chars)
 }
 
@@ -246,21 +255,23 @@ mod tests {
     use proptest::prelude::*;
 
     /// Words in lower case without a plural's s; runs of CJK as bigrams.
-    fn analyze(text: &str) -> Vec<(Range<usize>, String)> {
-        let mut out = Vec::new();
+    fn analyze(text: &str, each: &mut dyn FnMut(Range<usize>, &str)) {
         for (at, word) in text.unicode_word_indices() {
-            out.push((at..at + word.len(), word.to_lowercase().trim_end_matches('s').to_owned()));
+            each(at..at + word.len(), word.to_lowercase().trim_end_matches('s'));
         }
         let chars: Vec<(usize, char)> = text.char_indices().collect();
         for pair in chars.windows(2).filter(|pair| pair.iter().all(|(_, c)| ('\u{4E00}'..='\u{9FFF}').contains(c))) {
             let range = pair[0].0..pair[1].0 + pair[1].1.len_utf8();
-            out.push((range.clone(), text[range].to_owned()));
+            each(range.clone(), &text[range]);
         }
-        out
     }
 
     fn of(raw: &str, query: &str) -> Snippet {
-        snippet(raw, &terms(query, &analyze), &analyze)
+        let mut terms = HashSet::new();
+        analyze(query, &mut |_, term| {
+            terms.insert(term.to_owned());
+        });
+        snippet(raw, &terms, &analyze)
     }
 
     fn marked(raw: &str, query: &str) -> String {
@@ -349,7 +360,9 @@ mod tests {
 
         #[test]
         fn any_text_and_an_analyzer_that_lies(raw in any::<String>(), ranges in proptest::collection::vec((0usize..50, 0usize..50), 0..8)) {
-            let lying = |_: &str| ranges.iter().map(|(a, b)| (*a..*b, "x".to_owned())).collect::<Vec<_>>();
+            let lying = |_: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
+                ranges.iter().for_each(|(a, b)| each(*a..*b, "x"));
+            };
             snippet(&raw, &HashSet::from(["x".to_owned()]), &lying);
         }
     }

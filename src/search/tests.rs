@@ -1,12 +1,14 @@
 //! Searches through a real index.
 
+mod expect_tests;
+
 use std::sync::Arc;
 
 use jiff::civil::{Date, date};
 use tempfile::TempDir;
 
 use super::*;
-use crate::embed::{Embedder, Vector};
+use crate::embed::{Embedder, Vector, builtin};
 use crate::fingerprint::{chunk_id, section_key};
 use crate::index::{ChunkDoc, ChunkEntry, Index, NoteEntry, Snapshot};
 use crate::vault::{FileStat, VaultPath};
@@ -39,7 +41,7 @@ fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>,
             },
             text: (*text).to_owned(),
             searchable: (*text).to_owned(),
-            vectors: vec![Embedder::Builtin.embed(&format!("{context}\n\n{text}"))],
+            vectors: vec![builtin::model().embed(&format!("{context}\n\n{text}"))],
             context,
         });
         at += text.len() as u32;
@@ -112,7 +114,7 @@ fn vault() -> Vault {
 
 fn ask(vault: &Vault, query: &str, options: &Options) -> Answer {
     let parsed = parse(query, TODAY);
-    let vector: Option<Vector> = parsed.has_text().then(|| Embedder::Builtin.embed(&parsed.text()));
+    let vector: Option<Vector> = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
     search(&vault.snapshot, "v", &parsed, vector.as_ref(), options).unwrap()
 }
 
@@ -208,13 +210,13 @@ fn without_a_vector_the_words_answer() {
 fn related_notes_say_whether_they_are_linked() {
     let vault = vault();
     let options = Options { per_note: 1, ..Options::default() };
-    let answer = related(&vault.snapshot, "v", &Seed::Note(1), &options).unwrap();
+    let answer = related(&vault.snapshot, "v", &Seed::Note(1), false, &options).unwrap();
     assert!(!paths(&answer).contains(&"Garden/Apples.md"));
     let linked = |path: &str| answer.hits.iter().find(|hit| hit.path == path).and_then(|hit| hit.linked);
     assert_eq!(answer.hits[0].path, "Garden/Pruning.md");
     assert_eq!((linked("Garden/Pruning.md"), linked("Work/Budget.md").unwrap_or(false)), (Some(true), false));
-    let text = Seed::Vector(Embedder::Builtin.embed("money for trips"));
-    let answer = related(&vault.snapshot, "v", &text, &options).unwrap();
+    let text = Seed::Text("money for trips".to_owned(), builtin::model().embed("money for trips"));
+    let answer = related(&vault.snapshot, "v", &text, false, &options).unwrap();
     assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
-    assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), &options).unwrap().warnings.len(), 1);
+    assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), false, &options).unwrap().warnings.len(), 1);
 }

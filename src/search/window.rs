@@ -1,5 +1,7 @@
 //! Windows: a hit with its neighbours, stitched together from adjacent chunks of the same note.
 
+use std::ops::Range;
+
 /// Where a chunk lies in its note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -14,52 +16,55 @@ pub(super) struct Place {
 pub(super) struct Window {
     /// Every byte of the run once.
     pub(super) text: String,
+    /// Characters of `text`.
+    pub(super) chars: usize,
     /// First and last line.
     pub(super) lines: (u32, u32),
+    /// The chunks, by their index in the note.
+    pub(super) chunks: Range<usize>,
+    /// Bytes of the note.
+    span: (u32, u32),
 }
 
 /// Grows a window around chunk `at` of a note whose chunks lie at `places`, in order: the next chunk, the
-/// one before, the next but one, and so on, while whole chunks fit into `limit` characters. A side where
-/// one does not fit is closed; the chunk itself always stands, however long it is. `text` gives the raw
+/// one before, the next but one, and so on, while whole chunks within `bounds` fit into `limit` characters. A side
+/// where one does not fit is closed; the chunk itself always stands, however long it is. `text` gives the raw
 /// text of a chunk by its index in `places`.
 pub(super) fn grow<E>(
     places: &[Place],
     at: usize,
+    bounds: Range<usize>,
     limit: usize,
     mut text: impl FnMut(usize) -> Result<String, E>,
 ) -> Result<Window, E> {
     let own = text(at)?;
+    let chars = own.chars().count();
     let Some(place) = places.get(at) else {
-        return Ok(Window { text: own, lines: (0, 0) });
+        return Ok(Window { text: own, chars, lines: (0, 0), chunks: at..at.saturating_add(1), span: (0, 0) });
     };
-    let mut room = limit.saturating_sub(own.chars().count());
-    let mut window = Run { pieces: vec![own], span: place.span, lines: place.lines };
+    let mut window = Window { text: own, chars, lines: place.lines, chunks: at..at + 1, span: place.span };
     let (mut next, mut before) = (Some(at + 1), at.checked_sub(1));
     let mut forward = true;
     while next.is_some() || before.is_some() {
         let side = if forward { &mut next } else { &mut before };
         if let Some(index) = *side {
             *side = None;
-            if let Some(place) = places.get(index)
+            let room = limit.saturating_sub(window.chars);
+            if bounds.contains(&index)
+                && let Some(place) = places.get(index)
                 && window.may_fit(place, room)
-                && let Some(cost) = window.add(*place, text(index)?, forward, room)
+                && window.add(*place, &text(index)?, forward, room)
             {
-                room -= cost;
+                window.chunks = window.chunks.start.min(index)..window.chunks.end.max(index + 1);
                 *side = if forward { Some(index + 1) } else { index.checked_sub(1) };
             }
         }
         forward = !forward;
     }
-    Ok(Window { text: window.pieces.concat(), lines: window.lines })
+    Ok(window)
 }
 
-struct Run {
-    pieces: Vec<String>,
-    span: (u32, u32),
-    lines: (u32, u32),
-}
-
-impl Run {
+impl Window {
     /// Whether it is worth reading a chunk's text: a character has at most four bytes.
     fn may_fit(&self, place: &Place, room: usize) -> bool {
         let overlap = self.span.1.min(place.span.1).saturating_sub(self.span.0.max(place.span.0));
@@ -67,33 +72,39 @@ impl Run {
         new.div_ceil(4) as usize <= room
     }
 
-    /// Adds the part of a neighbour that is not there yet, if it fits; returns the characters it took.
-    fn add(&mut self, place: Place, text: String, forward: bool, room: usize) -> Option<usize> {
-        let (mut piece, gap) = if forward {
+    /// Adds the part of a neighbour that is not there yet, if it takes no more than `room` characters.
+    fn add(&mut self, place: Place, text: &str, forward: bool, room: usize) -> bool {
+        let (piece, gap) = if forward {
             let overlap = self.span.1.saturating_sub(place.span.0) as usize;
-            (text[ceil(&text, overlap)..].to_owned(), place.span.0 > self.span.1)
+            (&text[ceil(text, overlap)..], place.span.0 > self.span.1)
         } else {
             let overlap = place.span.1.saturating_sub(self.span.0) as usize;
-            let keep = floor(&text, text.len().saturating_sub(overlap));
-            (text[..keep].to_owned(), place.span.1 < self.span.0)
+            (&text[..floor(text, text.len().saturating_sub(overlap))], place.span.1 < self.span.0)
         };
         // What was not indexed between two chunks is blank or hidden: a line end stands for it.
-        if gap && !piece.is_empty() {
-            let (last, first) =
-                if forward { (self.pieces.last(), Some(&piece)) } else { (Some(&piece), self.pieces.first()) };
-            let apart = last.is_some_and(|s| s.ends_with('\n')) || first.is_some_and(|s| s.starts_with('\n'));
-            if !apart {
-                piece.insert(if forward { 0 } else { piece.len() }, '\n');
-            }
-        }
-        let cost = piece.chars().count();
+        let (first, last) = if forward { (self.text.as_str(), piece) } else { (piece, self.text.as_str()) };
+        let apart = first.ends_with('\n') || last.starts_with('\n');
+        let between = if gap && !piece.is_empty() && !apart { "\n" } else { "" };
+        let cost = piece.chars().count() + between.len();
         if cost > room {
-            return None;
+            return false;
         }
-        self.pieces.insert(if forward { self.pieces.len() } else { 0 }, piece);
+        self.text = [first, between, last].concat();
+        self.chars += cost;
         self.span = (self.span.0.min(place.span.0), self.span.1.max(place.span.1));
         self.lines = (self.lines.0.min(place.lines.0), self.lines.1.max(place.lines.1));
-        Some(cost)
+        true
+    }
+
+    /// Takes in the window of the chunks that come right behind this one's, if both have `limit` characters at most.
+    pub(super) fn join(&mut self, behind: &Window, limit: usize) -> bool {
+        let place = Place { span: behind.span, lines: behind.lines };
+        let joined = self.chunks.end == behind.chunks.start
+            && self.add(place, &behind.text, true, limit.saturating_sub(self.chars));
+        if joined {
+            self.chunks.end = behind.chunks.end;
+        }
+        joined
     }
 }
 
@@ -127,7 +138,8 @@ mod tests {
 
     fn window(note: &str, spans: &[(usize, usize)], at: usize, limit: usize) -> (String, (u32, u32)) {
         let text = |i: usize| Ok::<_, Infallible>(note[spans[i].0..spans[i].1].to_owned());
-        let Ok(window) = grow(&places(note, spans), at, limit, text);
+        let Ok(window) = grow(&places(note, spans), at, 0..usize::MAX, limit, text);
+        assert_eq!(window.chars, window.text.chars().count());
         (window.text, window.lines)
     }
 
@@ -204,7 +216,10 @@ mod tests {
         ) {
             let places: Vec<Place> = spans.into_iter().map(|span| Place { span, lines: (1, 1) }).collect();
             for at in 0..=places.len() {
-                let Ok(_) = grow(&places, at, limit, |i| Ok::<_, Infallible>(texts[i.min(5)].clone()));
+                let text = |i: usize| Ok::<_, Infallible>(texts[i.min(5)].clone());
+                let Ok(mut window) = grow(&places, at, 0..usize::MAX, limit, text);
+                let Ok(other) = grow(&places, at + 1, at + 1..usize::MAX, limit, text);
+                window.join(&other, limit);
             }
         }
     }

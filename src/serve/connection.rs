@@ -184,7 +184,7 @@ impl Connection {
             Some(Method::Ping) => Ok(json!({})),
             Some(Method::Subscribe) => self.subscribe(params, id.as_ref()).await,
             Some(Method::Cancel) if params.contains_key("id") => self.cancel(&params),
-            Some(method) => return self.start(id, Call { method, params }).await,
+            Some(method) => return self.start(id, Call::new(method, params)).await,
         };
         match (id, outcome) {
             (None, _) | (_, Ok(Value::Null)) => {}

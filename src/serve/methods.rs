@@ -7,19 +7,28 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::broadcast;
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::params::{
     CancelParams, Decisions, ExplainParams, GenerationParams, Generations, Hello, Jobs, Limits, Nothing, OfVault,
     PauseParams, PlanParams, Problems, RebuildParams, Reviews, Server, SyncParams, Welcome,
 };
 use super::proto::{self, ErrorKind, Method, PROTOCOL, PROTOCOLS, Params, RpcError};
-use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, Scope, SearchRequest};
+use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, OnText, Scope, SearchRequest};
 
 /// A request that is to be carried out.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) method: Method,
     pub(super) params: Params,
+    /// Takes text of an answer as it comes; what is sent when nobody listens is lost.
+    pub(super) text: Option<UnboundedSender<String>>,
+}
+
+impl Call {
+    pub(super) fn new(method: Method, params: Params) -> Self {
+        Call { method, params, text: None }
+    }
 }
 
 /// What came of a call.
@@ -39,6 +48,8 @@ pub(super) type Dispatch = Arc<dyn Fn(Call, &Cancel) -> Result<Reply, RpcError> 
 pub(super) struct Backend {
     /// Carries out calls.
     pub(super) dispatch: Dispatch,
+    /// Whose turn a call has to wait for.
+    pub(super) pool: Arc<dyn Fn(&Call) -> Pool + Send + Sync>,
     /// Waits for a job to end, for so long at most; gives its state either way.
     pub(super) wait: Arc<dyn Fn(u64, Duration) -> Result<Job, RpcError> + Send + Sync>,
     /// Gives notices from now on.
@@ -48,9 +59,10 @@ pub(super) struct Backend {
 impl Backend {
     /// The real one.
     pub(super) fn of(handle: Handle) -> Backend {
-        let (calls, waits, notices) = (handle.clone(), handle.clone(), handle);
+        let (calls, pools, waits, notices) = (handle.clone(), handle.clone(), handle.clone(), handle);
         Backend {
             dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
+            pool: Arc::new(move |call| pool(call, Outside { expands: pools.expands(), reranks: pools.reranks() })),
             wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
             subscribe: Arc::new(move || notices.subscribe()),
         }
@@ -68,11 +80,25 @@ pub(super) enum Pool {
     Wait,
 }
 
+/// Whom a search asks unless it says otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outside {
+    /// A model, for other words.
+    pub(super) expands: bool,
+    /// A reranker.
+    pub(super) reranks: bool,
+}
+
 /// The pool of a call.
-pub(super) fn pool(call: &Call) -> Pool {
+pub(super) fn pool(call: &Call, outside: Outside) -> Pool {
+    let expands = || call.params.get("expand").map_or(outside.expands, |expand| expand.as_str() != Some("off"));
+    let reranks = || call.params.get("rerank").map_or(outside.reranks, |rerank| rerank != &Value::Bool(false));
     match call.method {
         // A model may take minutes.
-        Method::GenerateContext => Pool::Wait,
+        Method::GenerateContext | Method::Ask => Pool::Wait,
+        // Waits for the graph of the present snapshot.
+        Method::Graph => Pool::Wait,
+        Method::Search if expands() || reranks() => Pool::Wait,
         Method::Search if call.params.get("fresh") == Some(&Value::Bool(true)) => Pool::Wait,
         Method::Search | Method::Related | Method::Get | Method::Ping | Method::Hello | Method::Explain => Pool::Query,
         Method::Status
@@ -97,6 +123,11 @@ pub(super) fn pool(call: &Call) -> Pool {
     }
 }
 
+/// Whether a call ends by itself, late as that may be: what asks a model has deadlines of its own.
+pub(super) fn ends_by_itself(call: &Call) -> bool {
+    matches!(call.method, Method::Ask | Method::GenerateContext)
+}
+
 fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcError> {
     let params = call.params;
     match call.method {
@@ -107,7 +138,18 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             let request: SearchRequest = parse(params)?;
             done(&handle.search(request, cancel)?)
         }
+        Method::Ask => {
+            let text = call.text;
+            let on_text: OnText = Arc::new(move |piece: &str| {
+                if let Some(text) = &text {
+                    // Nobody listens any more once the request is answered some other way.
+                    let _ = text.send(piece.to_owned());
+                }
+            });
+            done(&handle.ask(parse(params)?, cancel, on_text)?)
+        }
         Method::Related => done(&handle.related(parse(params)?, cancel)?),
+        Method::Graph => done(&handle.graph(&parse(params)?)?),
         Method::Get => done(&handle.get(parse(params)?)?),
         Method::Plan => {
             let PlanParams { path, vault, text } = parse(params)?;
@@ -200,7 +242,7 @@ fn welcome(handle: &Handle, hello: &Hello) -> Result<Welcome, RpcError> {
         },
         vaults: handle.vaults(),
         limits: Limits::here(),
-        features: ["search", "related", "plan", "progress", "subscribe"].map(str::to_owned).to_vec(),
+        features: ["search", "related", "ask", "plan", "progress", "subscribe"].map(str::to_owned).to_vec(),
     })
 }
 
@@ -240,6 +282,8 @@ impl From<CallError> for RpcError {
                 .with("job", job),
             CallError::Cancelled => RpcError::new(ErrorKind::Cancelled, message),
             CallError::Timeout(_) => RpcError::new(ErrorKind::Timeout, message),
+            CallError::NotConfigured(_) => RpcError::new(ErrorKind::NotConfigured, message)
+                .hint("`situated config show --origin` says what is in force; `situated doctor` tries the provider"),
             CallError::Provider(_) => {
                 RpcError::new(ErrorKind::Provider, message).hint("`situated status` says how the provider is doing")
             }
@@ -268,6 +312,7 @@ mod tests {
             (CallError::Cancelled, 1003),
             (CallError::Timeout(5), 1004),
             (CallError::Provider("no".into()), 1008),
+            (CallError::NotConfigured("no".into()), 1013),
             (CallError::Paused, 1012),
             (CallError::Storage("no".into()), 1010),
             (CallError::Stopping, 1001),
@@ -290,9 +335,16 @@ mod tests {
 
     #[test]
     fn a_wait_does_not_take_the_place_of_a_query() {
-        let call = |method, params: Value| Call { method, params: params.as_object().cloned().unwrap_or_default() };
-        assert_eq!(pool(&call(Method::Search, json!({ "query": "x" }))), Pool::Query);
-        assert_eq!(pool(&call(Method::Search, json!({ "query": "x", "fresh": true }))), Pool::Wait);
-        assert_eq!(pool(&call(Method::Cancel, json!({ "job": 1 }))), Pool::Engine);
+        let of = |method, params: Value, expands| {
+            let outside = Outside { expands, reranks: false };
+            pool(&Call::new(method, params.as_object().cloned().unwrap_or_default()), outside)
+        };
+        assert_eq!(of(Method::Search, json!({ "query": "x" }), false), Pool::Query);
+        assert_eq!(of(Method::Search, json!({ "query": "x", "fresh": true }), false), Pool::Wait);
+        assert_eq!(of(Method::Search, json!({ "query": "x", "expand": "hyde" }), false), Pool::Wait);
+        assert_eq!(of(Method::Search, json!({ "query": "x" }), true), Pool::Wait);
+        assert_eq!(of(Method::Search, json!({ "query": "x", "expand": "off" }), true), Pool::Query);
+        assert_eq!(of(Method::Ask, json!({ "question": "x" }), false), Pool::Wait);
+        assert_eq!(of(Method::Cancel, json!({ "job": 1 }), true), Pool::Engine);
     }
 }

@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
 use crate::engine::handle::{
-    CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest, Job, NoteText, Notice,
-    Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer, SearchRequest, Stats, Status, VaultInfo,
+    AskAnswer, AskRequest, CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest,
+    GraphAnswer, GraphRequest, Job, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer,
+    SearchRequest, Stats, Status, VaultInfo,
 };
 
 /// Most hits of one answer.
@@ -267,6 +268,16 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
+/// Parameters of the notification `text`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Text {
+    /// The id of the request that is being answered.
+    #[schemars(with = "Token")]
+    pub id: Value,
+    /// What comes next of the answer; all pieces together are its `answer`.
+    pub text: String,
+}
+
 /// The kind of an event and its parameters on the wire: the notice's fields beside `kind`, but a job whole under
 /// `job`, for it has a `kind` of its own.
 pub fn event(notice: &Notice) -> (&'static str, Value) {
@@ -301,6 +312,7 @@ pub fn schema() -> Value {
         );
     }
     let progress = generator.subschema_for::<Progress>();
+    let text = generator.subschema_for::<Text>();
     let errors: Vec<Value> =
         ErrorKind::ALL.iter().map(|kind| json!({ "code": kind.code(), "kind": kind.name() })).collect();
     json!({
@@ -310,6 +322,7 @@ pub fn schema() -> Value {
         "methods": methods,
         "notifications": {
             "progress": progress,
+            "text": text,
             "event": { "type": "object", "required": ["kind"], "properties": { "kind": { "enum": EVENTS.iter().chain(&["lagged"]).collect::<Vec<_>>() } } },
         },
         "errors": errors,
@@ -326,7 +339,9 @@ fn schemas(method: Method, generator: &mut SchemaGenerator) -> (Schema, Schema) 
         Method::Hello => pair::<Hello, Welcome>(generator),
         Method::Status => pair::<OfVault, Status>(generator),
         Method::Search => pair::<SearchRequest, SearchAnswer>(generator),
+        Method::Ask => pair::<AskRequest, AskAnswer>(generator),
         Method::Related => pair::<RelatedRequest, SearchAnswer>(generator),
+        Method::Graph => pair::<GraphRequest, GraphAnswer>(generator),
         Method::Get => pair::<GetRequest, NoteText>(generator),
         Method::Plan => pair::<PlanParams, Decision>(generator),
         Method::Explain => pair::<ExplainParams, Decisions>(generator),

@@ -86,7 +86,9 @@ methods! {
     Hello "hello" "Agrees on a protocol version and tells what the daemon serves; optional.",
     Status "status" "State of the daemon and of its vaults.",
     Search "search" "Finds chunks for a query.",
+    Ask "ask" "Answers a question from the notes, with citations; text comes as `text` notifications before the answer.",
     Related "related" "Finds chunks near a note, a chunk or a text.",
+    Graph "graph" "Notes by their place among the links, notes without links, and links that lead nowhere.",
     Get "get" "Lines of a note as they are on disk now.",
     Plan "plan" "What would be decided about a note now; changes nothing.",
     Explain "explain" "The last decisions about a note, newest first.",
@@ -158,6 +160,8 @@ pub enum ErrorKind {
     Conflict,
     /// The daemon is paused.
     Paused,
+    /// It needs a model, and none is configured.
+    NotConfigured,
 }
 
 impl ErrorKind {
@@ -180,6 +184,7 @@ impl ErrorKind {
         ErrorKind::Storage,
         ErrorKind::Conflict,
         ErrorKind::Paused,
+        ErrorKind::NotConfigured,
     ];
 
     /// `code` on the wire. Own codes keep out of the range that JSON-RPC and MCP reserve.
@@ -211,6 +216,7 @@ impl ErrorKind {
             ErrorKind::Storage => (1010, "storage"),
             ErrorKind::Conflict => (1011, "conflict"),
             ErrorKind::Paused => (1012, "paused"),
+            ErrorKind::NotConfigured => (1013, "not_configured"),
         }
     }
 }
@@ -460,7 +466,7 @@ mod tests {
         for method in Method::ALL {
             assert_eq!(Method::from_name(method.name()), Some(*method));
         }
-        assert_eq!(Method::from_name("ask"), None);
+        assert_eq!(Method::from_name("tell"), None);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::methods::{self, Backend, Call, Pool, Reply};
 use super::outbox::Outbox;
-use super::params::Progress;
-use super::proto::{self, Id, RpcError};
+use super::params::{Progress, Text};
+use super::proto::{self, Id, Method, RpcError};
 use crate::engine::handle::{CallError, Cancel, Job};
 
 /// No more progress notifications of one request than one in this time.
@@ -171,13 +172,26 @@ impl Accepted {
         let shared = Arc::clone(&self.shared);
         let token = self.call.params.get("progress").and_then(Id::from_value);
         let limit = shared.query_timeout;
+        let is_endless = methods::ends_by_itself(&self.call);
+        let mut texts = self.texts();
         let answer = self.answer(shared.as_ref());
-        let reply = tokio::select! {
-            biased;
-            stopped = &mut self.stopped => return Err(stopped.unwrap_or_else(|_| methods::stopping())),
-            reply = answer => reply?,
-            () = tokio::time::sleep(limit) => return Err(CallError::Timeout(limit.as_millis() as u64).into()),
+        let late = tokio::time::sleep(limit);
+        tokio::pin!(answer, late);
+        let reply = loop {
+            tokio::select! {
+                biased;
+                stopped = &mut self.stopped => return Err(stopped.unwrap_or_else(|_| methods::stopping())),
+                Some(text) = texts.recv() => self.tell(text, &mut texts).await,
+                reply = &mut answer => break reply?,
+                () = &mut late, if !is_endless => {
+                    return Err(CallError::Timeout(limit.as_millis() as u64).into());
+                }
+            }
         };
+        // The answer comes behind all of its text.
+        if let Ok(text) = texts.try_recv() {
+            self.tell(text, &mut texts).await;
+        }
         match reply {
             Reply::Body(body) => Ok(body),
             // A job belongs to the daemon and takes as long as it takes; only the wait for it can be cut short.
@@ -193,10 +207,27 @@ impl Accepted {
         }
     }
 
+    /// Text of an answer as it comes, if the client wants that.
+    fn texts(&mut self) -> UnboundedReceiver<String> {
+        let (sender, texts) = unbounded_channel();
+        let wanted = self.call.params.get("stream") != Some(&Value::Bool(false));
+        self.call.text = Some(sender).filter(|_| self.call.method == Method::Ask && self.id.is_some() && wanted);
+        texts
+    }
+
+    /// Sends text, with what has come behind it. Waits for room: what is missing in the middle is no answer.
+    async fn tell(&self, mut text: String, texts: &mut UnboundedReceiver<String>) {
+        while let Ok(more) = texts.try_recv() {
+            text.push_str(&more);
+        }
+        let line = proto::notification_line("text", &json!(Text { id: json!(self.id), text }));
+        self.outbox.reply(line).await;
+    }
+
     fn answer<'a>(&self, shared: &'a Shared) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
         let (call, cancel) = (self.call.clone(), self.cancel.clone());
         let dispatch = Arc::clone(&shared.backend.dispatch);
-        shared.blocking(methods::pool(&call), move || dispatch(call, &cancel))
+        shared.blocking((shared.backend.pool)(&call), move || dispatch(call, &cancel))
     }
 }
 

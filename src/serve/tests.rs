@@ -62,6 +62,7 @@ impl Fake {
                 seen.running.fetch_sub(1, Ordering::SeqCst);
                 outcome
             }),
+            pool: Arc::new(|call| super::methods::pool(call, super::methods::Outside::default())),
             wait: Arc::new(move |_, patience| {
                 std::thread::sleep(patience / 20);
                 Ok(job(waits.done.fetch_add(1, Ordering::SeqCst)))

@@ -26,7 +26,7 @@ use crate::context::ContextRecord;
 use crate::fingerprint::{ContextKey, context_key};
 
 const MAGIC: [u8; 4] = [0xC7, 0x73, 0xF5, 0x0A];
-const HEAD: usize = 8;
+pub(super) const HEAD: usize = 8;
 
 /// The largest payload: a context is some hundred words, so even one imported from elsewhere is far
 /// smaller. A length above it is damage.
@@ -357,7 +357,7 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
     path.parent().map_or(Ok(()), salvage::sync_dir)
 }
 
-fn id(record: &[u8]) -> Id {
+pub(super) fn id(record: &[u8]) -> Id {
     let mut id = [0; 16];
     id.copy_from_slice(&blake3::hash(record).as_bytes()[..16]);
     id

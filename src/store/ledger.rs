@@ -83,9 +83,20 @@ pub enum Purpose {
     Asked,
     /// Whether the provider answers at all.
     Probe,
+    /// A search was to be put in a better order.
+    Rerank,
+    /// A question about the notes.
+    Ask,
+    /// Other words for a query.
+    Expand,
 }
 
 impl Purpose {
+    /// Whether it is about the contexts of notes: what a [`Reason`] and a path belong to.
+    fn is_for_contexts(self) -> bool {
+        !matches!(self, Purpose::Rerank | Purpose::Ask | Purpose::Expand)
+    }
+
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -94,6 +105,9 @@ impl Purpose {
             Purpose::Rebuild(_) => "rebuild",
             Purpose::Asked => "asked",
             Purpose::Probe => "probe",
+            Purpose::Rerank => "rerank",
+            Purpose::Ask => "ask",
+            Purpose::Expand => "expand",
         }
     }
 }

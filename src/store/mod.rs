@@ -10,6 +10,7 @@
 //! contexts, what it archives and the sequence number change in one transaction or not at all; nothing
 //! here panics for what lies on the disk.
 
+mod cache;
 mod codec;
 mod compact;
 mod exchange;
@@ -17,6 +18,7 @@ mod journal;
 mod keep;
 pub mod ledger;
 mod mark;
+mod peek;
 pub mod record;
 mod salvage;
 #[cfg(test)]
@@ -28,7 +30,7 @@ mod vectors;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::context::ContextRecord;
 use crate::embed::Vector;
@@ -40,10 +42,11 @@ use journal::Journal;
 use record::NoteRecord;
 use salvage::Fault;
 use tree::{Scan, Trees, Writes};
-use vectors::VectorFile;
 
+pub use cache::VectorCache;
 pub use compact::{CompactReport, compact};
 pub use exchange::ImportReport;
+pub use peek::journaled;
 
 const JOURNAL: &str = "contexts.journal";
 const LOCK: &str = "store.lock";
@@ -100,7 +103,7 @@ pub struct Store {
     trees: Trees,
     counters: Mutex<Counters>,
     journal: Mutex<Journal>,
-    vectors: Mutex<VectorFile>,
+    vectors: Mutex<Arc<VectorCache>>,
     /// What the scan at start decoded, until somebody takes it or it is no longer true.
     scanned: Mutex<Option<Vec<NoteRecord>>>,
     /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
@@ -154,7 +157,7 @@ impl Store {
         // Contexts that only the database knows: entries of the journal went bad or the file is gone.
         journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
         let mut opened = Opened { quarantined, contexts_recovered: 0, journal_damaged, notes: scan.notes.len() as u64 };
-        let vectors = VectorFile::open(dir, embedder_identity, dimensions)?;
+        let vectors = Arc::new(VectorCache::open(dir, embedder_identity, dimensions)?);
         let store = Store {
             dir: dir.to_path_buf(),
             trees,
@@ -308,34 +311,33 @@ impl Store {
 
     /// The vector of an input, if it is cached.
     pub fn vector(&self, input: InputHash) -> Option<Vector> {
-        locked(&self.vectors).get(input)
+        self.vectors().get(input)
     }
 
     /// The vectors of many inputs, in their order. Fast while the file is in memory: from
     /// [`Store::open`] or [`Store::load_all`] until [`Store::release_loaded`].
     pub fn vectors_for(&self, inputs: &[InputHash]) -> Vec<Option<Vector>> {
-        let vectors = locked(&self.vectors);
-        inputs.iter().map(|&input| vectors.get(input)).collect()
+        self.vectors().get_all(inputs)
     }
 
     /// Reads the vector file into memory for many look-ups. It is there after [`Store::open`] already.
     pub fn load_all(&self) -> Result<(), StoreError> {
-        locked(&self.vectors).load()
+        self.vectors().load()
     }
 
     /// Frees the copy of the vector file in memory.
     pub fn release_loaded(&self) {
-        locked(&self.vectors).release();
+        self.vectors().release();
     }
 
     /// How many vectors are cached for the embedder in force.
     pub fn vector_count(&self) -> usize {
-        locked(&self.vectors).len()
+        self.vectors().len()
     }
 
     /// Caches vectors: appended to the flat file, not fsynced. Inputs that have one keep it.
     pub fn put_vectors(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
-        locked(&self.vectors).put(vectors)
+        self.vectors().put(vectors)
     }
 
     /// Starts writing what is buffered; `durable` waits until it is on the disk.
@@ -343,7 +345,7 @@ impl Store {
         let seq = self.seq();
         if durable {
             locked(&self.journal).sync()?;
-            locked(&self.vectors).sync()?;
+            self.vectors().sync()?;
         }
         self.trees.flush(durable).map_err(|fault| self.fault(fault))?;
         if durable {

@@ -141,6 +141,11 @@ impl VectorFile {
         Ok(())
     }
 
+    /// Whether an input has a vector, as far as the map knows.
+    pub(super) fn holds(&self, input: InputHash) -> bool {
+        self.index.contains_key(&input)
+    }
+
     /// How many inputs have a vector.
     pub(super) fn len(&self) -> usize {
         self.index.len()
@@ -203,7 +208,8 @@ impl VectorFile {
 
 /// Rewrites every vector file in `dir`: without damaged and repeated records, and without the oldest of
 /// those that no note names any more, as far as there are more than twice as many of them as of the
-/// others. Those that stay make undo and branch switches cheap.
+/// others. Those that stay make undo and branch switches cheap. Of an embedder that is not in force no note names
+/// anything: twice as many of its newest stay as there are inputs, so that switching back is cheap too.
 pub(super) fn compact(dir: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError> {
     let fail = |error: io::Error| StoreError::io(dir, &error);
     for entry in fs::read_dir(dir).map_err(fail)? {
@@ -230,7 +236,8 @@ fn compact_file(path: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError
         .filter(|(input, _)| seen.insert(*input))
         .collect();
     let lives = good.iter().filter(|(input, _)| live.contains(input)).count();
-    let mut drop = (good.len() - lives).saturating_sub(2 * lives);
+    let kept = if lives == 0 { live.len() } else { lives };
+    let mut drop = (good.len() - lives).saturating_sub(2 * kept);
     let mut out = bytes[..head].to_vec();
     for (input, record) in good {
         if drop > 0 && !live.contains(&input) {

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use situated::chunk::{Chunk, ChunkConfig, Strategy, chunk};
+use situated::chunk::{Chunk, ChunkConfig, Strategy};
 use situated::embed::builtin;
 use situated::fingerprint::{Sketch, context_key};
 use situated::note::{Note, NoteRules, parse};
@@ -330,7 +330,7 @@ const PAID_CONFIG: &str = "[chunk]\nstrategy = \"markdown\"\nmin = 0\n";
 fn chunks_of(path: &str, text: &str) -> (Note, Vec<Chunk>) {
     let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
     let config = ChunkConfig { strategy: Strategy::Markdown, min: 0, ..ChunkConfig::default() };
-    let chunks = chunk(&note, &config, &builtin::model().token_starts(&note.text));
+    let chunks = builtin::cut(&note, &config);
     (note, chunks)
 }
 

@@ -1,17 +1,23 @@
 //! One binary for all tests that need more than one module: specifications, real sockets, real files, real
 //! kills.
 
+mod ask;
 mod bad;
 mod batches;
 mod commands;
 mod contexts;
 mod crash;
+mod embedders;
+mod eval;
 mod generations;
+mod graph;
 mod hostile;
 mod life;
 mod model;
 mod outside;
 mod protocol;
+mod rerank;
+mod reranker;
 mod saves;
 mod service;
 mod spec;
@@ -19,3 +25,6 @@ mod spending;
 mod support;
 mod terminal;
 mod tidy;
+mod words;
+mod vectors;
+mod windows;

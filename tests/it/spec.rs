@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use situated::chunk::{Chunk, ChunkConfig, Strategy, chunk};
+use situated::chunk::{Chunk, ChunkConfig, Strategy};
 use situated::context::Template;
 use situated::embed::builtin;
 use situated::fingerprint::{ContextKey, Sketch, context_key, text_hash};
@@ -190,7 +190,7 @@ impl World {
     fn save(&mut self, trigger: Trigger) {
         let path = VaultPath::parse(&self.text.0).unwrap();
         let note = parse(&path, self.text.1.as_bytes(), &NoteRules::default());
-        let chunks = chunk(&note, &self.chunk, &builtin::model().token_starts(&note.text));
+        let chunks = builtin::cut(&note, &self.chunk);
         let template = Template::new(&note);
         let now = CurrentNote {
             path,

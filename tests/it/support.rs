@@ -363,7 +363,8 @@ pub(crate) fn view(daemon: &mut Daemon, queries: &[&str]) -> BTreeSet<String> {
     let mut view = BTreeSet::from([format!("{} notes, {} chunks", vault["notes"], vault["chunks"])]);
     for query in queries {
         for mode in ["lexical", "dense"] {
-            let found = daemon.call("search", json!({"query": query, "mode": mode, "limit": 200, "per_note": 200}));
+            let found = daemon
+                .call("search", json!({"query": query, "mode": mode, "limit": 200, "per_note": 200, "merge": false}));
             if found["truncated"] == true {
                 // Beyond the limit it is near-equal scores that decide which hits are left out.
                 view.insert(format!("{query} ({mode}): more than can be compared"));

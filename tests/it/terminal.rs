@@ -41,6 +41,8 @@ fn nothing_of_a_note_can_touch_a_terminal() {
         &["search", EVIL],
         &["search", "x", "--vault", EVIL],
         &["related", "other.md"],
+        &["ask", "porcupine", "--explain"],
+        &["ask", EVIL, "--json"],
         &["get", on_disk],
         &["get", on_disk, "--json"],
         &["get", EVIL],
@@ -73,7 +75,7 @@ fn tame(what: &str, text: &str) {
 
 /// What a command prints on a terminal of that many columns, and its exit code.
 #[cfg(target_os = "linux")]
-fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Option<(String, Option<i32>)> {
+pub(crate) fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Option<(String, Option<i32>)> {
     use rustix::ioctl::{Getter, Setter, ioctl};
     let open = |path: &str| std::fs::OpenOptions::new().read(true).write(true).open(path);
     let mut master = open("/dev/ptmx").ok()?;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The modules in the order in which data flows.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 21] = [
     "config",
     "fingerprint",
     "vault",
@@ -17,6 +17,7 @@ const ORDER: [&str; 20] = [
     "store",
     "index",
     "search",
+    "eval",
     "engine",
     "serve",
     "sandbox",
@@ -28,7 +29,7 @@ const ORDER: [&str; 20] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 21] = [
+const PURE: [&str; 27] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -41,11 +42,17 @@ const PURE: [&str; 21] = [
     "embed/builtin.rs",
     "embed/tokenizer.rs",
     "embed/input.rs",
+    "embed/models.rs",
+    "embed/settings.rs",
     "index/mod.rs",
     "index/blocks.rs",
+    "index/graph.rs",
+    "index/graph/",
     "index/links.rs",
     "index/vector.rs",
+    "index/language.rs",
     "search/",
+    "eval/",
     "serve/frame.rs",
     "serve/proto.rs",
     "store/record.rs",

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 /// `search`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
+    after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d,\n        link:Note, linked-from:Note, prop.status:done, 'prop.priority:>2', [status], [due:<2026-12]\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
 )]
 pub struct Search {
     /// What is sought
@@ -25,12 +25,21 @@ pub struct Search {
     /// Go by the contexts of this generation (see `situated generations`)
     #[arg(long, value_name = "NAME", conflicts_with = "no_context")]
     pub generation: Option<String>,
+    /// Leave the order as it is before a reranker judges, if one is configured
+    #[arg(long)]
+    pub no_rerank: bool,
+    /// Have the model of `context.provider` say the query in other words too, and search for these
+    #[arg(long, value_name = "off|queries|hyde", value_parser = super::ask::expand)]
+    pub expand: Option<crate::search::question::Expand>,
+    /// Say why this note was not found, or stands where it stands: its path in the vault, or on the disk
+    #[arg(long, value_name = "NOTE", value_hint = ValueHint::FilePath, conflicts_with_all = ["format", "jsonl"])]
+    pub expect: Option<PathBuf>,
     /// Wait until all that was saved before is in
     #[arg(long, short)]
     pub fresh: bool,
 }
 
-fn mode(text: &str) -> Result<crate::search::Mode, String> {
+pub(super) fn mode(text: &str) -> Result<crate::search::Mode, String> {
     serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
 }
 
@@ -59,10 +68,22 @@ pub struct Show {
 
 /// `related`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:  situated related Projects/Plan.md:12-20     what lies near these lines\n           situated related --notes Projects/Plan.md     the nearest notes\n           wl-paste | situated related --text -          what lies near a text\nExit:   0 found, 1 nothing found"
+)]
 pub struct Related {
-    /// A note: its path in the vault, or on the disk
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub note: PathBuf,
+    /// A note, or lines of one: its path in the vault, or on the disk
+    #[arg(value_hint = ValueHint::FilePath, value_name = "NOTE[:LINE[-LINE]]", required_unless_present = "text")]
+    pub note: Option<PathBuf>,
+    /// Any text instead of a note; `-` reads it from standard input
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "note", allow_hyphen_values = true)]
+    pub text: Option<String>,
+    /// The nearest notes, each with its best passage
+    #[arg(long)]
+    pub notes: bool,
+    /// Leave out notes that are linked with this one already
+    #[arg(long)]
+    pub unlinked: bool,
     /// How hits are shown
     #[command(flatten)]
     pub show: Show,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{ChunkConfig, Strategy as Cutting, chunk};
+use crate::chunk::{ChunkConfig, Strategy as Cutting, Tools, chunk};
 use crate::note::{NoteRules, parse};
 use crate::vault::VaultPath;
 
@@ -22,7 +22,7 @@ fn small(strategy: Cutting) -> ChunkConfig {
 
 fn document(path: &str, text: &str, config: &ChunkConfig) -> (Note, Vec<Chunk>, Document) {
     let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
-    let chunks = chunk(&note, config, &words(&note.text));
+    let chunks = chunk(&note, config, &Tools { token_starts: &words(&note.text), embed: &|_| Vec::new() });
     let document = Document::new(&note, &chunks);
     (note, chunks, document)
 }
@@ -149,7 +149,7 @@ proptest! {
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let note = parse(&VaultPath::parse("n.md").unwrap(), &bytes, &NoteRules::default());
-        let chunks = chunk(&note, &small(Cutting::Fixed), &words(&note.text));
+        let chunks = chunk(&note, &small(Cutting::Fixed), &Tools { token_starts: &words(&note.text), embed: &|_| Vec::new() });
         let document = Document::new(&note, &chunks);
         prop_assert!(document.passages.iter().all(|p| document.text.get(p.span.clone()).is_some()));
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{ChunkConfig, Strategy as Cutting, chunk};
+use crate::chunk::{ChunkConfig, Strategy as Cutting, Tools, chunk};
 use crate::context::models::{Price, Thinking};
 use crate::context::settings::Provider;
 use crate::note::{NoteRules, parse};
@@ -45,7 +45,7 @@ fn document(text: &str, target: u32) -> Document {
     let words: Vec<u32> = note.text.char_indices().filter_map(starts).collect();
     let config =
         ChunkConfig { strategy: Cutting::Obsidian, target, min: target / 2, max: target * 3 / 2, overlap_percent: 15 };
-    Document::new(&note, &chunk(&note, &config, &words))
+    Document::new(&note, &chunk(&note, &config, &Tools { token_starts: &words, embed: &|_| Vec::new() }))
 }
 
 fn sections(count: usize, words: usize) -> String {

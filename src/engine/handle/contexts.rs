@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::oneshot;
 
 use super::{CallError, Handle, ready};
-use crate::chunk::{self, Chunk, ChunkConfig};
+use crate::chunk::{Chunk, ChunkRules};
 use crate::context::cost::{self, Estimate, NoteSize};
 use crate::context::settings::{ContextConfig, Provider};
 use crate::context::{ContextRecord, Making, Template};
@@ -105,7 +105,7 @@ impl Handle {
         {
             return Some(estimate.clone());
         }
-        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk.load_full()).collect();
+        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk()).collect();
         let estimate = self.estimate(&self.answering(), &desks, None, true, false).ok().flatten()?;
         *known = Some((state, estimate.clone()));
         Some(estimate)
@@ -117,7 +117,17 @@ impl Handle {
         let mut to: Vec<String> = writers.values().filter_map(|writer| writer.asker.client.leaves_to()).collect();
         to.sort();
         to.dedup();
-        to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect()
+        let mut said: Vec<String> =
+            to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
+        said.extend(self.embedders_leave());
+        said.extend(self.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
+        if let Some(host) = self.0.questions.leaves_to(&self.0.config.load()) {
+            said.push(format!("what you `ask`, with the passages found for it, to {host}"));
+            if self.expands() {
+                said.push(format!("queries, to {host}, for other words (`search.expand`)"));
+            }
+        }
+        said
     }
 
     /// How the contexts are: counted from the store, a few milliseconds per thousand notes.
@@ -188,9 +198,9 @@ impl Handle {
             if self.settings().provider != Provider::Template {
                 return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
             }
-            let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk.load_full());
-            let config = desk.map(|desk| desk.chunk).unwrap_or_default();
-            let own = OwnChunk::find(&document, title.as_deref(), &chunk, &config)?;
+            let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk());
+            let rules = desk.map(|desk| desk.chunk.clone()).unwrap_or_default();
+            let own = OwnChunk::find(&document, title.as_deref(), &chunk, &rules)?;
             let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
             return Ok(GeneratedContext {
                 contextualized: format!("{context}\n\n{}", chunk.trim()),
@@ -273,7 +283,7 @@ impl OwnChunk {
         text: &str,
         title: Option<&str>,
         wanted: &str,
-        config: &ChunkConfig,
+        rules: &ChunkRules,
     ) -> Result<Self, CallError> {
         let name = title.unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
         let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
@@ -282,13 +292,14 @@ impl OwnChunk {
         let wanted = wanted.trim();
         let missing = "`chunk` does not stand in `document`: give it as it stands there";
         let start = note.text.find(wanted).ok_or_else(|| CallError::Invalid(missing.to_owned()))?;
-        let mut chunks = chunk::chunk(&note, config, &builtin::model().token_starts(&note.text));
+        let mut chunks = builtin::cut(&note, rules.of(note.kind.as_deref()));
         let at = chunks.iter().position(|chunk| chunk.span.end > start).unwrap_or(0);
         match chunks.get_mut(at) {
             Some(chunk) => {
                 chunk.span = start..start + wanted.len();
                 chunk.hash = crate::fingerprint::text_hash(wanted.as_bytes());
                 chunk.has_words = true;
+                chunk.lead = None;
             }
             None => return Err(CallError::Invalid("`document` is empty".to_owned())),
         }

@@ -47,13 +47,13 @@ impl Handle {
         let vaults = self.choose(vault)?;
         let scope = Scope { vault: vault.map(str::to_owned), path: None };
         if dry_run {
-            let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk.load_full()).collect();
+            let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk()).collect();
             let estimate = self.estimate(&name, &desks, None, false, false)?;
             return Ok(Job::dry_run("generation", scope, None, estimate));
         }
         let job = self.0.jobs.begin("generation", scope, vaults.len());
         for vault in &vaults {
-            if let Err(error) = self.ask(vault, &name, Wish::Build(job)) {
+            if let Err(error) = self.wish(vault, &name, Wish::Build(job)) {
                 self.0.jobs.end_part(job, 0, 0, "failed");
                 return Err(error);
             }
@@ -64,13 +64,13 @@ impl Handle {
     /// Has a generation answer from now on.
     pub fn use_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
         let name = self.known(name)?;
-        self.choose(vault)?.iter().try_for_each(|vault| self.ask(vault, &name, Wish::Use))
+        self.choose(vault)?.iter().try_for_each(|vault| self.wish(vault, &name, Wish::Use))
     }
 
     /// Takes a generation away; contexts that were paid for stay in the archive.
     pub fn drop_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
         let name = self.known(name)?;
-        self.choose(vault)?.iter().try_for_each(|vault| self.ask(vault, &name, Wish::Drop))
+        self.choose(vault)?.iter().try_for_each(|vault| self.wish(vault, &name, Wish::Drop))
     }
 
     /// Of each vault the generation that a search names.
@@ -113,7 +113,7 @@ impl Handle {
         })
     }
 
-    fn ask(&self, vault: &VaultShared, name: &str, wish: Wish) -> Result<(), CallError> {
+    fn wish(&self, vault: &VaultShared, name: &str, wish: Wish) -> Result<(), CallError> {
         ready(vault)?;
         let (reply, answer) = mpsc::channel();
         self.send(Event::Generation { vault: vault.id, name: name.to_owned(), wish, reply })?;

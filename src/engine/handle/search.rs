@@ -1,15 +1,15 @@
 //! Queries: answered from the published snapshots, on the caller's thread.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::super::decide::Desk;
-use super::{
-    CallError, Cancel, Contextual, Handle, RelatedRequest, Scope, SearchAnswer, SearchFilter, SearchRequest, not_found,
-    parse_path, ready,
-};
-use crate::fingerprint::ChunkId;
-use crate::index::Snapshot;
-use crate::search::{self, Answer, Key, Mode, Options, Seed};
+use super::super::rerank::Reranker;
+use super::{CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, expect, ready};
+use crate::index::{LexicalError, Snapshot};
+use crate::search::{self, Answer, Boosts, Key, Mode, Options};
 use crate::vault::VaultPath;
 use crate::vault::read::stat;
 
@@ -18,6 +18,18 @@ const MOST_HITS: usize = 200;
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
+
+/// What a request says of [`Options`]; what it does not is the configuration's.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) mode: Option<Mode>,
+    pub(super) limit: Option<usize>,
+    pub(super) per_note: Option<usize>,
+    pub(super) window_chars: Option<usize>,
+    pub(super) contextual: bool,
+    pub(super) explain: bool,
+    pub(super) merge: Option<bool>,
+}
 
 impl Handle {
     /// Answers a query from the published snapshots.
@@ -38,18 +50,24 @@ impl Handle {
         if request.fresh {
             self.freshen(request.vault.as_deref(), cancel)?;
         }
-        let options = self.options(
-            request.mode,
-            request.limit,
-            request.per_note,
-            request.window_chars,
+        let mut options = self.options(&Asked {
+            mode: request.mode,
+            limit: request.limit,
+            per_note: request.per_note,
+            window_chars: request.window_chars,
             contextual,
-            request.explain,
-        )?;
+            explain: request.explain,
+            merge: request.merge,
+        })?;
+        let reranker = self.reranker(request.rerank)?;
         let now = jiff::Zoned::now();
         let mut parsed = search::parse(&request.query, now.date());
         parsed.filter.offset = now.offset();
-        let SearchFilter { path, tag, after, before, note_type } = request.filter.unwrap_or_default();
+        options.boosts.today = Some(now.date());
+        // The word that is being typed is the last one of the query, and a free one.
+        let last = parsed.words.rsplit(' ').next().unwrap_or_default();
+        parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);
+        let SearchFilter { path, tag, after, before, note_type, properties } = request.filter.unwrap_or_default();
         let conditions =
             [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
         for (key, value) in conditions {
@@ -57,70 +75,87 @@ impl Handle {
                 parsed.filter.add(key, &value, now.date()).map_err(CallError::Invalid)?;
             }
         }
-        let mut answers = Vec::new();
+        for (name, value) in properties {
+            let value = property(&name, &value)?;
+            parsed.filter.add_property(&name, &value, true, now.date()).map_err(CallError::Invalid)?;
+        }
+        let (expansion, warning) = self.expansion(request.expand, &parsed, options.mode, cancel);
+        parsed.warnings.extend(warning);
+        let (mut snapshots, mut rankings) = (Vec::new(), Vec::new());
+        let mut vectors = self.vectors();
+        let dense_weight = options.dense_weight;
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
+            options.boosts.graph = vault.graph.load_full();
+            // A lane that does not know the language must not drag the other down.
+            options.dense_weight = dense_weight * desk.service.embedder.familiarity(&parsed.text());
             let dense = options.mode != Mode::Lexical && parsed.has_text();
-            let vector = dense.then(|| desk.embedder.embed(&parsed.text()));
+            let vector = if dense { vectors.of(&desk, &parsed.text()) } else { None };
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
-            let found = search::search(&snapshot, &vault.name, &parsed, vector.as_ref(), &options);
-            answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
+            let ranking = search::rank(&snapshot, &parsed, vector.as_ref(), &options).map_err(storage)?;
+            rankings.push(expansion.blend(ranking, &snapshot, (&desk, &mut vectors), &parsed, &options)?);
+            snapshots.push(snapshot);
         }
-        Ok(search_answer(answers, options.limit, began))
-    }
-
-    /// What lies near a note, a chunk or a text.
-    pub fn related(&self, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
-        let began = Instant::now();
-        let given = [&request.path, &request.chunk, &request.text].iter().filter(|p| p.is_some()).count();
-        if given != 1 {
-            return Err(CallError::Invalid("give exactly one of `path`, `chunk` and `text`".to_owned()));
+        let mut unjudged = None;
+        if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
+            unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
         }
-        let options =
-            self.options(None, request.limit, request.per_note, request.window_chars, true, request.explain)?;
         let mut answers = Vec::new();
-        let mut known = false;
-        for vault in self.choose(request.vault.as_deref())? {
-            if cancel.is_cancelled() {
-                return Err(CallError::Cancelled);
-            }
-            let (snapshot, desk) = ready(&vault)?;
-            let Some(seed) = seed(&request, &snapshot, &desk)? else { continue };
-            known = true;
-            let found = search::related(&snapshot, &vault.name, &seed, &options);
-            answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
+        for ((vault, snapshot), ranking) in vaults.iter().zip(snapshots).zip(rankings) {
+            let (_, desk) = ready(vault)?;
+            let found = search::finish(&snapshot, &vault.name, ranking, &options).map_err(storage)?;
+            answers.push(freshness(found, &snapshot, &desk));
         }
-        if !known {
-            let name = request.path.or(request.chunk).unwrap_or_default();
-            return Err(not_found("note", &name, "paths are relative to the vault; `situated search` shows them"));
+        let mut answer = search_answer(answers, options.limit, began);
+        answer.warnings.extend(unjudged);
+        if let Some(path) = &request.expect {
+            answer.expected = Some(expect::expected(path, &vaults, (&parsed, &mut vectors), &options, &answer.hits)?);
         }
-        Ok(search_answer(answers, options.limit, began))
+        Ok(vectors.warn(answer))
     }
 
-    fn options(
-        &self,
-        mode: Option<Mode>,
-        limit: Option<usize>,
-        per_note: Option<usize>,
-        window_chars: Option<usize>,
-        contextual: bool,
-        explain: bool,
-    ) -> Result<Options, CallError> {
+    /// Whether searches are reranked unless they say otherwise.
+    pub fn reranks(&self) -> bool {
+        self.0.reranker.load().is_some()
+    }
+
+    /// Who judges what is found, if anybody is to.
+    fn reranker(&self, wanted: Option<bool>) -> Result<Option<Arc<Reranker>>, CallError> {
+        match (wanted, self.0.reranker.load_full()) {
+            (Some(false), _) => Ok(None),
+            (Some(true), None) => Err(CallError::Invalid(
+                "there is no reranker: `[rerank] provider` in the configuration names one".to_owned(),
+            )),
+            (_, reranker) => Ok(reranker),
+        }
+    }
+
+    pub(super) fn options(&self, asked: &Asked) -> Result<Options, CallError> {
         let search = self.0.config.load().search.clone();
-        let limit = limit.unwrap_or(search.limit);
+        let limit = asked.limit.unwrap_or(search.limit);
         if limit == 0 || limit > MOST_HITS {
             return Err(CallError::Invalid(format!("`limit` must be 1 to {MOST_HITS}, not {limit}")));
         }
         Ok(Options {
-            mode: mode.unwrap_or_default(),
+            mode: asked.mode.unwrap_or_default(),
             limit,
-            per_note: per_note.unwrap_or(search.per_note).max(1),
-            contextual,
-            window_chars: window_chars.unwrap_or(search.window_chars).min(100_000),
+            per_note: asked.per_note.unwrap_or(search.per_note).max(1),
+            contextual: asked.contextual,
+            window_chars: asked.window_chars.unwrap_or(search.window_chars).min(100_000),
             dense_weight: search.dense_weight,
-            explain,
+            boosts: Boosts {
+                graph_weight: search.graph_weight,
+                link_weight: search.link_weight,
+                recency_weight: search.recency_weight,
+                recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
+                type_weights: search.type_weights,
+                today: None,
+                graph: None,
+            },
+            merge: asked.merge.unwrap_or(true),
+            explain: asked.explain,
         })
     }
 
@@ -140,22 +175,31 @@ impl Handle {
     }
 }
 
-fn seed(request: &RelatedRequest, snapshot: &Snapshot, desk: &Desk) -> Result<Option<Seed>, CallError> {
-    if let Some(path) = &request.path {
-        let path = parse_path(path)?;
-        return Ok(snapshot.note_at(&path).map(|note| Seed::Note(note.no)));
-    }
-    if let Some(id) = &request.chunk {
-        let id: ChunkId =
-            id.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
-        return Ok(snapshot.row_of(id).map(Seed::Chunk));
-    }
-    let text = request.text.as_deref().unwrap_or_default();
-    Ok(Some(Seed::Vector(desk.embedder.embed(text))))
+/// A property's value in JSON as it would stand in a query.
+fn property(name: &str, value: &Value) -> Result<String, CallError> {
+    let plain = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    let text = match value {
+        Value::Array(items) if !items.is_empty() => items.iter().map(plain).collect::<Option<Vec<_>>>(),
+        value => plain(value).map(|text| vec![text]),
+    };
+    text.map(|values| values.join(" OR ")).ok_or_else(|| {
+        let name: String = name.chars().take(60).collect();
+        CallError::Invalid(format!(
+            "`filter.properties.{name}` is a text, a number, true, false, null, or a list of these"
+        ))
+    })
+}
+
+fn storage(error: LexicalError) -> CallError {
+    CallError::Storage(error.to_string())
 }
 
 /// Marks hits whose note is no longer what was indexed.
-fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
+pub(super) fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
     let mut last: Option<(String, bool)> = None;
     for hit in &mut answer.hits {
         hit.stale = match &last {
@@ -171,7 +215,7 @@ fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
     answer
 }
 
-fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {
+pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {
     let merged = search::merge(answers, limit);
     SearchAnswer {
         hits: merged.hits,
@@ -179,5 +223,6 @@ fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAn
         took_ms: began.elapsed().as_secs_f64() * 1e3,
         truncated: merged.truncated,
         warnings: merged.warnings,
+        expected: None,
     }
 }

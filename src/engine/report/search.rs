@@ -1,10 +1,13 @@
 //! What finds: parameters and answers of `search` and `related`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Contextual;
-use crate::search::{Hit, Mode};
+use crate::search::question::Expand;
+use crate::search::{Expected, Hit, Mode};
 
 /// Which notes a search looks at; everything given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +24,8 @@ pub struct SearchFilter {
     /// Type of the note.
     #[serde(rename = "type")]
     pub note_type: Option<String>,
+    /// Properties of the front matter and their values, as in a query (`">3"`, `"*"` for any); of a list, one is enough.
+    pub properties: BTreeMap<String, serde_json::Value>,
 }
 
 /// Parameters of `search`.
@@ -52,9 +57,35 @@ pub struct SearchRequest {
     /// Whether hits carry their lanes.
     #[serde(default)]
     pub explain: bool,
+    /// Whether the last word is still being typed: words that begin with it are found too.
+    #[serde(default)]
+    pub prefix: bool,
     /// Characters of a hit with its neighbours.
     #[serde(default)]
     pub window_chars: Option<usize>,
+    /// A note, by path: the answer says why it was not found, or stands where it stands.
+    #[serde(default)]
+    pub expect: Option<String>,
+    /// What the model of `[context]` adds to the query.
+    #[serde(default)]
+    pub expand: Option<Expand>,
+    /// Whether hits whose windows overlap or touch become one; they do if absent.
+    #[serde(default)]
+    pub merge: Option<bool>,
+    /// Whether the reranker judges what is found; if one is configured, if absent.
+    #[serde(default)]
+    pub rerank: Option<bool>,
+}
+
+/// What the hits of `related` are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// The best chunks, several of a note.
+    #[default]
+    Chunk,
+    /// The best notes, each with its best chunk.
+    Note,
 }
 
 /// Parameters of `related`: exactly one of `path`, `chunk` and `text`.
@@ -63,6 +94,10 @@ pub struct SearchRequest {
 pub struct RelatedRequest {
     /// A note in the vault.
     pub path: Option<String>,
+    /// With `path`: only this line of it, 1-based.
+    pub line: Option<u32>,
+    /// With `line`: the lines up to this one.
+    pub end_line: Option<u32>,
     /// A chunk by id.
     pub chunk: Option<String>,
     /// Any text.
@@ -73,10 +108,16 @@ pub struct RelatedRequest {
     pub limit: Option<usize>,
     /// Hits of one note at most.
     pub per_note: Option<usize>,
+    /// What the hits are.
+    pub group: Group,
+    /// Whether notes that are linked with the one asked about stay out.
+    pub exclude_linked: bool,
     /// Whether hits carry their lanes.
     pub explain: bool,
     /// Characters of a hit with its neighbours.
     pub window_chars: Option<usize>,
+    /// Whether hits whose windows overlap or touch become one; they do if absent.
+    pub merge: Option<bool>,
 }
 
 /// Answer of `search` and `related`.
@@ -92,4 +133,7 @@ pub struct SearchAnswer {
     pub truncated: bool,
     /// What was odd about the query.
     pub warnings: Vec<String>,
+    /// How the note that was expected stands to this answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
 }

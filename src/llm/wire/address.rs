@@ -6,7 +6,7 @@ use reqwest::Url;
 
 /// An address, taken apart once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Address {
+pub(in crate::llm) struct Address {
     /// `scheme://host[:port]`, the port only if it is not the scheme's own.
     origin: String,
     /// What stands before the paths of the interface: empty, or `/…` without a slash at its end.
@@ -22,7 +22,7 @@ impl Address {
     ///
     /// # Errors
     /// What is wrong with it; never the address itself, which may hold a password.
-    pub(super) fn parse(text: &str, suffixes: &[&str]) -> Result<Self, String> {
+    pub(in crate::llm) fn parse(text: &str, suffixes: &[&str]) -> Result<Self, String> {
         const EXPECTED: &str = "write an address such as https://host:port";
         let url = Url::parse(text.trim()).map_err(|e| format!("the address of the provider: {e}; {EXPECTED}"))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -56,27 +56,27 @@ impl Address {
     }
 
     /// The address of a path (`/…`) of the interface.
-    pub(super) fn join(&self, path: &str) -> String {
+    pub(in crate::llm) fn join(&self, path: &str) -> String {
         format!("{}{}{path}", self.origin, self.prefix)
     }
 
     /// `scheme://host[:port]`.
-    pub(super) fn origin(&self) -> &str {
+    pub(in crate::llm) fn origin(&self) -> &str {
         &self.origin
     }
 
     /// The host alone.
-    pub(super) fn host(&self) -> &str {
+    pub(in crate::llm) fn host(&self) -> &str {
         &self.host
     }
 
     /// Host, with the port if it is not the scheme's own: what a client sends as `Host`.
-    pub(super) fn authority(&self) -> &str {
+    pub(in crate::llm) fn authority(&self) -> &str {
         &self.authority
     }
 
     /// Whether it is an address of this machine.
-    pub(super) fn is_loopback(&self) -> bool {
+    pub(in crate::llm) fn is_loopback(&self) -> bool {
         if self.host == "localhost" || self.host.ends_with(".localhost") {
             return true;
         }

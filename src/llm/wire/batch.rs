@@ -232,7 +232,7 @@ impl Anthropic {
             Some("overloaded_error") => 529,
             _ => 400,
         };
-        let who = Who { base: self.address().origin(), model: self.model(), fields: anthropic::FIELDS };
+        let who = Who::new(self.address().origin(), self.model(), anthropic::FIELDS);
         refusal::read(&who, status, &HeaderMap::new(), &super::bytes(error), now)
     }
 

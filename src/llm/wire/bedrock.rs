@@ -73,7 +73,7 @@ impl Bedrock {
                 request.headers.extend(signed);
             }
             None if self.address.is_loopback() => {}
-            None => return Err(super::no_key(&self.address, "no key is found")),
+            None => return Err(super::no_key(&self.address, "context", "no key is found")),
         }
         // Not signed, as the vendor's own client has it: what lies between may change it.
         request.headers.push(super::plain(("accept", "application/json")));

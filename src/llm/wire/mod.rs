@@ -11,6 +11,8 @@ mod bedrock;
 mod ollama;
 mod openai;
 mod refusal;
+mod rerank;
+pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +23,6 @@ use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
-use self::address::Address;
 use super::key::Key;
 use super::{Failure, FailureKind, Finish};
 use crate::context::cost::{Usage, estimate_tokens};
@@ -29,11 +30,13 @@ use crate::context::models::Model;
 use crate::context::prompt::Prompt;
 use crate::context::settings::{ContextConfig, Provider};
 
+pub(super) use self::address::Address;
 pub(super) use self::anthropic::Anthropic;
 pub(super) use self::bedrock::Bedrock;
 pub(super) use self::ollama::Ollama;
 pub(super) use self::openai::OpenAi;
-pub(super) use self::refusal::{Refusal, RefusalKind};
+pub(super) use self::refusal::{Refusal, RefusalKind, Who, read as read_refusal};
+pub(super) use self::rerank::{Judgement, Rerank};
 
 /// A provider's interface, with the model that is asked.
 #[derive(Clone, Debug)]
@@ -109,6 +112,21 @@ pub(super) enum Field {
     Truncate,
     /// The seed of sampling.
     Seed,
+    /// OpenAI's `stream_options`: without it nobody says what a streamed answer used.
+    StreamOptions,
+}
+
+/// What a line needs to know of the interface that is spoken over it, whatever it is asked for.
+pub(super) trait Speaks {
+    /// What an answer with another status than a success means. `now` is what a date in `Retry-After` is compared
+    /// with.
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal;
+}
+
+impl Speaks for Wire {
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+        Wire::refusal(self, status, headers, body, now)
+    }
 }
 
 /// Whether an address is this machine's; one that is none is not, and making a [`Wire`] of it says why.
@@ -173,7 +191,7 @@ impl Wire {
             Wire::OpenAi(wire) => (wire.model(), openai::FIELDS),
             Wire::Ollama(wire) => (wire.model(), ollama::FIELDS),
         };
-        let who = refusal::Who { base: self.base(), model, fields };
+        let who = Who::new(self.base(), model, fields);
         refusal::read(&who, status, headers, body, now)
     }
 
@@ -205,13 +223,13 @@ impl Wire {
     }
 }
 
-const JSON: (&str, &str) = ("content-type", "application/json");
+pub(super) const JSON: (&str, &str) = ("content-type", "application/json");
 
-fn plain(header: (&'static str, &str)) -> (&'static str, SecretString) {
+pub(super) fn plain(header: (&'static str, &str)) -> (&'static str, SecretString) {
     (header.0, header.1.into())
 }
 
-fn bearer(key: &SecretString) -> (&'static str, SecretString) {
+pub(super) fn bearer(key: &SecretString) -> (&'static str, SecretString) {
     ("authorization", format!("Bearer {}", key.expose_secret()).into())
 }
 
@@ -226,18 +244,18 @@ fn api_key<'a>(
 ) -> Result<Option<&'a SecretString>, Failure> {
     match key {
         Some(Key::Bearer(key)) => Ok(Some(key)),
-        Some(Key::Aws { .. }) => Err(no_key(address, "the key found is one for AWS")),
+        Some(Key::Aws { .. }) => Err(no_key(address, "context", "the key found is one for AWS")),
         None if address.is_loopback() || provider == Provider::Ollama => Ok(None),
-        None => Err(no_key(address, "no key is found")),
+        None => Err(no_key(address, "context", "no key is found")),
     }
 }
 
-fn no_key(address: &Address, why: &str) -> Failure {
+pub(super) fn no_key(address: &Address, section: &str, why: &str) -> Failure {
     Failure {
         kind: FailureKind::Unauthorized,
         message: format!(
-            "{why}, and {} wants one: name a file that only you can read in `context.key_file`, \
-             or a command in `context.key_command`",
+            "{why}, and {} wants one: name a file that only you can read in `{section}.key_file`, \
+             or a command in `{section}.key_command`",
             address.origin()
         ),
         maybe_billed: false,
@@ -269,7 +287,7 @@ fn bytes(body: &Value) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-fn parsed(body: &[u8]) -> Result<Value, String> {
+pub(super) fn parsed(body: &[u8]) -> Result<Value, String> {
     let value: Value = match serde_json::from_slice(body) {
         Ok(value) => value,
         Err(_) if body.iter().all(u8::is_ascii_whitespace) => return Err("the answer is empty".to_owned()),

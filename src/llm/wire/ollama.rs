@@ -154,7 +154,7 @@ impl Ollama {
 
 /// Tokens that a prompt has at least, about. The estimate goes by bytes, which is too much for scripts of several
 /// bytes per letter: an honest count must not look like a cut there, so letters are counted too.
-fn at_least(prompt: &Prompt) -> u64 {
+pub(super) fn at_least(prompt: &Prompt) -> u64 {
     let letters: usize = [&prompt.system, &prompt.document, &prompt.task].iter().map(|part| part.chars().count()).sum();
     // 3.6 letters per token, as in the estimate.
     u64::from(prompt.tokens).min(letters as u64 * 10 / 36)

@@ -31,6 +31,8 @@ pub(super) const FIELDS: &[(&str, Field)] = &[
     ("structured outputs", Field::Schema),
     ("grammar", Field::Schema),
     ("developer", Field::Developer),
+    ("stream_options", Field::StreamOptions),
+    ("include_usage", Field::StreamOptions),
 ];
 
 /// A model behind chat completions.

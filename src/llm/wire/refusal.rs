@@ -57,13 +57,24 @@ pub(in crate::llm) enum RefusalKind {
 }
 
 /// Who refuses.
-pub(super) struct Who<'a> {
+pub(in crate::llm) struct Who<'a> {
     /// `scheme://host[:port]`.
-    pub(super) base: &'a str,
+    pub(in crate::llm) base: &'a str,
     /// The model that was asked.
-    pub(super) model: &'a Model,
+    pub(in crate::llm) model: &'a str,
+    /// Whether it is Ollama that was asked for it.
+    pub(in crate::llm) ollama: bool,
     /// Names that an error may hold, and the fields they mean.
-    pub(super) fields: &'a [(&'static str, Field)],
+    pub(in crate::llm) fields: &'a [(&'static str, Field)],
+    /// The section of the configuration that says who is asked.
+    pub(in crate::llm) section: &'static str,
+}
+
+impl<'a> Who<'a> {
+    /// A model that writes contexts.
+    pub(super) fn new(base: &'a str, model: &'a Model, fields: &'a [(&'static str, Field)]) -> Self {
+        Who { base, model: &model.id, ollama: model.provider == Provider::Ollama, fields, section: "context" }
+    }
 }
 
 /// Codes (lower case) that mean the same wherever they come from, and whatever the status.
@@ -161,7 +172,7 @@ const UNSUPPORTED: [&str; 15] = [
 ];
 
 /// Reads a refusal.
-pub(super) fn read(who: &Who, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+pub(in crate::llm) fn read(who: &Who, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
     let said = Said::new(headers, body);
     let (mut kind, mut field) = classify(who, status, &said);
     // The provider's own word on whether to try again is above all guesses about plain refusals and faults.
@@ -343,7 +354,7 @@ fn seconds(seconds: f64) -> Option<Duration> {
 }
 
 fn message(who: &Who, status: u16, kind: RefusalKind, field: Option<Field>, said: &Said) -> String {
-    let Who { base, model, .. } = who;
+    let Who { base, model: id, section, .. } = who;
     let code = said.codes.first().map(|code| format!(" {code}")).unwrap_or_default();
     let quoted = match kind {
         RefusalKind::Unauthorized
@@ -358,19 +369,18 @@ fn message(who: &Who, status: u16, kind: RefusalKind, field: Option<Field>, said
         _ => String::new(),
     };
     let detail = format!("({status}{code}{quoted})");
-    let id = &model.id;
     match kind {
         RefusalKind::Transient => format!("{base} fails {detail}"),
         RefusalKind::Overloaded => format!("{base} asks for fewer requests {detail}"),
         RefusalKind::Unauthorized => format!("{base} refuses the key, or has none from us {detail}"),
-        RefusalKind::UnknownModel if model.provider == Provider::Ollama => {
+        RefusalKind::UnknownModel if who.ollama => {
             format!("{base} does not have the model {id} {detail}: `ollama pull {id}` fetches it")
         }
         RefusalKind::UnknownModel => format!("{base} does not know the model {id}, or is not its address {detail}"),
         RefusalKind::SpendLimit => format!("{base} says that the account's limit is reached {detail}"),
         RefusalKind::TooLong => format!("the prompt is too long for {id} {detail}"),
         RefusalKind::Rejected if (300..400).contains(&status) => {
-            format!("{base} sends requests elsewhere {detail}: is `context.base_url` right?")
+            format!("{base} sends requests elsewhere {detail}: is `{section}.base_url` right?")
         }
         RefusalKind::Rejected => format!("{base} refuses the request {detail}"),
         RefusalKind::UnsupportedField => {

@@ -123,9 +123,11 @@ impl Book {
     fn each(&mut self, entry: &Entry, change: impl Fn(&mut Sums)) {
         let month = self.months.entry(month_of_day(&entry.day).to_owned()).or_default();
         change(month.days.entry(entry.day.clone()).or_default());
-        change(month.reasons.entry(entry.reason.to_string()).or_default());
+        change(month.reasons.entry(entry.reason()).or_default());
         change(month.purposes.entry(entry.purpose.name()).or_default());
-        change(month.notes.entry((entry.vault.clone(), entry.path.clone())).or_default());
+        if entry.purpose.is_for_contexts() {
+            change(month.notes.entry((entry.vault.clone(), entry.path.clone())).or_default());
+        }
         change(month.models.entry((entry.provider.clone(), entry.model.clone())).or_default());
     }
 }

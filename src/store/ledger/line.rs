@@ -112,6 +112,14 @@ impl Entry {
         }
     }
 
+    /// Why, in reports: a context's reason, or what else models are asked for.
+    pub(super) fn reason(&self) -> String {
+        match self.purpose {
+            purpose if purpose.is_for_contexts() => self.reason.to_string(),
+            purpose => purpose.name().to_owned(),
+        }
+    }
+
     /// The budget that it counts against.
     pub(super) fn pot(&self) -> Pot {
         match self.purpose {

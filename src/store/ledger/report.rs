@@ -135,7 +135,7 @@ pub struct CostReport {
 /// What was spent for a reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonCost {
-    /// Name of the [`crate::plan::Reason`].
+    /// Name of the [`crate::plan::Reason`]; `rerank`, `ask` or `expand` for what is no decision about a note.
     pub reason: String,
     /// What was spent.
     #[serde(flatten)]
@@ -145,7 +145,7 @@ pub struct ReasonCost {
 /// What was spent on somebody's behalf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PurposeCost {
-    /// `change`, `sync`, `rebuild`, `asked` or `probe`.
+    /// `change`, `sync`, `rebuild`, `asked`, `probe`, `rerank`, `ask` or `expand`.
     pub purpose: String,
     /// What was spent.
     #[serde(flatten)]

@@ -1,0 +1,34 @@
+//! What measures: `eval`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+/// `eval`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Queries are made from the vault: texts of links that say more than the names of their\ntarget, aliases, descriptions. Each is hidden where it stood, in an index of its own in a temporary folder;\nthe vault is only read, and no daemon is needed.\nExit:   0 measured, 1 no query could be made"
+)]
+pub struct Eval {
+    /// A vault by name, or any folder of notes; the first configured vault if absent
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub vault: Option<PathBuf>,
+    /// Ask a set in BEIR's form: a folder with corpus.jsonl, queries.jsonl, qrels.tsv, and maybe vault/
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "vault")]
+    pub set: Option<PathBuf>,
+    /// Queries at most: of each kind (100 if absent), or of the set (all if absent)
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+    /// Decides which queries are drawn, and how intervals are resampled
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Write a page with plots, and the queries that were missed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+    /// A configuration to compare: its sections chunk, context and search count
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "b")]
+    pub a: Option<PathBuf>,
+    /// The configuration to compare it with
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "a")]
+    pub b: Option<PathBuf>,
+}

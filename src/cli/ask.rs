@@ -1,0 +1,339 @@
+//! `situated ask`: an answer from the notes as it comes, and where each statement stands.
+
+use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::args::Ask;
+use super::exit;
+use super::money::price;
+use super::print::{bold, columns, counted, cut, cut_front, cyan, dim, grouped, millis, now, printable_lines, yellow};
+use super::search::{Look, judged, print_hit};
+use super::session::{Failure, Session, safe, with_schema};
+use super::signals::Interrupt;
+use crate::client::{Client, ClientError};
+use crate::engine::handle::{AskAnswer, AskPassage, SearchAnswer};
+use crate::search::question::Turn;
+
+/// Longest silence: longer than the daemon waits for a model.
+const PATIENCE: Duration = Duration::from_mins(11);
+
+/// Turns that go along with the next question.
+const TURNS: usize = 3;
+
+/// Bytes of a question from standard input.
+const MOST_TYPED: u64 = 64 << 10;
+
+/// Notes that are named where there is no answer.
+const NEAREST: usize = 5;
+
+/// `situated ask [QUESTION]`.
+pub(super) fn run(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
+    let question = args.question.join(" ");
+    if args.question.is_empty() && std::io::stdin().is_terminal() {
+        if session.globals.json {
+            return Err(Failure::usage("with --json give the question: `situated ask --json \"…\"`"));
+        }
+        return converse(args, session);
+    }
+    let question = if args.question.is_empty() { typed()? } else { question };
+    let mut client = session.client()?;
+    client.set_timeout(Some(PATIENCE));
+    let interrupt = Interrupt::listen();
+    let asked = Asked { args, question: &question, history: &[] };
+    asked.ask(&mut client, &interrupt, session).map(|(code, _)| code)
+}
+
+/// A question that is piped in.
+fn typed() -> Result<String, Failure> {
+    let mut text = String::new();
+    std::io::stdin().take(MOST_TYPED).read_to_string(&mut text)?;
+    if text.trim().is_empty() {
+        return Err(Failure::usage("there is no question: `situated ask \"…\"`, or pipe one in"));
+    }
+    Ok(text)
+}
+
+/// Question after question, at a terminal.
+fn converse(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
+    let mut client = session.client()?;
+    client.set_timeout(Some(PATIENCE));
+    let interrupt = Interrupt::listen();
+    session.say(dim("Ask your notes. Ctrl-C stops an answer; /quit or Ctrl-D ends."));
+    let mut history: Vec<Turn> = Vec::new();
+    loop {
+        let _ = write!(anstream::stderr(), "{} ", bold("?"));
+        let mut line = String::new();
+        if std::io::stdin().lock().take(MOST_TYPED).read_line(&mut line)? == 0 {
+            session.say("");
+            return Ok(exit::OK);
+        }
+        let question = line.trim();
+        match question {
+            "" => continue,
+            "/quit" | "/q" | "/exit" => return Ok(exit::OK),
+            command if command.starts_with('/') => {
+                session.say(format!("there is no {}; /quit ends", safe(command)));
+                continue;
+            }
+            _ => {}
+        }
+        interrupt.lower();
+        let asked = Asked { args, question, history: &history };
+        match asked.ask(&mut client, &interrupt, session) {
+            Ok((_, Some(answer))) if answer.found => {
+                history.push(Turn { question: question.to_owned(), answer: answer.answer });
+                history.drain(..history.len().saturating_sub(TURNS));
+            }
+            Ok(_) => {}
+            Err(Failure::Quiet) => return Err(Failure::Quiet),
+            Err(failure) => {
+                failure.tell(false);
+                // A daemon that was restarted is found again; one that is gone ends the conversation.
+                client = session.client()?;
+                client.set_timeout(Some(PATIENCE));
+            }
+        }
+        session.say("");
+    }
+}
+
+struct Asked<'a> {
+    args: &'a Ask,
+    question: &'a str,
+    history: &'a [Turn],
+}
+
+impl Asked<'_> {
+    fn params(&self, json: bool) -> Value {
+        let Ask { passages, vault, mode, expand, explain, fresh, .. } = self.args;
+        let mut params = json!({
+            "question": self.question,
+            "history": self.history,
+            "explain": explain,
+            "fresh": fresh,
+            "stream": !json,
+        });
+        let given =
+            [("passages", json!(passages)), ("vault", json!(vault)), ("mode", json!(mode)), ("expand", json!(expand))];
+        for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
+            params[name] = value;
+        }
+        params
+    }
+
+    /// Asks and shows; the exit code, and the answer if there is one.
+    fn ask(
+        &self,
+        client: &mut Client,
+        interrupt: &Interrupt,
+        session: &mut Session,
+    ) -> Result<(u8, Option<AskAnswer>), Failure> {
+        let json = session.globals.json;
+        let mut shown = false;
+        let mut unheard = None;
+        let answered = {
+            let out = &mut session.out;
+            let mut show = |text: &str| {
+                shown = true;
+                // That nobody reads any more is found out; the answer is then no longer wanted.
+                if unheard.is_none() {
+                    unheard = out.text(&printable_lines(text)).err();
+                }
+            };
+            client.call_with_text("ask", &self.params(json), &mut show, &|| !interrupt.raised())
+        };
+        if shown {
+            session.out.text("\n")?;
+        }
+        if let Some(error) = unheard {
+            return Err(error.into());
+        }
+        let answer = match answered {
+            Ok(answer) => answer,
+            Err(ClientError::Remote(remote)) if remote.kind == "cancelled" => {
+                session.say(dim("stopped"));
+                return Ok((exit::INTERRUPTED, None));
+            }
+            Err(error @ ClientError::Remote(_)) => return self.instead(error, client, session),
+            Err(error) => return Err(error.into()),
+        };
+        let read: AskAnswer = serde_json::from_value(answer.clone())?;
+        let code = if read.found && read.unfinished.is_none() { exit::OK } else { exit::NOTHING };
+        if json {
+            session.json(answer)?;
+        } else {
+            self.tell(&read, session)?;
+        }
+        Ok((code, Some(read)))
+    }
+
+    /// What stands behind the text of an answer.
+    fn tell(&self, answer: &AskAnswer, session: &mut Session) -> Result<(), Failure> {
+        if let Some(why) = &answer.unfinished {
+            session.say(format!("{} {}", yellow("unfinished:"), safe(why)));
+        }
+        let several = answer.passages.iter().any(|passage| passage.vault != answer.passages[0].vault);
+        if answer.found {
+            if !answer.citations.is_empty() {
+                session.out.line("")?;
+            }
+            for cited in &answer.citations {
+                let place = Place { vault: several.then_some(&cited.vault), path: &cited.path, line: cited.line };
+                let line = place.shown(Some(cited.n), &cited.title, &cited.heading_path, session.out.width());
+                session.out.line(line)?;
+            }
+        } else if answer.unfinished.is_none() {
+            session.out.line("Your notes do not say.")?;
+            if !self.args.explain && !answer.passages.is_empty() {
+                session.out.line(dim("The nearest notes:"))?;
+                let mut named: Vec<(&str, &str)> = Vec::new();
+                for passage in &answer.passages {
+                    let note = (passage.vault.as_str(), passage.path.as_str());
+                    if !named.contains(&note) && named.len() < NEAREST {
+                        named.push(note);
+                        let place =
+                            Place { vault: several.then_some(&passage.vault), path: &passage.path, line: passage.line };
+                        let width = session.out.width().saturating_sub(2);
+                        let line = place.shown(None, &passage.title, &passage.heading_path, width);
+                        session.out.line(format!("  {line}"))?;
+                    }
+                }
+            }
+        }
+        for warning in &answer.warnings {
+            session.say(format!("{} {}", yellow("note:"), safe(warning)));
+        }
+        if self.args.explain {
+            explain(answer, several, session)?;
+        }
+        Ok(())
+    }
+
+    /// Without an answer: why there is none, and the passages that would have been shown to the model.
+    fn instead(
+        &self,
+        error: ClientError,
+        client: &mut Client,
+        session: &mut Session,
+    ) -> Result<(u8, Option<AskAnswer>), Failure> {
+        let is_of_model = matches!(&error, ClientError::Remote(remote) if matches!(remote.kind.as_str(), "not_configured" | "provider"));
+        let failure = Failure::from(error);
+        if !is_of_model {
+            return Err(failure);
+        }
+        // No model is asked here: what failed once must not fail again.
+        let mut params =
+            json!({ "query": self.question, "limit": NEAREST, "expand": "off", "explain": self.args.explain });
+        if let Some(vault) = &self.args.vault {
+            params["vault"] = vault.as_str().into();
+        }
+        let Ok(found) = client.call("search", params) else { return Err(failure) };
+        let SearchAnswer { hits, .. } = serde_json::from_value(found)?;
+        if session.globals.json {
+            let Failure::Said { code, message } = &failure else { return Err(failure) };
+            let error = json!({ "error": { "code": code, "message": message }, "passages": hits });
+            session.out.json(&with_schema(error))?;
+            // On standard error alone: standard output has its one object.
+            return Ok((failure.tell(false), None));
+        }
+        let code = failure.tell(false);
+        if !hits.is_empty() {
+            session.say(dim("The best passages instead:\n"));
+        }
+        let several = hits.iter().any(|hit| hit.vault != hits[0].vault);
+        for (i, hit) in hits.iter().enumerate() {
+            if i > 0 {
+                session.out.line("")?;
+            }
+            let look = Look { rank: i + 1, context: false, explain: self.args.explain, vault: several, now: now() };
+            print_hit(hit, &look, &mut session.out)?;
+        }
+        Ok((code, None))
+    }
+}
+
+/// Where something stands.
+struct Place<'a> {
+    vault: Option<&'a String>,
+    path: &'a str,
+    line: u32,
+}
+
+impl Place<'_> {
+    /// `[1] path:line  Title › Heading`, in at most `width` columns; of the path its end stays.
+    fn shown(&self, n: Option<usize>, title: &str, heading_path: &[String], width: usize) -> String {
+        let number = n.map(|n| format!("[{n}] ")).unwrap_or_default();
+        let vault = self.vault.map(|vault| format!("{}: ", safe(vault))).unwrap_or_default();
+        let place = format!("{vault}{}:{}", safe(self.path), self.line);
+        let place = cut_front(&place, width.saturating_sub(columns(&number)).max(8));
+        let title = safe(title);
+        // The title of a note is often its first heading: once is enough.
+        let headings = heading_path.iter().map(|heading| safe(heading)).skip_while(|heading| *heading == title);
+        let name: String = std::iter::once(title.clone()).chain(headings).collect::<Vec<_>>().join(" › ");
+        let room = width.saturating_sub(columns(&number) + columns(&place) + 2);
+        let name = if room < 8 { String::new() } else { format!("  {}", cut(&name, room)) };
+        format!("{}{}{}", bold(number), cyan(place), dim(name))
+    }
+}
+
+/// The passages with their scores and lengths, and what the answer took.
+fn explain(answer: &AskAnswer, several: bool, session: &mut Session) -> Result<(), Failure> {
+    let out = &mut session.out;
+    out.line("")?;
+    out.line(bold(format!("{} shown to the model", counted(answer.passages.len() as u64, "passage"))))?;
+    for passage in &answer.passages {
+        let AskPassage { n, vault, path, line, end_line, score, chars, stale, .. } = passage;
+        let cited = if answer.citations.iter().any(|cited| cited.n == *n) { ", cited" } else { "" };
+        let stale = if *stale { ", changed since" } else { "" };
+        let place = Place { vault: several.then_some(vault), path, line: *line };
+        out.line(place.shown(Some(*n), &passage.title, &passage.heading_path, out.width()))?;
+        let size = counted(*chars as u64, "character");
+        out.wrapped("    ", &format!("score {score:.3}, lines {line} to {end_line}, {size}{cited}{stale}"))?;
+        if passage.lanes.is_some() {
+            out.wrapped("    ", &judged(passage.lanes.as_ref(), *score))?;
+        }
+    }
+    let tokens = answer.tokens_in.saturating_add(answer.tokens_out);
+    if tokens == 0 {
+        out.wrapped("", "No model was asked.")?;
+        return Ok(());
+    }
+    let about = if answer.tokens_estimated { "about " } else { "" };
+    let cached = match answer.tokens_cached {
+        0 => String::new(),
+        cached => format!(" ({} of them cached)", grouped(cached)),
+    };
+    let took = format!(
+        "{} {}: {about}{} tokens read{cached}, {} written, {}, {}",
+        safe(&answer.provider),
+        safe(&answer.model),
+        grouped(answer.tokens_in),
+        grouped(answer.tokens_out),
+        price(answer.micro_dollars, tokens),
+        millis(answer.took_ms),
+    );
+    out.wrapped("", &took)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_fit_their_line_and_keep_what_tells() {
+        let place = Place { vault: None, path: "Projects/A very long folder/Plan.md", line: 12 };
+        let headings = ["Plan".to_owned(), "Risks\u{1b}[2J".to_owned()];
+        let strip = |text: String| anstream::adapter::strip_str(&text).to_string();
+        let line = |width| strip(place.shown(Some(1), "Plan", &headings, width));
+        assert_eq!(line(80), "[1] Projects/A very long folder/Plan.md:12  Plan › Risks");
+        for width in [20, 30, 50] {
+            assert!(columns(&line(width)) <= width && line(width).contains("Plan.md:12"), "{:?}", line(width));
+        }
+        let vault = "work".to_owned();
+        let named = Place { vault: Some(&vault), path: "a.md", line: 1 };
+        assert_eq!(strip(named.shown(None, "A", &[], 80)), "work: a.md:1  A");
+    }
+}

@@ -1,0 +1,229 @@
+//! `situated eval`: how well a vault is found, measured in this process.
+//!
+//! The notes are read, the queries are made and masked in memory ([`crate::eval`]), and each way of writing
+//! contexts gets an index of its own in a temporary folder that only the user can enter and that goes in the end.
+//! Neither the vault nor a daemon's data is written to; contexts that a model wrote are read from the journal.
+
+mod index;
+mod show;
+mod source;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::args::Eval;
+use super::exit;
+use super::session::{Failure, Session};
+use super::signals::Interrupt;
+use super::tour::temporary_folder;
+use crate::config::{Config, Overrides};
+use crate::embed::builtin;
+use crate::eval::docs::Arm;
+use crate::eval::report::{Comparison, Report, Run, System, misses};
+use crate::search::Mode;
+use index::How;
+use source::Source;
+
+/// The lanes that are measured.
+const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::Dense), ("hybrid", Mode::Hybrid)];
+
+/// `situated eval`.
+pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
+    let began = Instant::now();
+    let loaded = session.config()?;
+    // Before minutes of work: a page that cannot be written, a configuration that makes no sense.
+    let page = args.html.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
+    let pair = match (&args.a, &args.b) {
+        (Some(a), Some(b)) => Some([Side::read("A", a, session)?, Side::read("B", b, session)?]),
+        _ => None,
+    };
+    let mut bench = Bench::new(session)?;
+    let source = match &args.set {
+        Some(dir) => source::set(dir, args, &bench)?,
+        None => source::vault(args, &loaded.config, &bench)?,
+    };
+    if source.queries.is_empty() {
+        session.say(source.why_no_queries());
+        if session.globals.json {
+            session.json(json!(Report { name: source.name, source: source.kind.into(), ..Report::default() }))?;
+        }
+        return Ok(exit::NOTHING);
+    }
+    let mut measured = match &pair {
+        Some(sides) => compare(&source, sides, args.seed, &mut bench)?,
+        None => survey(&source, &loaded.config, args.seed, &mut bench)?,
+    };
+    bench.bar.finish_and_clear();
+    let asked = source.queries.iter().map(|query| {
+        let mut expected: Vec<String> = query.judged.keys().cloned().collect();
+        expected.sort_unstable();
+        (query.text.as_str(), query.kind.as_str(), expected)
+    });
+    measured.report.misses = misses(asked, &measured.runs);
+    let report = Report {
+        name: source.name.clone(),
+        source: source.kind.to_owned(),
+        notes: source.notes.len(),
+        lost: source.lost,
+        queries: source.queries.len(),
+        kinds: source.kinds.clone(),
+        seed: args.seed,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        embedder: builtin::IDENTITY.to_owned(),
+        date: jiff::Zoned::now().date().to_string(),
+        took_s: began.elapsed().as_secs_f64(),
+        ..measured.report
+    };
+    if let Some((path, mut file)) = page {
+        use std::io::Write as _;
+        let failed = |error: std::io::Error| Failure::new(exit::IO, format!("{}: {error}", path.display()));
+        file.set_len(0).and_then(|()| file.write_all(crate::eval::page(&report).as_bytes())).map_err(failed)?;
+    }
+    if session.globals.json {
+        session.json(json!(report))?;
+    } else {
+        show::show(&report, &mut session.out)?;
+    }
+    if let Some(path) = &args.html {
+        session
+            .say(format!("{} has it with plots, and what was missed", super::session::safe(&path.to_string_lossy())));
+    }
+    Ok(exit::OK)
+}
+
+/// The file, with what it holds as yet: if nothing comes of measuring, that stays.
+fn create(path: &Path) -> Result<std::fs::File, Failure> {
+    std::fs::File::options()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("--html {}: {error}", path.display())))
+}
+
+/// One of two configurations.
+struct Side {
+    name: String,
+    config: Config,
+}
+
+impl Side {
+    fn read(letter: &str, path: &Path, session: &Session) -> Result<Self, Failure> {
+        let overrides = Overrides { config: Some(path.to_owned()), ..session.overrides() };
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Side { name: format!("{letter} ({stem})"), config: Config::load(&overrides)?.config })
+    }
+
+    /// Contexts of a model count where the configuration would have one.
+    fn arm(&self) -> Arm {
+        if self.config.context.costs() { Arm::Model } else { Arm::Template }
+    }
+}
+
+/// What measuring needs besides notes and queries: a place, a bar, and the user's patience.
+struct Bench {
+    dir: PathBuf,
+    bar: ProgressBar,
+    interrupt: Interrupt,
+    indexes: usize,
+}
+
+impl Bench {
+    fn new(session: &Session) -> Result<Self, Failure> {
+        let bar = super::jobs::bar(session.globals.quiet || session.globals.json);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Ok(Bench { dir: temporary_folder("eval")?, bar, interrupt: Interrupt::listen(), indexes: 0 })
+    }
+
+    /// Begins a phase of so many steps.
+    fn phase(&self, name: &str, steps: usize) {
+        let style = ProgressStyle::with_template("{wide_bar:.cyan} {human_pos}/{human_len}  {msg}");
+        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar.set_length(steps as u64);
+        self.bar.set_position(0);
+        self.bar.set_message(name.to_owned());
+    }
+
+    /// One more step is done; fails once the user has had enough.
+    fn step(&self) -> Result<(), Failure> {
+        self.bar.inc(1);
+        if self.interrupt.raised() {
+            return Err(Failure::new(
+                exit::INTERRUPTED,
+                "interrupted; nothing was measured and nothing is left behind",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A folder for one more index.
+    fn place(&mut self) -> Result<PathBuf, Failure> {
+        self.indexes += 1;
+        let dir = self.dir.join(format!("index-{}", self.indexes));
+        std::fs::create_dir(&dir)?;
+        Ok(dir)
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+        // Texts of notes lie in it; what cannot be removed is the system's to clean.
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// What was measured, and each system's runs.
+struct Measured {
+    report: Report,
+    runs: Vec<Vec<Run>>,
+}
+
+/// Every lane with every kind of contexts, and all together with the configuration's boosts too.
+fn survey(source: &Source, config: &Config, seed: u64, bench: &mut Bench) -> Result<Measured, Failure> {
+    let pages = source.pages(config, bench)?;
+    let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
+    let arms = [Arm::Off, Arm::Template, Arm::Model];
+    let mut measured = Measured {
+        report: Report { chunks: pages.iter().map(|page| page.cuts.len()).sum(), written, ..Report::default() },
+        runs: Vec::new(),
+    };
+    for arm in arms.into_iter().filter(|arm| *arm != Arm::Model || written > 0) {
+        let built = index::build(source, &pages, arm, config, bench)?;
+        let boosted = [("hybrid", Mode::Hybrid, true)];
+        for (name, mode, boosts) in LANES.map(|(name, mode)| (name, mode, false)).into_iter().chain(boosted) {
+            let how = How { config, mode, contextual: arm != Arm::Off, boosts };
+            let runs = index::ask(source, &built, how, bench)?;
+            let system = System::new(name, arm.name(), &runs, seed);
+            measured.report.systems.push(System { boosts, ..system });
+            measured.runs.push(runs);
+        }
+    }
+    Ok(measured)
+}
+
+/// Two configurations, all lanes together, with the boosts of each.
+fn compare(source: &Source, sides: &[Side; 2], seed: u64, bench: &mut Bench) -> Result<Measured, Failure> {
+    let mut measured = Measured { report: Report::default(), runs: Vec::new() };
+    for side in sides {
+        let pages = source.pages(&side.config, bench)?;
+        measured.report.chunks = pages.iter().map(|page| page.cuts.len()).sum();
+        measured.report.written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
+        let built = index::build(source, &pages, side.arm(), &side.config, bench)?;
+        let how = How { config: &side.config, mode: Mode::Hybrid, contextual: true, boosts: true };
+        let runs = index::ask(source, &built, how, bench)?;
+        let system = System::new("hybrid", side.arm().name(), &runs, seed);
+        measured.report.systems.push(System { config: Some(side.name.clone()), boosts: true, ..system });
+        measured.runs.push(runs);
+    }
+    let of = |i: usize| (sides[i].name.as_str(), measured.runs[i].as_slice());
+    measured.report.comparison = Some(Comparison::new(of(0), of(1), seed));
+    Ok(measured)
+}
+
+/// How many there would have been of each kind, and how many were drawn.
+type Kinds = BTreeMap<String, (usize, usize)>;

@@ -1,0 +1,125 @@
+//! An index of its own for each kind of contexts, and the queries asked of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Bench;
+use super::source::Source;
+use crate::cli::exit;
+use crate::cli::session::Failure;
+use crate::config::Config;
+use crate::embed::builtin;
+use crate::eval::docs::{Arm, Page};
+use crate::eval::report::Run;
+use crate::eval::set::Place;
+use crate::eval::{Measures, metrics};
+use crate::index::{Graph, Index, LexicalError, NoteNo, Snapshot};
+use crate::search::{self, Boosts, Mode, Options, Ranking};
+
+/// Hits of a query that are judged.
+const DEPTH: usize = 100;
+
+impl From<LexicalError> for Failure {
+    fn from(error: LexicalError) -> Self {
+        Failure::new(exit::IO, format!("{error}; is there room in the temporary folder? TMPDIR chooses another"))
+    }
+}
+
+/// Notes that betweenness is walked from where the place among the links counts: enough for an order, and quick.
+const SOURCES: usize = 500;
+
+/// An index, and the links between its notes.
+pub(super) struct Built {
+    snapshot: Arc<Snapshot>,
+    graph: Option<Arc<Graph>>,
+}
+
+/// How queries are asked.
+#[derive(Clone, Copy)]
+pub(super) struct How<'a> {
+    pub(super) config: &'a Config,
+    pub(super) mode: Mode,
+    /// Whether contexts take part.
+    pub(super) contextual: bool,
+    /// Whether the configuration's boosts count.
+    pub(super) boosts: bool,
+}
+
+/// Indexes the pages with one kind of contexts.
+pub(super) fn build(
+    source: &Source,
+    pages: &[Page],
+    arm: Arm,
+    config: &Config,
+    bench: &mut Bench,
+) -> Result<Built, Failure> {
+    let mut index = Index::open(&bench.place()?, builtin::DIMENSIONS)?;
+    index.bulk(true)?;
+    bench.phase(&format!("indexing, contexts: {}", arm.name()), pages.len());
+    for (no, page) in (1..).zip(pages) {
+        let (mut entry, docs) = page.docs(no, arm);
+        entry.stat = source.stats.get(&entry.path).copied().unwrap_or_default();
+        index.put(entry, docs)?;
+        bench.step()?;
+    }
+    let snapshot = index.publish(pages.len() as u64)?;
+    let mut go_on = || !bench.interrupt.raised();
+    let mut graph = snapshot.graph(&mut go_on);
+    if let Some(graph) = graph.as_mut().filter(|_| config.search.graph_weight > 0.0) {
+        graph.measure(SOURCES, &mut go_on);
+    }
+    Ok(Built { snapshot, graph: graph.map(Arc::new) })
+}
+
+/// Asks every query, in order.
+pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -> Result<Vec<Run>, Failure> {
+    let today = jiff::Zoned::now().date();
+    let (search, mode, snapshot) = (&how.config.search, how.mode, &*built.snapshot);
+    let weight = |weight: f32| if how.boosts { weight } else { 0.0 };
+    let boosts = Boosts {
+        graph_weight: weight(search.graph_weight),
+        link_weight: weight(search.link_weight),
+        recency_weight: weight(search.recency_weight),
+        recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
+        type_weights: if how.boosts { search.type_weights.clone() } else { BTreeMap::new() },
+        today: Some(today),
+        graph: built.graph.clone(),
+    };
+    let (contextual, dense_weight) = (how.contextual, search.dense_weight);
+    let options = Options { mode, limit: DEPTH, contextual, dense_weight, boosts, ..Options::default() };
+    bench.phase("asking", source.queries.len());
+    let mut runs = Vec::with_capacity(source.queries.len());
+    for query in &source.queries {
+        let began = Instant::now();
+        let parsed = search::parse(&query.text, today);
+        let text = parsed.text();
+        let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
+        let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
+        let options = Options { dense_weight, ..options.clone() };
+        let ranking = search::rank(snapshot, &parsed, vector.as_ref(), &options)?;
+        let ms = began.elapsed().as_secs_f64() * 1e3;
+        let ranked = source.rank(hits(snapshot, &ranking, source.per_note()));
+        runs.push(Run {
+            kind: query.kind.clone(),
+            measures: Measures::of(&ranked, &query.judged),
+            rank: metrics::first(&ranked, &query.judged),
+            ms,
+        });
+        bench.step()?;
+    }
+    Ok(runs)
+}
+
+/// Where the hits lie, best first, at most so many of one note.
+fn hits<'a>(snapshot: &'a Snapshot, ranking: &Ranking, per_note: usize) -> impl Iterator<Item = Place<'a>> {
+    let mut taken: HashMap<NoteNo, usize> = HashMap::new();
+    let place = move |row| {
+        let chunk = snapshot.chunk(row)?;
+        let count = taken.entry(chunk.note).or_default();
+        *count += 1;
+        let path = snapshot.note(chunk.note)?.path.as_str();
+        (*count <= per_note).then_some(Place { path, line: chunk.lines.0, end_line: chunk.lines.1 })
+    };
+    ranking.rows(usize::MAX).into_iter().filter_map(place).take(DEPTH)
+}

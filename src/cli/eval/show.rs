@@ -1,0 +1,141 @@
+//! The report as tables on a terminal.
+
+use crate::cli::print::{Out, bold, counted, dim, padded};
+use crate::cli::session::safe;
+use crate::eval::Measures;
+use crate::eval::report::{Comparison, Report, System};
+use crate::eval::stats::Interval;
+
+/// Columns of a figure with its interval, and without.
+const WIDE: usize = 19;
+const NARROW: usize = 11;
+
+/// Prints all of it.
+pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
+    let Report { notes, chunks, queries, kinds, .. } = report;
+    let kinds: Vec<String> = kinds.iter().map(|(kind, (_, drawn))| format!("{kind} {drawn}")).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    out.wrapped(
+        "",
+        &format!(
+            "{}: {} in {}, {}{kinds}",
+            safe(&report.name),
+            counted(*notes as u64, "note"),
+            counted(*chunks as u64, "chunk"),
+            if *queries == 1 { "1 query".to_owned() } else { format!("{queries} queries") }
+        ),
+    )?;
+    out.line("")?;
+    let names: Vec<String> = report.systems.iter().map(|system| safe(&system.name())).collect();
+    let column = names.iter().map(|name| super::super::print::columns(name)).max().unwrap_or(0).max(6) + 2;
+    let wide = column + 4 * WIDE <= out.width();
+    let width = if wide { WIDE } else { NARROW };
+    let head: String = Measures::NAMES.iter().map(|name| padded(name, width)).collect();
+    out.line(bold(format!("{}{}", padded("system", column), head.trim_end())))?;
+    for (system, name) in report.systems.iter().zip(&names) {
+        let cells: String =
+            Measures::NAMES.iter().map(|name| padded(&cell(system.measure(name), wide), width)).collect();
+        out.line(format!("{}{}", padded(name, column), cells.trim_end()))?;
+    }
+    if let Some(comparison) = &report.comparison {
+        out.line("")?;
+        compared(comparison, out)?;
+    } else if let Some(best) = best(&report.systems).filter(|best| best.kinds.len() > 1) {
+        let of_kind = |(kind, (_, measures)): (&String, &(usize, Measures))| {
+            format!("{} {:.3}", safe(if kind.is_empty() { "other" } else { kind }), measures.ndcg_10)
+        };
+        let kinds: Vec<String> = best.kinds.iter().map(of_kind).collect();
+        out.line("")?;
+        out.wrapped("", &format!("nDCG@10 of {} by kind: {}", safe(&best.name()), kinds.join(", ")))?;
+    }
+    out.line("")?;
+    let lost = if report.lost > 0 {
+        format!(" {} left out.", counted(report.lost as u64, "file or document"))
+    } else {
+        String::new()
+    };
+    out.wrapped(
+        "",
+        &dim(format!("In brackets: where the mean lies with 95 % confidence.{lost} It took {:.1} s.", report.took_s)),
+    )
+}
+
+fn cell(Interval { mean, low, high }: Interval, wide: bool) -> String {
+    if wide { format!("{mean:.3} ({low:.2}–{high:.2})") } else { format!("{mean:.3}") }
+}
+
+fn best(systems: &[System]) -> Option<&System> {
+    systems.iter().max_by(|a, b| a.measure("nDCG@10").mean.total_cmp(&b.measure("nDCG@10").mean))
+}
+
+/// A line for each measure, and what to make of it.
+fn compared(comparison: &Comparison, out: &mut Out) -> std::io::Result<()> {
+    let (a, b) = (safe(&comparison.a), safe(&comparison.b));
+    out.wrapped("", &bold(format!("{b} against {a}")))?;
+    for name in Measures::NAMES {
+        let Some((_, _, paired)) = comparison.measures.get(name) else { continue };
+        let Interval { mean, low, high } = paired.difference;
+        let sure = if paired.p < 0.05 { "" } else { ": may well be chance" };
+        out.wrapped(
+            "  ",
+            &format!(
+                "{} {mean:+.3} ({low:+.3} to {high:+.3}), p {:.4}, {} better, {} worse, {} alike{sure}",
+                padded(name, 10),
+                paired.p,
+                paired.wins,
+                paired.losses,
+                paired.ties
+            ),
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::search::tests::Page;
+    use crate::eval::Run;
+
+    fn shown(report: &Report, width: usize) -> String {
+        let page = Page::default();
+        show(report, &mut Out::to(page.clone(), width)).unwrap();
+        page.text()
+    }
+
+    #[test]
+    fn a_report_is_a_table() {
+        let run = |i: usize| Run {
+            kind: if i.is_multiple_of(2) { "link".into() } else { "alias".into() },
+            measures: Measures { ndcg_10: 0.25 * (i % 4) as f64, ..Measures::default() },
+            rank: Some(i + 1),
+            ms: 1.0,
+        };
+        let runs: Vec<Run> = (0..20).map(run).collect();
+        let mut report = Report {
+            name: "no\u{1b}[2Jtes".into(),
+            notes: 1234,
+            queries: 20,
+            kinds: [("link".to_owned(), (30, 10)), ("alias".to_owned(), (10, 10))].into(),
+            systems: vec![System::new("hybrid", "template", &runs, 1), System::new("dense", "off", &runs, 1)],
+            ..Report::default()
+        };
+        let wide = shown(&report, 100);
+        for expected in
+            ["1,234 notes in 0 chunks, 20 queries (alias 10, link 10)", "0.375 (0.", "by kind: alias 0.500, link 0.250"]
+        {
+            assert!(wide.contains(expected), "{expected}\n{wide}");
+        }
+        assert!(!wide.contains('\u{1b}'), "{wide:?}");
+        let narrow = shown(&report, 64);
+        assert!(narrow.contains("0.375") && !narrow.contains("0.375 ("), "{narrow}");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 64), "{narrow}");
+        report.comparison = Some(Comparison::new(("A (x)", &runs), ("B (y)", &runs), 1));
+        let compared = shown(&report, 100);
+        assert!(
+            compared.contains("B (y) against A (x)")
+                && compared.contains("p 1.0000")
+                && compared.contains("may well be chance")
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! Where notes and queries come from: a vault, or a set on the disk.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::{Bench, Kinds};
+use crate::cli::args::Eval;
+use crate::cli::exit;
+use crate::cli::session::Failure;
+use crate::config::{Config, VaultConfig, name_of_folder};
+use crate::embed::builtin;
+use crate::eval::docs::{Page, Written, entry, repeats, written};
+use crate::eval::set::{Place, Query};
+use crate::eval::{Making, Rng, Set, Settings, make};
+use crate::fingerprint::ContextKey;
+use crate::index::Index;
+use crate::note::{Note, NoteRules, parse};
+use crate::store::journaled;
+use crate::vault::policy::Policy;
+use crate::vault::read::read;
+use crate::vault::root::VaultError;
+use crate::vault::walk::walk;
+use crate::vault::{FileStat, VaultPath};
+
+/// Queries of each kind, unless the user says otherwise.
+const PER_KIND: usize = 100;
+
+impl From<VaultError> for Failure {
+    fn from(error: VaultError) -> Self {
+        Failure::new(exit::IO, error.to_string())
+    }
+}
+
+/// Notes to be searched, and what is asked.
+pub(super) struct Source {
+    /// Of the vault or set.
+    pub(super) name: String,
+    /// `vault` or `set`.
+    pub(super) kind: &'static str,
+    /// As they are searched: masked.
+    pub(super) notes: Vec<Note>,
+    /// In a fixed order.
+    pub(super) queries: Vec<Query>,
+    /// How many of each kind there were and are; of a set nothing.
+    pub(super) kinds: Kinds,
+    /// Files or documents that were left out.
+    pub(super) lost: usize,
+    /// Size and times of a vault's notes: what is new counts more where boosts do.
+    pub(super) stats: HashMap<VaultPath, FileStat>,
+    /// What hits stand for; of a vault their paths.
+    set: Option<Set>,
+    /// As they are on the disk: contexts of a model are kept under what they were written for.
+    unmasked: Vec<Note>,
+    /// By what they were written for.
+    written: HashMap<ContextKey, Written>,
+    /// Texts that a model's context must not repeat, by note.
+    hidden: HashMap<VaultPath, Vec<String>>,
+}
+
+impl Source {
+    /// The notes cut as a configuration says.
+    pub(super) fn pages(&self, config: &Config, bench: &Bench) -> Result<Vec<Page>, Failure> {
+        bench.phase("cutting", self.notes.len());
+        let mut pages = Vec::with_capacity(self.notes.len());
+        for (i, note) in self.notes.iter().enumerate() {
+            let by_id = match self.unmasked.get(i).filter(|_| !self.written.is_empty()) {
+                Some(unmasked) => written(unmasked, &config.chunk, &|key| self.written.get(&key).cloned()),
+                None => HashMap::new(),
+            };
+            let hidden = self.hidden.get(&note.path).map_or(&[][..], Vec::as_slice);
+            let of = |chunk: &crate::chunk::Chunk| {
+                by_id.get(&chunk.id).filter(|written| !repeats(&written.text, hidden)).cloned()
+            };
+            pages.push(Page::new(note.clone(), &config.chunk, of));
+            bench.step()?;
+        }
+        Ok(pages)
+    }
+
+    /// The ids that hits stand for.
+    pub(super) fn rank<'a>(&self, hits: impl Iterator<Item = Place<'a>>) -> Vec<String> {
+        match &self.set {
+            Some(set) => set.rank(hits),
+            None => hits.map(|hit| hit.path.to_owned()).collect(),
+        }
+    }
+
+    /// Hits of one note that are looked at.
+    pub(super) fn per_note(&self) -> usize {
+        self.set.as_ref().map_or(1, Set::per_note)
+    }
+
+    /// What to say where there is nothing to ask.
+    pub(super) fn why_no_queries(&self) -> String {
+        match self.kind {
+            "set" => "no query of the set has anything relevant to it: do the ids of queries.jsonl and qrels.tsv fit?"
+                .to_owned(),
+            _ => format!(
+                "no query could be made of {}: none has an alias, a description, or a link whose text says more than the \
+                 names of its target and enough to mean one note; `--set DIR` asks queries of your own",
+                crate::cli::print::counted(self.notes.len() as u64, "note")
+            ),
+        }
+    }
+}
+
+/// A vault's notes, masked, and the queries made of them.
+pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Source, Failure> {
+    let vault = chosen(args.vault.as_deref(), config)?;
+    let (files, lost) = files(&vault, bench)?;
+    let unmasked: Vec<Note> = files.iter().map(|file| parse(&file.path, &file.bytes, &vault.rules)).collect();
+    let stats = files.into_iter().map(|file| (file.path, file.stat)).collect();
+    let names = names(&unmasked, bench)?;
+    let resolve = |target: &str, from: &VaultPath| {
+        let no = names.resolve(target, from)?;
+        names.note(no).map(|note| note.path.clone())
+    };
+    let settings = Settings { seed: args.seed, per_kind: args.limit.map_or(PER_KIND, |limit| limit as usize) };
+    let Making { queries, found, notes } = make(unmasked.clone(), &vault.rules, &resolve, settings);
+    let drawn = |kind| queries.iter().filter(|query| query.kind == kind).count();
+    let mut hidden: HashMap<VaultPath, Vec<String>> = HashMap::new();
+    for query in &queries {
+        for path in query.sources.iter().chain([&query.target]) {
+            hidden.entry(path.clone()).or_default().push(query.text.clone());
+        }
+    }
+    let journal = journaled(&crate::engine::vault_dir(&config.data_dir, &vault.path))?;
+    let written = journal.into_iter().map(|(key, context)| {
+        let weak = context.making.is_some_and(|making| making.weak);
+        (key, Written { text: context.text, weak })
+    });
+    let asked = |query: &crate::eval::MadeQuery| Query {
+        text: query.text.clone(),
+        kind: query.kind.name().to_owned(),
+        judged: query.judged(),
+    };
+    Ok(Source {
+        name: vault.name,
+        kind: "vault",
+        kinds: found.iter().map(|(kind, found)| (kind.name().to_owned(), (*found, drawn(*kind)))).collect(),
+        queries: queries.iter().map(asked).collect(),
+        notes,
+        lost,
+        stats,
+        set: None,
+        unmasked,
+        written: written.collect(),
+        hidden,
+    })
+}
+
+/// A set's notes and queries.
+pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Failure> {
+    let text = |name: &str| {
+        std::fs::read_to_string(dir.join(name)).map_err(|error| {
+            let hint = "a set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv";
+            Failure::new(exit::IO, format!("{}: {error}; {hint}", dir.join(name).display()))
+        })
+    };
+    let (corpus, queries, qrels) = (text("corpus.jsonl")?, text("queries.jsonl")?, text("qrels.tsv")?);
+    let own = dir.join("vault");
+    let mut unread = 0;
+    let files = if own.is_dir() {
+        let (files, lost) = files(&VaultConfig::new("set", own), bench)?;
+        unread = lost;
+        Some(files)
+    } else {
+        None
+    };
+    let texts: Option<BTreeMap<String, String>> = files.as_ref().map(|files| {
+        let text = |file: &File| (file.path.to_string(), String::from_utf8_lossy(&file.bytes).into_owned());
+        files.iter().map(text).collect()
+    });
+    let mut set = Set::read(&corpus, &queries, &qrels, texts.as_ref())
+        .map_err(|error| Failure::new(exit::IO, format!("{}/{error}", dir.display())))?;
+    let rules = NoteRules::default();
+    let own = files.map(|files| files.iter().map(|file| parse(&file.path, &file.bytes, &rules)).collect());
+    let notes = own.unwrap_or_else(|| {
+        let note = |(path, text): &(String, String)| Some(parse(&VaultPath::parse(path)?, text.as_bytes(), &rules));
+        set.notes().iter().filter_map(note).collect()
+    });
+    let mut asked = std::mem::take(&mut set.queries);
+    if let Some(limit) = args.limit {
+        Rng::new(args.seed).shuffle(&mut asked);
+        asked.truncate(limit as usize);
+    }
+    Ok(Source {
+        name: name_of_folder(&dir.canonicalize().unwrap_or_else(|_| dir.to_owned())),
+        kind: "set",
+        notes,
+        queries: asked,
+        kinds: Kinds::new(),
+        stats: HashMap::new(),
+        lost: set.lost + unread,
+        set: Some(set),
+        unmasked: Vec::new(),
+        written: HashMap::new(),
+        hidden: HashMap::new(),
+    })
+}
+
+/// The vault that is meant: by name, by folder (with its configuration if it has one), or the first one.
+fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, Failure> {
+    let Some(what) = what else {
+        return config
+            .vaults
+            .first()
+            .cloned()
+            .ok_or_else(|| Failure::usage("no vault is configured; name a folder of notes: `situated eval ~/Notes`"));
+    };
+    if let Some(vault) = config.vaults.iter().find(|vault| Path::new(&vault.name) == what) {
+        return Ok(vault.clone());
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
+    if !what.is_dir() {
+        let names: Vec<&str> = config.vaults.iter().map(|vault| vault.name.as_str()).collect();
+        let known =
+            if names.is_empty() { "none is configured".to_owned() } else { format!("there are: {}", names.join(", ")) };
+        return Err(Failure::usage(format!("{} is neither a folder nor a vault's name; {known}", what.display())));
+    }
+    let folder = real(what);
+    let known = config.vaults.iter().find(|vault| real(&vault.path) == folder).cloned();
+    Ok(known.unwrap_or_else(|| VaultConfig::new(name_of_folder(&folder), folder)))
+}
+
+/// A note as it is on the disk.
+struct File {
+    path: VaultPath,
+    bytes: Vec<u8>,
+    stat: FileStat,
+}
+
+/// Every note, in order of path, and how many files could not be read.
+fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<File>, usize), Failure> {
+    let policy = Policy::new(&vault.path, vault)?;
+    let found = walk(&vault.path, &policy, None, &AtomicBool::new(false))?;
+    let mut lost = found.skipped.len();
+    bench.phase("reading", found.files.len());
+    let mut files = Vec::with_capacity(found.files.len());
+    for (path, _) in found.files {
+        match read(&vault.path, &path, vault.max_note_bytes) {
+            Ok((bytes, stat)) => files.push(File { path, bytes, stat }),
+            Err(_) => lost += 1,
+        }
+        bench.step()?;
+    }
+    Ok((files, lost))
+}
+
+/// An index of names and links alone, to tell what links mean.
+fn names(notes: &[Note], bench: &Bench) -> Result<std::sync::Arc<crate::index::Snapshot>, Failure> {
+    let dir = bench.dir.join("names");
+    std::fs::create_dir(&dir)?;
+    let mut index = Index::open(&dir, builtin::DIMENSIONS)?;
+    for (no, note) in (1..).zip(notes) {
+        index.put(entry(note, no), Vec::new())?;
+    }
+    Ok(index.publish(notes.len() as u64)?)
+}

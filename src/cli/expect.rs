@@ -1,0 +1,32 @@
+//! `situated search --expect`: why a note was not found, or stands where it stands.
+
+use std::path::Path;
+
+use super::print::{Out, bold};
+use super::session::{Failure, safe};
+use super::target;
+use crate::client::Client;
+use crate::search::Expected;
+use crate::vault::VaultPath;
+
+/// How the daemon is asked about a note that is named as users name notes: one on the disk by its whole path, for
+/// other vaults may have a note of the same place.
+pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<String, Failure> {
+    let vaults = target::vaults(client)?;
+    let scope = target::path(note, vault, &vaults, &std::env::current_dir()?);
+    let Some(path) = scope.path else {
+        return Err(Failure::usage(format!("--expect {}: that is a vault; name a note", note.display())));
+    };
+    let root = vaults.iter().find(|vault| Some(&vault.name) == scope.vault.as_ref()).map(|vault| &vault.path);
+    let whole = root.zip(VaultPath::parse(&path)).map(|(root, path)| root.join(path.to_relative()));
+    Ok(whole.and_then(|whole| whole.to_str().map(str::to_owned)).unwrap_or(path))
+}
+
+/// The note, and a sentence after the other.
+pub(super) fn print(expected: &Expected, out: &mut Out) -> std::io::Result<()> {
+    out.line(bold(format!("Expected: {}", safe(&expected.path))))?;
+    for sentence in &expected.why {
+        out.wrapped("    ", &safe(sentence))?;
+    }
+    Ok(())
+}

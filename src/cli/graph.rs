@@ -1,0 +1,202 @@
+//! `situated graph`: which notes are central, which stand alone, which links lead nowhere; or all of it as a picture.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::args::Graph as Args;
+use super::exit;
+use super::print::{Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, yellow};
+use super::session::{Failure, Session, safe};
+use crate::engine::handle::{GraphAnswer, GraphNote, Measure};
+
+/// What is shown of orphans and unresolved targets beside the notes.
+const FEW: usize = 5;
+
+/// `situated graph`.
+pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, Failure> {
+    let by = args.by.unwrap_or_default();
+    let limit = args.limit.map_or(if args.dot { 200 } else { 20 }, usize::from);
+    let params = json!({ "vault": args.vault, "by": by, "limit": limit, "edges": args.dot });
+    let value = session.client()?.call("graph", params)?;
+    if session.globals.json {
+        session.json(value)?;
+        return Ok(exit::OK);
+    }
+    let answer: GraphAnswer = serde_json::from_value(value)?;
+    if !answer.current {
+        session.say(format!("{} the vault is changing; this is the graph of a moment ago", yellow("note:")));
+    }
+    let out = &mut session.out;
+    let empty = if args.dot {
+        out.text(&dot(&answer))?;
+        false
+    } else if args.orphans {
+        answer.orphans.iter().try_for_each(|path| out.line(cyan(safe(path))))?;
+        more(answer.orphan_count, answer.orphans.len(), session);
+        answer.orphans.is_empty()
+    } else if args.unresolved {
+        unresolved(&answer, out)?;
+        more(answer.unresolved_count, answer.unresolved.len(), session);
+        answer.unresolved.is_empty()
+    } else {
+        overview(&answer, by, out)?;
+        answer.notes.is_empty()
+    };
+    Ok(if empty { exit::NOTHING } else { exit::OK })
+}
+
+/// Says how many were not shown.
+fn more(total: u64, shown: usize, session: &Session) {
+    let left = total.saturating_sub(shown as u64);
+    if left > 0 {
+        session.say(dim(format!("and {} more; -n shows more", grouped(left))));
+    }
+    if total == 0 {
+        session.say("there are none");
+    }
+}
+
+fn overview(answer: &GraphAnswer, by: Measure, out: &mut Out) -> std::io::Result<()> {
+    out.line(bold(format!(
+        "{}, {} between them",
+        counted(answer.note_count, "note"),
+        counted(answer.link_count, "link")
+    )))?;
+    if let Some(sources) = answer.sources {
+        let error = answer.error.map_or(String::new(), |error| format!(", standard error {error:.5} at most"));
+        out.wrapped("", &format!("betweenness estimated from {} notes{error}", grouped(sources)))?;
+    }
+    if !answer.notes.is_empty() {
+        out.line("")?;
+        let room = out.width().saturating_sub(11);
+        for note in &answer.notes {
+            let title = cut(&safe(&note.title), room / 2);
+            let path = cut_front(&safe(&note.path), room.saturating_sub(columns(&title) + 2).max(8));
+            out.line(format!("{} {title}  {}", padded(&shown(note, by), 10), cyan(path)))?;
+        }
+    }
+    let orphans: Vec<String> = answer.orphans.iter().take(FEW).map(|path| safe(path)).collect();
+    few("without links", answer.orphan_count, &orphans, out)?;
+    let missing = answer.unresolved.iter().take(FEW);
+    let missing: Vec<String> =
+        missing.map(|missing| format!("{} ({})", safe(&missing.target), missing.count)).collect();
+    few("unresolved", answer.unresolved_count, &missing, out)
+}
+
+/// The number and the first few of a list.
+fn few(name: &str, total: u64, first: &[String], out: &mut Out) -> std::io::Result<()> {
+    out.line("")?;
+    let dots = if total > first.len() as u64 { ", …" } else { "" };
+    let list = if first.is_empty() { String::new() } else { format!(": {}{dots}", first.join(", ")) };
+    out.row("", name, 15, &format!("{}{list}", grouped(total)))
+}
+
+/// A measure as a column.
+fn shown(note: &GraphNote, by: Measure) -> String {
+    match by {
+        Measure::Score => format!("{:.3}", note.score),
+        Measure::Pagerank => format!("{:.5}", note.pagerank),
+        Measure::Betweenness => format!("{:.5}", note.betweenness),
+        Measure::Clustering => format!("{:.3}", note.clustering),
+        Measure::In => grouped(note.backlinks.into()),
+        Measure::Out => grouped(note.links.into()),
+    }
+}
+
+fn unresolved(answer: &GraphAnswer, out: &mut Out) -> std::io::Result<()> {
+    for missing in &answer.unresolved {
+        out.line(format!("{} {}", bold(safe(&missing.target)), dim(counted(missing.count, "note"))))?;
+        for path in &missing.notes {
+            out.line(format!("    {}", cyan(safe(path))))?;
+        }
+        if missing.count > missing.notes.len() as u64 {
+            out.line("    …")?;
+        }
+    }
+    Ok(())
+}
+
+/// The notes listed and their links in the language of Graphviz; the larger a node, the more central.
+fn dot(answer: &GraphAnswer) -> String {
+    let mut dot = String::from("digraph notes {\n  graph [overlap=false];\n  node [shape=box, style=rounded];\n");
+    for (place, note) in answer.notes.iter().enumerate() {
+        let (title, path) = (quoted(&note.title), quoted(&note.path));
+        let size = 10.0 + 14.0 * note.score;
+        // Writing to a string cannot fail.
+        let _ = writeln!(dot, "  n{place} [label={title}, tooltip={path}, fontsize={size:.1}];");
+    }
+    for (from, to) in answer.edges.iter().flatten() {
+        let _ = writeln!(dot, "  n{from} -> n{to};");
+    }
+    dot.push_str("}\n");
+    dot
+}
+
+/// A string of Graphviz that shows just this text: backslashes begin escapes there.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", safe(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::tests::Page;
+    use super::*;
+    use crate::engine::handle::GraphTarget;
+
+    fn answer() -> GraphAnswer {
+        let note = |title: &str, score: f32| GraphNote {
+            path: format!("Notes/{title}.md"),
+            title: title.to_owned(),
+            score,
+            pagerank: score / 10.0,
+            links: 1234,
+            ..GraphNote::default()
+        };
+        GraphAnswer {
+            current: true,
+            note_count: 1002,
+            link_count: 1,
+            sources: Some(500),
+            error: Some(0.00123),
+            notes: vec![note("Hub\u{1b}[2J", 0.9), note("a \"b\" \\n", 0.25)],
+            edges: Some(vec![(1, 0)]),
+            orphan_count: 7,
+            orphans: (0..7).map(|n| format!("o{n}.md")).collect(),
+            unresolved_count: 1,
+            unresolved: vec![GraphTarget { target: "Later\n".into(), count: 3, notes: vec!["x.md".into()] }],
+            ..GraphAnswer::default()
+        }
+    }
+
+    fn page(print: impl Fn(&mut Out) -> std::io::Result<()>) -> String {
+        let page = Page::default();
+        print(&mut Out::to(page.clone(), 80)).unwrap();
+        assert!(!page.text().contains('\u{1b}'), "{:?}", page.text());
+        page.text()
+    }
+
+    #[test]
+    fn an_overview() {
+        let text = page(|out| overview(&answer(), Measure::Score, out));
+        for expected in [
+            "1,002 notes, 1 link between them",
+            "betweenness estimated from 500 notes, standard error 0.00123 at most",
+            "0.900      Hub  Notes/Hub.md",
+            "7: o0.md, o1.md, o2.md, o3.md, o4.md, …",
+            "1: Later  (3)",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(page(|out| overview(&answer(), Measure::Out, out)).contains("1,234      Hub"));
+        assert!(page(|out| unresolved(&answer(), out)).ends_with("    x.md\n    …\n"));
+        assert!(page(|out| overview(&GraphAnswer::default(), Measure::Score, out)).starts_with("0 notes, 0 links"));
+    }
+
+    #[test]
+    fn labels_of_a_picture_cannot_break_out() {
+        let dot = dot(&answer());
+        assert!(dot.contains(r#"n1 [label="a \"b\" \\n", tooltip="Notes/a \"b\" \\n.md""#), "{dot}");
+        assert!(dot.contains("  n1 -> n0;\n") && !dot.contains('\u{1b}'), "{dot}");
+    }
+}

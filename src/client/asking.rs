@@ -1,0 +1,68 @@
+//! Calls whose answer is told while it comes, and which can be stopped.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Client, ClientError, Remote, broken};
+
+/// How often it is looked whether to go on.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long a daemon that was told to stop may take to say that it has.
+const STOP_PATIENCE: Duration = Duration::from_secs(3);
+
+impl Client {
+    /// As [`Client::call`], with the text of the answer as it comes. The timeout holds from one piece to the next.
+    /// Once `go_on` says no the request is cancelled: then the error is of kind `cancelled`, unless the answer was on
+    /// its way already.
+    pub fn call_with_text(
+        &mut self,
+        method: &str,
+        params: &Value,
+        on_text: &mut dyn FnMut(&str),
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Value, ClientError> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        let mut deadline = self.deadline();
+        let mut stopped = false;
+        loop {
+            if !stopped && !go_on() {
+                stopped = true;
+                self.write(&json!({ "jsonrpc": "2.0", "method": "cancel", "params": { "id": id } }))?;
+                deadline = Some(Instant::now() + STOP_PATIENCE);
+            }
+            let look = Instant::now() + LOOK;
+            let mut message = match self.receive(Some(deadline.map_or(look, |deadline| look.min(deadline)))) {
+                Ok(message) => message,
+                Err(ClientError::Timeout(_)) if deadline.is_none_or(|deadline| Instant::now() < deadline) => continue,
+                Err(ClientError::Timeout(after)) => {
+                    self.stale = id;
+                    return Err(ClientError::Timeout(after));
+                }
+                Err(error) => return Err(error),
+            };
+            if message["method"] == "text" && message["params"]["id"] == json!(id) && !stopped {
+                on_text(message["params"]["text"].as_str().unwrap_or_default());
+                deadline = self.deadline();
+            }
+            // Others are older requests' answers, which nobody waits for any more, and events.
+            if message.get("id").is_some_and(|answered| answered.is_null() || *answered == json!(id)) {
+                return match message.get("error") {
+                    Some(error) => Err(ClientError::Remote(Remote::from_wire(error))),
+                    None => Ok(message["result"].take()),
+                };
+            }
+        }
+    }
+
+    fn write(&mut self, message: &Value) -> Result<(), ClientError> {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        self.stream.set_write_timeout(self.timeout)?;
+        self.stream.write_all(&line).map_err(broken)
+    }
+}

@@ -1,0 +1,85 @@
+//! What is known about embedding models: their length, their prefixes, their price. A table, so that no code
+//! path depends on a model's name; the configuration overrides all of it. Pure.
+
+use super::settings::EmbedProvider;
+
+/// When the prices were looked up.
+pub const AS_OF: &str = "2026-11-12";
+
+/// Tokens that a model is trusted with of which nothing is known: what BERT's descendants take.
+const USUAL_TOKENS: u32 = 512;
+
+/// What is known about a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Tokens of one text that it takes.
+    pub max_tokens: u32,
+    /// What its makers put before queries and before documents.
+    pub prefixes: (&'static str, &'static str),
+    /// Micro-dollars per million tokens; `None` if nobody knows.
+    pub price: Option<u64>,
+}
+
+/// Beginnings of models' names (without what stands before the last `/`), the longest match wins.
+///
+/// Prices are the vendors' list prices as of [`AS_OF`]; prefixes are those of the models' own cards.
+const TABLE: &[(&str, Known)] = &[
+    ("text-embedding-3-small", known(8191, "", "", Some(20_000))),
+    ("text-embedding-3-large", known(8191, "", "", Some(130_000))),
+    ("voyage-4-lite", known(32_000, "", "", Some(20_000))),
+    ("voyage-4-large", known(32_000, "", "", Some(120_000))),
+    ("voyage-4", known(32_000, "", "", Some(60_000))),
+    ("voyage-context-4", known(32_000, "", "", Some(120_000))),
+    ("voyage-context-3", known(32_000, "", "", Some(180_000))),
+    ("voyage-", known(16_000, "", "", None)),
+    ("embed-v4", known(32_000, "", "", None)),
+    ("embed-v5", known(32_000, "", "", None)),
+    ("nomic-embed-text", known(2048, "search_query: ", "search_document: ", None)),
+    ("mxbai-embed-large", known(512, "Represent this sentence for searching relevant passages: ", "", None)),
+    ("snowflake-arctic-embed2", known(8192, "query: ", "", None)),
+    ("embeddinggemma", known(2048, "task: search result | query: ", "title: none | text: ", None)),
+    ("multilingual-e5", known(512, "query: ", "passage: ", None)),
+    ("e5-", known(512, "query: ", "passage: ", None)),
+    ("bge-m3", known(8192, "", "", None)),
+    ("all-minilm", known(256, "", "", None)),
+];
+
+const fn known(max_tokens: u32, query: &'static str, document: &'static str, price: Option<u64>) -> Known {
+    Known { max_tokens, prefixes: (query, document), price }
+}
+
+impl Known {
+    /// What is known about a model of a provider.
+    pub fn of(provider: EmbedProvider, model: &str) -> Known {
+        let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+        let matching = TABLE.iter().filter(|(beginning, _)| name.starts_with(beginning));
+        let found = matching.max_by_key(|(beginning, _)| beginning.len()).map(|(_, known)| *known);
+        let usual = known(USUAL_TOKENS, "", "", None);
+        match provider {
+            // Vendors say with a field of the request what a text is; their models take no prefix.
+            EmbedProvider::Voyage | EmbedProvider::Cohere => {
+                found.map_or(usual, |known| Known { prefixes: ("", ""), ..known })
+            }
+            EmbedProvider::Builtin => usual,
+            EmbedProvider::Transformer | EmbedProvider::Ollama | EmbedProvider::OpenAi => found.unwrap_or(usual),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_beginning_wins_and_nothing_is_guessed_about_money() {
+        let of = |provider, model| Known::of(provider, model);
+        assert_eq!(of(EmbedProvider::Voyage, "voyage-4-lite").price, Some(20_000));
+        assert_eq!(of(EmbedProvider::Voyage, "voyage-4").price, Some(60_000));
+        assert_eq!(of(EmbedProvider::Voyage, "voyage-9").price, None);
+        assert_eq!(of(EmbedProvider::OpenAi, "openai/text-embedding-3-large").price, Some(130_000));
+        assert_eq!(of(EmbedProvider::Ollama, "all-minilm:33m").max_tokens, 256);
+        assert_eq!(of(EmbedProvider::OpenAi, "intfloat/e5-base").prefixes.0, "query: ");
+        assert_eq!(of(EmbedProvider::OpenAi, "unheard-of"), known(USUAL_TOKENS, "", "", None));
+        assert!(TABLE.iter().all(|(_, known)| known.price != Some(0)));
+    }
+}

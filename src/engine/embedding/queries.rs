@@ -1,0 +1,108 @@
+//! The vectors of queries: remembered, waited for with a deadline, done without when they do not come.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use super::super::Shared;
+use super::Service;
+use crate::embed::{EmbedError, Vector};
+use crate::llm::tokens_of;
+
+/// Queries whose vectors are remembered.
+const REMEMBERED: usize = 256;
+
+/// Vectors of queries that were asked before, by embedder and text; those that were not asked for longest go first.
+#[derive(Default)]
+pub(in crate::engine) struct Queries(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    vectors: HashMap<(String, String), (u64, Vector)>,
+    clock: u64,
+}
+
+impl Queries {
+    fn with<R>(&self, act: impl FnOnce(&mut Known) -> R) -> R {
+        // No code that can panic runs under this lock.
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn get(&self, key: &(String, String)) -> Option<Vector> {
+        self.with(|known| {
+            known.clock += 1;
+            let clock = known.clock;
+            known.vectors.get_mut(key).map(|(used, vector)| {
+                *used = clock;
+                vector.clone()
+            })
+        })
+    }
+
+    fn put(&self, key: (String, String), vector: Vector) {
+        self.with(|known| {
+            known.clock += 1;
+            known.vectors.insert(key, (known.clock, vector));
+            if known.vectors.len() > REMEMBERED {
+                let oldest = known.vectors.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone());
+                oldest.map(|key| known.vectors.remove(&key));
+            }
+        });
+    }
+}
+
+impl Shared {
+    /// The vector of a query, or why words alone have to answer. Blocks, as long as a query may wait for it.
+    pub(in crate::engine) fn query_vector(
+        self: &Arc<Self>,
+        service: &Arc<Service>,
+        text: &str,
+    ) -> Result<Vector, String> {
+        let embedder = &service.embedder;
+        if let Some(vector) = embedder.at_once(text) {
+            return Ok(vector);
+        }
+        let key = (embedder.identity().to_owned(), text.to_owned());
+        if let Some(vector) = self.queries.get(&key) {
+            return Ok(vector);
+        }
+        if let Some(why) = service.worker.as_ref().and_then(super::worker::Worker::no_queries) {
+            return Err(why);
+        }
+        let (sender, receiver) = mpsc::sync_channel(1);
+        // What comes too late for this query is there for the next one like it.
+        let (shared, paid, tokens) = (Arc::downgrade(self), Arc::downgrade(service), tokens_of(text));
+        embedder.embed_query_then(text, move |vector| {
+            if let (Ok(vector), Some(shared)) = (&vector, shared.upgrade()) {
+                shared.queries.put(key, vector.clone());
+            }
+            if let (Ok(_), Some(worker)) =
+                (&vector, paid.upgrade().as_ref().and_then(|service| service.worker.as_ref()))
+            {
+                worker.query(tokens);
+            }
+            // Whoever waited may have given up.
+            let _ = sender.send(vector);
+        });
+        let wait = embedder.query_timeout();
+        receiver.recv_timeout(wait).unwrap_or(Err(EmbedError::Late(wait))).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_queries_are_remembered() {
+        let queries = Queries::default();
+        let key = |n: usize| ("e".to_owned(), n.to_string());
+        let vector = |n: usize| Vector { values: vec![n as i8].into(), scale: 1.0 };
+        for n in 0..REMEMBERED {
+            queries.put(key(n), vector(n % 100));
+        }
+        assert_eq!(queries.get(&key(0)), Some(vector(0)));
+        queries.put(key(REMEMBERED), vector(7));
+        assert_eq!((queries.get(&key(0)), queries.get(&key(1))), (Some(vector(0)), None));
+        assert_eq!(queries.get(&("another".to_owned(), "0".to_owned())), None);
+    }
+}

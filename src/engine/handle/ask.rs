@@ -1,0 +1,249 @@
+//! Answers to questions: passages are searched for, a model is shown them, and its citations are made places again.
+
+use super::vectors::QueryVectors;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::super::decide::Desk;
+use super::super::questions::{OnText, Purse};
+use super::{CallError, Cancel, Handle, SearchRequest};
+use crate::engine::report::{AskAnswer, AskPassage, AskRequest, Citation};
+use crate::index::Snapshot;
+use crate::llm::Finish;
+use crate::search::question::{self, Citations, Expand, MOST_QUESTION};
+use crate::search::{self, Hit, Mode, Options, Parsed, Ranking};
+use crate::store::ledger::Purpose;
+
+/// Passages of one question at most.
+const MOST_PASSAGES: usize = 50;
+
+/// Hits that are looked through for each passage: windows that say the same are left out.
+const HITS_PER_PASSAGE: usize = 2;
+
+/// How long a search waits for other words. Who searches would rather have the plain answer than a late one.
+const EXPAND_WITHIN: Duration = Duration::from_secs(3);
+
+impl Handle {
+    /// Answers a question from the notes by the model of `[context]`; what of the answer can be shown goes to
+    /// `on_text` as it comes, and all pieces together are the answer. Blocks for as long as the model takes.
+    ///
+    /// # Errors
+    /// No model is configured, the budget does not allow it, the model fails before it has said anything, or `cancel`.
+    pub fn ask(&self, request: AskRequest, cancel: &Cancel, on_text: OnText) -> Result<AskAnswer, CallError> {
+        let began = Instant::now();
+        let config = self.0.config.load_full();
+        let asked = request.question.trim();
+        if asked.is_empty() {
+            return Err(CallError::Invalid("`question` is empty".to_owned()));
+        }
+        if asked.chars().count() > MOST_QUESTION {
+            return Err(CallError::Invalid(format!("`question` is longer than {MOST_QUESTION} characters")));
+        }
+        let most = request.passages.unwrap_or(config.ask.passages);
+        if most == 0 || most > MOST_PASSAGES {
+            return Err(CallError::Invalid(format!("`passages` must be 1 to {MOST_PASSAGES}, not {most}")));
+        }
+        // Before the search: who cannot be asked need not be searched for.
+        let questioner = self.0.questions.questioner(&config)?;
+        let (hits, mut answer) = self.passages(&request, most, cancel)?;
+        answer.provider = questioner.model.provider.name().to_owned();
+        answer.model.clone_from(&questioner.model.id);
+        answer.micro_dollars = Some(0);
+        if hits.is_empty() {
+            // There is nothing to answer from: nobody need be paid to say so.
+            answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
+            return Ok(answer);
+        }
+        let (prompt, shown) =
+            question::prompt(asked, &request.history, &hits, config.ask.max_tokens, &questioner.model);
+        answer.passages.truncate(shown);
+        if shown < hits.len() {
+            answer.warnings.push(format!("only {shown} of {} passages fit into what the model takes", hits.len()));
+        }
+        let citations = Arc::new(Mutex::new((Citations::new(shown), String::new())));
+        let show: OnText = {
+            let citations = citations.clone();
+            Arc::new(move |piece: &str| {
+                let mut read = citations.lock().unwrap_or_else(PoisonError::into_inner);
+                let text = read.0.take(piece);
+                if !text.is_empty() {
+                    read.1.push_str(&text);
+                    on_text(&text);
+                }
+            })
+        };
+        let purse = Purse { ledger: &self.0.ledger, budget: &config.budget, purpose: Purpose::Ask };
+        let (streamed, micro_dollars) = questioner.stream(&prompt, &purse, cancel, show.clone())?;
+        let (cited, found, dropped) = {
+            let mut read = citations.lock().unwrap_or_else(PoisonError::into_inner);
+            let left = read.0.end();
+            read.1.push_str(&left);
+            answer.answer.clone_from(&read.1);
+            (read.0.cited(), read.0.found(), read.0.dropped())
+        };
+        let usage = streamed.completion.usage;
+        answer.unfinished = streamed.broken.or_else(|| match streamed.completion.finish {
+            Finish::Length => Some(format!(
+                "the answer reached its limit of {} tokens; `ask.max_tokens` raises it",
+                config.ask.max_tokens
+            )),
+            Finish::Refusal => Some("the model declined to answer".to_owned()),
+            Finish::Stop | Finish::Other => None,
+        });
+        // A model that says nothing at all has found nothing.
+        answer.found = found && !answer.answer.is_empty();
+        answer.citations = cited.into_iter().filter_map(|n| Some(citation(n, hits.get(n.checked_sub(1)?)?))).collect();
+        if dropped > 0 {
+            answer
+                .warnings
+                .push("the model cited passages that it was not shown; these numbers are removed".to_owned());
+        }
+        if answer.found && answer.citations.is_empty() {
+            answer.warnings.push("the answer cites no passage: check it before you rely on it".to_owned());
+        }
+        answer.tokens_in = usage.input + usage.cache_read + usage.cache_write;
+        (answer.tokens_cached, answer.tokens_out) = (usage.cache_read, usage.output);
+        (answer.tokens_estimated, answer.micro_dollars) = (usage.estimated, micro_dollars);
+        answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
+        Ok(answer)
+    }
+
+    /// The passages for a question, and an answer that lists them and says nothing yet.
+    fn passages(&self, request: &AskRequest, most: usize, cancel: &Cancel) -> Result<(Vec<Hit>, AskAnswer), CallError> {
+        let find = |query: &str, fresh: bool, again: bool| {
+            let search = SearchRequest {
+                query: query.to_owned(),
+                vault: request.vault.clone(),
+                limit: Some((most * HITS_PER_PASSAGE).min(search::MAX_HITS)),
+                mode: request.mode,
+                filter: request.filter.clone(),
+                fresh,
+                explain: request.explain,
+                // What only reminds of the question before is not worth another model.
+                expand: if again { Some(Expand::Off) } else { request.expand },
+                rerank: again.then_some(false),
+                ..SearchRequest::default()
+            };
+            self.search(search, cancel)
+        };
+        let found = find(&request.question, request.fresh, false)?;
+        let before = match request.history.last() {
+            Some(turn) if !turn.question.trim().is_empty() => find(&turn.question, false, true)?.hits,
+            _ => Vec::new(),
+        };
+        let hits = question::passages(found.hits, before, most);
+        let passages = (1..).zip(&hits).map(|(n, hit)| passage(n, hit)).collect();
+        Ok((hits, AskAnswer { passages, seq: found.seq, warnings: found.warnings, ..AskAnswer::default() }))
+    }
+
+    /// Whether searches ask a model for other words unless they say otherwise.
+    pub fn expands(&self) -> bool {
+        let config = self.0.config.load();
+        config.search.expand != Expand::Off && config.context.costs()
+    }
+
+    /// Other words for a query, if they are wanted and a model has some in time; else a warning why there are none.
+    pub(super) fn expansion(
+        &self,
+        wanted: Option<Expand>,
+        query: &Parsed,
+        mode: Mode,
+        cancel: &Cancel,
+    ) -> (Expansion, Option<String>) {
+        let config = self.0.config.load_full();
+        let expand = wanted.unwrap_or(config.search.expand);
+        // Conditions stay here; a passage of the model's own can only be compared by meaning.
+        let text = query.text();
+        if expand == Expand::Off || text.trim().is_empty() || (expand == Expand::Hyde && mode == Mode::Lexical) {
+            return (Expansion::default(), None);
+        }
+        let found = self.0.questions.questioner(&config).and_then(|questioner| {
+            let model = questioner.model.id.as_str();
+            if let Some(known) = self.0.questions.known(model, expand, &text) {
+                return Ok(known);
+            }
+            let Some(prompt) = question::expansion_prompt(&text, expand, &questioner.model) else {
+                return Ok(Vec::new());
+            };
+            let purse = Purse { ledger: &self.0.ledger, budget: &config.budget, purpose: Purpose::Expand };
+            // The search itself needs its time too.
+            let within = EXPAND_WITHIN.min(config.serve.query_timeout / 2);
+            let completion = questioner.complete(&prompt, &purse, cancel, within)?;
+            let phrasings = question::phrasings(&text, expand, &completion.text);
+            if !phrasings.is_empty() {
+                self.0.questions.remember(model, expand, &text, phrasings.clone());
+            }
+            Ok(phrasings)
+        });
+        match found {
+            Ok(texts) if texts.is_empty() => {
+                (Expansion::default(), Some("the query was not expanded: the model had no other words".to_owned()))
+            }
+            Ok(texts) => (Expansion { expand, texts }, None),
+            Err(error) => (Expansion::default(), Some(format!("the query was not expanded: {error}"))),
+        }
+    }
+}
+
+/// What a model added to a query.
+#[derive(Debug, Default)]
+pub(super) struct Expansion {
+    expand: Expand,
+    texts: Vec<String>,
+}
+
+impl Expansion {
+    /// Searches for what was added too, under the conditions of the query itself, and blends what is found into its
+    /// ranking.
+    pub(super) fn blend(
+        &self,
+        ranking: Ranking,
+        snapshot: &Snapshot,
+        (desk, vectors): (&Desk, &mut QueryVectors<'_>),
+        query: &Parsed,
+        options: &Options,
+    ) -> Result<Ranking, CallError> {
+        let mut others = Vec::with_capacity(self.texts.len());
+        for text in &self.texts {
+            let query = Parsed { words: text.clone(), warnings: Vec::new(), ..query.clone() };
+            let mode = if self.expand == Expand::Hyde { Mode::Dense } else { options.mode };
+            let vector = if mode == Mode::Lexical { None } else { vectors.of(desk, text) };
+            let options = Options { mode, ..options.clone() };
+            let found = search::rank(snapshot, &query, vector.as_ref(), &options);
+            others.push(found.map_err(|error| CallError::Storage(error.to_string()))?);
+        }
+        Ok(ranking.blended(snapshot, others))
+    }
+}
+
+fn citation(n: usize, hit: &Hit) -> Citation {
+    let (line, end_line) = question::lines(hit);
+    Citation {
+        n,
+        vault: hit.vault.clone(),
+        path: hit.path.clone(),
+        line,
+        end_line,
+        title: hit.title.clone(),
+        heading_path: hit.heading_path.clone(),
+        quote: hit.snippet.clone(),
+    }
+}
+
+fn passage(n: usize, hit: &Hit) -> AskPassage {
+    let (line, end_line) = question::lines(hit);
+    AskPassage {
+        n,
+        vault: hit.vault.clone(),
+        path: hit.path.clone(),
+        line,
+        end_line,
+        title: hit.title.clone(),
+        heading_path: hit.heading_path.clone(),
+        snippet: hit.snippet.clone(),
+        score: hit.score,
+        chars: hit.window.chars().count(),
+        stale: hit.stale,
+        lanes: hit.lanes.clone(),
+    }
+}

@@ -1,0 +1,138 @@
+//! What lies near something: answered from the published snapshots, on the caller's thread.
+
+use super::vectors::QueryVectors;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::search::{Asked, freshness, search_answer};
+use super::{CallError, Cancel, Group, Handle, RelatedRequest, SearchAnswer, not_found, ready};
+use crate::engine::VaultShared;
+use crate::engine::decide::Desk;
+use crate::fingerprint::ChunkId;
+use crate::index::{Row, Snapshot};
+use crate::search::{self, Seed};
+use crate::vault::VaultPath;
+
+impl Handle {
+    /// What lies near a note, lines of one, a chunk or a text.
+    pub fn related(&self, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
+        let began = Instant::now();
+        let lines = lines(&request)?;
+        let per_note = if request.group == Group::Note { Some(1) } else { request.per_note };
+        let options = self.options(&Asked {
+            limit: request.limit,
+            per_note,
+            window_chars: request.window_chars,
+            contextual: true,
+            explain: request.explain,
+            merge: request.merge,
+            ..Asked::default()
+        })?;
+        let vaults = self.choose(request.vault.as_deref())?;
+        let mut vectors = self.vectors();
+        let (home, seed) = self.seed(&request, lines, &vaults, &mut vectors)?;
+        // Elsewhere it is a direction, and nothing that could be linked.
+        let direction = match &home {
+            Some(home) => seed.elsewhere(&ready(home)?.0).map_err(|e| CallError::Storage(e.to_string()))?,
+            None => Some(seed.clone()),
+        };
+        let mut answers = Vec::new();
+        for vault in &vaults {
+            if cancel.is_cancelled() {
+                return Err(CallError::Cancelled);
+            }
+            let (snapshot, desk) = ready(vault)?;
+            let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
+            let Some(seed) = (if is_home { Some(&seed) } else { direction.as_ref() }) else { continue };
+            let found = search::related(&snapshot, &vault.name, seed, request.exclude_linked, &options);
+            answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
+        }
+        Ok(search_answer(answers, options.limit, began))
+    }
+
+    /// What is asked about, and the vault that it lies in.
+    fn seed(
+        &self,
+        request: &RelatedRequest,
+        lines: Option<(u32, u32)>,
+        vaults: &[Arc<VaultShared>],
+        vectors: &mut QueryVectors<'_>,
+    ) -> Result<(Option<Arc<VaultShared>>, Seed), CallError> {
+        const HINT: &str = "paths are relative to the vault; `situated search` shows them";
+        if let Some(path) = &request.path {
+            let (vault, path) = self.find_note(request.vault.as_deref(), path)?;
+            let (snapshot, desk) = ready(&vault)?;
+            let note = snapshot.note_at(&path).ok_or_else(|| not_found("note", path.as_str(), HINT))?;
+            let seed = match lines {
+                Some(lines) => selected(&snapshot, (&desk, vectors), &path, &note.rows, lines)?,
+                None => Seed::Note(note.no),
+            };
+            return Ok((Some(vault), seed));
+        }
+        if let Some(name) = &request.chunk {
+            let id: ChunkId =
+                name.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
+            for vault in vaults {
+                if let Some(row) = ready(vault)?.0.row_of(id) {
+                    return Ok((Some(vault.clone()), Seed::Chunks(vec![row])));
+                }
+            }
+            return Err(not_found("chunk", name, "a hit has the id under `chunk`"));
+        }
+        let vault = vaults.first().ok_or(CallError::NotReady)?;
+        let text = request.text.as_deref().unwrap_or_default();
+        let vector = vectors.of(&ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
+        Ok((None, Seed::Text(text.to_owned(), vector)))
+    }
+}
+
+/// The lines that are asked about; also whether the request makes sense.
+fn lines(request: &RelatedRequest) -> Result<Option<(u32, u32)>, CallError> {
+    let invalid = |why: &str| Err(CallError::Invalid(why.to_owned()));
+    let given = [&request.path, &request.chunk, &request.text].iter().filter(|p| p.is_some()).count();
+    if given != 1 {
+        return invalid("give exactly one of `path`, `chunk` and `text`");
+    }
+    match (request.line, request.end_line) {
+        (None, None) => Ok(None),
+        _ if request.path.is_none() => invalid("`line` and `end_line` go with `path`"),
+        (None, Some(_)) => invalid("`end_line` goes with `line`"),
+        (Some(line), end) => match end.unwrap_or(line) {
+            end if line == 0 || end < line => invalid("lines count from 1, and `end_line` is not before `line`"),
+            end => Ok(Some((line, end))),
+        },
+    }
+}
+
+/// The chunks that lines touch; if they are a part of a single one, that part.
+fn selected(
+    snapshot: &Snapshot,
+    (desk, vectors): (&Desk, &mut QueryVectors<'_>),
+    path: &VaultPath,
+    rows: &[Row],
+    (line, end): (u32, u32),
+) -> Result<Seed, CallError> {
+    let touched = |row: &&Row| snapshot.chunk(**row).is_some_and(|chunk| chunk.lines.0 <= end && chunk.lines.1 >= line);
+    let touched: Vec<Row> = rows.iter().filter(touched).copied().collect();
+    let only = match touched[..] {
+        [] => {
+            let what = if line == end { format!("{path}:{line}") } else { format!("{path}:{line}-{end}") };
+            return Err(not_found("passage", &what, "nothing that is indexed stands there"));
+        }
+        [row] => snapshot.chunk(row).filter(|chunk| chunk.lines.0 < line || chunk.lines.1 > end).map(|c| (row, c)),
+        _ => None,
+    };
+    if let Some((row, chunk)) = only {
+        let text = snapshot.text(row).map_err(|error| CallError::Storage(error.to_string()))?.text;
+        let first = line.saturating_sub(chunk.lines.0) as usize;
+        let count = (end - line.max(chunk.lines.0)) as usize + 1;
+        let part: Vec<&str> = text.lines().skip(first).take(count).collect();
+        let part = part.join("\n");
+        // Of a part that says nothing, such as a blank line, the chunk is what is meant.
+        if part.chars().any(char::is_alphanumeric) {
+            let vector = vectors.of(desk, &part).ok_or_else(|| CallError::Provider(vectors.why()))?;
+            return Ok(Seed::Part(chunk.note, part, vector));
+        }
+    }
+    Ok(Seed::Chunks(touched))
+}

@@ -1,0 +1,74 @@
+//! The handle's part in vectors: those of queries, and how far those of notes are.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use super::Handle;
+use crate::embed::Vector;
+use crate::engine::decide::Desk;
+use crate::engine::report::{EmbedStatus, SearchAnswer};
+use crate::engine::{Shared, VaultShared};
+
+/// The vectors of one request, by embedder and text: each is asked for once, however many vaults it serves.
+pub(super) struct QueryVectors<'a> {
+    shared: &'a Arc<Shared>,
+    known: HashMap<(String, String), Option<Vector>>,
+    /// Why there is none.
+    warnings: Vec<String>,
+}
+
+impl QueryVectors<'_> {
+    /// The vector of a text of the request; without one words alone answer.
+    pub(super) fn of(&mut self, desk: &Desk, text: &str) -> Option<Vector> {
+        let key = (desk.service.embedder.identity().to_owned(), text.to_owned());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let vector = match self.shared.query_vector(&desk.service, text) {
+            Ok(vector) => Some(vector),
+            Err(why) => {
+                self.warnings.push(why);
+                None
+            }
+        };
+        self.known.insert(key, vector.clone());
+        vector
+    }
+
+    /// The answer with what was odd about the vectors.
+    pub(super) fn warn(self, mut answer: SearchAnswer) -> SearchAnswer {
+        answer.warnings.extend(self.warnings.iter().map(|why| format!("words alone answered: {why}")));
+        answer
+    }
+
+    /// Why there is no vector.
+    pub(super) fn why(&self) -> String {
+        self.warnings.join("; ")
+    }
+}
+
+/// How far vectors are, for `status`.
+pub(super) fn embed_status(vaults: &[Arc<VaultShared>]) -> EmbedStatus {
+    let mut sum = EmbedStatus::default();
+    for vault in vaults {
+        let of_it = vault.embedding().clone();
+        sum.waiting += of_it.waiting;
+        sum.done += of_it.done;
+        sum.total += of_it.total;
+        sum.next = sum.next.or(of_it.next);
+    }
+    sum
+}
+
+impl Handle {
+    /// For the vectors of one request.
+    pub(super) fn vectors(&self) -> QueryVectors<'_> {
+        QueryVectors { shared: &self.0, known: HashMap::new(), warnings: Vec::new() }
+    }
+
+    /// Where embedders send texts, for `status`.
+    pub(super) fn embedders_leave(&self) -> Vec<String> {
+        let to = self.0.embedders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        to.into_iter().map(|host| format!("text of notes and queries, to {host}, which makes vectors")).collect()
+    }
+}

@@ -1,0 +1,125 @@
+//! Measures of a ranking, as trec_eval defines them (linear gain).
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What is relevant to a query, and how much.
+pub type Judged = HashMap<String, f64>;
+
+/// The measures of one query, or their mean over many; each is 0..=1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measures {
+    /// Share of what is relevant among the first 5.
+    pub recall_5: f64,
+    /// Share of what is relevant among the first 20.
+    pub recall_20: f64,
+    /// One over the rank of the first relevant one among the first 10.
+    pub mrr_10: f64,
+    /// Discounted gain of the first 10 over that of the best possible order (Järvelin, Kekäläinen, ACM TOIS
+    /// 20(4), 2002).
+    pub ndcg_10: f64,
+}
+
+impl Measures {
+    /// What the measures are called, in the order of [`Measures::values`].
+    pub const NAMES: [&'static str; 4] = ["Recall@5", "Recall@20", "MRR@10", "nDCG@10"];
+
+    /// Of a ranking without repetitions, best first. `judged` holds at least one gain above 0.
+    pub fn of(ranked: &[String], judged: &Judged) -> Self {
+        let gain = |id: &String| judged.get(id).copied().unwrap_or(0.0).max(0.0);
+        let relevant = judged.values().filter(|g| **g > 0.0).count().max(1) as f64;
+        let recall = |k| ranked.iter().take(k).filter(|id| gain(id) > 0.0).count() as f64 / relevant;
+        let first = first(ranked, judged).filter(|rank| *rank <= 10);
+        let mut best: Vec<f64> = judged.values().copied().filter(|g| *g > 0.0).collect();
+        best.sort_by(|a, b| b.total_cmp(a));
+        let ideal = discounted(best.into_iter());
+        Measures {
+            recall_5: recall(5),
+            recall_20: recall(20),
+            mrr_10: first.map_or(0.0, |rank| 1.0 / rank as f64),
+            ndcg_10: if ideal > 0.0 { discounted(ranked.iter().map(gain)) / ideal } else { 0.0 },
+        }
+    }
+
+    /// The mean; zero of none.
+    pub fn mean(all: &[Measures]) -> Self {
+        let mean = |f: fn(&Measures) -> f64| all.iter().map(f).sum::<f64>() / all.len().max(1) as f64;
+        Measures {
+            recall_5: mean(|m| m.recall_5),
+            recall_20: mean(|m| m.recall_20),
+            mrr_10: mean(|m| m.mrr_10),
+            ndcg_10: mean(|m| m.ndcg_10),
+        }
+    }
+
+    /// All of them, in the order of [`Measures::NAMES`].
+    pub fn values(&self) -> [f64; 4] {
+        [self.recall_5, self.recall_20, self.mrr_10, self.ndcg_10]
+    }
+}
+
+/// The rank, from 1, of the first relevant one.
+pub fn first(ranked: &[String], judged: &Judged) -> Option<usize> {
+    ranked.iter().position(|id| judged.get(id).is_some_and(|gain| *gain > 0.0)).map(|i| i + 1)
+}
+
+fn discounted(gains: impl Iterator<Item = f64>) -> f64 {
+    gains.take(10).enumerate().map(|(i, gain)| gain / (i as f64 + 2.0).log2()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ranked(ids: &str) -> Vec<String> {
+        ids.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn judged(ids: &[(&str, f64)]) -> Judged {
+        ids.iter().map(|(id, gain)| ((*id).to_owned(), *gain)).collect()
+    }
+
+    #[test]
+    fn values_computed_by_hand() {
+        let table: [(&str, &[(&str, f64)], [f64; 4]); 6] = [
+            // Ranks 2 and 6: nDCG = (1/log2 3 + 1/log2 7) / (1 + 1/log2 3).
+            ("x a y z w b v", &[("a", 1.0), ("b", 1.0)], [0.5, 1.0, 0.5, (0.630_930 + 0.356_207) / 1.630_930]),
+            // Graded, the lesser first: (1 + 2/log2 3) / (2 + 1/log2 3).
+            ("a b", &[("a", 1.0), ("b", 2.0), ("c", 0.0)], [1.0, 1.0, 1.0, 2.261_860 / 2.630_930]),
+            // At rank 11 it counts for recall only.
+            ("q w e r t y u i o p a", &[("a", 1.0)], [0.0, 1.0, 0.0, 0.0]),
+            ("", &[("a", 1.0)], [0.0; 4]),
+            ("a", &[("a", -1.0)], [0.0; 4]),
+            ("b a", &[("a", 1.0)], [1.0, 1.0, 0.5, 0.630_930]),
+        ];
+        for (ids, gains, expected) in table {
+            let got = Measures::of(&ranked(ids), &judged(gains)).values();
+            assert!(got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4), "{ids}: {got:?}, not {expected:?}");
+        }
+    }
+
+    #[test]
+    fn means_and_ranks() {
+        let half = Measures::mean(&[Measures { recall_20: 1.0, ..Measures::default() }, Measures::default()]);
+        assert_eq!(half, Measures { recall_20: 0.5, ..Measures::default() });
+        assert_eq!(Measures::mean(&[]), Measures::default());
+        assert_eq!(first(&ranked("x y a"), &judged(&[("a", 1.0), ("x", 0.0)])), Some(3));
+        assert_eq!(first(&ranked("x y"), &judged(&[("a", 1.0)])), None);
+    }
+
+    proptest! {
+        #[test]
+        fn measures_are_shares(
+            order in Just((0..30).collect::<Vec<u32>>()).prop_shuffle(),
+            gains in proptest::collection::hash_map(0u32..40, 0.0f64..3.0, 1..10),
+        ) {
+            let ranked: Vec<String> = order.iter().map(u32::to_string).collect();
+            let judged: Judged = gains.iter().map(|(id, gain)| (id.to_string(), *gain)).collect();
+            let measures = Measures::of(&ranked, &judged);
+            prop_assert!(measures.values().iter().all(|v| (0.0..=1.0 + 1e-9).contains(v)), "{:?}", measures);
+            prop_assert!(measures.recall_5 <= measures.recall_20);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The page that shows a report: one file, nothing in it comes from elsewhere.
+
+use std::fmt::Write as _;
+
+use super::Measures;
+use super::plot::{Bar, bars, columns, escaped};
+use super::report::{Comparison, RANKS, Report, System};
+use super::stats::{Interval, PERMUTATIONS, RESAMPLES};
+
+const STYLE: &str = "
+:root{color-scheme:light dark;--ink:#1d2129;--paper:#fff;--soft:#667;--line:#d5d8de;--lexical:#c28b2c;--dense:#4a78b5;--hybrid:#3d8f6a}
+@media(prefers-color-scheme:dark){:root{--ink:#e4e6ea;--paper:#16181d;--soft:#99a;--line:#363a44;--lexical:#d9a64e;--dense:#7aa5dd;--hybrid:#63bd93}}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}h3{font-size:1rem;margin-bottom:.3rem}
+table{border-collapse:collapse;font-size:.9rem}th,td{padding:.2rem .7rem .2rem 0;text-align:right;border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums}
+th:first-child,td:first-child,td.text,th.text{text-align:left;overflow-wrap:anywhere}
+small,.soft,caption{color:var(--soft)}
+div.wide{overflow-x:auto}
+svg{width:100%;max-width:46rem;height:auto;display:block;margin:.4rem 0 1rem;font:12px system-ui,sans-serif}
+svg text{fill:var(--ink)}svg .tick{fill:var(--soft);font-size:11px}svg .figure{font-size:11px}
+svg .grid{stroke:var(--line)}svg .whisker{stroke:var(--ink);fill:none;stroke-width:1.3}
+svg .lexical{fill:var(--lexical)}svg .dense{fill:var(--dense)}svg .hybrid{fill:var(--hybrid)}
+";
+
+/// The report as one HTML page: plots, tables, the worst queries, and how it was measured.
+pub fn page(report: &Report) -> String {
+    let mut out = String::with_capacity(64 << 10);
+    let name = escaped(&report.name);
+    let _ = write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\
+         <title>How well {name} is found</title><style>{STYLE}</style></head><body>\n<h1>How well {name} is found</h1>\n\
+         <p class=\"soft\">{} notes in {} chunks, {} queries, {}. situated {}, {}.</p>\n",
+        report.notes,
+        report.chunks,
+        report.queries,
+        escaped(&report.date),
+        escaped(&report.version),
+        escaped(&report.embedder)
+    );
+    if let Some(comparison) = &report.comparison {
+        compared(comparison, &mut out);
+    }
+    if !report.systems.is_empty() {
+        measures(&report.systems, &mut out);
+        ranks(&report.systems, &mut out);
+        kinds(&report.systems, &mut out);
+    }
+    misses(report, &mut out);
+    method(report, &mut out);
+    out.push_str("</body></html>\n");
+    out
+}
+
+fn measures(systems: &[System], out: &mut String) {
+    out.push_str("<h2>Systems</h2>\n");
+    for name in Measures::NAMES {
+        let list: Vec<Bar<'_>> = systems.iter().map(|system| bar(system, system.measure(name))).collect();
+        let _ = write!(out, "<h3>{name}</h3>\n{}\n", bars(name, &list));
+    }
+    out.push_str("<div class=\"wide\"><table><tr><th>System</th>");
+    for name in Measures::NAMES {
+        let _ = write!(out, "<th>{name}</th>");
+    }
+    out.push_str("<th>ms</th></tr>\n");
+    for system in systems {
+        let _ = write!(out, "<tr><td>{}</td>", escaped(&system.name()));
+        for name in Measures::NAMES {
+            let _ = write!(out, "<td>{}</td>", sure(system.measure(name)));
+        }
+        let _ = writeln!(out, "<td>{:.2}</td></tr>", system.p50_ms);
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn bar(system: &System, value: Interval) -> Bar<'_> {
+    Bar { name: system.name(), class: &system.lane, value }
+}
+
+fn sure(Interval { mean, low, high }: Interval) -> String {
+    format!("{mean:.3} <small>{low:.3}–{high:.3}</small>")
+}
+
+/// The best system of each lane, by nDCG.
+fn best_of_each_lane(systems: &[System]) -> Vec<&System> {
+    let mut best: Vec<&System> = Vec::new();
+    for system in systems {
+        match best.iter_mut().find(|other| other.lane == system.lane) {
+            Some(other) if other.measure("nDCG@10").mean >= system.measure("nDCG@10").mean => {}
+            Some(other) => *other = system,
+            None => best.push(system),
+        }
+    }
+    best
+}
+
+fn ranks(systems: &[System], out: &mut String) {
+    out.push_str(
+        "<h2>Where the answer stood</h2>\n<p class=\"soft\">Queries by the rank of the first relevant one.</p>\n",
+    );
+    for system in best_of_each_lane(systems) {
+        let name = system.name();
+        let _ = write!(out, "<h3>{}</h3>\n{}\n", escaped(&name), columns(&name, &RANKS, &system.ranks, &system.lane));
+    }
+}
+
+fn kinds(systems: &[System], out: &mut String) {
+    let Some(first) = systems.first().filter(|system| system.kinds.len() > 1) else { return };
+    out.push_str("<h2>By kind of query</h2>\n");
+    for (kind, (queries, _)) in &first.kinds {
+        let label = if kind.is_empty() { "other" } else { kind };
+        let of_kind = |system: &&'_ System| system.kinds.get(kind).map(|(_, measures)| measures.ndcg_10);
+        let list: Vec<Bar<'_>> = best_of_each_lane(systems)
+            .into_iter()
+            .filter_map(|system| of_kind(&system).map(|mean| bar(system, Interval { mean, low: mean, high: mean })))
+            .collect();
+        let title = format!("{label}: nDCG@10 of {queries} queries");
+        let _ = write!(out, "<h3>{}</h3>\n{}\n", escaped(&title), bars(&title, &list));
+    }
+}
+
+fn compared(comparison: &Comparison, out: &mut String) {
+    let (a, b) = (escaped(&comparison.a), escaped(&comparison.b));
+    let _ = write!(
+        out,
+        "<h2>{b} against {a}</h2>\n<div class=\"wide\"><table><tr><th>Measure</th><th>{a}</th><th>{b}</th>\
+         <th>Difference</th><th>p</th><th>Better</th><th>Worse</th><th>Alike</th></tr>\n"
+    );
+    for name in Measures::NAMES {
+        let Some((of_a, of_b, paired)) = comparison.measures.get(name) else { continue };
+        let Interval { mean, low, high } = paired.difference;
+        let _ = writeln!(
+            out,
+            "<tr><td>{name}</td><td>{}</td><td>{}</td><td>{mean:+.3} <small>{low:+.3} to {high:+.3}</small></td>\
+             <td>{:.4}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            sure(*of_a),
+            sure(*of_b),
+            paired.p,
+            paired.wins,
+            paired.losses,
+            paired.ties
+        );
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn misses(report: &Report, out: &mut String) {
+    if report.misses.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<h2>What was missed</h2>\n<p class=\"soft\">Queries that no system answered among the first 20. \
+         <code>situated search --explain --expect NOTE</code> says why.</p>\n<div class=\"wide\"><table>\
+         <tr><th class=\"text\">Query</th><th class=\"text\">Kind</th><th class=\"text\">Expected</th><th>Best rank</th></tr>\n",
+    );
+    for miss in &report.misses {
+        let best = miss.best.map_or("none".to_owned(), |best| best.to_string());
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{best}</td></tr>",
+            escaped(&miss.query),
+            escaped(&miss.kind),
+            escaped(&miss.expected.join(", "))
+        );
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn method(report: &Report, out: &mut String) {
+    out.push_str("<h2>How it was measured</h2>\n");
+    if report.source == "vault" {
+        out.push_str(
+            "<p>The queries were made from the vault, without a model: texts of links that say more than the names of their \
+             target, aliases, and descriptions. Each was hidden where it stood (in an index of its own; the vault was \
+             not touched), and the one note that it means counts as the answer. Texts that mean two notes, or say \
+             too little, were left out. Other notes may answer as well, so the figures are a lower bound: compare \
+             systems by them, not vaults.</p>\n",
+        );
+        for (kind, (found, drawn)) in &report.kinds {
+            let _ =
+                writeln!(out, "<p class=\"soft\">{}: {drawn} queries of {found} that there were.</p>", escaped(kind));
+        }
+    } else {
+        out.push_str("<p>Queries and judgements are those of the set.</p>\n");
+    }
+    if report.written > 0 {
+        let _ = writeln!(
+            out,
+            "<p>Contexts of {} chunks were written by a model; those that repeat a hidden text were left out.</p>",
+            report.written
+        );
+    }
+    if report.lost > 0 {
+        let _ = writeln!(out, "<p>{} files or documents were left out.</p>", report.lost);
+    }
+    let _ = writeln!(
+        out,
+        "<p>Recall counts what is relevant among the first 5 and 20, MRR takes one over the rank of the first \
+         relevant one, nDCG has linear gains; each is a mean over queries. Intervals hold 95 % of {RESAMPLES} \
+         resamples of the queries (percentile bootstrap). Boosts are the configuration's, for links, age and kind \
+         of notes. Two configurations are compared query by query: p is \
+         that of the two-sided randomisation test ({PERMUTATIONS} exchanges). Seed {}. It took {:.1} s.</p>",
+        report.seed, report.took_s
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::report::{Miss, Run};
+
+    fn report() -> Report {
+        let runs: Vec<Run> = (0..12)
+            .map(|i| Run {
+                kind: if i % 2 == 0 { "link".into() } else { "<alias>".into() },
+                measures: Measures { ndcg_10: f64::from(i % 3) / 2.0, ..Measures::default() },
+                rank: Some(i as usize * 9 + 1),
+                ms: 0.5,
+            })
+            .collect();
+        let hostile = "</title><script src=\"https://x.example/y.js\">alert('1')</script>";
+        Report {
+            name: hostile.into(),
+            source: "vault".into(),
+            queries: 12,
+            written: 3,
+            lost: 1,
+            kinds: [("link".to_owned(), (9, 6))].into(),
+            systems: vec![System::new("hybrid", "off", &runs, 1), System::new("lexical", hostile, &runs, 1)],
+            comparison: Some(Comparison::new((hostile, &runs), ("b", &runs), 1)),
+            misses: vec![Miss {
+                query: hostile.into(),
+                kind: "link".into(),
+                expected: vec!["a&b.md".into()],
+                best: None,
+            }],
+            ..Report::default()
+        }
+    }
+
+    /// Reads the page as XML would be: every element that opens closes, in order; attributes are quoted.
+    fn well_formed(page: &str) {
+        let body = page.strip_prefix("<!DOCTYPE html>\n").unwrap();
+        let mut open: Vec<&str> = Vec::new();
+        let mut rest = body;
+        while let Some(at) = rest.find('<') {
+            assert!(!rest[..at].contains('>'), "a lone > in {:?}", &rest[..at]);
+            let end = rest[at..].find('>').unwrap() + at;
+            let tag = &rest[at + 1..end];
+            assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+            let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+            if tag.starts_with('/') {
+                assert_eq!(open.pop(), Some(name), "</{name}>");
+            } else if !tag.ends_with('/') {
+                open.push(name);
+            }
+            rest = &rest[end + 1..];
+        }
+        assert!(open.is_empty(), "{open:?} stay open");
+        for (at, _) in body.match_indices('&') {
+            let entity = &body[at..(at + 7).min(body.len())];
+            assert!(["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"].iter().any(|e| entity.starts_with(e)), "{entity}");
+        }
+    }
+
+    #[test]
+    fn the_page_is_well_formed_and_holds_nothing_from_elsewhere() {
+        for report in [report(), Report::default()] {
+            let page = page(&report);
+            well_formed(&page);
+            for foreign in ["<script", "<link", "<img", "<iframe", "src=", "href=", "url(", "@import", "onload"] {
+                let escaped = page.replace("src=&quot;", "");
+                assert!(!escaped.contains(foreign), "{foreign}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_shows_every_system_and_the_comparison() {
+        let page = page(&report());
+        assert_eq!(page.matches("<svg").count(), 4 + 2 + 2, "measures, ranks by lane, kinds");
+        assert!(page.contains("hybrid, off") && page.contains("a&amp;b.md") && page.contains("link: 6 queries of 9"));
+        assert!(page.contains("<h2>b against "), "{page}");
+    }
+}

@@ -1,0 +1,247 @@
+//! What was measured, in the shape that `--json` prints and the page shows.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Measures;
+use super::stats::{self, Interval, Paired};
+
+/// What one system did with one query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The query's kind; may be empty.
+    pub kind: String,
+    /// How well it was answered.
+    pub measures: Measures,
+    /// Rank of the first relevant one, from 1, if it was found at all.
+    pub rank: Option<usize>,
+    /// Milliseconds from query to ranking.
+    pub ms: f64,
+}
+
+/// A way of answering, and how well it answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct System {
+    /// `lexical`, `dense` or `hybrid`.
+    pub lane: String,
+    /// Which contexts it had: `off`, `template`, `model`.
+    pub context: String,
+    /// Whether links, age and kind of notes counted too.
+    #[serde(default)]
+    pub boosts: bool,
+    /// What its configuration is called, where several are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// By name ([`Measures::NAMES`]): mean and interval.
+    pub measures: BTreeMap<String, Interval>,
+    /// Means by kind of query, with the number of queries.
+    pub kinds: BTreeMap<String, (usize, Measures)>,
+    /// How many queries were answered at the ranks of [`RANKS`].
+    pub ranks: [usize; 8],
+    /// Median milliseconds of a query.
+    pub p50_ms: f64,
+}
+
+/// The ranges of ranks that are counted, as they are called; the last is "not among the first 100".
+pub const RANKS: [&str; 8] = ["1", "2", "3", "4–5", "6–10", "11–20", "21–100", "none"];
+
+/// Where the ranges of ranks end.
+const ENDS: [usize; 7] = [1, 2, 3, 5, 10, 20, 100];
+
+/// Two configurations on the same queries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What the first is called.
+    pub a: String,
+    /// What the second is called.
+    pub b: String,
+    /// What each reached: the first, the second, and the second against the first, by name of the measure.
+    pub measures: BTreeMap<String, (Interval, Interval, Paired)>,
+}
+
+/// A query that no system answered well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Miss {
+    /// What was asked.
+    pub query: String,
+    /// Its kind.
+    pub kind: String,
+    /// What should have been found.
+    pub expected: Vec<String>,
+    /// The best rank that any system gave it, if any did.
+    pub best: Option<usize>,
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Name of the vault or set.
+    pub name: String,
+    /// `vault` or `set`.
+    pub source: String,
+    /// Notes that were searched.
+    pub notes: usize,
+    /// Chunks they were cut into.
+    pub chunks: usize,
+    /// Files or documents that were left out.
+    pub lost: usize,
+    /// Queries that were asked.
+    pub queries: usize,
+    /// Of a vault: how many queries of each kind there would have been, and how many were drawn.
+    pub kinds: BTreeMap<String, (usize, usize)>,
+    /// Chunks whose context a model wrote.
+    pub written: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Version of the program.
+    pub version: String,
+    /// The embedder's identity.
+    pub embedder: String,
+    /// The day it was measured.
+    pub date: String,
+    /// Seconds that it took.
+    pub took_s: f64,
+    /// Each way of answering.
+    pub systems: Vec<System>,
+    /// Two configurations against each other, if that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+    /// The worst queries, at most [`MISSES`].
+    pub misses: Vec<Miss>,
+}
+
+/// Queries that are told as missed, at most.
+pub const MISSES: usize = 100;
+
+/// A miss is a query that no system answered among so many.
+const WELL: usize = 20;
+
+impl System {
+    /// Puts together what a system did with all queries.
+    pub fn new(lane: &str, context: &str, runs: &[Run], seed: u64) -> Self {
+        let mut kinds: BTreeMap<String, Vec<Measures>> = BTreeMap::new();
+        let mut ranks = [0; 8];
+        for run in runs {
+            kinds.entry(run.kind.clone()).or_default().push(run.measures);
+            ranks[run.rank.map_or(7, |rank| ENDS.partition_point(|end| *end < rank))] += 1;
+        }
+        let mut times: Vec<f64> = runs.iter().map(|run| run.ms).collect();
+        times.sort_by(f64::total_cmp);
+        System {
+            lane: lane.to_owned(),
+            context: context.to_owned(),
+            boosts: false,
+            config: None,
+            measures: intervals(runs, seed),
+            kinds: kinds.into_iter().map(|(kind, all)| (kind, (all.len(), Measures::mean(&all)))).collect(),
+            ranks,
+            p50_ms: times.get(times.len() / 2).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// `hybrid, template`, `hybrid, template, boosts`, or with its configuration `A (small): hybrid, template`.
+    pub fn name(&self) -> String {
+        let config = self.config.as_ref().map_or(String::new(), |config| format!("{config}: "));
+        // Of configurations each has the boosts that it says.
+        let boosts = if self.boosts && self.config.is_none() { ", boosts" } else { "" };
+        format!("{config}{}, {}{boosts}", self.lane, self.context)
+    }
+
+    /// A measure by name; zeros for one that is not there.
+    pub fn measure(&self, name: &str) -> Interval {
+        self.measures.get(name).copied().unwrap_or_default()
+    }
+}
+
+impl Comparison {
+    /// Compares two systems that answered the same queries in the same order.
+    pub fn new(a: (&str, &[Run]), b: (&str, &[Run]), seed: u64) -> Self {
+        let (of_a, of_b) = (intervals(a.1, seed), intervals(b.1, seed));
+        let measure = |(i, name): (usize, &&str)| {
+            let values = |runs: &[Run]| runs.iter().map(|run| run.measures.values()[i]).collect::<Vec<f64>>();
+            let paired = stats::paired(&values(a.1), &values(b.1), seed);
+            ((*name).to_owned(), (of_a[*name], of_b[*name], paired))
+        };
+        Comparison {
+            a: a.0.to_owned(),
+            b: b.0.to_owned(),
+            measures: Measures::NAMES.iter().enumerate().map(measure).collect(),
+        }
+    }
+}
+
+fn intervals(runs: &[Run], seed: u64) -> BTreeMap<String, Interval> {
+    let of = |i: usize| runs.iter().map(|run| run.measures.values()[i]).collect::<Vec<f64>>();
+    let measure = |(i, name): (usize, &&str)| ((*name).to_owned(), stats::interval(&of(i), seed));
+    Measures::NAMES.iter().enumerate().map(measure).collect()
+}
+
+/// The queries that no system answered among the first 20, the worst first. `runs` has a list for each system, in
+/// the order of `queries`: text, kind, and what was expected.
+pub fn misses<'a>(queries: impl Iterator<Item = (&'a str, &'a str, Vec<String>)>, runs: &[Vec<Run>]) -> Vec<Miss> {
+    let mut misses: Vec<Miss> = queries
+        .enumerate()
+        .map(|(i, (query, kind, expected))| Miss {
+            query: query.to_owned(),
+            kind: kind.to_owned(),
+            expected,
+            best: runs.iter().filter_map(|runs| runs.get(i)?.rank).min(),
+        })
+        .filter(|miss| miss.best.is_none_or(|best| best > WELL))
+        .collect();
+    misses.sort_by_key(|miss| std::cmp::Reverse(miss.best.unwrap_or(usize::MAX)));
+    misses.truncate(MISSES);
+    misses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(kind: &str, rank: Option<usize>) -> Run {
+        let mrr_10 = rank.filter(|rank| *rank <= 10).map_or(0.0, |rank| 1.0 / rank as f64);
+        Run { kind: kind.into(), measures: Measures { mrr_10, ..Measures::default() }, rank, ms: 1.0 }
+    }
+
+    #[test]
+    fn a_system_is_the_sum_of_its_runs() {
+        let ranks = [Some(1), Some(3), Some(4), Some(5), Some(20), Some(21), Some(100), Some(101), None];
+        let runs: Vec<Run> =
+            ranks.iter().enumerate().map(|(i, rank)| run(if i < 2 { "link" } else { "alias" }, *rank)).collect();
+        let system = System::new("hybrid", "off", &runs, 1);
+        assert_eq!(system.ranks, [1, 0, 1, 2, 0, 1, 2, 2]);
+        assert_eq!(
+            system.kinds.iter().map(|(kind, of)| (kind.as_str(), of.0)).collect::<Vec<_>>(),
+            [("alias", 7), ("link", 2)]
+        );
+        assert!((system.kinds["link"].1.mrr_10 - 2.0 / 3.0).abs() < 1e-9);
+        let Interval { mean, low, high } = system.measure("MRR@10");
+        assert!(low <= mean && mean <= high && (mean - (1.0 + 1.0 / 3.0 + 0.25 + 0.2) / 9.0).abs() < 1e-9);
+        assert_eq!(system.measure("nothing"), Interval::default());
+    }
+
+    #[test]
+    fn what_one_system_finds_is_no_miss() {
+        let runs = [
+            vec![run("", Some(1)), run("", None), run("", Some(50))],
+            vec![run("", None), run("", None), run("", Some(30))],
+        ];
+        let asked = ["a", "b", "c"];
+        let found = misses(asked.iter().map(|query| (*query, "", vec![format!("{query}.md")])), &runs);
+        assert_eq!(
+            found.iter().map(|miss| (miss.query.as_str(), miss.best)).collect::<Vec<_>>(),
+            [("b", None), ("c", Some(30))]
+        );
+    }
+
+    #[test]
+    fn a_comparison_has_every_measure() {
+        let (a, b) = (vec![run("", None); 8], vec![run("", Some(1)); 8]);
+        let compared = Comparison::new(("old", &a), ("new", &b), 1);
+        let (of_a, of_b, paired) = compared.measures["MRR@10"];
+        assert!(of_a.mean < 1e-9 && (of_b.mean - 1.0).abs() < 1e-9 && paired.wins == 8 && paired.p < 0.01);
+        assert_eq!(compared.measures.len(), 4);
+        assert_eq!(compared.measures["nDCG@10"].2.ties, 8);
+    }
+}

@@ -1,0 +1,233 @@
+//! The graph of links: which note links to which, what is linked to and not there, and how central each note is.
+//!
+//! It is made of a snapshot in one go, in the background, and kept beside it: links of every kind (by path, title or
+//! alias, with heading or block, embeds, Markdown links) count once for each pair of notes, and a note's links to
+//! itself do not count. Notes are numbered `0..n` in order of their [`NoteNo`]; the lists of neighbours lie one after
+//! the other in one array (compressed sparse rows), which is what makes walks over it fast.
+
+mod measures;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use super::{NoteEntry, NoteNo};
+use crate::vault::VaultPath;
+
+pub use measures::{Measures, Sample};
+
+/// Asked every few milliseconds of work: whether to go on.
+pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
+
+/// Notes between two questions whether to go on.
+const SLICE: usize = 256;
+
+/// Lists of neighbours, one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Rows {
+    /// Where the list of each node begins, and the end of the last one.
+    starts: Vec<u32>,
+    nodes: Vec<u32>,
+}
+
+impl Rows {
+    /// Of sorted, distinct `(from, to)` over `0..n`.
+    fn of(n: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0; n + 1];
+        for (from, _) in pairs {
+            starts[*from as usize + 1] += 1;
+        }
+        for node in 0..n {
+            starts[node + 1] += starts[node];
+        }
+        Rows { starts, nodes: pairs.iter().map(|(_, to)| *to).collect() }
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    fn of_node(&self, node: usize) -> &[u32] {
+        match (self.starts.get(node), self.starts.get(node + 1)) {
+            (Some(from), Some(to)) => &self.nodes[*from as usize..*to as usize],
+            _ => &[],
+        }
+    }
+}
+
+/// A target that is linked to and names no note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// As one of the links writes it.
+    pub target: String,
+    /// The notes that link so, in order of number.
+    pub notes: Vec<NoteNo>,
+}
+
+/// What is known of one note in the graph; all zero for a note that it does not have (yet).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Centrality {
+    /// Notes that it links to.
+    pub links: u32,
+    /// Notes that link to it.
+    pub backlinks: u32,
+    /// See [`Measures::pagerank`].
+    pub pagerank: f32,
+    /// See [`Measures::betweenness`].
+    pub betweenness: f32,
+    /// See [`Measures::clustering`].
+    pub clustering: f32,
+    /// See [`Measures::score`].
+    pub score: f32,
+}
+
+/// The links between the notes of one snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Graph {
+    seq: u64,
+    /// The notes, ascending: a note's place is its node.
+    notes: Vec<NoteNo>,
+    links: Rows,
+    backlinks: Rows,
+    unresolved: Vec<Unresolved>,
+    measures: Measures,
+}
+
+impl Graph {
+    /// Of `notes`, in order of number, whose links `resolve` resolves (target, linking note); that must depend on
+    /// the target and the linking note's folder only. `None` if `go_on` said no.
+    pub(super) fn new(
+        seq: u64,
+        notes: &[&NoteEntry],
+        resolve: impl Fn(&str, &VaultPath) -> Option<NoteNo>,
+        go_on: GoOn<'_>,
+    ) -> Option<Self> {
+        let numbers: Vec<NoteNo> = notes.iter().map(|note| note.no).collect();
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        // Each target is looked up once per folder, for what it means depends on no more.
+        let mut known: HashMap<(&str, &str), Option<u32>> = HashMap::new();
+        let mut missing: HashMap<String, Unresolved> = HashMap::new();
+        for (from, note) in notes.iter().enumerate() {
+            if from % SLICE == 0 && !go_on() {
+                return None;
+            }
+            let begin = pairs.len();
+            for target in &note.links {
+                let node = *known.entry((target, note.path.folder())).or_insert_with(|| {
+                    let no = resolve(target, &note.path)?;
+                    numbers.binary_search(&no).ok().map(|node| node as u32)
+                });
+                match node {
+                    Some(node) if node as usize != from => pairs.push((from as u32, node)),
+                    Some(_) => {}
+                    None if super::links::is_file(target) => {}
+                    None => miss(&mut missing, target, note),
+                }
+            }
+            pairs[begin..].sort_unstable();
+        }
+        pairs.dedup();
+        let mut back: Vec<(u32, u32)> = pairs.iter().map(|(from, to)| (*to, *from)).collect();
+        back.sort_unstable();
+        let n = numbers.len();
+        let mut unresolved: Vec<Unresolved> = missing.into_values().collect();
+        unresolved.sort_by(|a, b| b.notes.len().cmp(&a.notes.len()).then_with(|| a.target.cmp(&b.target)));
+        Some(Graph {
+            seq,
+            notes: numbers,
+            links: Rows::of(n, &pairs),
+            backlinks: Rows::of(n, &back),
+            unresolved,
+            measures: Measures::default(),
+        })
+    }
+
+    /// Computes the measures; `sources` and `go_on` bound the dear one (see [`Measures::betweenness`]). Stopped
+    /// early, they are those of what was walked until then, and say so.
+    pub fn measure(&mut self, sources: usize, go_on: GoOn<'_>) {
+        self.measures = Measures::of(&self.notes, &self.links, &self.backlinks, sources, go_on);
+    }
+
+    /// Takes over the measures of another graph with the very same links; says whether it has.
+    pub fn take_over(&mut self, other: &Graph) -> bool {
+        let same = (&self.notes, &self.links) == (&other.notes, &other.links);
+        if same {
+            self.measures = other.measures.clone();
+        }
+        same
+    }
+
+    /// The sequence number of the snapshot it was made of.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Number of notes.
+    pub fn len(&self) -> usize {
+        self.notes.len()
+    }
+
+    /// Whether there is no note.
+    pub fn is_empty(&self) -> bool {
+        self.notes.is_empty()
+    }
+
+    /// Number of links: of pairs of notes, of which one links to the other.
+    pub fn link_count(&self) -> usize {
+        self.links.nodes.len()
+    }
+
+    /// The notes, in order of number.
+    pub fn notes(&self) -> &[NoteNo] {
+        &self.notes
+    }
+
+    /// Targets that name no note, those that most notes link to first. Links to files that are no notes (pictures,
+    /// say) are not among them: the index does not know which of those there are.
+    pub fn unresolved(&self) -> &[Unresolved] {
+        &self.unresolved
+    }
+
+    /// What the measures were computed from; see [`Sample`].
+    pub fn sample(&self) -> Option<Sample> {
+        self.measures.sample
+    }
+
+    /// Everything about one note.
+    pub fn of(&self, no: NoteNo) -> Centrality {
+        let Ok(node) = self.notes.binary_search(&no) else { return Centrality::default() };
+        let at = |values: &[f32]| values.get(node).copied().unwrap_or_default();
+        Centrality {
+            links: self.links.of_node(node).len() as u32,
+            backlinks: self.backlinks.of_node(node).len() as u32,
+            pagerank: at(&self.measures.pagerank),
+            betweenness: at(&self.measures.betweenness),
+            clustering: at(&self.measures.clustering),
+            score: at(&self.measures.score),
+        }
+    }
+
+    /// The notes that a note links to, in order of number.
+    pub fn links(&self, no: NoteNo) -> impl Iterator<Item = NoteNo> {
+        self.neighbours(&self.links, no)
+    }
+
+    /// The notes that link to a note, in order of number.
+    pub fn backlinks(&self, no: NoteNo) -> impl Iterator<Item = NoteNo> {
+        self.neighbours(&self.backlinks, no)
+    }
+
+    fn neighbours<'a>(&'a self, rows: &'a Rows, no: NoteNo) -> impl Iterator<Item = NoteNo> + 'a {
+        let nodes = self.notes.binary_search(&no).map_or(&[][..], |node| rows.of_node(node));
+        nodes.iter().map(|node| self.notes[*node as usize])
+    }
+}
+
+/// Notes that `note` links to a `target` that is not there.
+fn miss(missing: &mut HashMap<String, Unresolved>, target: &str, note: &NoteEntry) {
+    let key = super::links::place(target, &note.path);
+    let unresolved = missing.entry(key).or_insert_with(|| Unresolved { target: target.to_owned(), notes: Vec::new() });
+    if unresolved.notes.last() != Some(&note.no) {
+        unresolved.notes.push(note.no);
+    }
+}

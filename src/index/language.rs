@@ -1,0 +1,198 @@
+//! The languages whose words are reduced to stems, and which of them a note is written in.
+//!
+//! A stem is made of the word as it is written and folded afterwards: a stemmer of German knows `ü`, one of Russian
+//! knows `й`. What no stemmer is compiled in for stays as it is; words of ASCII letters are stemmed as English unless
+//! their note is in another language of the Latin script.
+
+use frostem::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use whatlang::{Detector, Lang};
+
+/// A language with a stemmer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    /// Also what a note counts as whose language is unknown.
+    #[default]
+    English,
+    /// German.
+    German,
+    /// French.
+    French,
+    /// Spanish.
+    Spanish,
+    /// Italian.
+    Italian,
+    /// Portuguese.
+    Portuguese,
+    /// Dutch.
+    Dutch,
+    /// Russian.
+    Russian,
+    /// Swedish.
+    Swedish,
+    /// Norwegian (Bokmål).
+    Norwegian,
+    /// Danish.
+    Danish,
+    /// Finnish.
+    Finnish,
+}
+
+/// Letters below which nothing is guessed.
+const LEAST: usize = 40;
+
+impl Language {
+    /// Bytes of a note that its language is guessed from: enough to be sure, and a fraction of a millisecond.
+    pub(super) const LOOKED_AT: usize = 1000;
+
+    /// All of them; a language's place in this list is its number in the index.
+    pub const ALL: [Language; 12] = [
+        Language::English,
+        Language::German,
+        Language::French,
+        Language::Spanish,
+        Language::Italian,
+        Language::Portuguese,
+        Language::Dutch,
+        Language::Russian,
+        Language::Swedish,
+        Language::Norwegian,
+        Language::Danish,
+        Language::Finnish,
+    ];
+
+    /// By its code of two letters (ISO 639-1), whatever region follows (`de`, `DE-at`, `pt_BR`).
+    pub fn of_code(code: &str) -> Option<Language> {
+        let code = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+        let code = if code == "nb" || code == "nn" { "no" } else { &code };
+        Language::ALL.into_iter().find(|language| language.code() == code)
+    }
+
+    /// Its code of two letters (ISO 639-1).
+    pub fn code(self) -> &'static str {
+        self.facts().0
+    }
+
+    fn facts(self) -> (&'static str, Algorithm, Lang) {
+        match self {
+            Language::English => ("en", Algorithm::English, Lang::Eng),
+            Language::German => ("de", Algorithm::German, Lang::Deu),
+            Language::French => ("fr", Algorithm::French, Lang::Fra),
+            Language::Spanish => ("es", Algorithm::Spanish, Lang::Spa),
+            Language::Italian => ("it", Algorithm::Italian, Lang::Ita),
+            Language::Portuguese => ("pt", Algorithm::Portuguese, Lang::Por),
+            Language::Dutch => ("nl", Algorithm::Dutch, Lang::Nld),
+            Language::Russian => ("ru", Algorithm::Russian, Lang::Rus),
+            Language::Swedish => ("sv", Algorithm::Swedish, Lang::Swe),
+            Language::Norwegian => ("no", Algorithm::Norwegian, Lang::Nob),
+            Language::Danish => ("da", Algorithm::Danish, Lang::Dan),
+            Language::Finnish => ("fi", Algorithm::Finnish, Lang::Fin),
+        }
+    }
+
+    /// The language of a text; `None` if it is too short to tell, or another one.
+    pub(super) fn of_text(text: &str) -> Option<Language> {
+        let text = &text[..text.floor_char_boundary(Self::LOOKED_AT)];
+        if text.chars().filter(|c| c.is_alphabetic()).take(LEAST).count() < LEAST {
+            return None;
+        }
+        // Russian is the only language here of its script: what is taken for another would not be stemmed at all.
+        let sure = |info: &whatlang::Info| info.is_reliable() || info.lang() == Lang::Rus;
+        let info = Detector::new().detect(text).filter(sure)?;
+        Language::ALL.into_iter().find(|language| language.facts().2 == info.lang())
+    }
+
+    /// The stem, not yet folded, of a word as it is written; `None` if this language's stemmer has nothing to say about
+    /// it. English is asked in [`Language::stem_folded`].
+    pub(super) fn stem(self, word: &str) -> Option<String> {
+        let of_script = |c: char| match self {
+            Language::English => false,
+            Language::Russian => matches!(c, '\u{400}'..='\u{4FF}'),
+            _ => c.is_ascii() || matches!(c, '\u{C0}'..='\u{24F}'),
+        };
+        let word: String = if word.is_ascii() {
+            word.to_ascii_lowercase()
+        } else {
+            word.nfkc().flat_map(char::to_lowercase).nfc().collect()
+        };
+        let stemmed = word.chars().nth(2).is_some() && word.chars().all(|c| c.is_alphabetic() && of_script(c));
+        let stem = stemmed.then(|| Stemmer::new(self.facts().1).stem(&word).into_owned());
+        stem.filter(|stem| !stem.is_empty())
+    }
+
+    /// The stem of a folded word that [`Language::stem`] had nothing to say about: words of ASCII letters are English
+    /// where the note's own language has another script.
+    pub(super) fn stem_folded(self, word: &str) -> Option<String> {
+        let english = matches!(self, Language::English | Language::Russian);
+        let stemmed = english && word.len() >= 3 && word.bytes().all(|b| b.is_ascii_lowercase());
+        let stem = stemmed.then(|| Stemmer::new(Algorithm::English).stem(word).into_owned());
+        stem.filter(|stem| !stem.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes() {
+        for language in Language::ALL {
+            assert_eq!(Language::of_code(language.code()), Some(language));
+        }
+        assert_eq!(Language::of_code("DE-at"), Some(Language::German));
+        assert_eq!(Language::of_code("pt_BR"), Some(Language::Portuguese));
+        assert_eq!(Language::of_code("nb"), Some(Language::Norwegian));
+        assert_eq!((Language::of_code("tlh"), Language::of_code("")), (None, None));
+    }
+
+    #[test]
+    fn languages_of_texts() {
+        let texts = [
+            (
+                "The committee met on Tuesday to talk about the plans for the new library, which the council had asked \
+                 for in spring. Nobody thought that the money would be enough.",
+                Some(Language::English),
+            ),
+            (
+                "Die Sitzung am Dienstag drehte sich um die Pläne für die neue Bücherei, um die der Rat im Frühjahr \
+                 gebeten hatte. Niemand glaubte, dass das Geld dafür reichen würde.",
+                Some(Language::German),
+            ),
+            (
+                "Комитет собрался во вторник, чтобы обсудить планы новой библиотеки, о которых совет просил весной. \
+                 Никто не думал, что денег хватит.",
+                Some(Language::Russian),
+            ),
+            (
+                "委員会は火曜日に新しい図書館の計画について話し合うために集まりました。そして次の会議の日程を決めました。",
+                None,
+            ),
+            ("Short.", None),
+        ];
+        for (text, language) in texts {
+            assert_eq!(Language::of_text(text), language, "{text}");
+        }
+    }
+
+    #[test]
+    fn stems() {
+        let table = [
+            (Language::English, "running", Some("run")),
+            (Language::English, "résumés", None),
+            (Language::English, "x86", None),
+            (Language::German, "Häuser", Some("haus")),
+            (Language::German, "x86", None),
+            (Language::Russian, "библиотеками", Some("библиотек")),
+            (Language::Russian, "caching", Some("cach")),
+            (Language::French, "continuellement", Some("continuel")),
+            (Language::French, "москва", None),
+            (Language::Finnish, "", None),
+        ];
+        for (language, word, stem) in table {
+            let got = language.stem(word).or_else(|| language.stem_folded(word));
+            // The umlauts are folded afterwards.
+            let got = got.map(|s| s.replace('ä', "a"));
+            assert_eq!(got.as_deref(), stem, "{word}");
+        }
+    }
+}

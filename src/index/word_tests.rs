@@ -1,0 +1,160 @@
+//! What a query's words stand for: languages, beginnings, slips, weights of fields.
+
+use super::testing::{chunk, chunks, note};
+use super::tests::{finds, open};
+use super::*;
+
+const GERMAN: &str =
+    "Die Häuser der alten Stadt stehen dicht gedrängt am Ufer, und die Gärten dahinter reichen bis zum Wald.";
+const RUSSIAN: &str =
+    "Мы обсудили планы новой библиотеки и решили, что книги будут перевезены в следующем месяце вместе с полками.";
+const ENGLISH: &str =
+    "The houses of the old town stand close together on the river bank, and the gardens behind them reach the forest.";
+
+fn query(words: &str, prefix: bool) -> LexicalQuery {
+    LexicalQuery { words: words.to_owned(), contextual: true, prefix, ..LexicalQuery::default() }
+}
+
+fn find(snapshot: &Snapshot, words: &str, prefix: bool) -> (Vec<NoteNo>, Found) {
+    let found = snapshot.find(&query(words, prefix), &|_| true, 100).unwrap();
+    let notes = found.rows.iter().map(|(row, _)| snapshot.chunk(*row).unwrap().note).collect();
+    (notes, found)
+}
+
+#[test]
+fn words_are_stemmed_as_their_notes_are_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "a.md"), chunks(1, &[GERMAN])).unwrap();
+    index.put(note(2, 1, "b.md"), chunks(2, &[RUSSIAN])).unwrap();
+    index.put(note(3, 1, "c.md"), chunks(3, &[ENGLISH])).unwrap();
+    let said = NoteEntry { properties: r#"{"lang":"fr"}"#.into(), ..note(4, 1, "d.md") };
+    index.put(said, chunks(4, &["Continuellement."])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    let table: [(&str, &[&str]); 9] = [
+        ("Haus", &["1:0"]),
+        ("Hauses", &["1:0"]),
+        ("GARTEN", &["1:0"]),
+        ("garden", &["3:0"]),
+        ("библиотека", &["2:0"]),
+        ("книг", &["2:0"]),
+        ("continuel", &["4:0"]),
+        ("forests", &["3:0"]),
+        ("Wäldern", &["1:0"]),
+    ];
+    for (words, expected) in table {
+        assert_eq!(finds(&snapshot, words), expected, "{words}");
+    }
+    let phrase = LexicalQuery { phrases: vec!["alte Städte".to_owned()], ..query("", false) };
+    assert_eq!(snapshot.lexical(&phrase, &|_| true, 9).unwrap().len(), 1);
+    let text = snapshot.text(snapshot.note(1).unwrap().rows[0]).unwrap();
+    assert_eq!(text.language, Language::German);
+    let forms = snapshot.forms("Haus").unwrap();
+    let mut marked = Vec::new();
+    snapshot.analyze(&text.text, text.language, &mut |range, form| {
+        if forms.contains(form) {
+            marked.push(text.text[range].to_owned());
+        }
+    });
+    assert_eq!(marked, ["Häuser"]);
+}
+
+#[test]
+fn a_language_for_all_notes_makes_the_index_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "a.md"), chunks(1, &["Häuser"])).unwrap();
+    assert_eq!(finds(&index.publish(1).unwrap(), "Haus").len(), 0);
+    index.sync().unwrap();
+    drop(index);
+    let mut index = Index::open_for(dir.path(), 2, Some(Language::German)).unwrap();
+    assert!(index.rebuilt().is_some());
+    index.put(note(1, 1, "a.md"), chunks(1, &["Häuser"])).unwrap();
+    assert_eq!(finds(&index.publish(1).unwrap(), "Haus").len(), 1);
+}
+
+#[test]
+fn a_word_being_typed_stands_for_those_that_begin_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let texts = ["the kitchen plan", "kitten and kite", "running water", "a kitchen", "東京都 猫"];
+    for (no, text) in (1..).zip(texts) {
+        index.put(note(no, 1, &format!("{no}.md")), chunks(no, &[text])).unwrap();
+    }
+    let snapshot = index.publish(1).unwrap();
+    let sorted = |words: &str, prefix: bool| {
+        let (mut notes, _) = find(&snapshot, words, prefix);
+        notes.sort_unstable();
+        notes
+    };
+    let table: [(&str, &[NoteNo]); 11] = [
+        ("kit", &[1, 2, 4]),
+        ("kitch", &[1, 4]),
+        ("KITC", &[1, 4]),
+        ("kit plan", &[1]),
+        ("plan kit", &[1, 2, 4]),
+        ("kit ", &[]),
+        ("runnin", &[3]),
+        ("running", &[3]),
+        ("the", &[1]),
+        ("東", &[5]),
+        ("zzz", &[]),
+    ];
+    for (words, expected) in table {
+        assert_eq!(sorted(words, true), expected, "{words}");
+    }
+    assert_eq!(sorted("kit", false), [0; 0]);
+    assert_eq!(find(&snapshot, "plan kit", true).0[0], 1, "a note with both words is the best");
+    assert_eq!(find(&snapshot, "kitch", true).1.completed, ["kitchen"]);
+}
+
+#[test]
+fn a_name_is_found_in_spite_of_a_slip() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "Obsidian vaults.md"), chunks(1, &["How to keep notes together"])).unwrap();
+    let named = NoteEntry { aliases: vec!["Kubernetes".to_owned()], ..note(2, 1, "Cluster.md") };
+    index.put(named, chunks(2, &["Where it runs, obsidan or not"])).unwrap();
+    index.put(note(3, 1, "c.md"), vec![chunk(3, 0, "Nothing but a marmalade", "")]).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    let corrected = |words: &str| find(&snapshot, words, false).1.corrected;
+    let pair = |typed: &str, name: &str| vec![(typed.to_owned(), name.to_owned())];
+    assert_eq!(corrected("Obsidain"), pair("Obsidain", "obsidian"));
+    assert_eq!(find(&snapshot, "obsidain", false).0, [1]);
+    assert_eq!(corrected("kubernetse"), pair("kubernetse", "kubernetes"));
+    assert_eq!(corrected("kubrnets keep"), pair("kubrnets", "kubernetes"));
+    assert_eq!(corrected("clustr"), pair("clustr", "cluster"));
+    // Never for a word that occurs, for words of texts, for short ones, numbers, parts, or two slips in a short word.
+    for words in ["obsidan", "marmelade", "vlt", "clstr", "cluster9", "clustr-x", "how teh", "クラスタ"] {
+        assert_eq!(corrected(words), [], "{words}");
+    }
+    assert_eq!(corrected("Obsidain kubrnets clustr vualts").len(), 3);
+}
+
+#[test]
+fn a_title_counts_for_more_than_a_text_and_both_for_more_than_either() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let filler = "some more words that are here and there";
+    index.put(note(1, 1, "Compost.md"), chunks(1, &[&format!("About it: {filler}")])).unwrap();
+    index.put(note(2, 1, "Soil.md"), chunks(2, &[&format!("Compost, {filler}")])).unwrap();
+    index.put(note(3, 1, "Old compost.md"), chunks(3, &[&format!("Compost, {filler}")])).unwrap();
+    index.put(note(4, 1, "Tea.md"), vec![chunk(4, 0, &format!("Brewed, {filler}"), "compost")]).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    let (order, _) = find(&snapshot, "compost", false);
+    assert_eq!(order[0], 3);
+    assert!(order.iter().position(|n| *n == 1) < order.iter().position(|n| *n == 2), "{order:?}");
+    assert_eq!(order.len(), 4);
+}
+
+/// The character that tells the index how to read a value means nothing in a text.
+#[test]
+fn no_text_can_say_how_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "\u{F002F}a.md"), chunks(1, &["\u{F002F}houses", "\u{F001F}\u{F001F}houses"])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    for words in ["house", "\u{F002F}house", "\u{F0000}house"] {
+        assert_eq!(finds(&snapshot, words), ["1:0", "1:1"], "{words}");
+    }
+}

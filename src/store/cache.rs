@@ -1,0 +1,81 @@
+//! The cached vectors of one embedder, for whoever decides, embeds or loads: a [`VectorFile`] behind a lock.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use super::vectors::VectorFile;
+use super::{Store, StoreError, locked};
+use crate::embed::Vector;
+use crate::fingerprint::InputHash;
+
+/// Cached vectors of one embedder.
+pub struct VectorCache(Mutex<VectorFile>);
+
+impl VectorCache {
+    pub(super) fn open(dir: &Path, identity: &str, dimensions: usize) -> Result<Self, StoreError> {
+        VectorFile::open(dir, identity, dimensions).map(|file| VectorCache(Mutex::new(file)))
+    }
+
+    /// The vector of an input.
+    pub fn get(&self, input: InputHash) -> Option<Vector> {
+        locked(&self.0).get(input)
+    }
+
+    /// The vectors of many inputs, in their order; fast between [`VectorCache::load`] and [`VectorCache::release`].
+    pub fn get_all(&self, inputs: &[InputHash]) -> Vec<Option<Vector>> {
+        let file = locked(&self.0);
+        inputs.iter().map(|&input| file.get(input)).collect()
+    }
+
+    /// Whether an input has a vector, without reading it.
+    pub fn holds(&self, input: InputHash) -> bool {
+        locked(&self.0).holds(input)
+    }
+
+    /// Appends vectors, not fsynced. Inputs that have one keep it.
+    pub fn put(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
+        locked(&self.0).put(vectors)
+    }
+
+    /// Reads the file into memory, for many look-ups. It is there after opening already.
+    pub fn load(&self) -> Result<(), StoreError> {
+        locked(&self.0).load()
+    }
+
+    /// Frees the copy in memory.
+    pub fn release(&self) {
+        locked(&self.0).release();
+    }
+
+    /// How many inputs have a vector.
+    pub fn len(&self) -> usize {
+        locked(&self.0).len()
+    }
+
+    /// Whether none has.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Waits until everything is on the disk.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        locked(&self.0).sync()
+    }
+}
+
+impl Store {
+    /// The vectors of the embedder in force.
+    pub fn vectors(&self) -> Arc<VectorCache> {
+        locked(&self.vectors).clone()
+    }
+
+    /// Opens or creates the vectors of another embedder. Only one cache of an embedder may be open at a time.
+    pub fn vectors_of(&self, identity: &str, dimensions: usize) -> Result<Arc<VectorCache>, StoreError> {
+        VectorCache::open(&self.dir, identity, dimensions).map(Arc::new)
+    }
+
+    /// Puts another embedder's vectors in force.
+    pub fn serve_vectors(&self, cache: Arc<VectorCache>) {
+        *locked(&self.vectors) = cache;
+    }
+}

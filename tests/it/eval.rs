@@ -1,0 +1,261 @@
+//! `situated eval` and `search --expect`, as a user types them.
+
+use serde_json::{Value, json};
+
+use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
+use crate::model::Model;
+use crate::support::Place;
+
+/// A vault in which each kind of query can be made; the link texts and aliases stand nowhere else.
+const NOTES: [(&str, &str); 6] = [
+    (
+        "Tides.md",
+        "---\naliases: [lunar clockwork]\ndescription: Why the sea rises twice daily\n---\n# Tides\n\nHigh water follows \
+         the moon; spring and neap ranges differ.\n",
+    ),
+    ("Moorings.md", "# Moorings\n\nA sinker, chain and a buoy hold the instrument frame in the current.\n"),
+    ("Batteries.md", "# Batteries\n\nLithium packs lose capacity in cold water.\n"),
+    ("Log.md", "# Log\n\nToday we checked [[Moorings|the anchoring gear]] and [power supply woes](Batteries.md).\n"),
+    ("Plan.md", "# Plan\n\nFirst [[Moorings|The Anchoring Gear]], then [[lunar clockwork]].\n"),
+    ("Soup.md", "# Soup\n\nOnions, potatoes and cream.\n"),
+];
+
+fn eval(place: &Place, arguments: &[&str], code: i32) -> (String, String) {
+    let output = place.command().arg("eval").args(arguments).env("TMPDIR", place.dir.path()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let (said, talk) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{said}\n{talk}");
+    let left = std::fs::read_dir(place.dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("situated-")).collect();
+    assert!(left.is_empty(), "temporary files are left: {left:?}");
+    (said, talk)
+}
+
+fn report(place: &Place, arguments: &[&str]) -> Value {
+    let (said, _) = eval(place, &[&["--json"], arguments].concat(), 0);
+    serde_json::from_str(&said).unwrap()
+}
+
+#[test]
+fn a_vault_is_measured_and_stays_as_it_is() {
+    let place = Place::with(&NOTES);
+    let before = place.tree();
+    let page = place.dir.path().join("report.html");
+    let vault = place.vault.to_str().unwrap();
+    let report = report(&place, &[vault, "--html", page.to_str().unwrap()]);
+    assert_eq!(place.tree(), before, "the vault was written to");
+    assert!(!place.data().exists(), "a data folder was made");
+
+    assert_eq!(
+        (&report["schema"], &report["notes"], &report["queries"]),
+        (&json!(1), &json!(6), &json!(4)),
+        "{report}"
+    );
+    assert_eq!(report["kinds"], json!({"alias": [1, 1], "description": [1, 1], "link": [2, 2]}));
+    let systems = report["systems"].as_array().unwrap();
+    let names: Vec<String> =
+        systems.iter().map(|s| format!("{} {} {}", s["lane"], s["context"], s["boosts"]).replace('"', "")).collect();
+    assert_eq!(
+        names,
+        [
+            "lexical off false",
+            "dense off false",
+            "hybrid off false",
+            "hybrid off true",
+            "lexical template false",
+            "dense template false",
+            "hybrid template false",
+            "hybrid template true",
+        ]
+    );
+    // None of the texts is left anywhere: the words alone find no more than single common words tell.
+    let lexical = &systems[0];
+    assert!(
+        lexical["kinds"]["alias"][1]["ndcg_10"].as_f64().unwrap() < 1e-9,
+        "the masked alias is still found: {lexical}"
+    );
+    for system in systems {
+        let ranks: u64 = system["ranks"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum();
+        assert_eq!(ranks, 4, "{system}");
+        let mean = &system["measures"]["Recall@20"];
+        assert!(mean["low"].as_f64() <= mean["mean"].as_f64() && mean["mean"].as_f64() <= mean["high"].as_f64());
+    }
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<svg") && !page.contains("<script"), "{page}");
+
+    let (again, more) = (report.clone(), self::report(&place, &[vault]));
+    let measures = |report: &Value| {
+        report["systems"].as_array().unwrap().iter().map(|s| s["measures"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(measures(&again), measures(&more), "the same seed gives the same figures");
+}
+
+#[test]
+fn the_masked_source_is_not_what_answers() {
+    // The text stands once, at its source, and the target has none of its words: unmasked, words would find the source.
+    let place = Place::with(&[
+        ("Target.md", "# Target\n\nOnions, potatoes and cream.\n"),
+        ("Source.md", "# Source\n\nRead [[Target|quixotic zeppelin]] soon.\n"),
+        ("Other.md", "# Other\n\nNothing of note.\n"),
+    ]);
+    let report = report(&place, &[place.vault.to_str().unwrap()]);
+    let lexical = &report["systems"][0];
+    assert_eq!(lexical["ranks"], json!([0, 0, 0, 0, 0, 0, 0, 1]), "{lexical}");
+    assert!(
+        report["misses"].as_array().unwrap().iter().all(|miss| miss["expected"] == json!(["Target.md"])),
+        "{report}"
+    );
+    // The daemon, whose index is not masked, does find the source.
+    let mut daemon = place.start();
+    assert_eq!(daemon.holding("quixotic zeppelin"), ["Source.md"]);
+}
+
+#[test]
+fn two_configurations_are_compared() {
+    let place = Place::with(&NOTES);
+    let config = |name: &str, text: &str| {
+        let path = place.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (a, b) =
+        (config("words.toml", "[search]\ndense_weight = 0.0\n"), config("both.toml", "[search]\ndense_weight = 0.6\n"));
+    let vault = place.vault.to_str().unwrap();
+    let report = report(&place, &[vault, "--a", &a, "--b", &b]);
+    let compared = &report["comparison"];
+    assert_eq!((&compared["a"], &compared["b"]), (&json!("A (words)"), &json!("B (both)")));
+    let paired = &compared["measures"]["nDCG@10"][2];
+    let count = |field: &str| paired[field].as_u64().unwrap();
+    assert_eq!(count("wins") + count("losses") + count("ties"), 4, "{paired}");
+    assert!(paired["p"].as_f64().unwrap() > 0.0);
+    let (said, _) = eval(&place, &[vault, "--a", &a, "--b", &b], 0);
+    assert!(said.contains("B (both) against A (words)") && said.contains("alike"), "{said}");
+    let same = self::report(&place, &[vault, "--a", &a, "--b", &a]);
+    assert_eq!(same["comparison"]["measures"]["MRR@10"][2]["p"], json!(1.0));
+
+    let broken = config("broken.toml", "[serch]\nlimit = 3\n");
+    let (_, talk) = eval(&place, &[vault, "--a", &a, "--b", &broken], 78);
+    assert!(talk.contains("broken.toml:1") && talk.contains("serch"), "{talk}");
+}
+
+#[test]
+fn a_set_is_asked_and_broken_lines_are_named() {
+    let place = Place::new();
+    let set = place.dir.path().join("set");
+    std::fs::create_dir(&set).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(set.join(name), text).unwrap();
+    write(
+        "corpus.jsonl",
+        "{\"_id\":\"a\",\"title\":\"Tides\",\"text\":\"High water follows the moon.\"}\n{\"_id\":\"b\",\"text\":\"Onion soup.\"}\n",
+    );
+    write(
+        "queries.jsonl",
+        "{\"_id\":\"1\",\"text\":\"moon and water\"}\n{\"_id\":\"2\",\"text\":\"soup with onions\"}\n",
+    );
+    write("qrels.tsv", "query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n");
+    let folder = set.to_str().unwrap();
+    let found = report(&place, &["--set", folder]);
+    assert_eq!((&found["name"], &found["source"], &found["queries"]), (&json!("set"), &json!("set"), &json!(2)));
+    for system in found["systems"].as_array().unwrap() {
+        assert_eq!(system["measures"]["nDCG@10"]["mean"], json!(1.0), "{system}");
+    }
+    assert_eq!(report(&place, &["--set", folder, "--limit", "1"])["queries"], json!(1));
+
+    write("queries.jsonl", "{\"_id\":\"1\",\"text\":\"moon\"}\n{\"_id\":\"2\",\"text\":\n");
+    let (_, talk) = eval(&place, &["--set", folder], 74);
+    assert!(talk.contains("queries.jsonl:2: no JSON object"), "{talk}");
+    std::fs::remove_file(set.join("qrels.tsv")).unwrap();
+    let (_, talk) = eval(&place, &["--set", folder], 74);
+    assert!(talk.contains("qrels.tsv") && talk.contains("a set is a folder with"), "{talk}");
+}
+
+#[test]
+fn what_cannot_be_measured_says_why() {
+    let place = Place::with(&[("a.md", "# A\n\nNothing is linked here.\n")]);
+    let (said, talk) = eval(&place, &[place.vault.to_str().unwrap()], 1);
+    assert!(said.is_empty() && talk.contains("no query could be made of 1 note") && talk.contains("--set"), "{talk}");
+    let (_, talk) = eval(&place, &["nowhere"], 2);
+    assert!(talk.contains("nowhere is neither a folder nor a vault's name; none is configured"), "{talk}");
+    let (_, talk) = eval(&place, &[], 2);
+    assert!(talk.contains("situated eval ~/Notes"), "{talk}");
+    let page = place.dir.path().join("no/such/page.html");
+    let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--html", page.to_str().unwrap()], 73);
+    assert!(talk.contains("page.html"), "{talk}");
+}
+
+#[test]
+fn a_note_says_why_it_is_not_found() {
+    let place = Place::with(&NOTES);
+    place.write(".situatedignore", "Secret.md\n");
+    place.write("Secret.md", "the anchoring gear");
+    place.write("Drawing.svg", "<svg/>");
+    let mut daemon = place.start();
+    let mut expected = |query: &str, note: &str| {
+        let answer = daemon.call("search", json!({"query": query, "expect": note, "limit": 1, "per_note": 1}));
+        let expected = answer["expected"].clone();
+        assert!(!expected["why"].as_array().unwrap().is_empty(), "{expected}");
+        (expected["standing"].as_str().unwrap().to_owned(), expected)
+    };
+    let absolute = place.vault.join("Moorings.md");
+    for (query, note, standing, why) in [
+        ("instrument frame buoy", "Moorings.md", "hit", "It is hit no. 1."),
+        ("instrument frame buoy", "Moorings", "hit", "It is hit no. 1."),
+        ("instrument frame buoy", absolute.to_str().unwrap(), "hit", "It is hit no. 1."),
+        ("instrument frame in the water", "Batteries.md", "below", "It is not the one hit"),
+        ("frame path:Nowhere", "Moorings.md", "excluded", "`path:Nowhere`"),
+        ("frame", "Secret.md", "ignored", "a .situatedignore names it"),
+        ("frame", "Drawing.svg", "ignored", "it is not a .md"),
+        ("frame", "Gone.md", "missing", "There is no such note"),
+    ] {
+        let (found, expected) = expected(query, note);
+        let said = expected["why"].to_string();
+        assert_eq!(found, standing, "{query} {note}: {expected}");
+        assert!(said.contains(why), "{query} {note}: {said}");
+    }
+    let (_, below) = expected("instrument frame in the water", "Batteries.md");
+    assert_eq!(below["lacks"], json!(["instrument", "frame"]), "{below}");
+    assert!(below["dense"]["rank"].as_u64().unwrap() > 1 && below["stale"] == false, "{below}");
+    assert!(daemon.try_call("search", json!({"query": "x", "expect": "../x"})).is_err());
+
+    // Nothing is looked at while the daemon pauses: what is new is not indexed, what changed is stale.
+    daemon.call("pause", json!({}));
+    daemon.wait_status("paused", |status| status["state"] == "paused");
+    place.write("New.md", "fresh words");
+    place.write("Soup.md", "# Soup\n\nNow with leeks.\n");
+    let why = |note: &str| {
+        let output = place.run(&["search", "onions", "--explain", "--expect", note]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let new = why("New.md");
+    assert!(new.contains("Expected: New.md") && new.contains("It is on the disk but not in the index"), "{new}");
+    let soup = why("Soup.md");
+    assert!(soup.contains("It is hit no. 1.") && soup.contains("It has changed on disk since"), "{soup}");
+    let typed = why(place.vault.join("Batteries.md").to_str().unwrap());
+    assert!(typed.contains("Expected: Batteries.md") && typed.contains("onions"), "{typed}");
+}
+
+#[test]
+fn contexts_that_a_model_wrote_are_measured_beside_the_others() {
+    let model = Model::start();
+    let place = Place::with(&[
+        ("Atlas rollout.md", ATLAS),
+        ("Log.md", "# Log\n\nWe spoke about [[Atlas rollout|the seaside undertaking]] at length.\n"),
+    ]);
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "")));
+    let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
+    daemon.wait_idle();
+    wait_written(&mut daemon);
+    let bought = model.calls();
+    // The daemon has the store open and goes on undisturbed.
+    let report = report(&place, &["notes"]);
+    assert_eq!(
+        (&report["written"], &report["chunks"], &report["queries"]),
+        (&json!(3), &json!(4), &json!(1)),
+        "{report}"
+    );
+    let contexts = report["systems"].as_array().unwrap().iter().map(|system| system["context"].as_str().unwrap());
+    assert_eq!(contexts.filter(|context| *context == "model").count(), 4);
+    assert_eq!(model.calls(), bought, "measuring buys nothing");
+    assert_eq!(daemon.call("stats", json!({}))["contextualized"], 3);
+    assert_eq!(daemon.stop(), Some(0));
+}

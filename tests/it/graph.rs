@@ -1,0 +1,262 @@
+//! The links between notes: what they say about a vault, and what they do for a search.
+
+use jiff::{Span, Zoned};
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, Place, eventually};
+
+/// A daily note of so many days ago: its path, whatever the day of the test.
+fn daily(ago: i32) -> String {
+    let day = Zoned::now().date().checked_sub(Span::new().days(ago)).unwrap();
+    format!("Daily/{day}.md")
+}
+
+/// A vault as people have it: a project's home page, years of daily notes that mention it, and much else.
+fn journal() -> Place {
+    let place = Place::with(&[
+        (
+            "Projects/Lr Agent.md",
+            "# Lr Agent\n\nAn agent that chooses learning rates while a model trains.\n\nOwner: [[Mira]]. See [[Evaluation methodology]].\n",
+        ),
+        (
+            "Projects/Loft.md",
+            "# Loft\n\nThe status of the insulation: two of four walls are done, the rest waits for wood.\n",
+        ),
+        ("People/Mira.md", "# Mira\n\nLooks after training runs and the cluster.\n"),
+        (
+            "Research/Evaluation methodology.md",
+            "# Evaluation methodology\n\nEvery run is repeated with five seeds, and compared by a paired test.\n",
+        ),
+        (
+            "Research/Run 12.md",
+            "# Run 12\n\nFollowing [[Evaluation methodology|our protocol]], the schedule was compared with the old one on all five seeds. It is better by two points.\n",
+        ),
+        (
+            "Research/Run 11.md",
+            "# Run 11\n\nThe schedule was compared with the old one on three machines. It is slower by two points.\n",
+        ),
+        ("Research/Baselines.md", "# Baselines\n\nA constant rate, a cosine and a warm restart.\n"),
+        ("Kitchen/Bread.md", "# Bread\n\nThe methodology of a good crust: a hot stone and steam.\n"),
+        ("Kitchen/Jam.md", "# Jam\n\nBoil the fruit with sugar until it sets.\n"),
+        ("Home/Insurance.md", "# Insurance\n\nThe evaluation of the damage takes three weeks.\n"),
+    ]);
+    for (n, ago) in [1, 120, 151, 182, 213, 244, 275, 306, 337, 368].into_iter().enumerate() {
+        let done = ["scheduler", "logger", "warm-up", "profiler", "restarts"][n % 5];
+        place.write(
+            &daily(ago),
+            format!("Worked on [[Lr Agent]]: the {done} is merged, the runs wait for the cluster.\n\nThen swimming.\n"),
+        );
+    }
+    for ago in [3, 9] {
+        place.write(
+            &daily(ago),
+            "Talked about [[Evaluation methodology]] over lunch: five seeds are enough for the paper.\n",
+        );
+    }
+    place
+}
+
+/// Waits until the graph of what is saved is there.
+fn graph(daemon: &mut Daemon, params: Value) -> Value {
+    let mut answer = Value::Null;
+    eventually("the graph is current", || {
+        answer = daemon.call("graph", params.clone());
+        answer["current"] == true
+    });
+    answer
+}
+
+/// The first notes of an answer.
+fn first(daemon: &mut Daemon, query: &str, n: usize) -> Vec<String> {
+    let found = daemon.call("search", json!({"query": query, "limit": n, "per_note": 1, "explain": true}));
+    found["hits"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+}
+
+const NO_BOOSTS: &str = "[search]\ngraph_weight = 0.0\nlink_weight = 0.0\nrecency_weight = 0.0\ntype_weights = {}\n";
+
+/// A daemon without any boost, over the same vault.
+fn unboosted(place: &Place) -> Daemon {
+    place.configure(NO_BOOSTS);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    graph(&mut daemon, json!({}));
+    daemon
+}
+
+#[test]
+fn the_status_of_a_project_is_in_the_newest_daily_note_beside_its_home_page() {
+    let place = journal();
+    let query = "What is the status of Lr Agent?";
+    let wanted = ["Projects/Lr Agent.md".to_owned(), daily(1)];
+    let mut daemon = place.start();
+    graph(&mut daemon, json!({}));
+    let found = first(&mut daemon, query, 3);
+    assert!(wanted.iter().all(|path| found.contains(path)), "{found:?}");
+    assert_eq!(daemon.stop(), Some(0));
+    let found = first(&mut unboosted(&place), query, 3);
+    assert!(!found.contains(&wanted[1]), "the boosts are not what brings it: {found:?}");
+}
+
+#[test]
+fn a_topic_brings_its_page_the_daily_notes_and_the_note_that_uses_it() {
+    let place = journal();
+    let query = "evaluation methodology";
+    let mut wanted =
+        vec!["Research/Evaluation methodology.md".to_owned(), "Research/Run 12.md".to_owned(), daily(3), daily(9)];
+    wanted.sort();
+    let mut daemon = place.start();
+    graph(&mut daemon, json!({}));
+    let mut found = first(&mut daemon, query, 4);
+    found.sort();
+    assert_eq!(found, wanted);
+    assert_eq!(daemon.stop(), Some(0));
+    // The words of its link bring the note that uses it; what boosts must not do is bring something else.
+    let mut found = first(&mut unboosted(&place), query, 4);
+    found.sort();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn boosts_are_explained() {
+    let place = journal();
+    let mut daemon = place.start();
+    graph(&mut daemon, json!({}));
+    let params = json!({"query": "status of Lr Agent", "explain": true, "per_note": 1});
+    let hits = daemon.call("search", params)["hits"].clone();
+    let of = |path: &str| hits.as_array().unwrap().iter().find(|hit| hit["path"] == path).unwrap().clone();
+    let note = of(&daily(1));
+    let boosts = &note["lanes"]["boosts"];
+    assert!(["links", "recency", "kind"].iter().all(|boost| boosts[boost].as_f64().unwrap() > 0.0), "{note}");
+    assert!(note["score"].as_f64().unwrap() > note["lanes"]["fused"].as_f64().unwrap(), "{note}");
+    let elsewhere = of("Projects/Loft.md");
+    assert_eq!(
+        (&elsewhere["lanes"]["boosts"]["links"], &elsewhere["lanes"]["boosts"]["kind"]),
+        (&json!(0.0), &json!(0.0))
+    );
+    let shown = place.run(&["search", "status of Lr Agent", "--explain", "-n", "3"]);
+    let text = String::from_utf8(shown.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("linked +") && text.contains("new +"), "{text}");
+}
+
+#[test]
+fn links_of_every_kind_make_the_graph() {
+    let place = Place::with(&[
+        ("Hub.md", "---\naliases: [Centre]\n---\n# The hub\n\nSee [[#below]] and [[Hub]].\n"),
+        ("a/Title.md", "[[the hub]]\n"),
+        ("a/Alias.md", "[[centre]]\n"),
+        ("a/Path.md", "[[Hub.md]] twice: [[Hub]]\n"),
+        ("a/Heading.md", "[[Hub#Below|see]]\n"),
+        ("a/Block.md", "[[Hub#^id]]\n"),
+        ("a/Embed.md", "![[Hub]] and ![](picture.png)\n"),
+        ("a/Markdown.md", "[there](../Hub.md)\n"),
+        ("a/Property.md", "---\nup: \"[[Hub]]\"\n---\nText.\n"),
+        ("a/Missing.md", "[[Not yet]], [[not yet#x]], [[Nor this]]\n"),
+        ("a/Also missing.md", "[[Not Yet]] `[[Hub]]`\n"),
+        ("Alone.md", "Nothing \u{1b}[31mhere.\n"),
+    ]);
+    let mut daemon = place.start();
+    let answer = graph(&mut daemon, json!({"by": "in", "limit": 100, "edges": true}));
+    assert_eq!(
+        (&answer["notes"][0]["path"], &answer["notes"][0]["backlinks"]),
+        (&json!("Hub.md"), &json!(8)),
+        "{answer}"
+    );
+    assert_eq!((&answer["note_count"], &answer["link_count"]), (&json!(12), &json!(8)));
+    assert_eq!(answer["edges"].as_array().unwrap().len(), 8);
+    assert_eq!(answer["orphans"], json!(["Alone.md", "a/Also missing.md", "a/Missing.md"]));
+    let missing: Vec<(&str, u64)> = answer["unresolved"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|missing| (missing["target"].as_str().unwrap(), missing["count"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(
+        missing.iter().map(|(target, n)| (target.to_lowercase(), *n)).collect::<Vec<_>>(),
+        [("not yet".to_owned(), 2), ("nor this".to_owned(), 1)]
+    );
+
+    // A note that is written for a missing target takes its links, whoever wrote them.
+    place.write("a/Not yet.md", "Now it is.\n");
+    eventually("the links are resolved", || {
+        let answer = daemon.call("graph", json!({"by": "in", "limit": 2}));
+        answer["notes"][1]["path"] == "a/Not yet.md" && answer["notes"][1]["backlinks"] == 2
+    });
+    let error = daemon.try_call("graph", json!({"limit": 1_000_000})).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("10000"), "{error}");
+}
+
+#[test]
+fn the_command_shows_the_graph() {
+    let place = Place::with(&[
+        ("Hub \"x\".md", "# Hub \"x\"\n\n[[One]] [[Two]]\n"),
+        ("One.md", "[[Two]] [[Nowhere]]\n"),
+        ("Two.md", "Text.\n"),
+        ("Alone.md", "Text.\n"),
+    ]);
+    let mut daemon = place.start();
+    graph(&mut daemon, json!({}));
+    let text = |arguments: &[&str], code: i32| {
+        let output = place.run(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let shown = text(&["graph"], 0);
+    assert!(shown.starts_with("4 notes, 3 links between them\n") && shown.contains("1: Nowhere (1)"), "{shown}");
+    assert!(text(&["graph", "--by", "in", "-n", "1"], 0).contains("2          Two  Two.md"));
+    assert_eq!(text(&["graph", "--orphans"], 0), "Alone.md\n");
+    assert_eq!(text(&["graph", "--unresolved"], 0), "Nowhere 1 note\n    One.md\n");
+    let dot = text(&["graph", "--dot"], 0);
+    assert!(dot.starts_with("digraph notes {\n") && dot.contains(r#"label="Hub \"x\"""#), "{dot}");
+    assert_eq!(dot.matches(" -> ").count(), 3, "{dot}");
+    let value: Value = serde_json::from_str(&text(&["graph", "--json"], 0)).unwrap();
+    assert_eq!((&value["schema"], &value["unresolved_count"]), (&json!(1), &json!(1)));
+    text(&["graph", "no such vault"], 1);
+}
+
+#[test]
+fn properties_narrow_a_search() {
+    let place = Place::with(&[
+        ("a.md", "---\nstatus: Draft\npriority: 3\ndue: 2031-05-01\nowner: [mira, jo]\n---\nOtters.\n"),
+        ("b.md", "---\nstatus: done\npriority: 11\ndue: 2031-06-15\nowner: jo\n---\nOtters. [[a]]\n"),
+        ("c.md", "---\nstatus:\n---\nOtters. [[b]]\n"),
+        ("d.md", "Otters.\n"),
+    ]);
+    let mut daemon = place.start();
+    let mut found = |params: Value| {
+        let found = daemon.call("search", params)["hits"].clone();
+        let mut paths: Vec<String> =
+            found.as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
+        paths.sort();
+        paths.concat().replace(".md", "")
+    };
+    for (condition, expected) in [
+        ("prop.status:draft", "a"),
+        ("-prop.status:draft", "bcd"),
+        ("prop.priority:>3", "b"),
+        ("prop.due:2031-05", "a"),
+        ("prop.due:>=2031-06", "b"),
+        ("[owner:jo]", "ab"),
+        ("[owner]", "ab"),
+        ("[status:null]", "c"),
+        ("[status:draft OR done]", "ab"),
+        ("linked-from:b", "a"),
+        ("-linked-from:b", "bcd"),
+        ("link:b", "c"),
+    ] {
+        assert_eq!(found(json!({"query": format!("otters {condition}")})), expected, "{condition}");
+        assert_eq!(found(json!({"query": condition})), expected, "{condition} alone");
+    }
+    for (properties, expected) in [
+        (json!({"Status": "DRAFT"}), "a"),
+        (json!({"priority": 11}), "b"),
+        (json!({"status": ["done", "draft"], "priority": "<=3"}), "a"),
+        (json!({"status": null}), "c"),
+        (json!({}), "abcd"),
+    ] {
+        let params = json!({"query": "otters", "filter": {"properties": properties}});
+        assert_eq!(found(params), expected, "{properties}");
+    }
+    let error =
+        daemon.try_call("search", json!({"query": "x", "filter": {"properties": {"a": {"b": 1}}}})).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("filter.properties.a"), "{error}");
+}
