@@ -1,9 +1,13 @@
 //! Text → vectors. The built-in model is compiled in; other embedders join this enum.
 
 pub mod builtin;
+#[cfg(feature = "transformer")]
+pub mod hub;
 pub mod input;
 mod safetensors;
 mod tokenizer;
+#[cfg(feature = "transformer")]
+pub mod transformer;
 
 use crate::fingerprint::InputHash;
 

@@ -1,0 +1,262 @@
+//! Neural embedders and rerankers from folders in the format of sentence-transformers. Cargo feature `transformer`.
+//!
+//! A [`Transformer`] gives texts their vectors; a [`CrossEncoder`] says how well passages answer a query. Both run on
+//! the CPU in f32, on threads of their own, and can be used by many threads at once. What the folder says is read by
+//! `folder`, the weights by `weights`, texts are cut into tokens by `tokens`, and `bert` is the network: BERT itself,
+//! RoBERTa, XLM-RoBERTa, DistilBERT and MPNet, which differ in names and in how they count positions.
+
+mod bert;
+mod cross;
+mod folder;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod weights;
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use bert::{Batch, Encoder};
+pub use cross::CrossEncoder;
+use folder::{Folder, Pooling, Settings};
+use tokens::{Pieces, Tokens};
+use weights::Weights;
+
+/// A folder holds no model that can be used, or the model could not compute.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TransformerError {
+    /// A file that a model must have is not there.
+    #[error("{} is not there; {hint}", file.display())]
+    Missing {
+        /// Which.
+        file: PathBuf,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A file cannot be read, or is not what its name says.
+    #[error("{}: {problem}; mend it, or download the model again", file.display())]
+    Damaged {
+        /// Which.
+        file: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Two files of the folder contradict each other.
+    #[error("{}: {problem}; the files seem to be of different models: download the model again", file.display())]
+    Mismatch {
+        /// The one that was read later.
+        file: PathBuf,
+        /// What does not fit.
+        problem: String,
+    },
+    /// The model is of a kind that is not known here.
+    #[error("{}: {problem}; {hint}", file.display())]
+    Unsupported {
+        /// The file that says so.
+        file: PathBuf,
+        /// What is not known.
+        problem: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The model could not compute. The texts are not repeated.
+    #[error("the model in {} failed: {problem}; if it does so again, choose another model", folder.display())]
+    Compute {
+        /// Of the model.
+        folder: PathBuf,
+        /// In the words of whatever failed.
+        problem: String,
+    },
+}
+
+/// What a text is: some models were trained with another prefix for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// What is searched for.
+    Query,
+    /// What is found.
+    Document,
+}
+
+/// A model that turns texts into vectors.
+pub struct Transformer {
+    folder: PathBuf,
+    name: String,
+    /// Of everything that the vectors of documents depend on, but the prefix.
+    hash: blake3::Hash,
+    encoder: Encoder,
+    pieces: Pieces,
+    pooling: Pooling,
+    /// Tokens of a text at most, with those that begin and end it.
+    max_tokens: usize,
+    query_prefix: String,
+    document_prefix: String,
+    threads: Threads,
+}
+
+impl std::fmt::Debug for Transformer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transformer").field("identity", &self.identity()).finish_non_exhaustive()
+    }
+}
+
+impl Transformer {
+    /// Reads the model in `folder`: weights and tokenizer are in memory from then on. Takes a second per gigabyte or
+    /// so, and for that time twice the memory.
+    pub fn open(folder: &Path) -> Result<Self, TransformerError> {
+        let folder = Folder::open(folder)?;
+        let settings = Settings::read(&folder)?;
+        let weights = Weights::read(&folder)?;
+        let encoder = Encoder::read(&weights, &settings.network)?;
+        let pieces = Pieces::read(&folder, &settings, encoder.vocabulary())?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(weights.hash().as_bytes()).update(pieces.hash().as_bytes());
+        hasher.update(settings.network_hash.as_bytes());
+        hasher.update(format!("{:?} {} {}", settings.pooling, settings.lowercase, settings.max_tokens).as_bytes());
+        Ok(Transformer {
+            name: folder.name(),
+            hash: hasher.finalize(),
+            encoder,
+            pieces,
+            pooling: settings.pooling,
+            max_tokens: settings.max_tokens,
+            query_prefix: settings.query_prefix,
+            document_prefix: settings.document_prefix,
+            threads: Threads::build(folder.path(), None)?,
+            folder: folder.into_path(),
+        })
+    }
+
+    /// The same, on this many threads at most (0 is 1). They take their priority from the thread that calls this.
+    /// Otherwise it is one per core, or `RAYON_NUM_THREADS`.
+    pub fn with_threads(self, most: usize) -> Result<Self, TransformerError> {
+        let threads = Threads::build(&self.folder, Some(most))?;
+        Ok(Transformer { threads, ..self })
+    }
+
+    /// The same, with these prefixes where they are given instead of those that the folder names (or of none).
+    #[must_use]
+    pub fn with_prefixes(self, query: Option<String>, document: Option<String>) -> Self {
+        let query_prefix = query.unwrap_or(self.query_prefix);
+        let document_prefix = document.unwrap_or(self.document_prefix);
+        Transformer { query_prefix, document_prefix, ..self }
+    }
+
+    /// Names the model, and everything else that the vectors of documents depend on: weights, tokenizer, pooling,
+    /// length, prefix. Vectors of different identities are never compared.
+    pub fn identity(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let hash = hasher.update(self.hash.as_bytes()).update(self.document_prefix.as_bytes()).finalize();
+        format!("transformer {} {}", self.name, &hash.to_hex()[..16])
+    }
+
+    /// Components of a vector.
+    pub fn dimensions(&self) -> usize {
+        self.encoder.width()
+    }
+
+    /// Tokens of a text that the model reads, with its prefix and those that begin and end it; what is beyond is
+    /// cut off.
+    pub fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// How many tokens `text` has, without prefix and without those that begin and end it.
+    pub fn count(&self, text: &str) -> usize {
+        self.pieces.starts(text).len()
+    }
+
+    /// The byte of `text` where each token begins, in order: never falling, always the start of a character.
+    pub fn token_starts(&self, text: &str) -> Vec<u32> {
+        self.pieces.starts(text)
+    }
+
+    /// The vectors of `texts`, in their order: [`dimensions`](Self::dimensions) values each, of length 1 (or 0, if
+    /// the model says nothing at all about a text). A text too long is cut off at its end.
+    pub fn embed(&self, texts: &[&str], kind: Kind) -> Result<Vec<Vec<f32>>, TransformerError> {
+        let prefix = match kind {
+            Kind::Query => &self.query_prefix,
+            Kind::Document => &self.document_prefix,
+        };
+        self.threads.run(|| {
+            let tokens = texts.par_iter().map(|text| self.pieces.single(prefix, text, self.max_tokens));
+            let tokens = tokens.collect::<Result<Vec<_>, _>>().map_err(|problem| self.failed(problem))?;
+            in_batches(&tokens, |batch| {
+                let states = self.encoder.states(batch).map_err(|error| self.failed(error.to_string()))?;
+                let vectors = states.chunks(batch.length() * self.encoder.width());
+                let vectors = vectors.zip(batch.lengths()).map(|(states, tokens)| {
+                    let states = &states[..tokens * self.encoder.width()];
+                    normalised(self.pooling.pool(states, self.encoder.width()))
+                });
+                vectors.map(|vector| vector.ok_or_else(|| self.failed(NOT_FINITE.to_owned()))).collect()
+            })
+        })
+    }
+
+    fn failed(&self, problem: String) -> TransformerError {
+        TransformerError::Compute { folder: self.folder.clone(), problem }
+    }
+}
+
+/// Weights that are damaged, or overflowed.
+const NOT_FINITE: &str = "it gave a value that is not a number";
+
+/// A vector of length 1 in the direction of `vector`; `None` if a value is not finite.
+fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if norm > 0.0 {
+        vector.iter_mut().for_each(|x| *x /= norm);
+    }
+    vector.iter().all(|x| x.is_finite()).then_some(vector)
+}
+
+/// Tokens of a batch at most, padding included, unless a single text has more. Larger ones compute no faster, need
+/// more memory, and leave cores without work.
+const BATCH_TOKENS: usize = 1024;
+
+/// Gives `compute` all of `texts` in batches of about equal length, several at once, and puts the results in the order
+/// of the texts.
+fn in_batches<T: Send>(
+    texts: &[Tokens],
+    compute: impl Fn(&Batch) -> Result<Vec<T>, TransformerError> + Sync,
+) -> Result<Vec<T>, TransformerError> {
+    let mut order: Vec<usize> = (0..texts.len()).collect();
+    order.sort_by_key(|i| texts[*i].ids.len());
+    let mut batches: Vec<&[usize]> = Vec::new();
+    let mut rest = &order[..];
+    while let Some(last) = (1..=rest.len()).take_while(|n| *n == 1 || n * texts[rest[n - 1]].ids.len() <= BATCH_TOKENS).last() {
+        let (batch, after) = rest.split_at(last);
+        batches.push(batch);
+        rest = after;
+    }
+    // The longest take longest: begun last, they would be waited for.
+    let done = batches.par_iter().rev().map(|batch| {
+        let tokens: Vec<&Tokens> = batch.iter().map(|i| &texts[*i]).collect();
+        Ok(batch.iter().copied().zip(compute(&Batch::new(&tokens))?).collect::<Vec<_>>())
+    });
+    let mut results: Vec<(usize, T)> = done.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    results.sort_by_key(|(i, _)| *i);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+/// The threads that a model computes on.
+struct Threads(rayon::ThreadPool);
+
+impl Threads {
+    fn build(folder: &Path, most: Option<usize>) -> Result<Self, TransformerError> {
+        let count = most.unwrap_or_else(candle_core::utils::get_num_threads).max(1);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|i| format!("transformer-{i}")).build();
+        let pool = pool.map_err(|error| TransformerError::Compute {
+            folder: folder.to_owned(),
+            problem: format!("cannot start {count} threads: {error}"),
+        })?;
+        Ok(Threads(pool))
+    }
+
+    fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.0.install(work)
+    }
+}

@@ -1,0 +1,66 @@
+//! Rerankers: a query and a passage are read together, which says more than two vectors do, and costs more.
+
+use std::path::{Path, PathBuf};
+
+use candle_core::Tensor;
+use rayon::prelude::*;
+
+use super::bert::{Activation, Encoder, Head, linear};
+use super::folder::{Folder, Settings};
+use super::tokens::Pieces;
+use super::weights::Weights;
+use super::{NOT_FINITE, Threads, TransformerError, in_batches};
+
+/// A model that says how well passages answer a query.
+pub struct CrossEncoder {
+    folder: PathBuf,
+    name: String,
+    hash: blake3::Hash,
+    encoder: Encoder,
+    head: Head,
+    pieces: Pieces,
+    /// Tokens of a query and a passage together at most, with those that begin, part and end them.
+    max_tokens: usize,
+    threads: Threads,
+}
+
+impl std::fmt::Debug for CrossEncoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CrossEncoder").field("identity", &self.identity()).finish_non_exhaustive()
+    }
+}
+
+impl CrossEncoder {
+    /// Reads the model in `folder`, which must have one label: how relevant a passage is.
+    pub fn open(folder: &Path) -> Result<Self, TransformerError> {
+        let folder = Folder::open(folder)?;
+        let settings = Settings::read_reranker(&folder)?;
+        let weights = Weights::read(&folder)?;
+        let encoder = Encoder::read(&weights, &settings.network)?;
+        let head = Head::read(&weights, &settings.network)?;
+        let pieces = Pieces::read(&folder, &settings, encoder.vocabulary())?;
+        todo!()
+    }
+
+    /// The same, on this many threads at most (0 is 1). They take their priority from the thread that calls this.
+    pub fn with_threads(self, most: usize) -> Result<Self, TransformerError> {
+        let threads = Threads::build(&self.folder, Some(most))?;
+        Ok(CrossEncoder { threads, ..self })
+    }
+
+    /// Names the model and its weights.
+    pub fn identity(&self) -> String {
+        format!("reranker {} {}", self.name, &self.hash.to_hex()[..16])
+    }
+
+    /// Tokens of a query and a passage that the model reads together.
+    pub fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// How well each of `passages` answers `query`, in their order: 0 (not at all) to 1. What is too long is cut off
+    /// at the end of the passage; a query has at most half of the tokens.
+    pub fn scores(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, TransformerError> {
+        todo!()
+    }
+}
