@@ -9,7 +9,7 @@ mod bert;
 mod cross;
 mod folder;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -22,8 +22,9 @@ use rayon::prelude::*;
 use bert::{Batch, Encoder};
 pub use cross::CrossEncoder;
 use folder::{Folder, Pooling, Settings};
+pub(super) use folder::{MUST_HAVE, SENTENCE_CONFIGS};
 use tokens::{Pieces, Tokens};
-use weights::Weights;
+use weights::{Weights, plain};
 
 /// A folder holds no model that can be used, or the model could not compute.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -112,13 +113,9 @@ impl Transformer {
         let weights = Weights::read(&folder)?;
         let encoder = Encoder::read(&weights, &settings.network)?;
         let pieces = Pieces::read(&folder, &settings, encoder.vocabulary())?;
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(weights.hash().as_bytes()).update(pieces.hash().as_bytes());
-        hasher.update(settings.network_hash.as_bytes());
-        hasher.update(format!("{:?} {} {}", settings.pooling, settings.lowercase, settings.max_tokens).as_bytes());
         Ok(Transformer {
             name: folder.name(),
-            hash: hasher.finalize(),
+            hash: settings.hash(&weights, &pieces),
             encoder,
             pieces,
             pooling: settings.pooling,
@@ -126,7 +123,7 @@ impl Transformer {
             query_prefix: settings.query_prefix,
             document_prefix: settings.document_prefix,
             threads: Threads::build(folder.path(), None)?,
-            folder: folder.into_path(),
+            folder: folder.path().to_owned(),
         })
     }
 
@@ -185,7 +182,7 @@ impl Transformer {
             let tokens = texts.par_iter().map(|text| self.pieces.single(prefix, text, self.max_tokens));
             let tokens = tokens.collect::<Result<Vec<_>, _>>().map_err(|problem| self.failed(problem))?;
             in_batches(&tokens, |batch| {
-                let states = self.encoder.states(batch).map_err(|error| self.failed(error.to_string()))?;
+                let states = self.encoder.states(batch).map_err(|error| self.failed(plain(&error)))?;
                 let vectors = states.chunks(batch.length() * self.encoder.width());
                 let vectors = vectors.zip(batch.lengths()).map(|(states, tokens)| {
                     let states = &states[..tokens * self.encoder.width()];
@@ -227,7 +224,9 @@ fn in_batches<T: Send>(
     order.sort_by_key(|i| texts[*i].ids.len());
     let mut batches: Vec<&[usize]> = Vec::new();
     let mut rest = &order[..];
-    while let Some(last) = (1..=rest.len()).take_while(|n| *n == 1 || n * texts[rest[n - 1]].ids.len() <= BATCH_TOKENS).last() {
+    while let Some(last) =
+        (1..=rest.len()).take_while(|n| *n == 1 || n * texts[rest[n - 1]].ids.len() <= BATCH_TOKENS).last()
+    {
         let (batch, after) = rest.split_at(last);
         batches.push(batch);
         rest = after;
@@ -248,7 +247,8 @@ struct Threads(rayon::ThreadPool);
 impl Threads {
     fn build(folder: &Path, most: Option<usize>) -> Result<Self, TransformerError> {
         let count = most.unwrap_or_else(candle_core::utils::get_num_threads).max(1);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|i| format!("transformer-{i}")).build();
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|i| format!("transformer-{i}")).build();
         let pool = pool.map_err(|error| TransformerError::Compute {
             folder: folder.to_owned(),
             problem: format!("cannot start {count} threads: {error}"),

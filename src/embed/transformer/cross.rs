@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use candle_core::Tensor;
 use rayon::prelude::*;
 
-use super::bert::{Activation, Encoder, Head, linear};
+use super::bert::{Encoder, Head};
 use super::folder::{Folder, Settings};
 use super::tokens::Pieces;
-use super::weights::Weights;
+use super::weights::{Weights, plain};
 use super::{NOT_FINITE, Threads, TransformerError, in_batches};
 
 /// A model that says how well passages answer a query.
@@ -36,10 +35,19 @@ impl CrossEncoder {
         let folder = Folder::open(folder)?;
         let settings = Settings::read_reranker(&folder)?;
         let weights = Weights::read(&folder)?;
-        let encoder = Encoder::read(&weights, &settings.network)?;
         let head = Head::read(&weights, &settings.network)?;
+        let encoder = Encoder::read(&weights, &settings.network)?;
         let pieces = Pieces::read(&folder, &settings, encoder.vocabulary())?;
-        todo!()
+        Ok(CrossEncoder {
+            name: folder.name(),
+            hash: settings.hash(&weights, &pieces),
+            encoder,
+            head,
+            pieces,
+            max_tokens: settings.max_tokens,
+            threads: Threads::build(folder.path(), None)?,
+            folder: folder.path().to_owned(),
+        })
     }
 
     /// The same, on this many threads at most (0 is 1). They take their priority from the thread that calls this.
@@ -61,6 +69,17 @@ impl CrossEncoder {
     /// How well each of `passages` answers `query`, in their order: 0 (not at all) to 1. What is too long is cut off
     /// at the end of the passage; a query has at most half of the tokens.
     pub fn scores(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, TransformerError> {
-        todo!()
+        let failed = |problem| TransformerError::Compute { folder: self.folder.clone(), problem };
+        self.threads.run(|| {
+            let query = self.pieces.query(query, self.max_tokens).map_err(failed)?;
+            let tokens = passages.par_iter().map(|passage| self.pieces.pair(&query, passage, self.max_tokens));
+            let tokens = tokens.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            in_batches(&tokens, |batch| {
+                let scores = self.encoder.firsts(batch).and_then(|firsts| self.head.scores(&firsts));
+                let scores = scores.map_err(|error| failed(plain(&error)))?;
+                let finite = scores.iter().all(|score| score.is_finite());
+                if finite { Ok(scores) } else { Err(failed(NOT_FINITE.to_owned())) }
+            })
+        })
     }
 }

@@ -1,0 +1,352 @@
+//! A hub on the loopback that also fails.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use sha2::{Digest as _, Sha256};
+
+use super::*;
+
+/// A request: method, path, and the headers that matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    method: String,
+    path: String,
+    range: Option<String>,
+    token: Option<String>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By path.
+    files: HashMap<String, Vec<u8>>,
+    /// Large files lie on another server.
+    store: Option<SocketAddr>,
+    /// Answers with this status and error code.
+    refuse: Option<(u16, &'static str)>,
+    /// Breaks off after so many bytes of a body, so many times.
+    cut: (usize, usize),
+    /// Sends another byte than it should.
+    lie: bool,
+    /// Knows nothing of parts.
+    whole: bool,
+    /// Fails so many times.
+    trouble: usize,
+    seen: Vec<Seen>,
+}
+
+/// It ends with the process.
+struct Server {
+    address: SocketAddr,
+    state: Arc<Mutex<State>>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let server = Server { address: listener.local_addr().expect("an address"), state: Arc::default() };
+        let state = server.state.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // A client that goes away is not the server's concern.
+                let _ = answer(&stream, &state);
+            }
+        });
+        server
+    }
+
+    /// With a model whose weights have `size` bytes.
+    fn with_model(size: usize) -> Self {
+        let server = Server::start();
+        let weights: Vec<u8> = (0..size).map(|i| (i * 7 % 251) as u8).collect();
+        server.put("config.json", b"{}");
+        server.put("tokenizer.json", b"{\"a\":1}");
+        server.put("modules.json", br#"[{"path":""},{"path":"1_Pooling"},{"path":"2_Normalize"},{"path":"../up"}]"#);
+        server.put("1_Pooling/config.json", b"{\"b\":2}");
+        server.put("model.safetensors", &weights);
+        server
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        for revision in ["main", "c0ffee"] {
+            self.with(|state| state.files.insert(format!("/org/name/resolve/{revision}/{name}"), bytes.to_vec()));
+        }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(&mut self.state.lock().expect("no panic"))
+    }
+
+    fn hub(&self) -> Hub {
+        Hub::new(&format!("http://{}", self.address), Some(SecretString::from("s3cret")), None).expect("a hub")
+    }
+
+    /// Requests for the weights' bytes.
+    fn weights(&self) -> Vec<Seen> {
+        let all = self.with(|state| state.seen.clone());
+        all.into_iter().filter(|seen| seen.method == "GET" && seen.path.ends_with(".safetensors")).collect()
+    }
+}
+
+fn answer(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream).lines();
+    let first = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+    let mut words = first.split(' ').map(str::to_owned);
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut seen = Seen { method, path, range: None, token: None };
+    for line in lines {
+        let line = line?;
+        match line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())) {
+            Some((name, value)) if name == "range" => seen.range = Some(value),
+            Some((name, value)) if name == "authorization" => seen.token = Some(value),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut state = state.lock().expect("no panic");
+    state.seen.push(seen.clone());
+    let mut out = stream;
+    let mut head =
+        |status: u16, headers: &str| write!(out, "HTTP/1.1 {status} X\r\nconnection: close\r\n{headers}\r\n");
+    if state.trouble > 0 {
+        state.trouble -= 1;
+        return head(503, "content-length: 0\r\n");
+    }
+    if let Some((status, code)) = state.refuse {
+        return head(status, &format!("x-error-code: {code}\r\ncontent-length: 0\r\n"));
+    }
+    let Some(file) = state.files.get(&seen.path).cloned() else {
+        return head(404, "x-error-code: EntryNotFound\r\ncontent-length: 0\r\n");
+    };
+    let sha: String = Sha256::digest(&file).iter().map(|byte| format!("{byte:02x}")).collect();
+    let large = seen.path.ends_with(".safetensors");
+    let mut headers = "x-repo-commit: c0ffee\r\n".to_owned();
+    headers += &if large { format!("etag: \"{sha}\"\r\n") } else { format!("etag: W/\"{}\"\r\n", &sha[..40]) };
+    if let Some(store) = state.store.filter(|_| large) {
+        headers = headers.replace("etag:", "x-linked-etag:");
+        headers += &format!("x-linked-size: {}\r\nlocation: http://{store}{}\r\n", file.len(), seen.path);
+        return head(302, &format!("{headers}content-length: 0\r\n"));
+    }
+    let from = seen
+        .range
+        .as_deref()
+        .filter(|_| !state.whole)
+        .map(|range| range.trim_start_matches("bytes=").trim_end_matches('-').parse::<usize>().expect("a range"));
+    let mut body = file[from.unwrap_or(0)..].to_vec();
+    headers += &format!("content-length: {}\r\n", body.len());
+    if let Some(from) = from {
+        headers += &format!("content-range: bytes {from}-{}/{}\r\n", file.len() - 1, file.len());
+    }
+    head(if from.is_some() { 206 } else { 200 }, &headers)?;
+    if seen.method == "HEAD" {
+        return Ok(());
+    }
+    if state.lie && large {
+        body[0] ^= 1;
+    }
+    if large && state.cut.1 > 0 {
+        state.cut.1 -= 1;
+        body.truncate(state.cut.0);
+    }
+    drop(state);
+    out.write_all(&body)
+}
+
+fn quiet(_: &str, _: u64, _: Option<u64>) {}
+
+fn cache() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+async fn fails(server: &Server, cache: &Path) -> String {
+    server.hub().fetch("org/name", cache, &quiet).await.expect_err("an error").to_string()
+}
+
+#[tokio::test]
+async fn a_model_is_downloaded_once_and_of_one_commit() {
+    let (server, cache) = (Server::with_model(100_000), cache());
+    let most = Mutex::new(0);
+    let progress = |file: &str, here: u64, all: Option<u64>| {
+        if file == "model.safetensors" {
+            assert_eq!(all, Some(100_000));
+            let mut most = most.lock().expect("no panic");
+            *most = here.max(*most);
+        }
+    };
+    let folder = server.hub().fetch("org/name", cache.path(), &progress).await.expect("a model");
+    assert_eq!(folder, cache.path().join("org--name"));
+    assert_eq!(*most.lock().expect("no panic"), 100_000);
+    let weights = server.with(|state| state.files["/org/name/resolve/main/model.safetensors"].clone());
+    assert_eq!(std::fs::read(folder.join("model.safetensors")).expect("weights"), weights);
+    assert_eq!(std::fs::read(folder.join("1_Pooling/config.json")).expect("a file"), b"{\"b\":2}");
+    let mut names: Vec<_> =
+        std::fs::read_dir(cache.path()).expect("a folder").flatten().map(|e| e.file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["org--name"], "nothing is left behind");
+    let seen = server.with(|state| std::mem::take(&mut state.seen));
+    assert!(seen.iter().skip(1).all(|seen| seen.path.contains("/c0ffee/")), "{seen:#?}");
+    assert!(seen.iter().all(|seen| seen.token.as_deref() == Some("Bearer s3cret") && !seen.path.contains("..")));
+    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    assert_eq!(server.with(|state| state.seen.len()), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_interrupted_goes_on_where_it_stopped() {
+    let (server, cache) = (Server::with_model(100_000), cache());
+    server.with(|state| state.cut = (30_000, 2));
+    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    let ranges: Vec<_> = server.weights().into_iter().map(|seen| seen.range).collect();
+    assert_eq!(ranges, [None, Some("bytes=30000-".to_owned()), Some("bytes=60000-".to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_given_up_goes_on_another_day() {
+    let (server, cache) = (Server::with_model(100_000), cache());
+    server.with(|state| state.cut = (0, usize::MAX));
+    assert!(fails(&server, cache.path()).await.contains("ended too early") || server.weights().len() == 4);
+    server.with(|state| state.cut = (40_000, 1));
+    server.with(|state| state.seen.clear());
+    // The process ends after the first part.
+    let hub = server.hub();
+    let stopped = tokio::select! {
+        result = hub.fetch("org/name", cache.path(), &quiet) => result.is_ok(),
+        () = async { while server.weights().len() < 2 { tokio::task::yield_now().await } } => false,
+    };
+    let begun = server.weights().len();
+    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    if !stopped {
+        let later = &server.weights()[begun - 1..];
+        assert!(later.iter().all(|seen| seen.range.as_deref() == Some("bytes=40000-")), "{later:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_version_is_not_put_behind_a_part_of_the_first() {
+    let (server, cache) = (Server::with_model(100_000), cache());
+    let partial = cache.path().join("org--name.partial");
+    std::fs::create_dir_all(&partial).expect("a folder");
+    std::fs::write(partial.join("model.safetensors.0123456789.part"), [0; 500]).expect("a file");
+    let folder = server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    assert_eq!(server.weights()[0].range, None);
+    assert_eq!(std::fs::metadata(folder.join("model.safetensors")).expect("weights").len(), 100_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_without_parts_send_it_all_again() {
+    let (server, cache) = (Server::with_model(50_000), cache());
+    server.with(|state| (state.cut, state.whole) = ((20_000, 1), true));
+    let folder = server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    assert_eq!(std::fs::metadata(folder.join("model.safetensors")).expect("weights").len(), 50_000);
+}
+
+#[tokio::test]
+async fn a_wrong_hash_is_refused_and_what_came_is_removed() {
+    let (server, cache) = (Server::with_model(5_000), cache());
+    server.with(|state| state.lie = true);
+    let error = fails(&server, cache.path()).await;
+    assert!(error.contains("model.safetensors of org/name") && error.contains("sha256"), "{error}");
+    assert!(!cache.path().join("org--name").exists());
+    server.with(|state| state.lie = false);
+    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+}
+
+#[tokio::test]
+async fn the_token_does_not_go_to_another_server() {
+    let (server, store, cache) = (Server::with_model(70_000), Server::with_model(70_000), cache());
+    server.with(|state| state.store = Some(store.address));
+    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    let seen = store.with(|state| state.seen.clone());
+    assert_eq!(seen.len(), 1, "the store is asked for the bytes only: {seen:?}");
+    assert!(seen[0].token.is_none() && seen[0].method == "GET");
+    // What the hub says of it counts, not what the store says.
+    store.put("model.safetensors", &[1; 70_000]);
+    let error = fails(&server, &cache.path().join("other")).await;
+    assert!(error.contains("sha256"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_say_what_to_do() {
+    for (status, code, words) in [
+        (401, "RepoNotFound", ["401", "HF_TOKEN"]),
+        (403, "GatedRepo", ["403", "terms"]),
+        (404, "RepoNotFound", ["404", "check the name"]),
+        (404, "RevisionNotFound", ["404", "revision"]),
+        (418, "", ["418", "HF_ENDPOINT"]),
+        (500, "", ["500", "try again later"]),
+        (429, "", ["429", "try again later"]),
+    ] {
+        let (server, cache) = (Server::with_model(10), cache());
+        server.with(|state| state.refuse = Some((status, code)));
+        let error = fails(&server, cache.path()).await;
+        assert!(words.iter().all(|word| error.contains(word)) && error.contains("org/name"), "{error}");
+        assert!(error.contains(&server.address.to_string()) && !error.contains("s3cret"), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_without_weights_is_none_and_trouble_passes() {
+    let (server, cache) = (Server::with_model(10), cache());
+    server.with(|state| state.trouble = 3);
+    server.with(|state| state.files.retain(|path, _| !path.ends_with(".safetensors")));
+    let error = fails(&server, cache.path()).await;
+    assert!(error.contains("no model.safetensors of org/name") && error.contains("choose another model"), "{error}");
+    let away = Hub::new("http://127.0.0.1:1", None, None).expect("a hub");
+    let error = away.fetch("org/name", &cache.path().join("x"), &quiet).await.expect_err("nobody is there").to_string();
+    assert!(error.contains("127.0.0.1:1") && error.contains("try again later"), "{error}");
+}
+
+#[tokio::test]
+async fn one_process_downloads() {
+    let (server, cache) = (Server::with_model(10), cache());
+    let lock = File::create(cache.path().join("org--name.lock")).expect("a file");
+    lock.lock().expect("a lock");
+    assert!(fails(&server, cache.path()).await.contains("another process"));
+}
+
+#[tokio::test]
+async fn what_others_have_downloaded_is_used() {
+    let (server, cache) = (Server::with_model(10), cache());
+    let home = cache.path().join("hub/models--org--name");
+    let snapshot = home.join("snapshots/c0ffee");
+    std::fs::create_dir_all(&snapshot).expect("folders");
+    std::fs::create_dir_all(home.join("refs")).expect("folders");
+    std::fs::write(home.join("refs/main"), "c0ffee\n").expect("a file");
+    let mut hub = server.hub();
+    hub.shared = Some(cache.path().join("hub"));
+    let here = |name: &str| std::fs::write(snapshot.join(name), "x").expect("a file");
+    here("config.json");
+    here("tokenizer.json");
+    let id = Id::parse("org/name").expect("a name");
+    assert_eq!(id.snapshot(&cache.path().join("hub")), None, "it has no weights");
+    here("model.safetensors");
+    assert_eq!(hub.fetch("org/name", cache.path(), &quiet).await.expect("a model"), snapshot);
+    assert_eq!(hub.fetch("org/name@c0ffee", cache.path(), &quiet).await.expect("a model"), snapshot);
+    assert_eq!(server.with(|state| state.seen.len()), 0);
+    std::fs::write(home.join("refs/main"), "../../..").expect("a file");
+    assert_eq!(id.snapshot(&cache.path().join("hub")), None);
+}
+
+#[tokio::test]
+async fn names_and_folders_are_told_apart() {
+    let (server, cache) = (Server::start(), cache());
+    let hub = server.hub();
+    let here = cache.path().to_str().expect("a path");
+    assert_eq!(hub.fetch(here, cache.path(), &quiet).await.expect("a folder"), cache.path());
+    for gone in [format!("{here}/gone"), "./gone-xyz".to_owned(), "~/gone-xyz".to_owned()] {
+        let error = hub.fetch(&gone, cache.path(), &quiet).await.expect_err("no folder").to_string();
+        assert!(error.contains("gone") && error.contains("no folder"), "{error}");
+    }
+    for bad in
+        ["", "name", "org/", "/", "org/name/more", "org/../x", "org/na me", "org/name@", "org/.name", "ö/x", "a\\b/c"]
+    {
+        let error = hub.fetch(bad, cache.path(), &quiet).await.expect_err(bad);
+        assert!(matches!(error, HubError::Name(_) | HubError::NoFolder(_)), "{bad}: {error}");
+    }
+    assert_eq!(Id::parse("org/name@v1.0").expect("a name").folder(), "org--name@v1.0");
+    for bad in ["", "huggingface.co", "ftp://x.org", "file:///etc"] {
+        assert!(Hub::new(bad, None, None).is_err(), "{bad}");
+    }
+    assert_eq!(server.with(|state| state.seen.len()), 0);
+}
