@@ -97,6 +97,13 @@ fn batches_are_small_and_their_results_in_order() {
 }
 
 #[test]
+fn models_are_for_many_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Transformer>();
+    shared::<CrossEncoder>();
+}
+
+#[test]
 fn fewer_threads_give_the_same() {
     let model = opened(&embedder());
     let texts = ["the shed needs a new roof", "who paints the boards"];
