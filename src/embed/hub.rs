@@ -29,6 +29,9 @@ const ENDPOINT: &str = "https://huggingface.co";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Before the second attempt at a file.
+const PAUSE: Duration = Duration::from_millis(500);
+
 /// A model cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
@@ -106,6 +109,8 @@ pub struct Hub {
     /// The cache that the programs of the hub's makers share.
     shared: Option<PathBuf>,
     client: reqwest::Client,
+    /// Before the second of several attempts; then twice that, and so on.
+    pause: Duration,
 }
 
 impl std::fmt::Debug for Hub {
@@ -151,7 +156,7 @@ impl Hub {
             builder = builder.https_only(true);
         }
         let client = builder.build().map_err(|error| HubError::Endpoint(download::why(&error)))?;
-        Ok(Hub { endpoint, token, shared, client })
+        Ok(Hub { endpoint, token, shared, client, pause: PAUSE })
     }
 
     /// The folder of a model. `model` is the path of a folder (absolute, or beginning with `./`, `../` or `~/`), or

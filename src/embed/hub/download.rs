@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LOCATION, RANGE};
 use reqwest::{Method, Response, StatusCode, Url};
@@ -15,9 +14,6 @@ use super::{Hub, HubError, Id, Progress, at, is_word};
 
 /// Attempts in a row that bring nothing, before it is given up.
 const TRIES: u32 = 4;
-
-/// Pause before the second of them; then twice that, and so on.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// The hub sends on to a store of large files, perhaps by way of a mirror.
 const REDIRECTS: usize = 5;
@@ -115,7 +111,7 @@ impl Source<'_> {
                 Ok(answer) => return Ok(answer),
                 Err(Failed::Never(error)) => return Err(error),
                 Err(Failed::Broken(problem)) if tries >= TRIES => return Err(self.broken(file, problem)),
-                Err(Failed::Broken(_)) => tokio::time::sleep(PAUSE * 2_u32.pow(tries - 1)).await,
+                Err(Failed::Broken(_)) => tokio::time::sleep(self.hub.pause * 2_u32.pow(tries - 1)).await,
             }
         }
     }
@@ -161,7 +157,7 @@ impl Source<'_> {
                     if tries >= TRIES {
                         return Err(self.broken(file, problem));
                     }
-                    tokio::time::sleep(PAUSE * 2_u32.pow(tries - 1)).await;
+                    tokio::time::sleep(self.hub.pause * 2_u32.pow(tries - 1)).await;
                 }
             }
         }

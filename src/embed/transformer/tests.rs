@@ -220,7 +220,11 @@ const CASES: &[Case] = &[
     ("no kind", &|home| set(home, "config.json", "model_type", json!(null)), &["`model_type`"]),
     ("no heads", &|home| set(home, "config.json", "num_attention_heads", json!(0)), &["`num_attention_heads` is 0"]),
     ("odd heads", &|home| set(home, "config.json", "num_attention_heads", json!(3)), &["3 heads", "16"]),
-    ("too many layers", &|home| set(home, "config.json", "num_hidden_layers", json!(1 << 40)), &["encoder.layer.2."]),
+    (
+        "too many layers",
+        &|home| set(home, "config.json", "num_hidden_layers", json!(1_u64 << 40)),
+        &["encoder.layer.2."],
+    ),
     ("another size", &|home| set(home, "config.json", "intermediate_size", json!(25)), &["[24, 16]", "[25, 16]"]),
     ("positions", &|home| set(home, "config.json", "max_position_embeddings", json!(3)), &["too few for a text"]),
     ("relative", &|home| set(home, "config.json", "position_embedding_type", json!("relative_key")), &["relative_key"]),
