@@ -83,7 +83,14 @@ impl Source<'_> {
         if target.is_file() {
             return Ok(true);
         }
-        let Some(facts) = self.patiently(file, async || self.facts(file).await).await? else { return Ok(false) };
+        let mut tries = 0;
+        let facts = loop {
+            match self.facts(file).await {
+                Ok(facts) => break facts,
+                Err(failed) => self.wait(file, &mut tries, failed).await?,
+            }
+        };
+        let Some(facts) = facts else { return Ok(false) };
         if let Some(commit) = &facts.commit {
             self.revision.clone_from(commit);
         }
@@ -102,18 +109,19 @@ impl Source<'_> {
         Ok(true)
     }
 
-    /// Asks until there is an answer, or several in a row fail.
-    async fn patiently<T>(&self, file: &str, ask: impl AsyncFn() -> Result<T, Failed>) -> Result<T, HubError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match ask().await {
-                Ok(answer) => return Ok(answer),
-                Err(Failed::Never(error)) => return Err(error),
-                Err(Failed::Broken(problem)) if tries >= TRIES => return Err(self.broken(file, problem)),
-                Err(Failed::Broken(_)) => tokio::time::sleep(self.hub.pause * 2_u32.pow(tries - 1)).await,
-            }
+    /// Before another attempt; an error if there shall be none.
+    async fn wait(&self, file: &str, tries: &mut u32, failed: Failed) -> Result<(), HubError> {
+        let problem = match failed {
+            Failed::Never(error) => return Err(error),
+            Failed::Broken(problem) => problem,
+        };
+        *tries += 1;
+        if *tries >= TRIES {
+            let (model, file, host) = (self.model.to_owned(), file.to_owned(), self.hub.host());
+            return Err(HubError::Network { model, file, host, problem });
         }
+        tokio::time::sleep(self.hub.pause * 2_u32.pow(*tries - 1)).await;
+        Ok(())
     }
 
     /// What the hub says of a file; `None` if the model does not have it.
@@ -149,17 +157,11 @@ impl Source<'_> {
             if facts.size.is_some_and(|size| before == size) && before > 0 {
                 return Ok(());
             }
-            match self.some(file, facts, partial).await {
-                Ok(()) => return Ok(()),
-                Err(Failed::Never(error)) => return Err(error),
-                Err(Failed::Broken(problem)) => {
-                    tries = if length(partial) > before { 1 } else { tries + 1 };
-                    if tries >= TRIES {
-                        return Err(self.broken(file, problem));
-                    }
-                    tokio::time::sleep(self.hub.pause * 2_u32.pow(tries - 1)).await;
-                }
+            let Err(failed) = self.some(file, facts, partial).await else { return Ok(()) };
+            if length(partial) > before {
+                tries = 0;
             }
+            self.wait(file, &mut tries, failed).await?;
         }
     }
 
@@ -283,10 +285,6 @@ impl Source<'_> {
             status: status.as_u16(),
             hint,
         }
-    }
-
-    fn broken(&self, file: &str, problem: String) -> HubError {
-        HubError::Network { model: self.model.to_owned(), file: file.to_owned(), host: self.hub.host(), problem }
     }
 }
 
