@@ -136,17 +136,10 @@ impl Source<'_> {
         match response.status() {
             status if status.is_success() => facts.finish(response.headers()),
             status if status.is_redirection() => {}
-            StatusCode::NOT_FOUND if self.lacks_only_this(&response) => return Ok(None),
+            StatusCode::NOT_FOUND if lacks_only_this(&response) => return Ok(None),
             status => return Err(self.refusal(file, status)),
         }
         Ok(Some(facts))
-    }
-
-    /// Whether a 404 is about the file, and not about the model or its revision.
-    fn lacks_only_this(&self, response: &Response) -> bool {
-        let code = response.headers().get("x-error-code").and_then(|code| code.to_str().ok());
-        // Other servers than the hub do not say it.
-        code.is_none_or(|code| code == "EntryNotFound")
     }
 
     /// The bytes of a file, from where an earlier attempt ended.
@@ -291,6 +284,13 @@ impl Source<'_> {
 /// What to do about a model that lacks a file.
 const NO_FILE: &str = "the model is not there in the format that is needed (one model.safetensors, and a tokenizer.json): \
                        check the name, or choose another model";
+
+/// Whether a 404 is about the file, and not about the model or its revision.
+fn lacks_only_this(response: &Response) -> bool {
+    let code = response.headers().get("x-error-code").and_then(|code| code.to_str().ok());
+    // Other servers than the hub do not say it.
+    code.is_none_or(|code| code == "EntryNotFound")
+}
 
 /// Whether a part of a file begins where it was asked for.
 fn starts_at(response: &Response, from: u64) -> bool {

@@ -269,7 +269,7 @@ async fn the_token_does_not_go_to_another_server() {
     assert_eq!(seen.len(), 1, "the store is asked for the bytes only: {seen:?}");
     assert!(seen[0].token.is_none() && seen[0].method == "GET");
     // What the hub says of it counts, not what the store says.
-    store.put("model.safetensors", &[1; 70_000]);
+    store.put("model.safetensors", &vec![1; 70_000]);
     let error = fails(&server, &cache.path().join("other")).await;
     assert!(error.contains("sha256"), "{error}");
 }
