@@ -32,7 +32,7 @@ fn main() {
     println!("passages of 128 tokens, {TOGETHER} together: {:.1} per second", TOGETHER as f64 / seconds);
     let seconds = median(|| drop(black_box(model.embed(&passages[..1], Kind::Document))));
     println!("passages of 128 tokens, one by one: {:.1} per second", 1.0 / seconds);
-    let query = "how do I cancel my gym membership before June";
+    let query = "how do I cancel my gym membership before next June";
     println!("tokens of the query: {}", model.count(query) + 2);
     let seconds = median(|| drop(black_box(model.embed(&[query], Kind::Query))));
     println!("query: {:.2} ms", seconds * 1e3);

@@ -176,6 +176,8 @@ def tiny(kind, mode, head):
         folder = Path(folder)
         (folder / "tokenizer.json").write_text((HERE / "tokenizer.json").read_text())
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
         rows = tokenizer.get_vocab_size()
         (folder / "config.json").write_text(json.dumps(config(kind, rows, head)))
         save_file(tensors(shapes(kind, rows, head)), folder / "model.safetensors", {"format": "pt"})

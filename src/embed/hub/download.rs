@@ -83,7 +83,14 @@ impl Source<'_> {
         if target.is_file() {
             return Ok(true);
         }
-        let Some(facts) = self.patiently(file, async || self.facts(file).await).await? else { return Ok(false) };
+        let mut tries = 0;
+        let facts = loop {
+            match self.facts(file).await {
+                Ok(facts) => break facts,
+                Err(failed) => self.wait(file, &mut tries, failed).await?,
+            }
+        };
+        let Some(facts) = facts else { return Ok(false) };
         if let Some(commit) = &facts.commit {
             self.revision.clone_from(commit);
         }
@@ -102,18 +109,19 @@ impl Source<'_> {
         Ok(true)
     }
 
-    /// Asks until there is an answer, or several in a row fail.
-    async fn patiently<T>(&self, file: &str, ask: impl AsyncFn() -> Result<T, Failed>) -> Result<T, HubError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match ask().await {
-                Ok(answer) => return Ok(answer),
-                Err(Failed::Never(error)) => return Err(error),
-                Err(Failed::Broken(problem)) if tries >= TRIES => return Err(self.broken(file, problem)),
-                Err(Failed::Broken(_)) => tokio::time::sleep(self.hub.pause * 2_u32.pow(tries - 1)).await,
-            }
+    /// Before another attempt; an error if there shall be none.
+    async fn wait(&self, file: &str, tries: &mut u32, failed: Failed) -> Result<(), HubError> {
+        let problem = match failed {
+            Failed::Never(error) => return Err(error),
+            Failed::Broken(problem) => problem,
+        };
+        *tries += 1;
+        if *tries >= TRIES {
+            let (model, file, host) = (self.model.to_owned(), file.to_owned(), self.hub.host());
+            return Err(HubError::Network { model, file, host, problem });
         }
+        tokio::time::sleep(self.hub.pause * 2_u32.pow(*tries - 1)).await;
+        Ok(())
     }
 
     /// What the hub says of a file; `None` if the model does not have it.
@@ -128,17 +136,10 @@ impl Source<'_> {
         match response.status() {
             status if status.is_success() => facts.finish(response.headers()),
             status if status.is_redirection() => {}
-            StatusCode::NOT_FOUND if self.lacks_only_this(&response) => return Ok(None),
+            StatusCode::NOT_FOUND if lacks_only_this(&response) => return Ok(None),
             status => return Err(self.refusal(file, status)),
         }
         Ok(Some(facts))
-    }
-
-    /// Whether a 404 is about the file, and not about the model or its revision.
-    fn lacks_only_this(&self, response: &Response) -> bool {
-        let code = response.headers().get("x-error-code").and_then(|code| code.to_str().ok());
-        // Other servers than the hub do not say it.
-        code.is_none_or(|code| code == "EntryNotFound")
     }
 
     /// The bytes of a file, from where an earlier attempt ended.
@@ -149,17 +150,11 @@ impl Source<'_> {
             if facts.size.is_some_and(|size| before == size) && before > 0 {
                 return Ok(());
             }
-            match self.some(file, facts, partial).await {
-                Ok(()) => return Ok(()),
-                Err(Failed::Never(error)) => return Err(error),
-                Err(Failed::Broken(problem)) => {
-                    tries = if length(partial) > before { 1 } else { tries + 1 };
-                    if tries >= TRIES {
-                        return Err(self.broken(file, problem));
-                    }
-                    tokio::time::sleep(self.hub.pause * 2_u32.pow(tries - 1)).await;
-                }
+            let Err(failed) = self.some(file, facts, partial).await else { return Ok(()) };
+            if length(partial) > before {
+                tries = 0;
             }
+            self.wait(file, &mut tries, failed).await?;
         }
     }
 
@@ -284,15 +279,18 @@ impl Source<'_> {
             hint,
         }
     }
-
-    fn broken(&self, file: &str, problem: String) -> HubError {
-        HubError::Network { model: self.model.to_owned(), file: file.to_owned(), host: self.hub.host(), problem }
-    }
 }
 
 /// What to do about a model that lacks a file.
 const NO_FILE: &str = "the model is not there in the format that is needed (one model.safetensors, and a tokenizer.json): \
                        check the name, or choose another model";
+
+/// Whether a 404 is about the file, and not about the model or its revision.
+fn lacks_only_this(response: &Response) -> bool {
+    let code = response.headers().get("x-error-code").and_then(|code| code.to_str().ok());
+    // Other servers than the hub do not say it.
+    code.is_none_or(|code| code == "EntryNotFound")
+}
 
 /// Whether a part of a file begins where it was asked for.
 fn starts_at(response: &Response, from: u64) -> bool {

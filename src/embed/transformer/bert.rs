@@ -217,8 +217,7 @@ impl Layer {
     /// From bn × h to bn × h. `bias` is added to the likeness of tokens, of a shape that can be spread to b × a × n × n.
     fn apply(&self, x: &Tensor, b: usize, heads: usize, act: Activation, bias: &[Tensor]) -> Result<Tensor> {
         let (rows, h) = x.dims2()?;
-        let (n, d) = (rows / b, h / heads);
-        let parts = self.attention.apply(x)?.reshape((b, n, 3, heads, d))?;
+        let parts = self.attention.apply(x)?.reshape((b, rows / b, 3, heads, h / heads))?;
         // 3 × b × a × n × d
         let parts = parts.permute((2, 0, 3, 1, 4))?.contiguous()?;
         let (query, key, value) = (parts.get(0)?, parts.get(1)?, parts.get(2)?);

@@ -231,7 +231,7 @@ impl Network {
             return Err(folder.damaged(FILE, format!("`layer_norm_eps` is {}", self.layer_norm_eps)));
         }
         let buckets = self.relative_attention_num_buckets;
-        if self.architecture == Architecture::Mpnet && (buckets < 4 || buckets % 4 != 0) {
+        if self.architecture == Architecture::Mpnet && (buckets < 4 || !buckets.is_multiple_of(4)) {
             return Err(folder.damaged(FILE, format!("`relative_attention_num_buckets` is {buckets}")));
         }
         // A text has at least what begins and ends it, a pair up to four such tokens, and each side one of its own.
@@ -390,15 +390,13 @@ impl Settings {
             sentence = sentence.or(folder.json::<Sentence>(name)?);
         }
         let sentence = sentence.unwrap_or_default();
-        let mut max_tokens = network.positions() - network.first_position();
-        match sentence.max_seq_length {
-            Some(most) => max_tokens = max_tokens.min(most),
-            None => {
-                let config: Option<TokenizerConfig> = folder.json("tokenizer_config.json")?;
-                let most = config.and_then(|config| config.model_max_length).filter(|most| *most >= 1.0);
-                max_tokens = max_tokens.min(most.map_or(usize::MAX, |most| most as usize));
-            }
+        let mut most = sentence.max_seq_length;
+        if most.is_none() {
+            let config: Option<TokenizerConfig> = folder.json("tokenizer_config.json")?;
+            let said = config.and_then(|config| config.model_max_length).filter(|most| *most >= 1.0);
+            most = said.map(|most| most as usize);
         }
+        let max_tokens = (network.positions() - network.first_position()).min(most.unwrap_or(usize::MAX));
         if max_tokens < 8 {
             let problem = format!("texts of {max_tokens} tokens are too short for anything");
             return Err(folder.damaged("sentence_bert_config.json", problem));

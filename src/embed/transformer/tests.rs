@@ -237,7 +237,7 @@ const CASES: &[Case] = &[
     (
         "two poolings",
         &|home| set(home, "1_Pooling/config.json", "pooling_mode_cls_token", json!(true)),
-        &["1_Pooling/config.json: pooling by cls and mean"],
+        &["1_Pooling/config.json: pooling by cls_token and mean"],
     ),
     (
         "another width",
