@@ -248,6 +248,8 @@ fn a_key_of_another_section_is_its_own() {
     };
     let none = KeyConfig::default();
     assert_eq!(look(&none, &[]), Ok(None));
+    let folder = |name: &str| (name == "CREDENTIALS_DIRECTORY").then(|| OsString::from(dir.path()));
+    assert_eq!(find_in(EmbedProvider::Voyage, &none, PATIENT, &folder).map(shown), Ok(None));
     assert_eq!(
         look(&none, &[("COHERE_API_KEY", "by-env"), ("ANTHROPIC_API_KEY", "no")]),
         Ok(Some("by-env".to_owned()))
