@@ -49,6 +49,11 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
         out.wrapped("", &format!("nDCG@10 of {} by kind: {}", safe(&best.name()), kinds.join(", ")))?;
     }
     out.line("")?;
+    let brackets = if wide {
+        "In brackets: where the mean lies with 95 % confidence."
+    } else {
+        "A wider terminal, --json and --html tell the intervals."
+    };
     let lost = if report.lost > 0 {
         format!(" {} left out.", counted(report.lost as u64, "file or document"))
     } else {
@@ -56,7 +61,7 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
     };
     out.wrapped(
         "",
-        &dim(format!("In brackets: where the mean lies with 95 % confidence.{lost} It took {:.1} s.", report.took_s)),
+        &dim(format!("{brackets}{lost} It took {:.1} s.", report.took_s)),
     )
 }
 
