@@ -59,10 +59,7 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
     } else {
         String::new()
     };
-    out.wrapped(
-        "",
-        &dim(format!("{brackets}{lost} It took {:.1} s.", report.took_s)),
-    )
+    out.wrapped("", &dim(format!("{brackets}{lost} It took {:.1} s.", report.took_s)))
 }
 
 fn cell(Interval { mean, low, high }: Interval, wide: bool) -> String {
