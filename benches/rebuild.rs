@@ -10,6 +10,9 @@
 
 mod common;
 #[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../tests/it/http.rs"]
+mod http;
+#[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/it/model.rs"]
 mod model;
 

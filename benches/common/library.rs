@@ -2,10 +2,9 @@
 
 use anyhow::Result;
 use situated::chunk::Chunk;
-use situated::embed::{builtin, input};
-use situated::index::{ChunkDoc, ChunkEntry, Index, NoteEntry};
-use situated::note::{LinkKind, Note};
-use situated::vault::FileStat;
+use situated::eval::docs;
+use situated::index::Index;
+use situated::note::Note;
 
 /// A chunk and what situates it: in the words, and in the vectors.
 pub(crate) struct Said<'a> {
@@ -23,41 +22,12 @@ pub(crate) fn put(index: &mut Index, no: u32, note: &Note, chunks: &[(&Chunk, St
 /// The same with one context for the words and another for the vectors; without `names` the words of title, aliases,
 /// headings and tags are left out: then a chunk is its own text and its contexts.
 pub(crate) fn put_apart(index: &mut Index, no: u32, note: &Note, chunks: &[Said<'_>], names: bool) -> Result<()> {
-    let docs = chunks.iter().map(|Said { chunk, words, vectors }| {
-        let shown = chunk.searchable(note);
-        let inputs = input::inputs(vectors, &shown, &|text| builtin::model().token_starts(text));
-        let path = if names { note.heading_path(&note.sections[chunk.sections.start]) } else { Vec::new() };
-        ChunkDoc {
-            entry: ChunkEntry {
-                id: chunk.id,
-                note: no,
-                position: 0,
-                span: (chunk.span.start as u32, chunk.span.end as u32),
-                lines: chunk.lines,
-                heading_path: path.into_iter().map(str::to_owned).collect(),
-            },
-            text: note.text[chunk.span.clone()].to_owned(),
-            searchable: shown,
-            context: words.clone(),
-            vectors: inputs.iter().map(|input| builtin::model().embed_input(input)).collect(),
-        }
-    });
-    let links = note.links.iter().filter(|link| link.kind != LinkKind::Url).map(|link| link.target.clone());
-    let entry = NoteEntry {
-        no,
-        seq: u64::from(no),
-        path: note.path.clone(),
-        stat: FileStat::default(),
-        title: if names { note.title.clone() } else { String::new() },
-        aliases: if names { note.front.aliases.clone() } else { Vec::new() },
-        tags: if names { note.tags.clone() } else { Vec::new() },
-        kind: note.kind.clone(),
-        date: note.date,
-        properties: "{}".into(),
-        links: links.collect(),
-        conflict: false,
-        rows: Vec::new(),
-    };
-    index.put(entry, docs.collect())?;
+    let doc = |said: &Said| docs::doc(note, said.chunk, no, &said.words, &said.vectors);
+    let (mut entry, mut docs) = (docs::entry(note, no), chunks.iter().map(doc).collect::<Vec<_>>());
+    if !names {
+        (entry.title, entry.aliases, entry.tags) = Default::default();
+        docs.iter_mut().for_each(|doc| doc.entry.heading_path = Vec::new().into());
+    }
+    index.put(entry, docs)?;
     Ok(())
 }

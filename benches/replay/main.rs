@@ -22,6 +22,9 @@
 mod common;
 mod edits;
 #[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/it/http.rs"]
+mod http;
+#[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/it/model.rs"]
 mod model;
 mod policies;

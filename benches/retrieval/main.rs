@@ -19,6 +19,9 @@ mod boosts;
 #[path = "../common/mod.rs"]
 mod common;
 #[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/it/http.rs"]
+mod http;
+#[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/it/model.rs"]
 mod model;
 mod set;

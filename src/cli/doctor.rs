@@ -252,12 +252,7 @@ fn ask(
     books: Option<&Books>,
     budget: &BudgetConfig,
 ) -> Result<Result<Completion, LlmFailure>, Failure> {
-    let most = Usage {
-        input: u64::from(prompt.tokens),
-        output: u64::from(prompt.max_tokens),
-        estimated: true,
-        ..Usage::default()
-    };
+    let most = Usage::upper(prompt);
     let ask = Ask {
         vault: "",
         path: "",

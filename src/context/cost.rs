@@ -3,6 +3,7 @@
 mod estimate;
 
 use super::models::{Price, Rates};
+use super::prompt::Prompt;
 
 pub use estimate::{Estimate, NoteSize, estimate};
 
@@ -25,6 +26,18 @@ pub struct Usage {
     pub cache_write: u64,
     /// Whether the provider did not say, so that these are estimates.
     pub estimated: bool,
+}
+
+impl Usage {
+    /// What a call may use at most: nothing cached, an answer as long as it may be.
+    pub fn upper(prompt: &Prompt) -> Self {
+        Usage {
+            input: u64::from(prompt.tokens),
+            output: u64::from(prompt.max_tokens),
+            estimated: true,
+            ..Usage::default()
+        }
+    }
 }
 
 /// Tokens of a text, about: bytes / 3.6, rounded up, times the model's factor. Errs upwards for other scripts

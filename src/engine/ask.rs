@@ -161,7 +161,7 @@ impl Asker {
     /// One call within the budget. The ledger waits for the disk, so it is written on threads that may: other calls
     /// go on meanwhile.
     async fn complete(&self, prompt: &Prompt, asked: &Asked) -> Result<Completion, Stopped> {
-        let upper = Self::upper(prompt);
+        let upper = Usage::upper(prompt);
         let reserved = tokio::task::spawn_blocking({
             let (asker, asked) = (self.clone(), asked.clone());
             move || {
@@ -221,16 +221,6 @@ impl Asker {
             | FailureKind::SpendLimit
             | FailureKind::Unavailable
             | FailureKind::Cancelled => Stopped::Held(Held::Provider(failure.message)),
-        }
-    }
-
-    /// What a call may use at most: nothing cached, an answer as long as it may be.
-    pub(super) fn upper(prompt: &Prompt) -> Usage {
-        Usage {
-            input: u64::from(prompt.tokens),
-            output: u64::from(prompt.max_tokens),
-            estimated: true,
-            ..Usage::default()
         }
     }
 

@@ -203,13 +203,7 @@ impl Questioner {
         usage: impl Fn(&T) -> Usage,
     ) -> Result<(T, Option<u64>), CallError> {
         let price = |usage: &Usage| cost::cost(&self.model.price, usage, false);
-        // Nothing cached, an answer as long as it may be.
-        let most = Usage {
-            input: u64::from(prompt.tokens),
-            output: u64::from(prompt.max_tokens),
-            estimated: true,
-            ..Usage::default()
-        };
+        let most = Usage::upper(prompt);
         let ask = Ask {
             vault: "",
             path: "",

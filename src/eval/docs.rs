@@ -74,28 +74,9 @@ impl Page {
 
     /// What the index is given of the note, as number `no`, and of its chunks.
     pub fn docs(&self, no: NoteNo, arm: Arm) -> (NoteEntry, Vec<ChunkDoc>) {
-        (entry(&self.note, no), self.cuts.iter().map(|cut| self.doc(cut, no, arm)).collect())
-    }
-
-    fn doc(&self, cut: &Cut, no: NoteNo, arm: Arm) -> ChunkDoc {
-        let (note, chunk, context) = (&self.note, &cut.chunk, cut.context(arm));
-        let shown = chunk.searchable(note);
-        let inputs = input::inputs(&context, &shown, &|text| builtin::model().token_starts(text));
-        let headings = note.heading_path(&note.sections[chunk.sections.start]);
-        ChunkDoc {
-            entry: ChunkEntry {
-                id: chunk.id,
-                note: no,
-                position: 0,
-                span: (chunk.span.start as u32, chunk.span.end as u32),
-                lines: chunk.lines,
-                heading_path: headings.into_iter().map(str::to_owned).collect(),
-            },
-            text: note.text[chunk.span.clone()].to_owned(),
-            searchable: shown,
-            context,
-            vectors: inputs.iter().map(|input| builtin::model().embed_input(input)).collect(),
-        }
+        let said = self.cuts.iter().map(|cut| (&cut.chunk, cut.context(arm)));
+        let docs = said.map(|(chunk, context)| doc(&self.note, chunk, no, &context, &context));
+        (entry(&self.note, no), docs.collect())
     }
 }
 
@@ -108,6 +89,27 @@ impl Cut {
             (Arm::Model, Some(written)) => written.text.clone(),
             (Arm::Template | Arm::Model, _) => self.template.clone(),
         }
+    }
+}
+
+/// What the index is given of a chunk of note `no`, with one context in its words and another in its vectors.
+pub fn doc(note: &Note, chunk: &Chunk, no: NoteNo, in_words: &str, in_vectors: &str) -> ChunkDoc {
+    let shown = chunk.searchable(note);
+    let inputs = input::inputs(in_vectors, &shown, &|text| builtin::model().token_starts(text));
+    let headings = note.heading_path(&note.sections[chunk.sections.start]);
+    ChunkDoc {
+        entry: ChunkEntry {
+            id: chunk.id,
+            note: no,
+            position: 0,
+            span: (chunk.span.start as u32, chunk.span.end as u32),
+            lines: chunk.lines,
+            heading_path: headings.into_iter().map(str::to_owned).collect(),
+        },
+        text: note.text[chunk.span.clone()].to_owned(),
+        searchable: shown,
+        context: in_words.to_owned(),
+        vectors: inputs.iter().map(|input| builtin::model().embed_input(input)).collect(),
     }
 }
 

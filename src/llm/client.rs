@@ -95,7 +95,7 @@ impl Client {
 
     /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
     pub fn leaves_to(&self) -> Option<String> {
-        (!self.shared.wire.is_loopback()).then(|| self.shared.transport.host().to_owned())
+        self.shared.transport.leaves_to()
     }
 }
 

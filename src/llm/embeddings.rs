@@ -126,7 +126,7 @@ impl Embeddings {
 
     /// Host (and port) that requests go to; `None` for an address of this machine.
     pub fn leaves_to(&self) -> Option<String> {
-        (!self.line.wire.is_loopback()).then(|| self.line.transport.host().to_owned())
+        self.line.transport.leaves_to()
     }
 }
 

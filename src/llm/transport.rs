@@ -32,6 +32,8 @@ pub(super) struct Transport {
     client: reqwest::Client,
     /// Host, and port if it is not the scheme's own.
     host: String,
+    /// Whether that is this machine.
+    local: bool,
     /// Longest body that is an answer.
     most: usize,
 }
@@ -86,7 +88,12 @@ impl Transport {
         }
         let client =
             builder.build().map_err(|error| format!("cannot set up connections to {host}: {}", why(&error)))?;
-        Ok(Transport { client, host, most: MOST_BODY })
+        Ok(Transport { client, host, local, most: MOST_BODY })
+    }
+
+    /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
+    pub(super) fn leaves_to(&self) -> Option<String> {
+        (!self.local).then(|| self.host.clone())
     }
 
     /// Host, and port if it is not the scheme's own.

@@ -12,6 +12,7 @@ mod eval;
 mod generations;
 mod graph;
 mod hostile;
+mod http;
 mod life;
 mod model;
 mod outside;

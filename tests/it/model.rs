@@ -2,13 +2,15 @@
 //! Ollama's chat. It counts what it is asked, keeps the requests, and can be told to misbehave.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::http::{Listener, Request, read_request};
 
 #[path = "model_batch.rs"]
 mod batch;
@@ -51,7 +53,6 @@ struct State {
     latency: Mutex<Duration>,
     at_once: AtomicU64,
     most_at_once: AtomicU64,
-    stop: AtomicBool,
     caption: Mutex<Option<Arc<Caption>>>,
     pub(crate) batches: Batches,
 }
@@ -61,27 +62,17 @@ type Caption = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
 /// A running server; it stops when dropped.
 pub(crate) struct Model {
-    address: SocketAddr,
+    listener: Listener,
     state: Arc<State>,
 }
 
 impl Model {
     /// A server at a free port.
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
         let shared = state.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if shared.stop.load(Ordering::SeqCst) {
-                    return;
-                }
-                let (Ok(stream), shared) = (stream, shared.clone()) else { continue };
-                std::thread::spawn(move || serve(&stream, &shared));
-            }
-        });
-        Model { address, state }
+        let listener = Listener::start(move |stream| serve(stream, &shared));
+        Model { listener, state }
     }
 
     /// Its batch interface.
@@ -91,7 +82,7 @@ impl Model {
 
     /// Where it is.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.listener.url()
     }
 
     /// A configuration that has it write contexts as `provider` would; `more` goes into `[context]`.
@@ -145,17 +136,9 @@ impl Model {
     }
 }
 
-impl Drop for Model {
-    fn drop(&mut self) {
-        self.state.stop.store(true, Ordering::SeqCst);
-        // Wakes the listener, so that it sees the flag.
-        let _ = TcpStream::connect(self.address);
-    }
-}
-
 fn serve(stream: &TcpStream, state: &State) {
     let mut reader = BufReader::new(stream);
-    while let Some((method, path, body)) = read_request(&mut reader) {
+    while let Some(Request { method, path, body, .. }) = read_request(&mut reader) {
         if path.starts_with(batch::PATH) {
             if batch::serve(stream, state, &method, &path, body).is_err() {
                 return;
@@ -181,27 +164,6 @@ fn serve(stream: &TcpStream, state: &State) {
             return;
         }
     }
-}
-
-fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, String, Value)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
-    let (method, path) = (line.split(' ').next()?.to_owned(), line.split(' ').nth(1)?.to_owned());
-    let mut length = 0;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let header = header.trim().to_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((method, path, serde_json::from_slice(&body).unwrap_or(Value::Null)))
 }
 
 /// Texts of a request in the order in which the model reads them, whoever's dialect it is.

@@ -1,12 +1,13 @@
 //! A reranker on loopback: it answers in the shape that the request has, and can be told to misbehave.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::http::{Listener, Request, read_request};
 
 /// What was asked.
 #[derive(Clone, Debug)]
@@ -38,45 +39,33 @@ struct State {
     asked: Mutex<Vec<Asked>>,
     always: Mutex<Answer>,
     latency: Mutex<Duration>,
-    stop: AtomicBool,
 }
 
 /// A running server; it stops when dropped.
 pub(crate) struct Reranker {
-    address: SocketAddr,
+    listener: Listener,
     state: Arc<State>,
 }
 
 impl Reranker {
     /// A server at a free port to which documents that hold `wanted` are best.
     pub(crate) fn start(wanted: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
             wanted,
             asked: Mutex::default(),
             always: Mutex::new(Answer::Good),
             latency: Mutex::default(),
-            stop: AtomicBool::new(false),
         });
         let shared = state.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if shared.stop.load(Ordering::SeqCst) {
-                    return;
-                }
-                let (Ok(stream), shared) = (stream, shared.clone()) else { continue };
-                std::thread::spawn(move || serve(&stream, &shared));
-            }
-        });
-        Reranker { address, state }
+        let listener = Listener::start(move |stream| serve(stream, &shared));
+        Reranker { listener, state }
     }
 
     /// A configuration that has it judge as `provider` would; `more` goes into `[rerank]`.
     pub(crate) fn config(&self, provider: &str, more: &str) -> String {
         // Long, so that a busy machine fails no test that is not about it.
         let deadline = if more.contains("deadline") { "" } else { "deadline = \"9s\"\n" };
-        format!("[rerank]\nprovider = \"{provider}\"\nbase_url = \"http://{}\"\n{deadline}{more}\n", self.address)
+        format!("[rerank]\nprovider = \"{provider}\"\nbase_url = \"{}\"\n{deadline}{more}\n", self.listener.url())
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
@@ -94,17 +83,10 @@ impl Reranker {
     }
 }
 
-impl Drop for Reranker {
-    fn drop(&mut self) {
-        self.state.stop.store(true, Ordering::SeqCst);
-        // Wakes the listener, so that it sees the flag.
-        let _ = TcpStream::connect(self.address);
-    }
-}
-
 fn serve(stream: &TcpStream, state: &State) {
     let mut reader = BufReader::new(stream);
-    while let Some(asked) = read(&mut reader) {
+    while let Some(Request { path, key, body, .. }) = read_request(&mut reader) {
+        let asked = Asked { path, key, body };
         state.asked.lock().unwrap().push(asked.clone());
         let latency = *state.latency.lock().unwrap();
         std::thread::sleep(latency);
@@ -121,30 +103,6 @@ fn serve(stream: &TcpStream, state: &State) {
             return;
         }
     }
-}
-
-fn read(reader: &mut BufReader<&TcpStream>) -> Option<Asked> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    let (mut length, mut key) = (0, None);
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let header = header.trim();
-        if header.is_empty() {
-            break;
-        }
-        let (name, value) = header.split_once(':')?;
-        match name.to_lowercase().as_str() {
-            "content-length" => length = value.trim().parse().ok()?,
-            "authorization" => key = Some(value.trim().to_owned()),
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(Asked { path, key, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
 }
 
 /// Scores by how often the wanted word stands in a document, in the shape that the request asks for; best first.

@@ -2,13 +2,15 @@
 //! falls silent and cuts its bytes as it is told.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::io::{BufReader, Read as _, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::http::{Listener, Request, read_request};
 
 /// What the server does with a request.
 #[derive(Clone, Debug)]
@@ -35,38 +37,27 @@ struct State {
     left: AtomicUsize,
     /// Bytes that are written at once; 0 is all.
     bite: AtomicUsize,
-    stop: AtomicBool,
 }
 
 /// A running server; it stops when dropped.
 pub(crate) struct StreamModel {
-    address: SocketAddr,
+    listener: Listener,
     state: Arc<State>,
 }
 
 impl StreamModel {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
         let shared = state.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if shared.stop.load(Ordering::SeqCst) {
-                    return;
-                }
-                let (Ok(stream), shared) = (stream, shared.clone()) else { continue };
-                std::thread::spawn(move || serve(&stream, &shared));
-            }
-        });
-        StreamModel { address, state }
+        let listener = Listener::start(move |stream| serve(stream, &shared));
+        StreamModel { listener, state }
     }
 
     /// A configuration that has it answer as `provider` would, and write no contexts; `more` stands behind.
     pub(crate) fn config(&self, provider: &str, more: &str) -> String {
-        let address = self.address;
+        let url = self.listener.url();
         format!(
-            "[context]\nprovider = \"{provider}\"\nbase_url = \"http://{address}\"\nautomatic = false\n\
+            "[context]\nprovider = \"{provider}\"\nbase_url = \"{url}\"\nautomatic = false\n\
              timeout = \"20s\"\ndeadline = \"40s\"\n{more}\n"
         )
     }
@@ -92,18 +83,10 @@ impl StreamModel {
     }
 }
 
-impl Drop for StreamModel {
-    fn drop(&mut self) {
-        self.state.stop.store(true, Ordering::SeqCst);
-        // Wakes the listener, so that it sees the flag.
-        let _ = TcpStream::connect(self.address);
-    }
-}
-
 fn serve(stream: &TcpStream, state: &State) {
     let _ = stream.set_nodelay(true);
     let mut reader = BufReader::new(stream);
-    while let Some((path, body)) = read_request(&mut reader) {
+    while let Some(Request { path, body, .. }) = read_request(&mut reader) {
         let streams = body["stream"] == true;
         state.asked.lock().unwrap().push(body);
         let script = state.script.lock().unwrap().pop_front().unwrap_or(Script::Says(vec!["It is so [1].".into()]));
@@ -111,27 +94,6 @@ fn serve(stream: &TcpStream, state: &State) {
             return;
         }
     }
-}
-
-fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, Value)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    let mut length = 0;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let header = header.trim().to_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((path, serde_json::from_slice(&body).unwrap_or(Value::Null)))
 }
 
 /// The dialect of an interface: its beginning, a piece of text, an error, its end, and an answer in one piece.

@@ -2,13 +2,15 @@
 //! it is asked and can be told to misbehave. A text's vector counts its words, so that texts of the same words are near
 //! each other.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::http::{Listener, Request, read_request};
 
 /// What was asked.
 #[derive(Clone, Debug)]
@@ -28,37 +30,26 @@ struct State {
     down: AtomicBool,
     latency: Mutex<Duration>,
     dimensions: AtomicUsize,
-    stop: AtomicBool,
 }
 
 /// A running server; it stops when dropped.
 pub(crate) struct Vectors {
-    address: SocketAddr,
+    listener: Listener,
     state: Arc<State>,
 }
 
 impl Vectors {
     /// A server at a free port whose vectors have so many dimensions.
     pub(crate) fn start(dimensions: usize) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State { dimensions: AtomicUsize::new(dimensions), ..State::default() });
         let shared = state.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if shared.stop.load(Ordering::SeqCst) {
-                    return;
-                }
-                let (Ok(stream), shared) = (stream, shared.clone()) else { continue };
-                std::thread::spawn(move || serve(&stream, &shared));
-            }
-        });
-        Vectors { address, state }
+        let listener = Listener::start(move |stream| serve(stream, &shared));
+        Vectors { listener, state }
     }
 
     /// A configuration that has it make vectors as `provider` would; `more` goes into `[embed]`.
     pub(crate) fn config(&self, provider: &str, model: &str, more: &str) -> String {
-        let url = format!("http://{}", self.address);
+        let url = self.listener.url();
         format!("[embed]\nprovider = \"{provider}\"\nmodel = \"{model}\"\nbase_url = \"{url}\"\n{more}\n")
     }
 
@@ -93,17 +84,9 @@ impl Vectors {
     }
 }
 
-impl Drop for Vectors {
-    fn drop(&mut self) {
-        self.state.stop.store(true, Ordering::SeqCst);
-        // Wakes the listener, so that it sees the flag.
-        let _ = TcpStream::connect(self.address);
-    }
-}
-
 fn serve(stream: &TcpStream, state: &State) {
     let mut reader = BufReader::new(stream);
-    while let Some((path, body)) = read_request(&mut reader) {
+    while let Some(Request { path, body, .. }) = read_request(&mut reader) {
         if state.down.load(Ordering::SeqCst) {
             return;
         }
@@ -163,25 +146,4 @@ fn vector(text: &str, dimensions: usize) -> Vec<f32> {
         vector[place % dimensions] += 1.0;
     }
     vector
-}
-
-fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, Value)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    let mut length = 0;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let header = header.trim().to_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((path, serde_json::from_slice(&body).unwrap_or(Value::Null)))
 }

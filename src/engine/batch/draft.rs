@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
 use super::work::{Halt, release};
 use super::{BatchOrder, Control, End};
-use crate::context::cost;
+use crate::context::cost::{self, Usage};
 use crate::context::prompt::Prompt;
 use crate::engine::ask::Asker;
 use crate::engine::now_s;
@@ -114,7 +114,7 @@ fn write(asker: &Asker, batches: &Batches, files: &Files, order: &Order, sheet: 
             document: work.document.clone(),
             prompt,
         };
-        let upper = Asker::upper(&item.prompt);
+        let upper = Usage::upper(&item.prompt);
         let micro_dollars = cost::cost(&asker.model.price, &upper, true);
         sheet.micro_dollars = sheet.micro_dollars.zip(micro_dollars).map(|(sum, one)| sum.saturating_add(one));
         sheet.tokens = sheet.tokens.saturating_add(upper.input).saturating_add(upper.output);

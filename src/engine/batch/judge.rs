@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::file::{Item, Wanted};
 use super::work::Halt;
 use super::{BatchTold, Tell};
-use crate::context::cost;
+use crate::context::cost::{self, Usage};
 use crate::context::prompt::Prompt;
 use crate::engine::ask::{Asker, Stopped};
 use crate::engine::writer::Told;
@@ -59,7 +59,7 @@ pub(super) fn keep(
 
 /// Nobody knows whether a question was counted: as much as it may have taken.
 pub(super) fn unknown(asker: &Asker, prompt: &Prompt) -> Settled {
-    let usage = Asker::upper(prompt);
+    let usage = Usage::upper(prompt);
     Settled { usage, micro_dollars: cost::cost(&asker.model.price, &usage, true), contexts: 0, failed: true }
 }
 

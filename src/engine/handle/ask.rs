@@ -1,11 +1,11 @@
 //! Answers to questions: passages are searched for, a model is shown them, and its citations are made places again.
 
-use super::vectors::QueryVectors;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::super::decide::Desk;
 use super::super::questions::{OnText, Purse};
+use super::vectors::QueryVectors;
 use super::{CallError, Cancel, Handle, SearchRequest};
 use crate::engine::report::{AskAnswer, AskPassage, AskRequest, Citation};
 use crate::index::Snapshot;

@@ -1,9 +1,9 @@
 //! Why a note was not found: what the index cannot know of it, and what [`search::expect`] says.
 
-use super::vectors::QueryVectors;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::vectors::QueryVectors;
 use super::{CallError, VaultShared, not_found, parse_path, ready};
 use crate::index::{NoteEntry, Snapshot};
 use crate::search::{self, Expected, Hit, Mode, Options, Parsed, Standing};

@@ -1,10 +1,10 @@
 //! What lies near something: answered from the published snapshots, on the caller's thread.
 
-use super::vectors::QueryVectors;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::search::{Asked, freshness, search_answer};
+use super::vectors::QueryVectors;
 use super::{CallError, Cancel, Group, Handle, RelatedRequest, SearchAnswer, not_found, ready};
 use crate::engine::VaultShared;
 use crate::engine::decide::Desk;

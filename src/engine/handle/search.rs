@@ -9,12 +9,9 @@ use super::super::decide::Desk;
 use super::super::rerank::Reranker;
 use super::{CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, expect, ready};
 use crate::index::{LexicalError, Snapshot};
-use crate::search::{self, Answer, Boosts, Key, Mode, Options};
+use crate::search::{self, Answer, Boosts, Key, MAX_HITS, Mode, Options};
 use crate::vault::VaultPath;
 use crate::vault::read::stat;
-
-/// Hits that one answer may hold.
-const MOST_HITS: usize = 200;
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
@@ -83,14 +80,16 @@ impl Handle {
         parsed.warnings.extend(warning);
         let (mut snapshots, mut rankings) = (Vec::new(), Vec::new());
         let mut vectors = self.vectors();
-        let dense_weight = options.dense_weight;
+        let (text, dense_weight) = (parsed.text(), options.dense_weight);
+        let dense = options.mode != Mode::Lexical && parsed.has_text();
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
             options.boosts.graph = vault.graph.load_full();
-            // A lane that does not know the language must not drag the other down.
-            options.dense_weight = dense_weight * desk.service.embedder.familiarity(&parsed.text());
-            let dense = options.mode != Mode::Lexical && parsed.has_text();
-            let vector = if dense { vectors.of(&desk, &parsed.text()) } else { None };
+            let vector = if dense { vectors.of(&desk, &text) } else { None };
+            if dense {
+                // A lane that does not know the language must not drag the other down.
+                options.dense_weight = dense_weight * desk.service.embedder.familiarity(&text);
+            }
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
             }
@@ -100,7 +99,7 @@ impl Handle {
         }
         let mut unjudged = None;
         if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
-            unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
+            unjudged = reranker.rerank(&text, contextual, &snapshots, &mut rankings, cancel)?;
         }
         let mut answers = Vec::new();
         for ((vault, snapshot), ranking) in vaults.iter().zip(snapshots).zip(rankings) {
@@ -135,8 +134,8 @@ impl Handle {
     pub(super) fn options(&self, asked: &Asked) -> Result<Options, CallError> {
         let search = self.0.config.load().search.clone();
         let limit = asked.limit.unwrap_or(search.limit);
-        if limit == 0 || limit > MOST_HITS {
-            return Err(CallError::Invalid(format!("`limit` must be 1 to {MOST_HITS}, not {limit}")));
+        if limit == 0 || limit > MAX_HITS {
+            return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
         }
         Ok(Options {
             mode: asked.mode.unwrap_or_default(),
