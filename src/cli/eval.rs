@@ -2,9 +2,11 @@
 //!
 //! The notes are read, the queries are made and masked in memory ([`crate::eval`]), and each way of writing
 //! contexts gets an index of its own in a temporary folder that only the user can enter and that goes in the end.
-//! Neither the vault nor a daemon's data is written to; contexts that a model wrote are read from the journal.
+//! Neither the vault nor a daemon's data is written to, but for the ledger where a reranker costs; contexts that a
+//! model wrote are read from the journal.
 
 mod index;
+mod rerank;
 mod show;
 mod source;
 
@@ -25,7 +27,9 @@ use crate::embed::builtin;
 use crate::eval::docs::Arm;
 use crate::eval::report::{Comparison, Report, Run, System, misses};
 use crate::search::Mode;
+use crate::search::rerank::RerankProvider;
 use index::How;
+use rerank::Second;
 use source::Source;
 
 /// The lanes that are measured.
@@ -53,9 +57,23 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
         }
         return Ok(exit::NOTHING);
     }
+    let seconds = match (&pair, args.rerank) {
+        (_, false) => Vec::new(),
+        (None, true) => vec![Some(Second::new(&loaded.config, &mut bench)?)],
+        (Some(sides), true) => sides.iter().map(|side| side.second(&mut bench)).collect::<Result<Vec<_>, _>>()?,
+    };
+    bench.bar.finish_and_clear();
+    // A survey asks for each kind of contexts: none, the template's, and a model's if there are any.
+    let times = if pair.is_some() { 1 } else { 3 };
+    for second in seconds.iter().flatten() {
+        if !second.agreed(&source, times, args.yes, session)? {
+            session.say("nothing was measured");
+            return Ok(exit::OK);
+        }
+    }
     let mut measured = match &pair {
-        Some(sides) => compare(&source, sides, args.seed, &mut bench)?,
-        None => survey(&source, &loaded.config, args.seed, &mut bench)?,
+        Some(sides) => compare(&source, sides, &seconds, args.seed, &mut bench)?,
+        None => survey(&source, &loaded.config, seconds.first().and_then(Option::as_ref), args.seed, &mut bench)?,
     };
     bench.bar.finish_and_clear();
     let asked = source.queries.iter().map(|query| {
@@ -116,6 +134,12 @@ impl Side {
         let overrides = Overrides { config: Some(path.to_owned()), ..session.overrides() };
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Side { name: format!("{letter} ({stem})"), config: Config::load(&overrides)?.config })
+    }
+
+    /// Its reranker, if it has one.
+    fn second(&self, bench: &mut Bench) -> Result<Option<Second>, Failure> {
+        let named = self.config.rerank.provider != RerankProvider::None;
+        named.then(|| Second::new(&self.config, bench)).transpose()
     }
 
     /// Contexts of a model count where the configuration would have one.
@@ -183,8 +207,14 @@ struct Measured {
     runs: Vec<Vec<Run>>,
 }
 
-/// Every lane with every kind of contexts, and all together with the configuration's boosts too.
-fn survey(source: &Source, config: &Config, seed: u64, bench: &mut Bench) -> Result<Measured, Failure> {
+/// Every lane with every kind of contexts, and all together with the configuration's boosts too, and then reranked.
+fn survey(
+    source: &Source,
+    config: &Config,
+    second: Option<&Second>,
+    seed: u64,
+    bench: &mut Bench,
+) -> Result<Measured, Failure> {
     let pages = source.pages(config, bench)?;
     let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
     let arms = [Arm::Off, Arm::Template, Arm::Model];
@@ -194,12 +224,14 @@ fn survey(source: &Source, config: &Config, seed: u64, bench: &mut Bench) -> Res
     };
     for arm in arms.into_iter().filter(|arm| *arm != Arm::Model || written > 0) {
         let built = index::build(source, &pages, arm, config, bench)?;
-        let boosted = [("hybrid", Mode::Hybrid, true)];
-        for (name, mode, boosts) in LANES.map(|(name, mode)| (name, mode, false)).into_iter().chain(boosted) {
-            let how = How { config, mode, contextual: arm != Arm::Off, boosts };
+        let plain = LANES.map(|(lane, mode)| (lane, mode, false, None));
+        let boosted = [("hybrid", Mode::Hybrid, true, None)];
+        let judged = second.map(|second| ("hybrid", Mode::Hybrid, true, Some(&*second.reranker)));
+        for (lane, mode, boosts, reranker) in plain.into_iter().chain(boosted).chain(judged) {
+            let how = How { config, mode, contextual: arm != Arm::Off, boosts, reranker };
             let runs = index::ask(source, &built, how, bench)?;
-            let system = System::new(name, arm.name(), &runs, seed);
-            measured.report.systems.push(System { boosts, ..system });
+            let system = System::new(lane, arm.name(), &runs, seed);
+            measured.report.systems.push(System { boosts, rerank: reranker.is_some(), ..system });
             measured.runs.push(runs);
         }
     }
@@ -207,17 +239,25 @@ fn survey(source: &Source, config: &Config, seed: u64, bench: &mut Bench) -> Res
 }
 
 /// Two configurations, all lanes together, with the boosts of each.
-fn compare(source: &Source, sides: &[Side; 2], seed: u64, bench: &mut Bench) -> Result<Measured, Failure> {
+fn compare(
+    source: &Source,
+    sides: &[Side; 2],
+    seconds: &[Option<Second>],
+    seed: u64,
+    bench: &mut Bench,
+) -> Result<Measured, Failure> {
     let mut measured = Measured { report: Report::default(), runs: Vec::new() };
-    for side in sides {
+    for (i, side) in sides.iter().enumerate() {
         let pages = source.pages(&side.config, bench)?;
         measured.report.chunks = pages.iter().map(|page| page.cuts.len()).sum();
         measured.report.written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
         let built = index::build(source, &pages, side.arm(), &side.config, bench)?;
-        let how = How { config: &side.config, mode: Mode::Hybrid, contextual: true, boosts: true };
+        let reranker = seconds.get(i).and_then(Option::as_ref).map(|second| &*second.reranker);
+        let how = How { config: &side.config, mode: Mode::Hybrid, contextual: true, boosts: true, reranker };
         let runs = index::ask(source, &built, how, bench)?;
         let system = System::new("hybrid", side.arm().name(), &runs, seed);
-        measured.report.systems.push(System { config: Some(side.name.clone()), boosts: true, ..system });
+        let (config, rerank) = (Some(side.name.clone()), reranker.is_some());
+        measured.report.systems.push(System { config, rerank, boosts: true, ..system });
         measured.runs.push(runs);
     }
     let of = |i: usize| (sides[i].name.as_str(), measured.runs[i].as_slice());

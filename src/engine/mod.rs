@@ -23,7 +23,7 @@ mod pool;
 mod questions;
 mod rebuild;
 pub mod report;
-mod rerank;
+pub(crate) mod rerank;
 mod beside;
 mod scan;
 mod seat;

@@ -2,6 +2,7 @@
 //!
 //! Nothing of it can make a search fail. Whoever asks waits for the deadline at most and then has the first order, with
 //! a warning; an answer that comes later is kept all the same, for whoever asks the same again.
+//! `situated eval` measures with the same one, beside the engine.
 
 mod judge;
 
@@ -36,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(20);
 type Scores = Arc<[Option<f32>]>;
 
 /// Asks the reranker in force. Its thread ends when it is dropped.
-pub(super) struct Reranker {
+pub(crate) struct Reranker {
     questions: channel::UnboundedSender<Question>,
     asker: Asker,
     config: RerankConfig,
@@ -66,7 +67,7 @@ struct Question {
 
 impl Reranker {
     /// Starts the thread, or says why not; `None` if no reranker is configured.
-    pub(super) fn start(config: &Config, ledger: Arc<Ledger>) -> Result<Option<Arc<Reranker>>, String> {
+    pub(crate) fn start(config: &Config, ledger: Arc<Ledger>) -> Result<Option<Arc<Reranker>>, String> {
         let rerank = config.rerank.clone();
         if matches!(rerank.provider, RerankProvider::None) {
             return Ok(None);
@@ -97,7 +98,7 @@ impl Reranker {
 
     /// Puts rankings, each of the snapshot beside it, in the order that the reranker gives. Returns what kept it from
     /// that, for the user; then they are as they were.
-    pub(super) fn rerank(
+    pub(crate) fn rerank(
         &self,
         query: &str,
         contextual: bool,
@@ -173,8 +174,19 @@ impl Reranker {
         self.asker.judge.resume();
     }
 
+    /// Whether there is nothing to keep account of.
+    pub(crate) fn is_free(&self) -> bool {
+        self.asker.judge.is_free()
+    }
+
+    /// What one search may cost at most, in millionths of a dollar; `None` if the price is not known.
+    pub(crate) fn most(&self, query: &str) -> Option<u64> {
+        let documents = vec!["x".repeat(rerank::MOST_DOCUMENT); self.config.top];
+        self.asker.judge.cost(&self.asker.judge.guess(query, &documents))
+    }
+
     /// What leaves this machine, to where.
-    pub(super) fn leaves(&self) -> Option<String> {
+    pub(crate) fn leaves(&self) -> Option<String> {
         let host = self.asker.judge.leaves_to()?;
         Some(format!("queries and the passages found for them, to {host}, which puts them in order"))
     }

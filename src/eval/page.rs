@@ -218,6 +218,7 @@ mod tests {
                 measures: Measures { ndcg_10: f64::from(i % 3) / 2.0, ..Measures::default() },
                 rank: Some(i as usize * 9 + 1),
                 ms: 0.5,
+                first_order: false,
             })
             .collect();
         let hostile = "</title><script src=\"https://x.example/y.js\">alert('1')</script>";

@@ -18,6 +18,8 @@ pub struct Run {
     pub rank: Option<usize>,
     /// Milliseconds from query to ranking.
     pub ms: f64,
+    /// Whether it should have been reranked and was not: no answer in time, or no budget.
+    pub first_order: bool,
 }
 
 /// A way of answering, and how well it answered.
@@ -30,6 +32,12 @@ pub struct System {
     /// Whether links, age and kind of notes counted too.
     #[serde(default)]
     pub boosts: bool,
+    /// Whether a reranker judged the best hits anew.
+    #[serde(default)]
+    pub rerank: bool,
+    /// Queries that it did not judge in time, or not within the budget; they count in their first order.
+    #[serde(default)]
+    pub first_order: usize,
     /// What its configuration is called, where several are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
@@ -132,6 +140,8 @@ impl System {
             lane: lane.to_owned(),
             context: context.to_owned(),
             boosts: false,
+            rerank: false,
+            first_order: runs.iter().filter(|run| run.first_order).count(),
             config: None,
             measures: intervals(runs, seed),
             kinds: kinds.into_iter().map(|(kind, all)| (kind, (all.len(), Measures::mean(&all)))).collect(),
@@ -140,12 +150,13 @@ impl System {
         }
     }
 
-    /// `hybrid, template`, `hybrid, template, boosts`, or with its configuration `A (small): hybrid, template`.
+    /// `hybrid, template`, `hybrid, template, boosts, rerank`, or with its configuration `A (small): hybrid, template`.
     pub fn name(&self) -> String {
         let config = self.config.as_ref().map_or(String::new(), |config| format!("{config}: "));
         // Of configurations each has the boosts that it says.
         let boosts = if self.boosts && self.config.is_none() { ", boosts" } else { "" };
-        format!("{config}{}, {}{boosts}", self.lane, self.context)
+        let rerank = if self.rerank { ", rerank" } else { "" };
+        format!("{config}{}, {}{boosts}{rerank}", self.lane, self.context)
     }
 
     /// A measure by name; zeros for one that is not there.
@@ -201,7 +212,13 @@ mod tests {
 
     fn run(kind: &str, rank: Option<usize>) -> Run {
         let mrr_10 = rank.filter(|rank| *rank <= 10).map_or(0.0, |rank| 1.0 / rank as f64);
-        Run { kind: kind.into(), measures: Measures { mrr_10, ..Measures::default() }, rank, ms: 1.0 }
+        Run {
+            kind: kind.into(),
+            measures: Measures { mrr_10, ..Measures::default() },
+            rank,
+            ms: 1.0,
+            first_order: false,
+        }
     }
 
     #[test]

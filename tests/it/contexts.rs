@@ -239,7 +239,8 @@ fn a_busy_provider_is_asked_again_and_never_by_more_than_allowed() {
     let model = Model::start();
     let busy = |status| Answer::Raw(status, "{}".to_owned(), vec![("retry-after", "0".to_owned())]);
     model.script([busy(429), busy(529), Answer::Hangup, Answer::Raw(200, "{\"content\": [".to_owned(), vec![])]);
-    model.latency(Duration::from_millis(20));
+    // Long, so that calls overlap on a busy machine too.
+    model.latency(Duration::from_millis(250));
     let place = Place::new();
     for n in 0..8 {
         place.write(&format!("n{n}.md"), ATLAS.replace("Atlas", &format!("Atlas{n}")));

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
 use crate::model::Model;
+use crate::reranker::{Answer, Reranker};
 use crate::support::Place;
 
 /// A vault in which each kind of query can be made; the link texts and aliases stand nowhere else.
@@ -258,4 +259,58 @@ fn contexts_that_a_model_wrote_are_measured_beside_the_others() {
     assert_eq!(model.calls(), bought, "measuring buys nothing");
     assert_eq!(daemon.call("stats", json!({}))["contextualized"], 3);
     assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn a_reranker_is_measured_beside_the_rest() {
+    // The wanted word lifts the soup above everything, whatever was asked; it is never the answer.
+    let judge = Reranker::start("Onions");
+    let place = Place::with(&NOTES);
+    let config = place.dir.path().join("rerank.toml");
+    std::fs::write(&config, judge.config("tei", "")).unwrap();
+    let vault = place.vault.to_str().unwrap();
+    let report = report(&place, &[vault, "--rerank", "--config", config.to_str().unwrap()]);
+    let systems = report["systems"].as_array().unwrap();
+    let reranked: Vec<&Value> = systems.iter().filter(|system| system["rerank"] == json!(true)).collect();
+    assert_eq!(reranked.len(), 2, "with contexts and without: {report}");
+    for system in &reranked {
+        assert_eq!((&system["ranks"][0], &system["first_order"]), (&json!(0), &json!(0)), "{system}");
+        let plain = |other: &&Value| {
+            other["lane"] == "hybrid" && other["context"] == system["context"] && other["rerank"] == json!(false)
+        };
+        assert!(systems.iter().filter(plain).all(|plain| plain["ranks"][0].as_u64() > Some(0)), "{report}");
+    }
+    // Four queries, twice; what is the same is asked once.
+    assert!((1..=8).contains(&judge.asked().len()), "{}", judge.asked().len());
+    assert!(!place.data().exists(), "what is free is not kept account of");
+
+    judge.always(Answer::Raw(500, "{}".into()));
+    let (said, _) = eval(&place, &[vault, "--rerank", "--config", config.to_str().unwrap()], 0);
+    assert!(said.contains("4 of 4 queries were not reranked"), "{said}");
+}
+
+#[test]
+fn a_reranker_that_costs_is_agreed_to_first() {
+    let judge = Reranker::start("sinker");
+    let place = Place::with(&NOTES);
+    let config = place.dir.path().join("rerank.toml");
+    let key = place.dir.path().join("key");
+    std::fs::write(&key, "k").unwrap();
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let more = format!("model = \"m\"\nprice_per_1k = 2.0\nkey_file = {key:?}\n[budget]\nday = 1.0\n");
+    std::fs::write(&config, judge.config("cohere", &more)).unwrap();
+    let (vault, config) = (place.vault.to_str().unwrap(), config.to_str().unwrap());
+    let (_, talk) = eval(&place, &[vault, "--rerank", "--config", config], 2);
+    assert!(talk.contains("It is asked up to 12 times: $0.0") && talk.contains("--yes"), "{talk}");
+    assert!(judge.asked().is_empty(), "asked without having been agreed to");
+    eval(&place, &[vault, "--rerank", "--yes", "--config", config], 0);
+    assert!(!judge.asked().is_empty());
+    assert!(place.data().join("ledger").is_dir(), "it is written down");
+}
+
+#[test]
+fn without_a_reranker_there_is_nothing_to_measure() {
+    let place = Place::with(&NOTES);
+    let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--rerank"], 2);
+    assert!(talk.contains("[rerank] provider"), "{talk}");
 }

@@ -25,7 +25,13 @@ pub struct Eval {
     /// Write a page with plots, and the queries that were missed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// A configuration to compare: its sections chunk, context and search count
+    /// Measure with the reranker of [rerank] too; it is asked about every query, and may cost
+    #[arg(long)]
+    pub rerank: bool,
+    /// Spend without being asked
+    #[arg(long, short, requires = "rerank")]
+    pub yes: bool,
+    /// A configuration to compare: its sections chunk, context, search, and with --rerank that, count
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "b")]
     pub a: Option<PathBuf>,
     /// The configuration to compare it with

@@ -10,6 +10,8 @@ use crate::cli::exit;
 use crate::cli::session::Failure;
 use crate::config::Config;
 use crate::embed::builtin;
+use crate::engine::handle::Cancel;
+use crate::engine::rerank::Reranker;
 use crate::eval::docs::{Arm, Page};
 use crate::eval::report::Run;
 use crate::eval::set::Place;
@@ -44,6 +46,8 @@ pub(super) struct How<'a> {
     pub(super) contextual: bool,
     /// Whether the configuration's boosts count.
     pub(super) boosts: bool,
+    /// Who judges the best hits anew, if anybody.
+    pub(super) reranker: Option<&'a Reranker>,
 }
 
 /// Indexes the pages with one kind of contexts.
@@ -97,14 +101,24 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
         let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
         let options = Options { dense_weight, ..options.clone() };
-        let ranking = search::rank(snapshot, &parsed, vector.as_ref(), &options)?;
+        let mut rankings = [search::rank(snapshot, &parsed, vector.as_ref(), &options)?];
+        let first_order = match how.reranker.filter(|_| parsed.has_text()) {
+            Some(reranker) => {
+                let snapshots = std::slice::from_ref(&built.snapshot);
+                let unjudged = reranker.rerank(&text, contextual, snapshots, &mut rankings, &Cancel::new());
+                unjudged.map_err(|error| Failure::new(exit::IO, error.to_string()))?.is_some()
+            }
+            None => false,
+        };
         let ms = began.elapsed().as_secs_f64() * 1e3;
+        let [ranking] = rankings;
         let ranked = source.rank(hits(snapshot, &ranking, source.per_note()));
         runs.push(Run {
             kind: query.kind.clone(),
             measures: Measures::of(&ranked, &query.judged),
             rank: metrics::first(&ranked, &query.judged),
             ms,
+            first_order,
         });
         bench.step()?;
     }

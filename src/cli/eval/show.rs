@@ -48,6 +48,15 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
         out.line("")?;
         out.wrapped("", &format!("nDCG@10 of {} by kind: {}", safe(&best.name()), kinds.join(", ")))?;
     }
+    for system in report.systems.iter().filter(|system| system.first_order > 0) {
+        let late = format!(
+            "{}: {} of {queries} queries were not reranked (no answer within rerank.deadline, or no budget) and count in \
+             their first order.",
+            safe(&system.name()),
+            system.first_order
+        );
+        out.wrapped("", &late)?;
+    }
     out.line("")?;
     let brackets = if wide {
         "In brackets: where the mean lies with 95 % confidence."
@@ -112,6 +121,7 @@ mod tests {
             measures: Measures { ndcg_10: 0.25 * (i % 4) as f64, ..Measures::default() },
             rank: Some(i + 1),
             ms: 1.0,
+            first_order: false,
         };
         let runs: Vec<Run> = (0..20).map(run).collect();
         let mut report = Report {

@@ -1,0 +1,71 @@
+//! The reranker that `--rerank` measures: the one that a search of the daemon would ask, with the same deadline and
+//! the same budget.
+
+use std::sync::Arc;
+
+use super::Bench;
+use super::source::Source;
+use crate::cli::exit;
+use crate::cli::print::counted;
+use crate::cli::rebuild::confirmed;
+use crate::cli::session::{Failure, Session};
+use crate::config::Config;
+use crate::context::cost::dollars;
+use crate::engine::rerank::Reranker;
+use crate::serve::bind::DataLock;
+use crate::store::ledger::{Ledger, folder};
+
+/// A reranker, and the account of what it costs.
+pub(super) struct Second {
+    pub(super) reranker: Arc<Reranker>,
+    /// Keeps a daemon from writing to the ledger at the same time; nothing is kept account of what is free.
+    _lock: Option<DataLock>,
+}
+
+impl Second {
+    /// Whoever a configuration names.
+    ///
+    /// # Errors
+    /// Nobody is named, or it costs and a daemon keeps the ledger.
+    pub(super) fn new(config: &Config, bench: &mut Bench) -> Result<Self, Failure> {
+        let start = |ledger: Ledger| {
+            let reranker = Reranker::start(config, Arc::new(ledger)).map_err(Failure::usage)?;
+            reranker.ok_or_else(|| {
+                Failure::usage("--rerank: there is no reranker; `[rerank] provider` in the configuration names one")
+            })
+        };
+        let scratch = bench.place()?;
+        let reranker = start(Ledger::open(&scratch)?)?;
+        if reranker.is_free() {
+            return Ok(Second { reranker, _lock: None });
+        }
+        let lock = DataLock::acquire(&config.data_dir).map_err(|error| {
+            Failure::new(
+                exit::TEMPORARY,
+                format!("--rerank costs, and what it costs cannot be written down: {error}; stop the daemon meanwhile"),
+            )
+        })?;
+        let reranker = start(Ledger::open(&folder(&config.data_dir))?)?;
+        Ok(Second { reranker, _lock: Some(lock) })
+    }
+
+    /// Says what asking it about every query `times` times may cost, and where the text goes; asks whether to go on.
+    pub(super) fn agreed(&self, source: &Source, times: usize, yes: bool, session: &Session) -> Result<bool, Failure> {
+        if let Some(leaves) = self.reranker.leaves() {
+            session.say(format!("Leaves this machine: {leaves}"));
+        }
+        if self.reranker.is_free() {
+            return Ok(true);
+        }
+        let mut most = Some(0_u64);
+        for query in &source.queries {
+            most = most.zip(self.reranker.most(&query.text)).map(|(sum, one)| sum.saturating_add(one));
+        }
+        let asked = counted((source.queries.len() * times) as u64, "time");
+        let price = most.map_or("at a price that is not known".to_owned(), |most| {
+            format!("{} at most", dollars(most.saturating_mul(times as u64)))
+        });
+        session.say(format!("It is asked up to {asked}: {price}, and within the day's budget."));
+        Ok(yes || confirmed()?)
+    }
+}
