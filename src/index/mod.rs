@@ -40,6 +40,9 @@ pub use snapshot::{Index, Snapshot, Verdict};
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.
 pub type Row = u32;
 
+/// Which chunks a search may bring.
+pub type Allowed<'a> = dyn Fn(Row) -> bool + Sync + 'a;
+
 /// A note's number: given once by the store, kept through edits and moves.
 pub type NoteNo = u32;
 

@@ -11,7 +11,9 @@ use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
 use super::links::{Links, Notes};
 use super::vector::{FreeSlots, Windows};
-use super::{ChunkDoc, ChunkEntry, ChunkText, Found, Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row};
+use super::{
+    Allowed, ChunkDoc, ChunkEntry, ChunkText, Found, Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row,
+};
 use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
@@ -287,14 +289,14 @@ impl Snapshot {
     pub fn lexical(
         &self,
         query: &LexicalQuery,
-        allowed: &dyn Fn(Row) -> bool,
+        allowed: &Allowed<'_>,
         k: usize,
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
         Ok(self.find(query, allowed, k)?.rows)
     }
 
     /// As [`Snapshot::lexical`], and what was searched for beside the words as they were typed.
-    pub fn find(&self, query: &LexicalQuery, allowed: &dyn Fn(Row) -> bool, k: usize) -> Result<Found, LexicalError> {
+    pub fn find(&self, query: &LexicalQuery, allowed: &Allowed<'_>, k: usize) -> Result<Found, LexicalError> {
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
             let row = *note.rows.get(position as usize)?;
@@ -304,8 +306,27 @@ impl Snapshot {
     }
 
     /// The `k` best chunks by cosine (best window of each), best first.
-    pub fn dense(&self, query: &Vector, allowed: &dyn Fn(Row) -> bool, k: usize) -> Vec<(Row, f32)> {
-        self.tables.windows.nearest(query, allowed, k)
+    pub fn dense(&self, query: &Vector, allowed: &Allowed<'_>, k: usize) -> Vec<(Row, f32)> {
+        let windows = &self.tables.windows;
+        let Some([one, other]) = windows.halves() else { return windows.nearest(query, allowed, k) };
+        // One core alone does not read memory as fast as it can be read.
+        let (one, other) = aside(|| windows.scan(other, query, allowed, k), || windows.scan(one, query, allowed, k));
+        one.join(other).finish()
+    }
+
+    /// [`Snapshot::find`] and [`Snapshot::dense`], side by side where the second takes long.
+    pub fn both(
+        &self,
+        words: &LexicalQuery,
+        vector: &Vector,
+        allowed: &Allowed<'_>,
+        k: usize,
+    ) -> Result<(Found, Vec<(Row, f32)>), LexicalError> {
+        if self.tables.windows.halves().is_none() {
+            return Ok((self.find(words, allowed, k)?, self.dense(vector, allowed, k)));
+        }
+        let (found, dense) = aside(|| self.dense(vector, allowed, k), || self.find(words, allowed, k));
+        Ok((found?, dense))
     }
 
     /// The cosine (best window) of given chunks; 0 for a chunk without vectors.
@@ -357,4 +378,12 @@ impl Snapshot {
         let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
         Graph::new(self.seq, &notes, |target, from| self.resolve(target, from), go_on)
     }
+}
+/// Does one thing on a thread of its own while this one does the other; gives back the other's, then the one's.
+fn aside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (B, A) {
+    std::thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (other, one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }

@@ -4,16 +4,20 @@
 //! in order; a search looks at all of them, because at 256 bytes a row 100,000 rows are read faster than any
 //! clever structure would pay back. Blocks are copied on write, as in [`super::blocks`].
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use numkong::Dot;
 
-use super::Row;
 use super::blocks::Blocks;
+use super::{Allowed, Row};
 use crate::embed::Vector;
 
 /// Rows of a block: 64 KiB at 256 dimensions, which is what a save copies.
 const BLOCK: usize = 256;
+/// Bytes of vectors from which a scan is shared between threads: one alone takes half a millisecond for them, and
+/// a thread starts in a twentieth of that.
+const LARGE: usize = 8 << 20;
 /// Owner of a slot that is free, end of a chunk's list of slots.
 const NONE: u32 = u32::MAX;
 
@@ -135,12 +139,23 @@ impl Windows {
 
     /// The `k` chunks with the highest cosine (best window of each), best first, equals by row.
     /// `allowed` is asked only for chunks that would take a place.
-    pub(super) fn nearest(&self, query: &Vector, allowed: &dyn Fn(Row) -> bool, k: usize) -> Vec<(Row, f32)> {
-        if k == 0 || !self.usable(query) || self.dimensions == 0 {
-            return Vec::new();
-        }
+    pub(super) fn nearest(&self, query: &Vector, allowed: &Allowed<'_>, k: usize) -> Vec<(Row, f32)> {
+        self.scan(0..self.blocks.len(), query, allowed, k).finish()
+    }
+
+    /// The matrix in two halves that can be scanned apart, if it is so large that this is quicker.
+    pub(super) fn halves(&self) -> Option<[Range<usize>; 2]> {
+        let blocks = self.blocks.len();
+        (blocks * BLOCK * self.dimensions >= LARGE).then(|| [0..blocks / 2, blocks / 2..blocks])
+    }
+
+    /// As [`Windows::nearest`], of some blocks.
+    pub(super) fn scan(&self, blocks: Range<usize>, query: &Vector, allowed: &Allowed<'_>, k: usize) -> Best {
         let mut best = Best::new(k);
-        for block in &self.blocks {
+        if k == 0 || !self.usable(query) || self.dimensions == 0 {
+            return best;
+        }
+        for block in self.blocks.get(blocks).unwrap_or_default() {
             let rows = block.values.chunks_exact(self.dimensions);
             for ((values, scale), owner) in rows.zip(&block.scales).zip(&block.owners) {
                 let cosine = dot(&query.values, values) * scale * query.scale;
@@ -149,7 +164,7 @@ impl Windows {
                 }
             }
         }
-        best.finish()
+        best
     }
 }
 
@@ -188,6 +203,12 @@ impl Best {
         if self.found.len() >= self.k.saturating_mul(2).saturating_add(64) {
             self.cut();
         }
+    }
+
+    /// Takes in what was found elsewhere.
+    pub(super) fn join(mut self, other: Best) -> Best {
+        self.found.extend(other.found);
+        self
     }
 
     fn cut(&mut self) {
@@ -258,7 +279,10 @@ mod tests {
                 rows.insert(row, vectors);
             }
             for (windows, rows) in kept.into_iter().chain([(windows, rows)]) {
-                prop_assert_eq!(windows.nearest(&query, &|row| row % 3 != 0, k), brute(&rows, &query, k));
+                let (allowed, blocks) = (|row: Row| row % 3 != 0, windows.blocks.len());
+                prop_assert_eq!(windows.nearest(&query, &allowed, k), brute(&rows, &query, k));
+                let [one, other] = [0..blocks / 2, blocks / 2..blocks].map(|half| windows.scan(half, &query, &allowed, k));
+                prop_assert_eq!(one.join(other).finish(), brute(&rows, &query, k));
                 for (row, vectors) in &rows {
                     let usable: Vec<Vector> = vectors.iter().filter(|v| v.scale != 0.0).cloned().collect();
                     prop_assert_eq!(windows.vectors(*row).collect::<Vec<_>>(), usable);

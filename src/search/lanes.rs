@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::rows::RowSet;
 use super::{LaneScore, MAX_HITS, Mode, Options, Parsed};
 use crate::embed::Vector;
-use crate::index::{Found, LexicalError, Row, Snapshot};
+use crate::index::{Allowed, Found, LexicalError, Row, Snapshot};
 
 /// Chunks that each lane brings at least: fifteen times an answer of the usual length, for a chunk far down
 /// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
@@ -64,11 +64,17 @@ pub(super) fn run(
     depth: usize,
 ) -> Result<Brought, LexicalError> {
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
-    let Found { rows: lexical, corrected, completed } = match mode {
-        Mode::Dense => Found::default(),
-        Mode::Hybrid | Mode::Lexical => snapshot.find(&query.lexical(options.contextual), &allowed, depth)?,
+    let words = query.lexical(options.contextual);
+    let (found, dense) = match (mode, vector) {
+        (Mode::Dense, vector) => (Found::default(), vector.map(|vector| snapshot.dense(vector, &allowed, depth))),
+        (Mode::Hybrid, Some(vector)) => {
+            let (found, dense) = snapshot.both(&words, vector, &allowed, depth)?;
+            (found, Some(dense))
+        }
+        (Mode::Hybrid | Mode::Lexical, _) => (snapshot.find(&words, &allowed, depth)?, None),
     };
-    let candidates = beside(snapshot, lexical, vector.filter(|_| mode != Mode::Lexical), &allowed, depth);
+    let Found { rows: lexical, corrected, completed } = found;
+    let candidates = joined(snapshot, lexical, vector.zip(dense));
     Ok(Brought { candidates, corrected, completed })
 }
 
@@ -77,13 +83,18 @@ pub(super) fn beside(
     snapshot: &Snapshot,
     lexical: Vec<(Row, f32)>,
     vector: Option<&Vector>,
-    allowed: &dyn Fn(Row) -> bool,
+    allowed: &Allowed<'_>,
     depth: usize,
 ) -> Vec<Candidate> {
-    let Some(vector) = vector else {
+    let dense = vector.map(|vector| (vector, snapshot.dense(vector, allowed, depth)));
+    joined(snapshot, lexical, dense)
+}
+
+/// Both lists as one; of what the lexical lane alone found the cosine is looked up.
+fn joined(snapshot: &Snapshot, lexical: Vec<(Row, f32)>, dense: Option<(&Vector, Vec<(Row, f32)>)>) -> Vec<Candidate> {
+    let Some((vector, mut dense)) = dense else {
         return candidates(lexical, None);
     };
-    let mut dense = snapshot.dense(vector, allowed, depth);
     let missing = missing(&lexical, &dense);
     let scores = snapshot.dense_of(vector, &missing);
     dense.extend(missing.into_iter().zip(scores));
