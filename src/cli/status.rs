@@ -1,17 +1,17 @@
-//! `situated status`: is it healthy, is it current, what does it do, what leaves the machine, what is wrong.
+//! `situated status`, on one screen: is it healthy, is it current, what does it do, what did it cost, what leaves the
+//! machine.
 
 use serde_json::json;
 
 use super::args::Status as Args;
 use super::exit;
 use super::jobs::is_free;
-use super::money::estimated;
-use super::print::{
-    Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable, printable_lines, red, yellow,
-};
+use super::money::{estimated, spent};
+use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
-use crate::engine::handle::{ContextStatus, EmbedStatus, State, Status, VaultStatus};
+use crate::engine::handle::{ContextStatus, EmbedStatus, Job, State, Status, VaultStatus};
 use crate::plan::Action;
+use crate::store::ledger::CostReport;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
 const SHOWN: usize = 5;
@@ -38,12 +38,28 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
         session.json(answer)?;
         return Ok(exit::OK);
     }
-    print(&serde_json::from_value(answer)?, now(), &mut session.out)?;
+    // What costs and what runs is told if it can be had; how the daemon is matters more.
+    let asked = |method: &str| session.client()?.call(method, json!({})).map_err(Failure::from);
+    let report = Report {
+        status: serde_json::from_value(answer)?,
+        cost: asked("cost").ok().and_then(|cost| serde_json::from_value(cost).ok()),
+        jobs: asked("jobs")
+            .ok()
+            .and_then(|mut jobs| serde_json::from_value(jobs["jobs"].take()).ok())
+            .unwrap_or_default(),
+    };
+    print(&report, now(), &mut session.out)?;
     Ok(exit::OK)
 }
 
-fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
-    let pending: u64 = status.vaults.iter().map(|vault| vault.pending).sum();
+/// All that one screen is made of.
+struct Report {
+    status: Status,
+    cost: Option<CostReport>,
+    jobs: Vec<Job>,
+}
+
+fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std::io::Result<()> {
     let (dot, health) = match status.state {
         State::Idle if status.problems.is_empty() => (green("●"), "healthy, up to date"),
         State::Idle => (yellow("●"), "up to date, but see below"),
@@ -52,45 +68,70 @@ fn print(status: &Status, now: i64, out: &mut Out) -> std::io::Result<()> {
         State::Paused => (yellow("●"), "paused; `situated resume` lets it go on"),
         State::Degraded => (red("●"), "needs you: see below"),
     };
-    let pending = if pending > 0 { format!(", {} to look at", counted(pending, "path")) } else { String::new() };
-    out.line(format!("{dot} {}{pending}", bold(health)))?;
-    let by =
-        if status.supervisor == "none" { String::new() } else { format!(", kept by {}", safe(&status.supervisor)) };
-    let memory = if status.rss_bytes > 0 { format!(", {} of memory", bytes(status.rss_bytes)) } else { String::new() };
-    let about = format!(
-        "situated {}, process {}{by}, up {}{memory}",
-        safe(&status.version),
-        status.pid,
-        millis(status.uptime_s as f64 * 1000.0)
-    );
-    out.wrapped("  ", &about)?;
-    out.wrapped("  ", &format!("socket {}", safe(&status.socket.to_string_lossy())))?;
+    out.line(format!("{dot} {}", bold(health)))?;
+    for problem in &status.problems {
+        row("problem", &safe(problem), out)?;
+    }
     for vault in &status.vaults {
         out.line("")?;
         print_vault(vault, now, out)?;
     }
     out.line("")?;
-    let vectors = format!("Vectors: {}.", safe(&status.embedder));
+    row("doing", &doing(status, jobs), out)?;
     if is_free(&status.contexts.provider) {
-        out.wrapped("", &format!("Contexts: {}. {vectors}", safe(&status.contextualizer)))?;
+        row("contexts", &format!("{}, free", safe(&status.contextualizer)), out)?;
     } else {
         let ContextStatus { provider, model, .. } = &status.contexts;
-        out.wrapped("", &format!("Contexts: {} {}. {vectors}", safe(provider), safe(model)))?;
+        row("contexts", &format!("{} {}", safe(provider), safe(model)), out)?;
         print_contexts(&status.contexts, now, out)?;
     }
+    row("vectors", &safe(&status.embedder), out)?;
     print_embedding(&status.embedding, out)?;
+    if let Some(cost) = cost {
+        row("cost", &format!("{} today, {} this month", spent(&cost.today), spent(&cost.this_month)), out)?;
+    }
     if status.leaves_machine.is_empty() {
-        out.wrapped("", "Nothing leaves this machine.")?;
+        row("leaves", "nothing leaves this machine", out)?;
     }
-    for leaving in &status.leaves_machine {
-        out.wrapped("", &format!("Leaves this machine: {}", safe(leaving)))?;
+    for (i, leaving) in status.leaves_machine.iter().enumerate() {
+        row(if i == 0 { "leaves" } else { "" }, &safe(leaving), out)?;
     }
-    for problem in &status.problems {
-        out.line("")?;
-        out.line(red("Problem"))?;
-        out.wrapped("  ", &safe(problem))?;
+    let by = match status.supervisor.as_str() {
+        "none" => "started by hand".to_owned(),
+        supervisor => format!("kept by {}", safe(supervisor)),
+    };
+    let memory = if status.rss_bytes > 0 { format!(", {} of memory", bytes(status.rss_bytes)) } else { String::new() };
+    let up = millis(status.uptime_s as f64 * 1000.0);
+    let about = format!("situated {}, process {}, {by}, up {up}{memory}", safe(&status.version), status.pid);
+    row("daemon", &about, out)?;
+    row("socket", &safe(&status.socket.to_string_lossy()), out)
+}
+
+/// A line of the screen: what it is about, in a column of its own.
+fn row(name: &str, value: &str, out: &mut Out) -> std::io::Result<()> {
+    out.row("  ", name, 10, value)
+}
+
+/// What goes on at this moment.
+fn doing(status: &Status, jobs: &[Job]) -> String {
+    let pending: u64 = status.vaults.iter().map(|vault| vault.pending).sum();
+    let mut doing: Vec<String> = jobs.iter().filter(|job| job.state == "running").map(running).collect();
+    if pending > 0 {
+        doing.push(format!("{} to look at", counted(pending, "path")));
     }
-    Ok(())
+    if doing.is_empty() { "nothing".to_owned() } else { doing.join("; ") }
+}
+
+/// A job that runs, and how far it is.
+fn running(job: &Job) -> String {
+    let far = match (&job.contexts, job.total) {
+        (Some(contexts), _) if contexts.total > 0 => {
+            format!(": {} of {}", grouped(contexts.processed), counted(contexts.total, "context"))
+        }
+        (_, Some(total)) if total > 0 => format!(": {} of {}", grouped(job.done), counted(total, "note")),
+        _ => String::new(),
+    };
+    format!("{}{far}", safe(&job.kind))
 }
 
 /// Vectors that a slow embedder makes: what waits for it, and how far the next one is.
@@ -99,14 +140,14 @@ fn print_embedding(embedding: &EmbedStatus, out: &mut Out) -> std::io::Result<()
         let wait =
             if embedding.waiting == 1 { "waits for its vectors and is" } else { "wait for their vectors and are" };
         let notes = counted(embedding.waiting, "note");
-        out.wrapped("  ", &format!("{notes} {wait} found by words meanwhile"))?;
+        row("", &format!("{notes} {wait} found by words meanwhile"), out)?;
     }
     let Some(next) = &embedding.next else { return Ok(()) };
     let far = match embedding.total {
         0 => String::new(),
         total => format!(": {} of {} are ready", grouped(embedding.done), counted(total, "note")),
     };
-    out.wrapped("  ", &format!("{} is to take over{far}", safe(next)))
+    row("", &format!("{} is to take over{far}", safe(next)), out)
 }
 
 /// Contexts that a model writes: what waits, what is old, stale or failed, and what to do about it.
@@ -116,9 +157,9 @@ fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io:
         1 => "1 waits for it".to_owned(),
         n => format!("{} wait for it", grouped(n)),
     };
-    out.wrapped("  ", &format!("the model is to write {}; {waiting}", counted(contexts.wanted, "context")))?;
+    row("", &format!("it is to write {}; {waiting}", counted(contexts.wanted, "context")), out)?;
     if let Some(held) = &contexts.held {
-        out.wrapped("  ", &format!("nothing is asked at present: {}", safe(held)))?;
+        row("", &format!("nothing is asked at present: {}", safe(held)), out)?;
     }
     if contexts.old_generation > 0 {
         let cost = match &contexts.renewal {
@@ -131,43 +172,37 @@ fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io:
         };
         let are = if contexts.old_generation == 1 { "is" } else { "are" };
         let old = counted(contexts.old_generation, "context");
-        out.wrapped("  ", &format!("{old} {are} of an older model or prompt{cost}: `situated rebuild`"))?;
+        row("", &format!("{old} {are} of an older model or prompt{cost}: `situated rebuild`"), out)?;
     }
     if contexts.drifted > 0 {
         let were = if contexts.drifted == 1 { "was" } else { "were" };
         let drifted = counted(contexts.drifted, "context");
         let what = format!("{drifted} {were} written for text that has become another: `situated sync --since all`");
-        out.wrapped("  ", &what)?;
+        row("", &what, out)?;
     }
     if contexts.failed > 0 {
         let failed = counted(contexts.failed, "chunk");
         let what =
             format!("{failed} got nothing usable from the model; the free context serves, the next sync asks again");
-        out.wrapped("  ", &what)?;
+        row("", &what, out)?;
     }
     let synced = contexts.synced_at.map_or("not yet".to_owned(), |then| match age(now, then).as_str() {
         "now" => "just now".to_owned(),
         age => format!("{age} ago"),
     });
-    out.wrapped("  ", &format!("last look after stale ones: {synced}; `situated cost` says what was spent"))
+    row("", &format!("last look after stale ones: {synced}"), out)
 }
 
 fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<()> {
-    out.line(format!("{}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy()))))?;
+    let name = safe(&vault.name);
+    row("vault", &format!("{}  {}", bold(&name), dim(safe(&vault.path.to_string_lossy()))), out)?;
     let changed = vault.last_change.map_or("not indexed yet".to_owned(), |then| match age(now, then).as_str() {
         "now" => "changed just now".to_owned(),
         age => format!("changed {age} ago"),
     });
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
-    out.wrapped(
-        "  ",
-        &format!(
-            "{}, {}{size}; {changed}, by {}",
-            counted(vault.notes, "note"),
-            counted(vault.chunks, "chunk"),
-            safe(&vault.watch)
-        ),
-    )?;
+    let (notes, chunks) = (counted(vault.notes, "note"), counted(vault.chunks, "chunk"));
+    row("", &format!("{notes}, {chunks}{size}; {changed}, by {}", safe(&vault.watch)), out)?;
     let decided = |action: Action| vault.decisions.iter().filter(|d| d.action == action).map(|d| d.count).sum::<u64>();
     let decided: Vec<String> = [
         (Action::Keep, "kept"),
@@ -181,38 +216,38 @@ fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<
     .map(|(n, word)| format!("{} {word}", grouped(n)))
     .collect();
     if !decided.is_empty() {
-        out.wrapped("  ", &format!("chunks since the start: {}", decided.join(", ")))?;
+        row("", &format!("chunks since the start: {}", decided.join(", ")), out)?;
     }
     for (what, why) in [("doubted", &vault.doubt), ("watching", &vault.watch_problem)] {
         if let Some(why) = why {
-            out.wrapped("  ", &format!("{what}: {}", safe(why)))?;
+            row("", &format!("{what}: {}", safe(why)), out)?;
         }
     }
     if vault.skipped_total > 0 {
-        out.line(format!("  {}", yellow(format!("{} skipped", counted(vault.skipped_total, "file")))))?;
+        row("", &yellow(format!("{} skipped", counted(vault.skipped_total, "file"))), out)?;
         for file in vault.skipped.iter().take(SHOWN) {
-            out.wrapped("    ", &format!("{}: {}", safe(&file.path), safe(&file.why)))?;
+            row("", &format!("  {}: {}", safe(&file.path), safe(&file.why)), out)?;
         }
         rest(vault.skipped_total, out)?;
     }
     if !vault.conflicts.is_empty() {
         let count = vault.conflicts.len() as u64;
         let copies = if count == 1 { "copy" } else { "copies" };
-        out.line(format!("  {}", yellow(format!("{count} {copies} made by a sync conflict"))))?;
+        row("", &yellow(format!("{count} {copies} made by a sync conflict")), out)?;
         for path in vault.conflicts.iter().take(SHOWN) {
-            out.wrapped("    ", &safe(path))?;
+            row("", &format!("  {}", safe(path)), out)?;
         }
         rest(count, out)?;
     }
     if vault.warned > 0 {
-        out.wrapped("  ", &format!("{} with warnings; `situated get` shows them", counted(vault.warned, "note")))?;
+        row("", &format!("{} with warnings; `situated get` shows them", counted(vault.warned, "note")), out)?;
     }
     Ok(())
 }
 
 fn rest(total: u64, out: &mut Out) -> std::io::Result<()> {
     let more = total.saturating_sub(SHOWN as u64);
-    if more > 0 { out.line(dim(format!("    and {} more; --json lists them", grouped(more)))) } else { Ok(()) }
+    if more > 0 { row("", &dim(format!("  and {} more; --json lists them", grouped(more))), out) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -251,10 +286,20 @@ mod tests {
         }
     }
 
+    fn report(status: Status) -> Report {
+        Report { status, cost: Some(CostReport::default()), jobs: Vec::new() }
+    }
+
     #[test]
     fn one_screen_answers_the_questions() {
         let page = Page::default();
-        print(&status(), 100, &mut Out::to(page.clone(), 80)).unwrap();
+        let job = |state: &str| Job {
+            state: state.into(),
+            done: 1200,
+            ..Job::dry_run("rebuild", crate::engine::handle::Scope::default(), Some(5678), None)
+        };
+        let report = Report { jobs: vec![job("running"), job("done")], ..report(status()) };
+        print(&report, 100, &mut Out::to(page.clone(), 80)).unwrap();
         let text = page.text();
         for expected in [
             "up to date, but see below",
@@ -262,19 +307,21 @@ mod tests {
             "changed just now, by inotify",
             "9 files skipped",
             "and 4 more",
-            "Nothing leaves this machine",
+            "doing     rebuild: 1,200 of 5,678 notes\n",
+            "cost      nothing today, nothing this month",
+            "leaves    nothing leaves this machine",
             "the disk is full; make room",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
         assert!(!text.contains('\u{1b}'), "{text:?}");
-        assert!(text.lines().count() < 30, "{text}");
+        assert!(text.lines().count() <= 24, "{text}");
     }
 
     fn shown(status: &Status, width: usize) -> String {
         let page = Page::default();
-        print(status, 10_000, &mut Out::to(page.clone(), width)).unwrap();
-        page.text().replace("\n  ", " ")
+        print(&report(status.clone()), 10_000, &mut Out::to(page.clone(), width)).unwrap();
+        page.text().split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -296,14 +343,14 @@ mod tests {
         let leaves = vec!["text of notes, to api.example.com".to_owned()];
         let told = shown(&Status { contexts: contexts.clone(), leaves_machine: leaves, ..status() }, 80);
         for expected in [
-            "Contexts: anthropic own. Vectors: builtin/1. the model is to write 5,678 contexts; 12 wait for it",
+            "contexts anthropic own it is to write 5,678 contexts; 12 wait for it",
             "nothing is asked at present: today's budget is used up",
             "1,234 contexts are of an older model or prompt; new ones would cost about $0.42 (prices of 2026-11-12): \
              `situated rebuild`",
             "3 contexts were written for text that has become another",
             "1 chunk got nothing usable from the model",
             "last look after stale ones: 2 h ago",
-            "Leaves this machine: text of notes, to api.example.com",
+            "leaves text of notes, to api.example.com",
         ] {
             assert!(told.contains(expected), "{expected}\n{told}");
         }
@@ -324,7 +371,7 @@ mod tests {
     #[test]
     fn it_fits_a_terminal_of_twenty_columns() {
         let page = Page::default();
-        print(&Status { vaults: Vec::new(), ..status() }, 100, &mut Out::to(page.clone(), 20)).unwrap();
+        print(&report(Status { vaults: Vec::new(), ..status() }), 100, &mut Out::to(page.clone(), 20)).unwrap();
         for line in page.text().lines().skip(1) {
             assert!(super::super::print::columns(line) <= 20, "{line:?}");
         }

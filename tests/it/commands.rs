@@ -87,7 +87,7 @@ fn finding_and_reading() {
 fn asking_and_steering() {
     let (place, mut daemon) = sample();
     let (said, _) = ran(&place, &["status"], 0);
-    for expected in ["healthy", "notes", "Nothing leaves this machine", place.socket().to_str().unwrap()] {
+    for expected in ["healthy", "notes", "nothing leaves this machine", place.socket().to_str().unwrap()] {
         assert!(said.contains(expected), "no {expected:?} in\n{said}");
     }
     ran(&place, &["status", "nots"], 1);
