@@ -4,6 +4,7 @@
 mod ask;
 mod bad;
 mod batches;
+mod clients;
 mod commands;
 mod contexts;
 mod crash;
@@ -28,4 +29,5 @@ mod terminal;
 mod tidy;
 mod words;
 mod vectors;
+mod watching;
 mod windows;
