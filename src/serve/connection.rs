@@ -21,9 +21,9 @@ use super::frame::{self, Line, LineDecoder, MAX_REPLY};
 use super::methods::{self, Call};
 use super::outbox::{self, Outbox};
 use super::params::{self, EVENTS, SubscribeParams, Subscribed};
-use super::results;
 use super::proto::{self, ErrorKind, Id, Method, Params, Refused, Request, RpcError};
 use super::request::{Accepted, Running, Shared};
+use super::results;
 use crate::engine::handle::{CallError, Notice};
 
 /// Requests of one connection that run at once; the next waits.

@@ -9,11 +9,11 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::frame::{self, EncodeError};
 use super::params::{
     CancelParams, Decisions, ExplainParams, GenerationParams, Generations, Hello, Jobs, Limits, Nothing, OfVault,
     PauseParams, PlanParams, Problems, RebuildParams, Reviews, Server, SyncParams, Welcome,
 };
-use super::frame::{self, EncodeError};
 use super::proto::{self, ErrorKind, Method, PROTOCOL, PROTOCOLS, Params, RpcError};
 use super::results::{Asked, Found, MAX_RESULTS};
 use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, OnText, Scope, SearchRequest};

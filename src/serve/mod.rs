@@ -17,6 +17,8 @@ mod connection;
 mod follow;
 mod methods;
 mod outbox;
+#[cfg(test)]
+mod property_tests;
 mod request;
 #[cfg(test)]
 mod tests;

@@ -205,11 +205,9 @@ impl Outbox {
     /// The next line to write; `None` once all is written and [`Outbox::finish`] was called.
     async fn next(&self) -> Option<Vec<u8>> {
         loop {
-            let (line, finished) = self.with(|queue| {
-                match queue.pop() {
-                    Some(line) => (Some(line), false),
-                    None => (take_lagged(queue), queue.finished),
-                }
+            let (line, finished) = self.with(|queue| match queue.pop() {
+                Some(line) => (Some(line), false),
+                None => (take_lagged(queue), queue.finished),
             });
             if line.is_some() {
                 self.room.notify_waiters();

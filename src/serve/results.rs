@@ -97,9 +97,7 @@ fn asked(params: &Map<String, Value>) -> Result<Asked, String> {
         (Asked::Related(Box::new(request)), limit)
     };
     match limit {
-        Some(limit) if limit == 0 || limit > MAX_HITS => {
-            Err(format!("`limit` must be 1 to {MAX_HITS}, not {limit}"))
-        }
+        Some(limit) if limit == 0 || limit > MAX_HITS => Err(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")),
         _ => Ok(asked),
     }
 }

@@ -1,7 +1,7 @@
 //! Connections over real sockets with a made-up engine behind them: what clients do wrong, and what they may rely on.
 
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -42,7 +42,11 @@ pub(super) struct Fake {
 
 impl Fake {
     pub(super) fn new() -> Fake {
-        Fake { seen: Arc::default(), notices: broadcast::channel(4096).0, found: Arc::new(Mutex::new(Ok(Found::default()))) }
+        Fake {
+            seen: Arc::default(),
+            notices: broadcast::channel(4096).0,
+            found: Arc::new(Mutex::new(Ok(Found::default()))),
+        }
     }
 
     pub(super) fn backend(&self) -> Backend {

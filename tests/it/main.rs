@@ -24,6 +24,8 @@ mod saves;
 mod service;
 mod spec;
 mod spending;
+mod storm;
+mod strangers;
 mod support;
 mod terminal;
 mod tidy;

@@ -139,9 +139,10 @@ fn specification_and_schema_speak_of_the_same() {
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<String>>();
     let methods = names(&schema["methods"]);
     // Headings name methods: ### `name` {…}, `name` {…}
-    let headed = PROTOCOL.lines().filter(|line| line.starts_with("### `")).flat_map(|line| {
-        line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
-    });
+    let headed = PROTOCOL
+        .lines()
+        .filter(|line| line.starts_with("### `"))
+        .flat_map(|line| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>());
     assert_eq!(headed.collect::<BTreeSet<String>>(), methods, "headings and methods");
     let sent = |name: &str| format!("\"method\":\"{name}\"");
     let called = PROTOCOL.lines().filter_map(|line| line.strip_prefix("→ "));
@@ -150,7 +151,8 @@ fn specification_and_schema_speak_of_the_same() {
     assert_eq!(&called - &BTreeSet::from(["frobnicate".to_owned()]), methods, "examples and methods");
     for notification in names(&schema["notifications"]) {
         // That of `ask` needs a model, which the examples do without.
-        let shown = PROTOCOL.contains(&sent(&notification)) || PROTOCOL.contains(&format!("`{notification}` notification"));
+        let shown =
+            PROTOCOL.contains(&sent(&notification)) || PROTOCOL.contains(&format!("`{notification}` notification"));
         assert!(shown, "nothing is said of the notification `{notification}`");
     }
     for event in schema["notifications"]["event"]["oneOf"].as_array().unwrap() {
