@@ -2,6 +2,7 @@
 //! hangs must not make every command of its users hang.
 
 mod asking;
+mod reach;
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
@@ -42,6 +43,29 @@ pub enum ClientError {
         /// Why.
         source: io::Error,
     },
+    /// What stands at the socket's path is none.
+    #[error("{} is no socket, so no daemon is there; `--socket`, SITUATED_SOCKET or `serve.socket` in the configuration names it", .0.display())]
+    NotASocket(PathBuf),
+    /// Somebody else's socket, who is not to read what we ask.
+    #[error("{} belongs to user {uid}, and what you ask is for your own daemon only; name another with `--socket`, SITUATED_SOCKET or `serve.socket`", .socket.display())]
+    Foreign {
+        /// The socket.
+        socket: PathBuf,
+        /// Whose it is.
+        uid: u32,
+    },
+    /// A daemon lives, and cannot be reached.
+    #[error("a daemon runs (process {pid}, version {version}), but nobody answers at {}: {why}", .socket.display())]
+    Deaf {
+        /// Where it was looked for.
+        socket: PathBuf,
+        /// Its process.
+        pid: u32,
+        /// Its version.
+        version: String,
+        /// What may have happened, and what to do.
+        why: String,
+    },
     /// No answer came in time.
     #[error("the daemon did not answer within {:.1} s; `situated status` shows what it does, `situated stop` ends it", .0.as_secs_f64())]
     Timeout(Duration),
@@ -52,7 +76,7 @@ pub enum ClientError {
     #[error("{0}")]
     Remote(Remote),
     /// What came is not this protocol.
-    #[error("the daemon's answer makes no sense ({0}); client and daemon may be of different versions")]
+    #[error("the daemon's answer makes no sense ({0}); client and daemon may be of different versions: {restart}", restart = reach::RESTART)]
     Protocol(String),
     /// Reading or writing failed.
     #[error("the connection to the daemon failed: {0}")]
@@ -81,6 +105,9 @@ impl ClientError {
             ClientError::NotRunning(_) | ClientError::Closed => 69,
             ClientError::Connect { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
             ClientError::Connect { .. } => 69,
+            ClientError::Foreign { .. } => 77,
+            ClientError::NotASocket(_) => 78,
+            ClientError::Deaf { .. } => 75,
             ClientError::Timeout(_) => 124,
             ClientError::Remote(remote) => remote.exit_code(),
             ClientError::Protocol(_) => 70,
@@ -118,7 +145,7 @@ impl Remote {
             "forbidden" => 77,
             "storage" => 74,
             "not_configured" => 78,
-            "provider" | "unsupported_protocol" => 69,
+            "provider" => 69,
             _ => 70,
         }
     }
@@ -163,6 +190,8 @@ pub struct Client {
     next_id: i64,
     /// Set when a call was given up: its answer may still come, and is skipped.
     stale: i64,
+    /// How the daemon was found, to say who it is when it is not understood.
+    discovery: Option<Discovery>,
 }
 
 impl Client {
@@ -175,13 +204,18 @@ impl Client {
                 Err(ClientError::NotRunning(_)) if is_starting() => {
                     thread::sleep(Duration::from_millis(20));
                 }
-                outcome => return outcome,
+                Err(ClientError::NotRunning(socket)) => {
+                    return Err(reach::deaf(discovery, &socket).unwrap_or(ClientError::NotRunning(socket)));
+                }
+                Err(error) => return Err(error),
+                Ok(client) => return Ok(Client { discovery: Some(discovery.clone()), ..client }),
             }
         }
     }
 
     /// Connects to the daemon at `socket`.
     pub fn connect_to(socket: &Path) -> Result<Client, ClientError> {
+        reach::look(socket)?;
         let stream = connect_in_time(socket)?;
         Ok(Client {
             stream,
@@ -190,6 +224,7 @@ impl Client {
             timeout: Some(CALL_TIMEOUT),
             next_id: 1,
             stale: 0,
+            discovery: None,
         })
     }
 
@@ -253,6 +288,16 @@ impl Client {
     }
 
     fn call_with(
+        &mut self,
+        method: &str,
+        params: Value,
+        on_notification: &mut dyn FnMut(&str, Value),
+    ) -> Result<Value, ClientError> {
+        let outcome = self.exchange(method, params, on_notification);
+        outcome.map_err(|error| reach::explain(error, self.discovery.as_ref()))
+    }
+
+    fn exchange(
         &mut self,
         method: &str,
         params: Value,

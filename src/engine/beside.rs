@@ -129,7 +129,8 @@ impl Loop {
         self.listed.remove(&main);
         if let Some(chosen) = self.keepers.get(&other) {
             self.listed.insert(other, chosen.shared.clone());
-            self.shared.grapher.changed(&chosen.shared);
+            // What is told of it, `settle` tells.
+            chosen.shared.mark_untold();
         }
         self.publish_vaults();
         Ok(())

@@ -390,8 +390,7 @@ impl Keeper {
             status.chunks = snapshot.chunk_count() as u64;
             status.seq = snapshot.seq();
             status.warned = self.warned.len() as u64;
-            let conflicts = snapshot.notes().filter(|n| n.conflict);
-            status.conflicts = conflicts.take(100).map(|n| n.path.to_string()).collect();
+            status.conflicts = snapshot.notes().filter(|n| n.conflict).take(100).map(|n| n.path.to_string()).collect();
             if self.published != Instant::now() && status.last_change.is_some() || self.dirty {
                 status.last_change = Some(now_s());
             }
@@ -400,7 +399,7 @@ impl Keeper {
                 .map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n })
                 .collect();
         }
-        self.shared.published.store(Some(Arc::new((snapshot, self.desk.clone()))));
+        self.shared.publish(snapshot, self.desk.clone());
         self.put_lost_again();
         (self.dirty, self.published, self.segments) = (false, Instant::now(), self.index.segments());
         Ok(())

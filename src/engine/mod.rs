@@ -448,22 +448,23 @@ impl Loop {
     fn settle(&mut self) {
         let bulk = |keeper: &Keeper| !keeper.queue.is_empty() || !keeper.in_flight.is_empty();
         for keeper in self.keepers.values_mut() {
-            match keeper.publish_if_due(bulk(keeper)) {
-                Ok(true) if keeper.beside => {}
-                Ok(true) => {
-                    self.shared.grapher.changed(&keeper.shared);
-                    let status = keeper.shared.status();
-                    let (vault, seq) = (status.name.clone(), status.seq);
-                    let (notes, chunks) = (status.notes, status.chunks);
-                    drop(status);
-                    self.shared.notify(Notice::Index { vault, seq, notes, chunks });
-                }
-                Ok(false) => {}
-                Err(error) => keeper.be_troubled(&error),
+            if let Err(error) = keeper.publish_if_due(bulk(keeper)) {
+                keeper.be_troubled(&error);
             }
+            // Lone saves, vectors that came and another embedder are published where they land.
+            if keeper.shared.take_untold() && !keeper.beside {
+                self.shared.grapher.changed(&keeper.shared);
+                let status = keeper.shared.status();
+                let (vault, seq) = (status.name.clone(), status.seq);
+                let (notes, chunks) = (status.notes, status.chunks);
+                drop(status);
+                self.shared.notify(Notice::Index { vault, seq, notes, chunks });
+            }
+            // The same notes in fewer segments: nobody's answers change.
             if let Err(error) = keeper.follow_merges() {
                 keeper.be_troubled(&error);
             }
+            keeper.shared.take_untold();
         }
         self.finish_batches();
         self.tend_batches();

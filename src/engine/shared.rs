@@ -1,7 +1,7 @@
 //! What the loop and the handles share of a vault: the loop publishes, the handles read.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
@@ -22,6 +22,8 @@ pub(super) struct VaultShared {
     pub(super) path: PathBuf,
     /// What answers queries: a snapshot, and the desk whose embedder made its vectors.
     pub(super) published: ArcSwapOption<(Arc<Snapshot>, Arc<Desk>)>,
+    /// Whether the answers have become others, by a new snapshot or another generation, and nobody was told yet.
+    untold: AtomicBool,
     /// The links, as of a snapshot that may be older than the published one.
     pub(super) graph: ArcSwapOption<Graph>,
     pub(super) policy: ArcSwapOption<Policy>,
@@ -41,6 +43,7 @@ impl VaultShared {
             generation: generation.to_owned(),
             path: vault.path.clone(),
             published: ArcSwapOption::empty(),
+            untold: AtomicBool::new(false),
             graph: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
             status: Mutex::new(status),
@@ -49,6 +52,22 @@ impl VaultShared {
             synced_at: Mutex::default(),
             batches: AtomicU64::new(0),
         })
+    }
+
+    /// Has a snapshot answer from now on.
+    pub(super) fn publish(&self, snapshot: Arc<Snapshot>, desk: Arc<Desk>) {
+        self.published.store(Some(Arc::new((snapshot, desk))));
+        self.mark_untold();
+    }
+
+    /// Other answers are given from now on.
+    pub(super) fn mark_untold(&self) {
+        self.untold.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is to be told that other answers are given; it counts as told then.
+    pub(super) fn take_untold(&self) -> bool {
+        self.untold.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn status(&self) -> MutexGuard<'_, VaultStatus> {

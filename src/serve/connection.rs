@@ -12,17 +12,19 @@ use serde_json::{Value, json};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
 use tokio::task::JoinHandle;
 
 use super::SWEEP;
+use super::follow;
 use super::frame::{self, Line, LineDecoder, MAX_REPLY};
 use super::methods::{self, Call};
 use super::outbox::{self, Outbox};
 use super::params::{self, EVENTS, SubscribeParams, Subscribed};
 use super::proto::{self, ErrorKind, Id, Method, Params, Refused, Request, RpcError};
 use super::request::{Accepted, Running, Shared};
-use crate::engine::handle::CallError;
+use super::results;
+use crate::engine::handle::{CallError, Notice};
 
 /// Requests of one connection that run at once; the next waits.
 const SLOTS: u32 = 8;
@@ -62,8 +64,8 @@ struct Connection {
     slots: Arc<Semaphore>,
     draining: watch::Receiver<bool>,
     writer: Owned<io::Result<()>>,
-    /// Forwards events.
-    subscription: Option<Owned<()>>,
+    /// Forwards events, and follows watches; empty without a subscription.
+    subscription: Vec<Owned<()>>,
     /// When reading ends at the latest; set once the daemon stops.
     read_until: Option<Instant>,
 }
@@ -93,7 +95,7 @@ pub(super) async fn serve(stream: UnixStream, shared: Arc<Shared>, draining: wat
         slots: Arc::new(Semaphore::new(SLOTS as usize)),
         draining,
         writer,
-        subscription: None,
+        subscription: Vec::new(),
         read_until: None,
     };
     let end = connection.read().await;
@@ -228,42 +230,36 @@ impl Connection {
         Err(CallError::NotFound { what: "request", name: id.to_string(), hint }.into())
     }
 
-    /// Begins to forward events; a second call replaces the first. The result goes out before the first event, so it
-    /// is queued here, and `Null` says so.
+    /// Begins to forward events and to follow watches; a second call replaces the first. The result goes out before
+    /// the first event, so it is queued here, and `Null` says so.
     async fn subscribe(&mut self, params: Params, id: Option<&Id>) -> Result<Value, RpcError> {
         let wanted: SubscribeParams = serde_json::from_value(Value::Object(params)).map_err(|_| {
-            RpcError::new(ErrorKind::InvalidParams, "`events` is a list of names")
+            RpcError::new(ErrorKind::InvalidParams, "`events` is a list of names, and `watch` a list of objects")
                 .hint(format!("events: {}", EVENTS.join(" ")))
         })?;
-        let is_wanted = |kind: &str| wanted.events.as_ref().is_none_or(|names| names.iter().any(|name| name == kind));
+        let watches = results::read(wanted.watch.as_deref().unwrap_or_default())?;
+        let is_wanted = |kind: &str| match &wanted.events {
+            Some(names) => names.iter().any(|name| name == kind),
+            None => wanted.watch.is_none(),
+        };
         let kinds: Vec<&'static str> = EVENTS.iter().copied().filter(|kind| is_wanted(kind)).collect();
-        let mut notices = (self.shared.backend().subscribe)();
-        self.subscription = None;
+        let subscribe = &self.shared.backend().subscribe;
+        let (notices, changes) = (subscribe(), subscribe());
+        self.subscription = Vec::new();
+        let slots = self.outbox.open_slots(watches.len());
         if let Some(id) = id {
-            let result = json!(Subscribed { events: kinds.iter().map(|&kind| kind.to_owned()).collect() });
+            let events = kinds.iter().map(|&kind| kind.to_owned()).collect();
+            let result = json!(Subscribed { events, watch: watches.iter().map(|watch| json!(watch.token)).collect() });
             self.outbox.reply(proto::result_line(id, result.to_string().as_bytes())).await;
         }
-        let outbox = Arc::clone(&self.outbox);
-        let forward = tokio::spawn(async move {
-            loop {
-                match notices.recv().await {
-                    Ok(notice) => {
-                        let (kind, params) = params::event(&notice);
-                        if kinds.contains(&kind) {
-                            let line = proto::notification_line("event", &params);
-                            if line.len() > MAX_REPLY {
-                                outbox.missed(1);
-                            } else {
-                                outbox.notify(line);
-                            }
-                        }
-                    }
-                    Err(RecvError::Lagged(count)) => outbox.missed(count),
-                    Err(RecvError::Closed) => return,
-                }
-            }
-        });
-        self.subscription = Some(Owned(forward));
+        let outbox = || Arc::clone(&self.outbox);
+        // Whoever wants to hear of nothing is subscribed too, and stays connected after a half-close.
+        let mut tasks = vec![tokio::spawn(forward(outbox(), kinds, notices))];
+        if !watches.is_empty() {
+            let watches = watches.into_iter().zip(slots).collect();
+            tasks.push(tokio::spawn(follow::follow(Arc::clone(&self.shared), outbox(), watches, changes)));
+        }
+        self.subscription = tasks.into_iter().map(Owned).collect();
         Ok(Value::Null)
     }
 
@@ -273,7 +269,7 @@ impl Connection {
             End::HalfClosed => self.half_closed().await,
             End::Draining | End::Refused => self.drain().await,
         };
-        self.subscription = None;
+        self.subscription.clear();
         if gone {
             self.running.stop_all(&CallError::Cancelled.into());
             self.outbox.break_off();
@@ -288,7 +284,7 @@ impl Connection {
 
     /// Lets what runs come to its end; true if the client has gone meanwhile. A subscription lasts until then.
     async fn half_closed(&mut self) -> bool {
-        let (slots, subscribed) = (Arc::clone(&self.slots), self.subscription.is_some());
+        let (slots, subscribed) = (Arc::clone(&self.slots), !self.subscription.is_empty());
         let idle = async {
             let _ = slots.acquire_many(SLOTS).await;
             if subscribed {
@@ -320,6 +316,30 @@ impl Connection {
         tokio::select! {
             _ = idle => false,
             _ = &mut self.writer.0 => true,
+        }
+    }
+}
+
+/// Sends events of these kinds for as long as the engine lives.
+async fn forward(outbox: Arc<Outbox>, kinds: Vec<&'static str>, mut notices: broadcast::Receiver<Arc<Notice>>) {
+    if kinds.is_empty() {
+        return;
+    }
+    loop {
+        match notices.recv().await {
+            Ok(notice) => {
+                let (kind, params) = params::event(&notice);
+                if kinds.contains(&kind) {
+                    let line = proto::notification_line("event", &params);
+                    if line.len() > MAX_REPLY {
+                        outbox.missed(1);
+                    } else {
+                        outbox.notify(line);
+                    }
+                }
+            }
+            Err(RecvError::Lagged(count)) => outbox.missed(count),
+            Err(RecvError::Closed) => return,
         }
     }
 }

@@ -9,11 +9,13 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::frame::{self, EncodeError};
 use super::params::{
     CancelParams, Decisions, ExplainParams, GenerationParams, Generations, Hello, Jobs, Limits, Nothing, OfVault,
     PauseParams, PlanParams, Problems, RebuildParams, Reviews, Server, SyncParams, Welcome,
 };
 use super::proto::{self, ErrorKind, Method, PROTOCOL, PROTOCOLS, Params, RpcError};
+use super::results::{Asked, Found, MAX_RESULTS};
 use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, OnText, Scope, SearchRequest};
 
 /// A request that is to be carried out.
@@ -52,6 +54,8 @@ pub(super) struct Backend {
     pub(super) pool: Arc<dyn Fn(&Call) -> Pool + Send + Sync>,
     /// Waits for a job to end, for so long at most; gives its state either way.
     pub(super) wait: Arc<dyn Fn(u64, Duration) -> Result<Job, RpcError> + Send + Sync>,
+    /// What a watch shows; blocks.
+    pub(super) results: Arc<dyn Fn(&Asked, &Cancel) -> Result<Found, RpcError> + Send + Sync>,
     /// Gives notices from now on.
     pub(super) subscribe: Arc<dyn Fn() -> broadcast::Receiver<Arc<Notice>> + Send + Sync>,
 }
@@ -59,11 +63,13 @@ pub(super) struct Backend {
 impl Backend {
     /// The real one.
     pub(super) fn of(handle: Handle) -> Backend {
-        let (calls, pools, waits, notices) = (handle.clone(), handle.clone(), handle.clone(), handle);
+        let (calls, pools, waits) = (handle.clone(), handle.clone(), handle.clone());
+        let (watches, notices) = (handle.clone(), handle);
         Backend {
             dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
             pool: Arc::new(move |call| pool(call, Outside { expands: pools.expands(), reranks: pools.reranks() })),
             wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
+            results: Arc::new(move |asked, cancel| results(&watches, asked, cancel)),
             subscribe: Arc::new(move || notices.subscribe()),
         }
     }
@@ -78,6 +84,8 @@ pub(super) enum Pool {
     Engine,
     /// Waits for something to happen.
     Wait,
+    /// Looks at what somebody watches.
+    Watch,
 }
 
 /// Whom a search asks unless it says otherwise.
@@ -208,6 +216,29 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
     }
 }
 
+/// What a watch shows now, unless that is too much to be sent at every save.
+fn results(handle: &Handle, asked: &Asked, cancel: &Cancel) -> Result<Found, RpcError> {
+    let found = match asked {
+        Asked::Search(request) => Found { answer: handle.search((**request).clone(), cancel)?, decision: None },
+        Asked::Related(request) => {
+            let answer = handle.related((**request).clone(), cancel)?;
+            let path = request.path.as_deref();
+            let decisions = path.map(|path| handle.explain(request.vault.as_deref(), path)).transpose();
+            // It is beside the results, which are none the worse without it.
+            let decision = decisions.ok().flatten().and_then(|decisions| decisions.into_iter().next());
+            Found { answer, decision }
+        }
+    };
+    match frame::encode(&found.answer, MAX_RESULTS) {
+        Err(EncodeError::TooLarge(cap)) => {
+            let why = format!("the results are over {cap} bytes, which is too much to be sent at every change");
+            Err(RpcError::new(ErrorKind::TooLarge, why).hint("ask for less: a smaller `limit` or `window_chars`"))
+        }
+        Err(EncodeError::Unencodable(_)) => Err(RpcError::internal("results have no JSON form")),
+        Ok(_) => Ok(found),
+    }
+}
+
 /// Whether a job has come to its end.
 pub(super) fn has_ended(job: &Job) -> bool {
     matches!(job.state.as_str(), "done" | "cancelled" | "failed")
@@ -242,7 +273,7 @@ fn welcome(handle: &Handle, hello: &Hello) -> Result<Welcome, RpcError> {
         },
         vaults: handle.vaults(),
         limits: Limits::here(),
-        features: ["search", "related", "ask", "plan", "progress", "subscribe"].map(str::to_owned).to_vec(),
+        features: ["search", "related", "ask", "plan", "progress", "subscribe", "watch"].map(str::to_owned).to_vec(),
     })
 }
 

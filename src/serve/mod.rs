@@ -1,23 +1,29 @@
 //! The socket: newline-delimited JSON-RPC 2.0, as `PROTOCOL.md` specifies it.
 //!
 //! Binding is done outside ([`mod@bind`]), serving inside ([`serve`]): a service manager, `situated run` and tests all hand
-//! in a listener. Pure parts are [`frame`] (lines), [`proto`] (the envelope) and [`params`] (what methods take and
-//! give); the rest is the life of a connection. Nothing here knows how a query is answered.
+//! in a listener. Pure parts are [`frame`] (lines), [`proto`] (the envelope), [`params`] (what methods take and
+//! give) and [`results`] (what becomes other for who watches); the rest is the life of a connection. Nothing here knows how a query is answered.
 
 pub mod bind;
 pub mod frame;
 pub mod locate;
 pub mod params;
 pub mod proto;
+pub mod results;
 
 #[cfg(test)]
 mod abuse_tests;
 mod connection;
+mod follow;
 mod methods;
 mod outbox;
+#[cfg(test)]
+mod property_tests;
 mod request;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watch_tests;
 
 use std::io;
 use std::sync::Arc;

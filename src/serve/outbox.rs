@@ -1,7 +1,8 @@
 //! What a connection sends: a bounded queue between the requests that answer and the one task that writes.
 //!
 //! A reply waits for room and is never dropped. A notification does not wait: one that finds no room is counted, and
-//! an `event` of kind `lagged` says how many a slow reader has missed, at the place where they are missing.
+//! an `event` of kind `lagged` says how many a slow reader has missed, at the place where they are missing. Results of
+//! a watch have one place each: what comes while the last ones still wait takes their place.
 
 use std::collections::VecDeque;
 use std::io;
@@ -33,10 +34,23 @@ pub(super) struct Outbox {
     line: Notify,
 }
 
+/// What is to be written, in its order.
+#[derive(Debug)]
+enum Entry {
+    Line(Vec<u8>),
+    /// Whatever the slot of that number holds by then.
+    Slot(usize),
+}
+
 #[derive(Debug, Default)]
 struct Queue {
-    lines: VecDeque<Vec<u8>>,
+    lines: VecDeque<Entry>,
+    /// Of lines; what slots hold is bounded by their number and the length of results.
     bytes: usize,
+    /// The newest results of each watch, until they are written.
+    slots: Vec<Option<Vec<u8>>>,
+    /// Counts [`Outbox::open_slots`].
+    epoch: u64,
     missed: u64,
     /// No more lines will come: write what is there and end.
     finished: bool,
@@ -51,8 +65,36 @@ impl Queue {
 
     fn push(&mut self, line: Vec<u8>) {
         self.bytes += line.len();
-        self.lines.push_back(line);
+        self.lines.push_back(Entry::Line(line));
     }
+
+    /// The next line; slots that were emptied are passed over.
+    fn pop(&mut self) -> Option<Vec<u8>> {
+        loop {
+            match self.lines.pop_front()? {
+                Entry::Line(line) => {
+                    self.bytes -= line.len();
+                    return Some(line);
+                }
+                Entry::Slot(slot) => {
+                    if let Some(line) = self.slots.get_mut(slot).and_then(Option::take) {
+                        return Some(line);
+                    }
+                }
+            }
+        }
+    }
+
+    fn slot(&mut self, Slot { epoch, number }: Slot) -> Option<&mut Option<Vec<u8>>> {
+        if self.epoch == epoch && !self.broken { self.slots.get_mut(number) } else { None }
+    }
+}
+
+/// The place of one watch's results.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    epoch: u64,
+    number: usize,
 }
 
 impl Outbox {
@@ -107,6 +149,36 @@ impl Outbox {
         self.line.notify_one();
     }
 
+    /// Makes so many slots, in place of those that there were: what waits in these is dropped.
+    pub(super) fn open_slots(&self, count: usize) -> Vec<Slot> {
+        self.with(|queue| {
+            queue.epoch += 1;
+            queue.slots = vec![None; count];
+            queue.lines.retain(|entry| matches!(entry, Entry::Line(_)));
+            let epoch = queue.epoch;
+            (0..count).map(|number| Slot { epoch, number }).collect()
+        })
+    }
+
+    /// Puts a line into a slot that is empty: since it never was filled, was written, or was emptied by
+    /// [`Outbox::take_back`], which keeps its place in the order.
+    pub(super) fn offer(&self, slot: Slot, line: Vec<u8>) {
+        self.with(|queue| {
+            let Some(place) = queue.slot(slot) else { return };
+            *place = Some(line);
+            let waits = queue.lines.iter().any(|entry| matches!(entry, Entry::Slot(other) if *other == slot.number));
+            if !waits {
+                queue.lines.push_back(Entry::Slot(slot.number));
+            }
+        });
+        self.line.notify_one();
+    }
+
+    /// Empties a slot; whether what it held had not been written yet.
+    pub(super) fn take_back(&self, slot: Slot) -> bool {
+        self.with(|queue| queue.slot(slot).is_some_and(|place| place.take().is_some()))
+    }
+
     /// Adds notifications that were lost before they came here.
     pub(super) fn missed(&self, count: u64) {
         self.with(|queue| queue.missed += count);
@@ -124,6 +196,7 @@ impl Outbox {
         self.with(|queue| {
             queue.broken = true;
             queue.lines.clear();
+            queue.slots.clear();
             queue.bytes = 0;
         });
         self.room.notify_waiters();
@@ -132,15 +205,9 @@ impl Outbox {
     /// The next line to write; `None` once all is written and [`Outbox::finish`] was called.
     async fn next(&self) -> Option<Vec<u8>> {
         loop {
-            let (line, finished) = self.with(|queue| {
-                let line = queue.lines.pop_front();
-                match line {
-                    Some(line) => {
-                        queue.bytes -= line.len();
-                        (Some(line), false)
-                    }
-                    None => (take_lagged(queue), queue.finished),
-                }
+            let (line, finished) = self.with(|queue| match queue.pop() {
+                Some(line) => (Some(line), false),
+                None => (take_lagged(queue), queue.finished),
             });
             if line.is_some() {
                 self.room.notify_waiters();

@@ -10,10 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
+use super::results::{MAX_WATCHES, Results, WatchForm};
 use crate::engine::handle::{
     AskAnswer, AskRequest, CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest,
     GraphAnswer, GraphRequest, Job, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer,
-    SearchRequest, Stats, Status, VaultInfo,
+    SearchRequest, State, Stats, Status, VaultInfo,
 };
 
 /// Most hits of one answer.
@@ -71,12 +72,15 @@ pub struct Limits {
     pub reply_bytes: usize,
     /// Hits of an answer.
     pub hits: usize,
+    /// Watches of a connection; 0 if the daemon knows none.
+    #[serde(default)]
+    pub watches: usize,
 }
 
 impl Limits {
     /// Those of this daemon.
     pub fn here() -> Self {
-        Limits { request_bytes: MAX_REQUEST, reply_bytes: MAX_REPLY, hits: MAX_HITS }
+        Limits { request_bytes: MAX_REQUEST, reply_bytes: MAX_REPLY, hits: MAX_HITS, watches: MAX_WATCHES }
     }
 }
 
@@ -212,7 +216,7 @@ pub struct CancelParams {
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code)]
-enum Token {
+pub(super) enum Token {
     Number(i64),
     Text(String),
 }
@@ -239,8 +243,11 @@ pub const EVENTS: &[&str] = &["decision", "index", "state", "job"];
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SubscribeParams {
-    /// Kinds of events: `decision`, `index`, `state`, `job`; all if absent.
+    /// Kinds of events: `decision`, `index`, `state`, `job`. If absent all, but none beside `watch`.
     pub events: Option<Vec<String>>,
+    /// Queries and notes; `results` events tell what they show, now and whenever it changes.
+    #[schemars(with = "Option<Vec<WatchForm>>")]
+    pub watch: Option<Vec<Value>>,
 }
 
 /// Result of `subscribe`.
@@ -248,6 +255,10 @@ pub struct SubscribeParams {
 pub struct Subscribed {
     /// What will be sent; kinds that the daemon does not know are left out.
     pub events: Vec<String>,
+    /// The tokens of the watches, in their order.
+    #[serde(default)]
+    #[schemars(with = "Vec<Token>")]
+    pub watch: Vec<Value>,
 }
 
 /// Parameters of the notification `progress`.
@@ -313,6 +324,7 @@ pub fn schema() -> Value {
     }
     let progress = generator.subschema_for::<Progress>();
     let text = generator.subschema_for::<Text>();
+    let events = events(&mut generator);
     let errors: Vec<Value> =
         ErrorKind::ALL.iter().map(|kind| json!({ "code": kind.code(), "kind": kind.name() })).collect();
     json!({
@@ -323,11 +335,30 @@ pub fn schema() -> Value {
         "notifications": {
             "progress": progress,
             "text": text,
-            "event": { "type": "object", "required": ["kind"], "properties": { "kind": { "enum": EVENTS.iter().chain(&["lagged"]).collect::<Vec<_>>() } } },
+            "event": { "type": "object", "required": ["kind"], "oneOf": events },
         },
         "errors": errors,
         "$defs": generator.take_definitions(true),
     })
+}
+
+/// The parameters of `event`, by kind.
+fn events(generator: &mut SchemaGenerator) -> Vec<Value> {
+    let (text, count) = (json!({ "type": "string" }), json!({ "type": "integer", "minimum": 0 }));
+    let of = |kind: &str, properties: Value| {
+        let mut properties = properties.as_object().cloned().unwrap_or_default();
+        properties.insert("kind".to_owned(), json!({ "const": kind }));
+        json!({ "properties": &properties, "required": properties.keys().collect::<Vec<_>>() })
+    };
+    let with = |kind: &str, members: Schema| json!({ "allOf": [of(kind, json!({})), members] });
+    vec![
+        with("decision", generator.subschema_for::<Decision>()),
+        of("index", json!({ "vault": text, "seq": count, "notes": count, "chunks": count })),
+        of("state", json!({ "state": generator.subschema_for::<State>() })),
+        of("job", json!({ "job": generator.subschema_for::<Job>() })),
+        with("results", generator.subschema_for::<Results>()),
+        of("lagged", json!({ "missed": count })),
+    ]
 }
 
 fn schemas(method: Method, generator: &mut SchemaGenerator) -> (Schema, Schema) {
@@ -365,7 +396,7 @@ fn schemas(method: Method, generator: &mut SchemaGenerator) -> (Schema, Schema) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::handle::{Scope, State};
+    use crate::engine::handle::Scope;
 
     #[test]
     fn defaults_and_unknown_members() {

@@ -108,7 +108,7 @@ methods! {
     Resume "resume" "Lets background work go on.",
     ConfigCheck "config.check" "Reads the configuration and tells what is wrong with it; changes nothing.",
     Reload "reload" "Reads the configuration and puts it in force if nothing is wrong with it.",
-    Subscribe "subscribe" "Sends `event` notifications on this connection from now on.",
+    Subscribe "subscribe" "Sends `event` notifications on this connection from now on: of what happens, and when results change.",
     Shutdown "shutdown" "Stops the daemon once running requests are answered.",
 }
 
@@ -269,7 +269,8 @@ impl RpcError {
         RpcError::new(ErrorKind::Internal, what).hint("this is a fault of situated; its log has more")
     }
 
-    fn to_value(&self) -> Value {
+    /// As it stands in an error reply.
+    pub fn to_value(&self) -> Value {
         let mut data = self.data.clone();
         data.insert("kind".into(), self.kind.name().into());
         if let Some(hint) = &self.hint {

@@ -11,6 +11,7 @@ use super::methods::{self, Backend, Call, Pool, Reply};
 use super::outbox::Outbox;
 use super::params::{Progress, Text};
 use super::proto::{self, Id, Method, RpcError};
+use super::results::{Asked, Found};
 use crate::engine::handle::{CallError, Cancel, Job};
 
 /// No more progress notifications of one request than one in this time.
@@ -23,13 +24,24 @@ pub(super) struct Shared {
     query: Arc<Semaphore>,
     engine: Arc<Semaphore>,
     wait: Arc<Semaphore>,
+    /// Looks at watches take turns.
+    watch: Arc<Semaphore>,
+}
+
+/// Stops what works for somebody who has gone.
+struct StopOnDrop(Cancel);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 impl Shared {
     pub(super) fn new(backend: Backend, query_timeout: Duration) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let pool = |permits| Arc::new(Semaphore::new(permits));
-        Shared { backend, query_timeout, query: pool(cores), engine: pool(8), wait: pool(16) }
+        Shared { backend, query_timeout, query: pool(cores), engine: pool(8), wait: pool(16), watch: pool(1) }
     }
 
     pub(super) fn backend(&self) -> &Backend {
@@ -46,6 +58,7 @@ impl Shared {
             Pool::Query => &self.query,
             Pool::Engine => &self.engine,
             Pool::Wait => &self.wait,
+            Pool::Watch => &self.watch,
         };
         let permit = pool.clone().acquire_owned().await.map_err(|_| methods::stopping())?;
         let work = move || {
@@ -58,6 +71,13 @@ impl Shared {
             Err(error) if error.is_panic() => Err(RpcError::internal("the request met a fault and was given up")),
             Err(_) => Err(methods::stopping()),
         }
+    }
+
+    /// What a watch shows now. Ends with whoever waits for it.
+    pub(super) async fn results(&self, asked: &Asked) -> Result<Found, RpcError> {
+        let (stop, asked) = (StopOnDrop(Cancel::new()), asked.clone());
+        let (cancel, results) = (stop.0.clone(), Arc::clone(&self.backend.results));
+        self.blocking(Pool::Watch, move || results(&asked, &cancel)).await
     }
 }
 

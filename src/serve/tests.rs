@@ -1,7 +1,7 @@
 //! Connections over real sockets with a made-up engine behind them: what clients do wrong, and what they may rely on.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,8 +12,9 @@ use tokio::task::JoinHandle;
 
 use super::connection::{self, GRACE};
 use super::methods::{Backend, Reply};
-use super::proto::{Method, body};
+use super::proto::{Method, RpcError, body};
 use super::request::Shared;
+use super::results::Found;
 use crate::config::ServeConfig;
 use crate::engine::handle::{CallError, Cancel, Job, Notice, Scope, State};
 
@@ -28,20 +29,29 @@ pub(super) struct Seen {
     most: AtomicUsize,
     cancelled: AtomicUsize,
     done: AtomicU64,
+    /// Looks at watches.
+    pub(super) looks: AtomicUsize,
 }
 
 pub(super) struct Fake {
     pub(super) seen: Arc<Seen>,
     pub(super) notices: broadcast::Sender<Arc<Notice>>,
+    /// What every watch shows.
+    pub(super) found: Arc<Mutex<Result<Found, RpcError>>>,
 }
 
 impl Fake {
     pub(super) fn new() -> Fake {
-        Fake { seen: Arc::default(), notices: broadcast::channel(4096).0 }
+        Fake {
+            seen: Arc::default(),
+            notices: broadcast::channel(4096).0,
+            found: Arc::new(Mutex::new(Ok(Found::default()))),
+        }
     }
 
     pub(super) fn backend(&self) -> Backend {
         let (seen, waits, notices) = (Arc::clone(&self.seen), Arc::clone(&self.seen), self.notices.clone());
+        let (looks, found) = (Arc::clone(&self.seen), Arc::clone(&self.found));
         Backend {
             dispatch: Arc::new(move |call, cancel| {
                 seen.begun.fetch_add(1, Ordering::SeqCst);
@@ -66,6 +76,10 @@ impl Fake {
             wait: Arc::new(move |_, patience| {
                 std::thread::sleep(patience / 20);
                 Ok(job(waits.done.fetch_add(1, Ordering::SeqCst)))
+            }),
+            results: Arc::new(move |_, _| {
+                looks.looks.fetch_add(1, Ordering::SeqCst);
+                found.lock().unwrap().clone()
             }),
             subscribe: Arc::new(move || notices.subscribe()),
         }
