@@ -1,6 +1,7 @@
 //! One binary for all tests that need more than one module: specifications, real sockets, real files, real
 //! kills.
 
+mod activation;
 mod ask;
 mod bad;
 mod batches;
@@ -13,6 +14,7 @@ mod generations;
 mod graph;
 mod hostile;
 mod http;
+mod install;
 mod life;
 mod model;
 mod outside;
