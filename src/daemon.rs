@@ -1,17 +1,18 @@
 //! The daemon put together: lock, engine, socket, signals, and what it tells its supervisor.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, mpsc};
 
 use crate::config::{Config, Overrides};
 use crate::engine::Engine;
 use crate::engine::handle::{Handle, Notice, State};
 use crate::sandbox;
-use crate::serve;
 use crate::serve::bind::{self, DataLock};
+use crate::serve::{self, Door, keep};
 
 /// How the daemon runs.
 #[derive(Default)]
@@ -28,7 +29,7 @@ pub struct RunOptions {
 /// [`bind::BindError`] if another daemon has the data or the socket cannot be made; else what the runtime says.
 pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     let lock = DataLock::acquire(&config.data_dir)?;
-    let bound = bind::bind(config.serve.socket.as_deref(), lock)?;
+    let bound = Arc::new(bind::bind(config.serve.socket.as_deref(), lock)?);
     if config.context.costs() {
         sandbox::no_core_dumps();
     }
@@ -50,23 +51,30 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
         .max_blocking_threads(64)
         .enable_all()
         .build()?;
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");
     let served = runtime.block_on(async {
         let listener = tokio::net::UnixListener::from_std(bound.listener()?)?;
+        let (renew, renewed) = mpsc::channel(1);
+        let door = Door { listener, renewed: Some(renewed), handed_over: bound.is_handed_over() };
+        let kept = tokio::spawn(keep::keep(Arc::clone(&bound), renew));
         let supervised = tokio::spawn(supervise(handle.clone()));
         let stop = stopped(handle.clone());
         let shutdown = async {
             stop.await;
             notify(&[sd_notify::NotifyState::Stopping]);
+            // What is removed now is not to be made anew.
+            kept.abort();
             bound.retire();
         };
-        let served = serve::serve(listener, handle.clone(), &serve_config, shutdown).await;
+        let served = serve::serve(door, handle.clone(), &serve_config, shutdown).await;
         supervised.abort();
         served
     });
     handle.shutdown();
     engine.join();
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    runtime.shutdown_timeout(Duration::from_millis(200));
     drop(bound);
+    tracing::info!("the daemon has ended");
     served.context("serving the socket")
 }
 

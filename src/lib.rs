@@ -17,5 +17,6 @@ pub mod engine;
 pub mod serve;
 pub mod sandbox;
 pub mod client;
+pub mod service;
 pub mod cli;
 pub mod daemon;

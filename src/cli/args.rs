@@ -5,6 +5,7 @@ mod ask;
 mod eval;
 mod models;
 mod search;
+mod service;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(super) use eval::Eval;
 pub(super) use graph::Graph;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
+pub(super) use service::{Install, Logs, Service, ServiceAction, Uninstall};
 
 use super::print::Color;
 
@@ -115,6 +117,8 @@ pub enum Command {
     Config(Config),
     /// Call a method of the socket
     Call(Call),
+    /// Have the daemon run as a login service; see how it stands, and its log
+    Service(Service),
     /// Stop the daemon
     Stop,
     /// Print the protocol as JSON Schema
@@ -141,6 +145,9 @@ pub struct Run {
     /// A vault, without any configuration; those of the configuration if absent
     #[arg(value_hint = ValueHint::DirPath)]
     pub vault: Option<PathBuf>,
+    /// Keep the log in this file too, and one more of before
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub log_file: Option<PathBuf>,
 }
 
 /// `try`
@@ -293,6 +300,8 @@ pub enum ConfigAction {
     Check,
     /// Print where the file is
     Path,
+    /// Have the daemon read it again; one that is wrong changes nothing
+    Reload,
 }
 
 /// `call`

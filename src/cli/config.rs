@@ -1,4 +1,4 @@
-//! `situated config show | check | path`.
+//! `situated config show | check | path | reload`.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::args::{Config as Args, ConfigAction};
 use super::exit;
 use super::print::{printable, printable_lines};
 use super::session::{Failure, Session};
-use crate::config::{Config, default_config_file};
+use crate::config::{Config, Problem, default_config_file};
 
 /// `situated config`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
@@ -14,6 +14,7 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
         ConfigAction::Show { origin } => show(origin, session),
         ConfigAction::Check => check(session),
         ConfigAction::Path => path(session),
+        ConfigAction::Reload => reload(session),
     }
 }
 
@@ -39,6 +40,29 @@ fn check(session: &mut Session) -> Result<u8, Failure> {
     }
     if problems.is_empty() {
         session.say("the configuration is fine");
+    }
+    Ok(code)
+}
+
+fn reload(session: &mut Session) -> Result<u8, Failure> {
+    let answer = session.client()?.call("reload", json!({}))?;
+    let problems: Vec<Problem> = serde_json::from_value(answer["problems"].clone())?;
+    let code = if problems.is_empty() { exit::OK } else { exit::NOTHING };
+    if session.globals.json {
+        session.json(json!({ "problems": problems }))?;
+        return Ok(code);
+    }
+    for problem in &problems {
+        session.out.line(printable(&problem.to_string()))?;
+    }
+    if !problems.is_empty() {
+        session.say("the old configuration stays in force");
+        return Ok(code);
+    }
+    session.say("the daemon has read its configuration again");
+    let now = session.config().ok().and_then(|loaded| super::service::not_allowed(&loaded.config));
+    if let Some(missing) = now {
+        session.say(printable(&missing));
     }
     Ok(code)
 }

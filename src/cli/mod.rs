@@ -15,6 +15,7 @@ mod generations;
 mod graph;
 mod init;
 mod jobs;
+mod logging;
 mod money;
 mod note;
 mod offline;
@@ -24,6 +25,7 @@ mod review;
 mod run;
 mod sample;
 mod search;
+mod service;
 mod session;
 mod signals;
 mod stats;
@@ -76,11 +78,16 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.print().is_ok() { code } else { exit::OK });
         }
     };
-    logging(&cli);
+    logging::begin(&cli);
     let json = cli.globals.json;
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => ExitCode::from(failure.tell(json)),
+        Err(failure) => {
+            if let Failure::Said { message, .. } = &failure {
+                logging::last_words(message);
+            }
+            ExitCode::from(failure.tell(json))
+        }
     }
 }
 
@@ -116,33 +123,8 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Config(args) => config::run(args, session),
         Command::Call(args) => call::call(args, session),
         Command::Stop => call::stop(session),
+        Command::Service(args) => service::run(&args, session),
         Command::Schema => call::schema(session),
         Command::Socket => call::socket(session),
     }
-}
-
-/// Logs go to standard error: what a supervisor keeps, and what a person can leave out. The daemon tells
-/// what it does, the other commands only what went wrong.
-fn logging(cli: &Cli) {
-    use std::io::IsTerminal as _;
-    use tracing_subscriber::EnvFilter;
-    let level = match (cli.globals.verbose, matches!(cli.command, args::Command::Run(_))) {
-        // What a provider answers is the very thing that it tells.
-        (0, false) if matches!(cli.command, args::Command::Doctor(_)) => "error",
-        (0, false) => "warn",
-        (0, true) => "situated=info,warn",
-        (1, _) => "situated=debug,info",
-        _ => "trace",
-    };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // A journal notes the time itself.
-    let result = if std::env::var_os("JOURNAL_STREAM").is_some() {
-        builder.with_ansi(false).without_time().try_init()
-    } else {
-        let plain = cli.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        builder.with_ansi(!plain && std::io::stderr().is_terminal()).try_init()
-    };
-    // Somebody who uses the library may have set up logging already: theirs stands.
-    drop(result);
 }

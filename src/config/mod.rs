@@ -30,7 +30,7 @@ use crate::search::question::Expand;
 use crate::search::rerank::RerankConfig;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
-pub use paths::{default_config_file, default_data_dir, socket_too_long};
+pub use paths::{default_config_file, default_data_dir, home, socket_too_long};
 pub use show::sample_file;
 pub use units::show_dollars;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub(super) const SOCKET_PATH_BYTES: usize = 103;
 
 /// The user's home folder, if there is one.
-pub(super) fn home() -> Option<PathBuf> {
+pub fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()).filter(|home| home.is_absolute())
 }
 

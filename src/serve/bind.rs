@@ -9,8 +9,10 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::activation;
 use super::locate::{self, DAEMON, LOCK, MAX_SOCKET_PATH, Running, Surroundings};
 
 /// For how long a lock that is held is tried: clients hold it for microseconds to see whether a daemon does.
@@ -60,6 +62,9 @@ pub enum BindError {
         /// What is wrong with it, and what to do.
         why: String,
     },
+    /// The service manager handed over what cannot be served.
+    #[error("the socket that was handed over (LISTEN_FDS) cannot be served: {0}")]
+    HandedOver(String),
     /// The system refused.
     #[error("cannot create {}: {source}", .path.display())]
     Create {
@@ -77,6 +82,8 @@ impl BindError {
             BindError::AlreadyRunning { .. } | BindError::SocketInUse(_) => 75,
             BindError::PathTooLong { .. } | BindError::NotASocket(_) => 73,
             BindError::Permission { .. } => 77,
+            // As wrong tomorrow as today: it must not be started again.
+            BindError::HandedOver(_) => 78,
             BindError::Create { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
             BindError::Create { .. } => 73,
         }
@@ -158,7 +165,10 @@ impl Running {
 pub struct Bound {
     listener: UnixListener,
     path: PathBuf,
-    identity: (u64, u64),
+    /// `None` once it is retired, for then it is not to be made anew.
+    identity: Mutex<Option<(u64, u64)>>,
+    /// Whether it is the service manager's: it outlives us.
+    handed_over: bool,
     lock: DataLock,
 }
 
@@ -179,10 +189,43 @@ impl Bound {
     /// connected by then is still served.
     pub fn retire(&self) {
         // Only if it is still ours: another may have been put in its place by hand.
-        if identity(&self.path).is_ok_and(|now| now == self.identity) {
+        let was = self.identity.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if !self.handed_over && was.is_some() && identity(&self.path).ok() == was {
             let _ = fs::remove_file(&self.path);
         }
         let _ = fs::remove_file(self.lock.data_dir.join(DAEMON));
+    }
+
+    /// Whether it is the service manager's, who listens on while no daemon runs.
+    pub fn is_handed_over(&self) -> bool {
+        self.handed_over
+    }
+
+    /// Whether clients that come to the path come to us.
+    pub fn is_there(&self) -> bool {
+        identity(&self.path).ok() == *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the socket anew after somebody has removed it.
+    ///
+    /// # Errors
+    /// As when it was made first; also if it is not ours to make, or another daemon has taken its place.
+    pub fn renew(&self) -> Result<UnixListener, BindError> {
+        if self.handed_over {
+            return Err(BindError::HandedOver("it is gone: start its unit anew (`situated.socket`)".to_owned()));
+        }
+        let mut known = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_none() {
+            return Err(BindError::HandedOver("the daemon is about to end".to_owned()));
+        }
+        let dir = self.path.parent().unwrap_or(Path::new("/"));
+        make_private(dir)?;
+        remove_stale(&self.path)?;
+        let listener = listen(&self.path).map_err(BindError::create(&self.path))?;
+        listener.set_nonblocking(true).map_err(BindError::create(&self.path))?;
+        *known = Some(identity(&self.path).map_err(BindError::create(&self.path))?);
+        announce(self)?;
+        Ok(listener)
     }
 }
 
@@ -192,8 +235,18 @@ impl Drop for Bound {
     }
 }
 
-/// Binds the socket that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down.
+/// Binds the socket that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down. One
+/// that the service manager hands over is taken as it is.
 pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindError> {
+    if let Some((listener, path)) = activation::handed_over()? {
+        if configured.is_some_and(|configured| configured != path) {
+            tracing::warn!(socket = %path.display(), "the socket that was handed over is served, not the configured one");
+        }
+        let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
+        let bound = Bound { listener, path, identity, handed_over: true, lock };
+        announce(&bound)?;
+        return Ok(bound);
+    }
     bind_in(&Surroundings::here(), configured, lock)
 }
 
@@ -212,8 +265,8 @@ fn bind_in(around: &Surroundings, configured: Option<&Path>, lock: DataLock) -> 
     }
     remove_stale(&path)?;
     let listener = listen(&path).map_err(BindError::create(&path))?;
-    let identity = identity(&path).map_err(BindError::create(&path))?;
-    let bound = Bound { listener, path, identity, lock };
+    let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
+    let bound = Bound { listener, path, identity, handed_over: false, lock };
     announce(&bound)?;
     Ok(bound)
 }

@@ -33,7 +33,7 @@ const SLOTS: u32 = 8;
 const HANGUP_POLL: Duration = Duration::from_millis(100);
 
 /// How long running requests may go on when the daemon stops, before they are answered with an error.
-pub(super) const GRACE: Duration = Duration::from_millis(1500);
+pub(super) const GRACE: Duration = Duration::from_millis(800);
 
 /// How long a client that was refused may take to read why.
 const LINGER: Duration = Duration::from_secs(1);
@@ -66,6 +66,8 @@ struct Connection {
     writer: Owned<io::Result<()>>,
     /// Forwards events, and follows watches; empty without a subscription.
     subscription: Vec<Owned<()>>,
+    /// Whether it ever said anything.
+    heard: bool,
     /// When reading ends at the latest; set once the daemon stops.
     read_until: Option<Instant>,
 }
@@ -96,6 +98,7 @@ pub(super) async fn serve(stream: UnixStream, shared: Arc<Shared>, draining: wat
         draining,
         writer,
         subscription: Vec::new(),
+        heard: false,
         read_until: None,
     };
     let end = connection.read().await;
@@ -125,6 +128,7 @@ impl Connection {
                 }
                 return End::HalfClosed;
             }
+            self.heard = true;
             let mut input = &buffer[..count];
             while let Some(line) = decoder.next_line(&mut input) {
                 if let Some(end) = self.line(line).await {
@@ -148,7 +152,9 @@ impl Connection {
         // What arrived before the daemon stops is still read, though the runtime may not know of it yet; but a client
         // that goes on asking is not listened to for ever.
         let until = *self.read_until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
-        let patience = until.saturating_duration_since(Instant::now()).min(SWEEP);
+        let left = until.saturating_duration_since(Instant::now());
+        // One that has only just connected is about to ask.
+        let patience = if self.heard { left.min(SWEEP) } else { left };
         match tokio::time::timeout(patience, self.stream.readable()).await {
             Ok(Ok(())) if !patience.is_zero() => None,
             Ok(Err(_)) => Some(End::Gone),

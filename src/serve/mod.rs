@@ -6,6 +6,7 @@
 
 pub mod bind;
 pub mod frame;
+pub mod keep;
 pub mod locate;
 pub mod params;
 pub mod proto;
@@ -13,6 +14,7 @@ pub mod results;
 
 #[cfg(test)]
 mod abuse_tests;
+mod activation;
 mod connection;
 mod follow;
 mod methods;
@@ -30,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
 use self::methods::Backend;
@@ -39,8 +41,9 @@ use self::request::Shared;
 use crate::config::ServeConfig;
 use crate::engine::handle::Handle;
 
-/// How long connections may take to end when the daemon stops.
-const DRAIN: Duration = Duration::from_secs(5);
+/// How long connections may take to end when the daemon stops: all of it is over within two seconds, so that nobody
+/// waits at logout.
+const DRAIN: Duration = Duration::from_millis(1200);
 
 /// For how long what clients did just before the daemon stops, connecting or asking, is still looked for.
 const SWEEP: Duration = Duration::from_millis(20);
@@ -48,7 +51,24 @@ const SWEEP: Duration = Duration::from_millis(20);
 /// Refused clients that are given time to read why; more are closed at once.
 const REFUSALS: usize = 16;
 
-/// Serves clients until `shutdown` resolves, then lets them end for up to five seconds.
+/// Where clients come in.
+#[derive(Debug)]
+pub struct Door {
+    /// What is listened at.
+    pub listener: UnixListener,
+    /// Listeners that take its place, for its socket was removed ([`keep`]).
+    pub renewed: Option<mpsc::Receiver<UnixListener>>,
+    /// Whether somebody else listens on when we stop: those who wait are theirs then.
+    pub handed_over: bool,
+}
+
+impl From<UnixListener> for Door {
+    fn from(listener: UnixListener) -> Self {
+        Door { listener, renewed: None, handed_over: false }
+    }
+}
+
+/// Serves clients until `shutdown` resolves, then lets them end for a second.
 ///
 /// So that no request falls between, the socket's file should be gone ([`bind::Bound::retire`]) before `shutdown`
 /// resolves: what has connected by then is accepted and answered.
@@ -56,20 +76,21 @@ const REFUSALS: usize = 16;
 /// # Errors
 /// Only what makes the listener useless; a failing client is that client's affair.
 pub async fn serve(
-    listener: UnixListener,
+    door: impl Into<Door>,
     handle: Handle,
     limits: &ServeConfig,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    run(listener, Backend::of(handle), limits, shutdown).await
+    run(door, Backend::of(handle), limits, shutdown).await
 }
 
 async fn run(
-    listener: UnixListener,
+    door: impl Into<Door>,
     backend: Backend,
     limits: &ServeConfig,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let Door { mut listener, mut renewed, handed_over } = door.into();
     let (drain, draining) = watch::channel(false);
     let mut server = Server {
         shared: Arc::new(Shared::new(backend, limits.query_timeout)),
@@ -84,14 +105,18 @@ async fn run(
             biased;
             () = &mut shutdown => break,
             Some(_) = server.connections.join_next() => {}
+            Some(fresh) = next(&mut renewed) => {
+                server.sweep(&listener).await;
+                listener = fresh;
+            }
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => server.accept(stream),
                 Err(error) => recover(error).await?,
             },
         }
     }
-    while let Ok(Ok((stream, _))) = tokio::time::timeout(SWEEP, listener.accept()).await {
-        server.accept(stream);
+    if !handed_over {
+        server.sweep(&listener).await;
     }
     drop(listener);
     // There are receivers as long as there are connections; without any, nobody needs to be told.
@@ -112,7 +137,21 @@ struct Server {
     draining: watch::Receiver<bool>,
 }
 
+async fn next(renewed: &mut Option<mpsc::Receiver<UnixListener>>) -> Option<UnixListener> {
+    match renewed {
+        Some(renewed) => renewed.recv().await,
+        None => None,
+    }
+}
+
 impl Server {
+    /// Accepts those who came while there was a way in.
+    async fn sweep(&mut self, listener: &UnixListener) {
+        while let Ok(Ok((stream, _))) = tokio::time::timeout(SWEEP, listener.accept()).await {
+            self.accept(stream);
+        }
+    }
+
     fn accept(&mut self, stream: UnixStream) {
         if !is_own(&stream) {
             return;

@@ -15,7 +15,11 @@ pub(crate) struct Wire(BufReader<UnixStream>);
 
 impl Wire {
     pub(crate) fn to(place: &Place) -> Wire {
-        let stream = UnixStream::connect(place.socket()).unwrap();
+        Wire::at(&place.socket())
+    }
+
+    pub(crate) fn at(socket: &std::path::Path) -> Wire {
+        let stream = UnixStream::connect(socket).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         Wire(BufReader::new(stream))

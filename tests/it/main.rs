@@ -1,6 +1,7 @@
 //! One binary for all tests that need more than one module: specifications, real sockets, real files, real
 //! kills.
 
+mod activation;
 mod ask;
 mod bad;
 mod batches;
@@ -14,6 +15,7 @@ mod generations;
 mod graph;
 mod hostile;
 mod http;
+mod install;
 mod life;
 mod model;
 mod outside;

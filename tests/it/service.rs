@@ -296,6 +296,21 @@ fn the_unit_of_systemd_fits_the_daemon() {
     assert!(!text.contains("/home/"), "a unit for everybody names somebody's home");
 }
 
+#[test]
+fn the_socket_unit_is_where_clients_look() {
+    let unit = unit(&repository("systemd/situated.socket"));
+    let get = |key: &str| unit[&("Socket".to_owned(), key.to_owned())].join(" ");
+    // `%t` is what XDG_RUNTIME_DIR says.
+    assert_eq!(get("ListenStream"), "%t/situated/sock");
+    let here = tempfile::tempdir().unwrap();
+    let place = Place::new();
+    let mut command = place.command();
+    command.env_remove("SITUATED_SOCKET").env("XDG_RUNTIME_DIR", here.path()).arg("socket");
+    let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert_eq!(Path::new(said.trim()), here.path().join("situated/sock"));
+    assert_eq!((get("SocketMode"), get("DirectoryMode")), ("0600".to_owned(), "0700".to_owned()));
+}
+
 /// Opening and closing tags of an XML text in order, with the text before each; comments are left out.
 fn tags(text: &str) -> Vec<(String, String)> {
     let mut tags = Vec::new();

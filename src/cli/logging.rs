@@ -1,0 +1,141 @@
+//! Where the program's own log goes. Commands tell on standard error what went wrong; the daemon tells what it does:
+//! to the journal with fields where standard error is one, else to standard error, and to a file of its own wherever
+//! neither a person nor a journal that this user can read keeps it.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Arc, OnceLock};
+
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, fmt};
+
+use super::args::{Cli, Command};
+use super::print::{Color, printable};
+use crate::config::{Config, Overrides};
+use crate::service::logfile::{self, LogFile};
+use crate::service::logs::{self, FIELDS};
+
+/// The daemon's own file, if it has one.
+static FILE: OnceLock<Arc<LogFile>> = OnceLock::new();
+
+/// Where the daemon's log goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sinks {
+    journal: bool,
+    stderr: bool,
+    file: bool,
+}
+
+/// What the choice depends on.
+#[derive(Debug, Clone, Copy)]
+struct Around {
+    daemon: bool,
+    /// `--log-file`.
+    named: bool,
+    terminal: bool,
+    /// Whether standard error is the journal, and whether this user can read it.
+    journal: Option<bool>,
+    launchd: bool,
+}
+
+fn sinks(around: Around) -> Sinks {
+    let Around { daemon, named, terminal, journal, launchd } = around;
+    let kept = terminal || journal == Some(true);
+    Sinks {
+        journal: daemon && journal.is_some(),
+        // launchd never shortens the file that it puts standard error into.
+        stderr: !daemon || journal.is_none() && !launchd,
+        file: daemon && (named || !kept),
+    }
+}
+
+/// Sets logging up, once for the process.
+pub(super) fn begin(cli: &Cli) {
+    let level = match (cli.globals.verbose, matches!(cli.command, Command::Run(_))) {
+        // What a provider answers is the very thing that it tells.
+        (0, false) if matches!(cli.command, Command::Doctor(_)) => "error",
+        (0, false) => "warn",
+        (0, true) => "situated=info,warn",
+        (1, _) => "situated=debug,info",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let named = match &cli.command {
+        Command::Run(run) => run.log_file.clone(),
+        _ => None,
+    };
+    let sinks = sinks(Around {
+        daemon: matches!(cli.command, Command::Run(_)),
+        named: named.is_some(),
+        terminal: std::io::stderr().is_terminal(),
+        journal: logs::stderr_is_journal().then(logs::journal_is_readable),
+        launchd: std::env::var_os("SITUATED_SUPERVISOR").is_some_and(|value| value == "launchd"),
+    });
+    let mut trouble = None;
+    let journal = sinks.journal.then(tracing_journald::layer).and_then(Result::ok);
+    // A journal that cannot be reached leaves its lines to standard error.
+    let lines = sinks.stderr || sinks.journal && journal.is_none();
+    let file = sinks.file.then(|| {
+        let path = named.unwrap_or_else(|| logfile::path(&Config::whereabouts(&overrides(cli)).data_dir));
+        LogFile::open(&path).map_err(|error| trouble = Some(format!("{}: {error}", path.display()))).ok()
+    });
+    let file = file.flatten().map(|file| FILE.get_or_init(|| Arc::new(file)).clone());
+    let plain = cli.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let ansi = !plain && std::io::stderr().is_terminal();
+    let stderr = lines.then(|| {
+        let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(ansi);
+        // A journal notes the time itself.
+        if sinks.journal { layer.without_time().boxed() } else { layer.boxed() }
+    });
+    let file = file.map(|file| fmt::layer().with_ansi(false).with_writer(file));
+    let journal = journal
+        .map(|layer| layer.with_field_prefix(Some(FIELDS.to_owned())).with_syslog_identifier("situated".to_owned()));
+    // Somebody who uses the library may have set up logging already: theirs stands.
+    drop(tracing_subscriber::registry().with(filter).with(stderr).with(file).with(journal).try_init());
+    if let Some(trouble) = trouble {
+        tracing::warn!("the log cannot be kept in {trouble}");
+    }
+}
+
+/// What ended the daemon, in its file too: what it says on standard error may go where nobody can read it.
+pub(super) fn last_words(message: &str) {
+    if let Some(file) = FILE.get() {
+        let now = jiff::Timestamp::now();
+        let lines: String = message.lines().map(|line| format!("{now} ERROR {}\n", printable(line))).collect();
+        // There is nobody left to tell that it failed.
+        let _ = file.as_ref().write_all(lines.as_bytes());
+    }
+}
+
+fn overrides(cli: &Cli) -> Overrides {
+    let globals = &cli.globals;
+    Overrides {
+        config: globals.config.clone(),
+        data_dir: globals.data_dir.clone(),
+        socket: globals.socket.clone(),
+        vault: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_can_read_it_afterwards() {
+        let around = Around { daemon: true, named: false, terminal: false, journal: None, launchd: false };
+        for (around, (journal, stderr, file)) in [
+            (Around { daemon: false, ..around }, (false, true, false)),
+            (Around { terminal: true, ..around }, (false, true, false)),
+            (Around { terminal: true, named: true, ..around }, (false, true, true)),
+            (around, (false, true, true)),
+            (Around { launchd: true, ..around }, (false, false, true)),
+            (Around { journal: Some(true), ..around }, (true, false, false)),
+            (Around { journal: Some(false), ..around }, (true, false, true)),
+            (Around { journal: Some(true), named: true, ..around }, (true, false, true)),
+            (Around { daemon: false, journal: Some(true), ..around }, (false, true, false)),
+        ] {
+            assert_eq!(sinks(around), Sinks { journal, stderr, file }, "{around:?}");
+        }
+    }
+}

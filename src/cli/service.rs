@@ -1,0 +1,364 @@
+//! `situated service …`: what [`crate::service`] does, shown.
+
+mod show;
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::args::{Install, Logs, Service as Args, ServiceAction, Uninstall};
+use super::exit;
+use super::print::{bold, dim, green, millis, printable, yellow};
+use super::session::{Failure, Session, safe};
+use crate::client::Discovery;
+use crate::config::{Config, Loaded};
+use crate::service::control::{self, Answer};
+use crate::service::host::Places;
+use crate::service::install::{self, Installed, Plan};
+use crate::service::systemd::Manager;
+use crate::service::wanted::Wanted;
+use crate::service::{self, ServiceError, logs};
+
+impl From<ServiceError> for Failure {
+    fn from(error: ServiceError) -> Self {
+        Failure::new(error.code, error.message)
+    }
+}
+
+/// `situated service`.
+pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, Failure> {
+    match &args.action {
+        ServiceAction::Install(install) => installed(install, session),
+        ServiceAction::Uninstall(uninstall) => uninstalled(uninstall, session),
+        ServiceAction::Start => {
+            let (answer, began) = control::start(&discovery(session))?;
+            answered(session, &answer, if began { "running" } else { "it runs already" })
+        }
+        ServiceAction::Restart => {
+            let answer = control::restart(&discovery(session))?;
+            answered(session, &answer, "running anew")
+        }
+        ServiceAction::Stop => stop(session),
+        ServiceAction::Status => show::status(session),
+        ServiceAction::Logs(args) => logs(args, session),
+    }
+}
+
+fn places() -> Result<Places, Failure> {
+    Places::here().ok_or_else(|| Failure::new(exit::UNREACHABLE, "this user has no home folder, so no services"))
+}
+
+fn discovery(session: &Session) -> Discovery {
+    let found = Config::whereabouts(&session.overrides());
+    Discovery { socket: found.socket, data_dir: found.data_dir }
+}
+
+/// A configuration with a vault in it.
+fn loaded(session: &Session) -> Result<Loaded, Failure> {
+    let loaded = session.config()?;
+    if loaded.config.vaults.is_empty() {
+        return Err(Failure::new(
+            crate::config::ConfigErrors::EXIT_CODE,
+            "no vault to watch: `situated init ~/Notes` writes a configuration, then install the service",
+        ));
+    }
+    Ok(loaded)
+}
+
+fn installed(args: &Install, session: &mut Session) -> Result<u8, Failure> {
+    let places = places()?;
+    let wanted = Wanted::of(&loaded(session)?, &places);
+    let plan = install::plan(&wanted, &places, &std::env::current_exe()?, args.force)?;
+    if args.dry_run {
+        return dry_run(&plan, session);
+    }
+    if plan.changes() {
+        for write in &plan.writes {
+            session.say(format!("{}  {}", shown(&write.path), dim(Plan::fate(write))));
+        }
+        for path in &plan.removes {
+            session.say(format!("{}  {}", shown(path), dim("removed")));
+        }
+    }
+    notes(&plan, session);
+    let outcome = plan.carry_out()?;
+    if session.globals.json {
+        let (state, answer) = match &outcome {
+            Installed::Already(answer) => ("already", Some(answer)),
+            Installed::Runs(answer) => ("running", Some(answer)),
+            Installed::Later => ("at_login", None),
+        };
+        let files: Vec<&PathBuf> = plan.writes.iter().map(|write| &write.path).collect();
+        session.json(json!({
+            "state": state, "pid": answer.map(|a| a.pid), "took_ms": answer.map(|a| a.after.as_millis() as u64),
+            "files": files, "notes": plan.notes,
+        }))?;
+    } else {
+        match &outcome {
+            Installed::Already(answer) => {
+                session.out.line(format!("{} installed already, and running (pid {})", green("●"), answer.pid))?;
+            }
+            Installed::Runs(answer) => {
+                let took = millis(answer.after.as_secs_f64() * 1e3);
+                session.out.line(format!("{} running (pid {}), answered after {took}", green("●"), answer.pid))?;
+            }
+            Installed::Later => session.out.line(format!("{} installed, starts at the next login", yellow("●")))?,
+        }
+    }
+    let lingers = Manager::find(&places).lingers() == Some(true);
+    if args.linger {
+        linger(&places, session);
+    } else if !lingers && !cfg!(target_os = "macos") {
+        session.say(dim(
+            "It runs while you are logged in; `--linger` lets it run without. `situated service logs` has its log.",
+        ));
+    }
+    Ok(exit::OK)
+}
+
+/// Asks the system that it runs without a login; says what came of it.
+fn linger(places: &Places, session: &Session) {
+    if cfg!(target_os = "macos") {
+        session.say("an agent of launchd runs only while you are logged in");
+        return;
+    }
+    let manager = Manager::find(places);
+    match manager.linger() {
+        Ok(()) => session.say("It runs without a login too (`loginctl disable-linger` takes that back)."),
+        Err(why) => {
+            let user = places.user().unwrap_or_else(|| "$USER".to_owned());
+            session.say(format!(
+                "{} it runs only while you are logged in, for lingering was refused ({}).\nAn administrator can allow it: \
+                 sudo loginctl enable-linger {}",
+                yellow("!"),
+                safe(&why),
+                safe(&user)
+            ));
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    safe(&path.to_string_lossy())
+}
+
+fn notes(plan: &Plan, session: &Session) {
+    for note in &plan.notes {
+        session.say(format!("{} {}", yellow("!"), printable(note)));
+    }
+}
+
+fn dry_run(plan: &Plan, session: &mut Session) -> Result<u8, Failure> {
+    if session.globals.json {
+        let files: Vec<_> =
+            plan.writes.iter().map(|w| json!({ "path": w.path, "text": w.text, "fate": Plan::fate(w) })).collect();
+        session.json(json!({ "files": files, "removes": plan.removes, "link": plan.link, "notes": plan.notes }))?;
+        return Ok(exit::OK);
+    }
+    for write in &plan.writes {
+        session.out.line(format!("{}  {}", bold(shown(&write.path)), dim(Plan::fate(write))))?;
+        for line in write.text.lines() {
+            session.out.line(format!("  {}", printable(line)))?;
+        }
+    }
+    for path in &plan.removes {
+        session.out.line(format!("{}  {}", bold(shown(path)), dim("removed")))?;
+    }
+    if let Some((link, to)) = &plan.link {
+        session.out.line(format!("{} -> {}", bold(shown(link)), shown(to)))?;
+    }
+    notes(plan, session);
+    session.say("nothing was written");
+    Ok(exit::OK)
+}
+
+fn answered(session: &mut Session, answer: &Answer, said: &str) -> Result<u8, Failure> {
+    if session.globals.json {
+        session.json(
+            json!({ "pid": answer.pid, "version": answer.version, "took_ms": answer.after.as_millis() as u64 }),
+        )?;
+        return Ok(exit::OK);
+    }
+    let took = if answer.after.is_zero() {
+        String::new()
+    } else {
+        format!(", answered after {}", millis(answer.after.as_secs_f64() * 1e3))
+    };
+    session.out.line(format!("{} {said} (pid {}){took}", green("●"), answer.pid))?;
+    Ok(exit::OK)
+}
+
+fn stop(session: &mut Session) -> Result<u8, Failure> {
+    let ran = control::stop()?;
+    if session.globals.json {
+        session.json(json!({ "stopped": ran }))?;
+    }
+    session.say(if ran {
+        "stopped; it starts again at the next login, or by `situated service start`"
+    } else {
+        "it did not run"
+    });
+    Ok(exit::OK)
+}
+
+fn uninstalled(args: &Uninstall, session: &mut Session) -> Result<u8, Failure> {
+    let data_dir = Config::whereabouts(&session.overrides()).data_dir;
+    let purge = args.purge.then(|| purgeable(&data_dir)).unwrap_or_default();
+    if !purge.is_empty() && !args.yes && !confirmed(&data_dir)? {
+        session.say("nothing was done");
+        return Ok(exit::OK);
+    }
+    let before = service::inspect();
+    let removed = install::uninstall(&places()?)?;
+    let mut gone = removed.clone();
+    if !purge.is_empty() {
+        gone.extend(purged(session, &data_dir, &purge)?);
+    }
+    if session.globals.json {
+        session.json(json!({ "removed": gone }))?;
+        return Ok(exit::OK);
+    }
+    for path in &gone {
+        session.out.line(format!("{}  {}", shown(path), dim("removed")))?;
+    }
+    if let Some(unit) = before.unit.filter(|_| before.packaged) {
+        session.say(format!("the packaged unit {} stays; its package removes it", shown(&unit)));
+        if service::inspect().enabled {
+            session.say("it is enabled for everybody here: `systemctl --user mask situated` keeps it from starting");
+        }
+    }
+    session.say(match (removed.is_empty(), args.purge) {
+        (true, false) => "the service is not installed: nothing was done",
+        (_, true) => "Configuration and vaults stay.",
+        (false, false) => "Configuration, indexes and vaults stay.",
+    });
+    Ok(exit::OK)
+}
+
+/// What of a data folder is ours to remove, as far as it is there. Nothing else in it is touched.
+fn purgeable(data_dir: &Path) -> Vec<PathBuf> {
+    let ours = ["vaults", "models", "ledger", "daemon.log", "daemon.log.1", "daemon.json", "lock"];
+    // Without the lock no daemon ever was there, and the folder is another's.
+    if !data_dir.join("lock").is_file() {
+        return Vec::new();
+    }
+    ours.iter().map(|name| data_dir.join(name)).filter(|path| path.symlink_metadata().is_ok()).collect()
+}
+
+fn confirmed(data_dir: &Path) -> Result<bool, Failure> {
+    let mut stdin = std::io::stdin().lock();
+    if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Failure::usage("nobody can be asked here; say `--yes` to remove the indexes"));
+    }
+    let mut err = std::io::stderr();
+    let folder = shown(data_dir);
+    write!(
+        err,
+        "This removes all indexes in {folder}, the record of what models cost, and contexts that were paid for\n\
+         (`situated contexts export` saves those). Vaults and configuration stay. Remove? [y/N] "
+    )?;
+    err.flush()?;
+    let mut answer = String::new();
+    stdin.read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn purged(session: &Session, data_dir: &Path, paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    // Held until it is removed, so that no daemon opens what is going.
+    let lock = crate::serve::bind::DataLock::acquire(data_dir);
+    let _lock = lock.map_err(|error| Failure::new(error.exit_code(), error.to_string()))?;
+    let vaults = Config::load(&session.overrides()).map(|loaded| loaded.config.vaults).unwrap_or_default();
+    let mut gone = Vec::new();
+    for path in paths {
+        if let Some(vault) = vaults.iter().find(|vault| vault.path.starts_with(path) || path.starts_with(&vault.path)) {
+            return Err(Failure::usage(format!(
+                "{} and the vault {} lie in one another: nothing of it is removed",
+                path.display(),
+                vault.path.display()
+            )));
+        }
+        let removed = if path.is_dir() && !path.is_symlink() {
+            std::fs::remove_dir_all(path)
+        } else {
+            std::fs::remove_file(path)
+        };
+        removed.map_err(|error| Failure::new(exit::IO, format!("cannot remove {}: {error}", path.display())))?;
+        gone.push(path.clone());
+    }
+    // Not empty: something in it is not ours.
+    let _ = std::fs::remove_dir(data_dir);
+    Ok(gone)
+}
+
+fn logs(args: &Logs, session: &mut Session) -> Result<u8, Failure> {
+    let places = places()?;
+    let data_dir = Config::whereabouts(&session.overrides()).data_dir;
+    let Some(place) = logs::find(&places, &data_dir) else {
+        session.say("there is no log yet: neither in the journal nor in the data folder");
+        return Ok(exit::NOTHING);
+    };
+    session.say(dim(match &place {
+        logs::Place::Journal => "from the journal: journalctl --user --unit situated".to_owned(),
+        logs::Place::File(path) => format!("from {}", shown(path)),
+    }));
+    let lines = logs::last(&places, &place, args.lines)?;
+    if session.globals.json && !args.follow {
+        session.json(json!({ "lines": lines }))?;
+        return Ok(exit::OK);
+    }
+    for line in &lines {
+        session.out.line(printable(line))?;
+    }
+    if args.follow {
+        let mut failed = None;
+        logs::follow(&places, &place, &mut |line| match session.out.line(printable(line)) {
+            Ok(()) => true,
+            Err(error) => {
+                failed = Some(error);
+                false
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+    }
+    Ok(exit::OK)
+}
+
+/// What a configuration that was read again needs, and the service's sandbox does not give it.
+pub(super) fn not_allowed(config: &Config) -> Option<String> {
+    let network = crate::service::wanted::network(config);
+    if network.is_empty() {
+        return None;
+    }
+    let found = service::inspect();
+    let closed = found.running && found.keeper == "systemd" && !found.network;
+    closed.then(|| {
+        format!(
+            "the service may not use the network, which {} needs: `situated service install` lets it",
+            network.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_ours_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(at("vaults/a")).unwrap();
+        std::fs::write(at("of another"), "").unwrap();
+        assert!(purgeable(dir.path()).is_empty(), "no daemon was ever there");
+        std::fs::write(at("lock"), "").unwrap();
+        assert_eq!(purgeable(dir.path()), [at("vaults"), at("lock")]);
+        let session =
+            Session::new(super::super::args::Globals { data_dir: Some(dir.path().to_owned()), ..Default::default() });
+        let gone = purged(&session, dir.path(), &purgeable(dir.path())).unwrap();
+        assert_eq!(gone, [at("vaults"), at("lock")]);
+        assert!(at("of another").exists());
+    }
+}

@@ -1,0 +1,213 @@
+//! `situated service status`: installed, enabled, running since, which program, which sandbox, where the log is.
+
+use serde_json::json;
+
+use super::super::exit;
+use super::super::print::{Out, age, bold, dim, green, now, red, yellow};
+use super::super::session::{Failure, Session, safe};
+use super::{discovery, places, shown};
+use crate::service::control;
+use crate::service::inspect::{Inspection, inspect};
+use crate::service::logs::{self, Place};
+
+/// Columns of the names.
+const COLUMN: usize = 10;
+
+pub(super) fn status(session: &mut Session) -> Result<u8, Failure> {
+    let found = inspect();
+    let discovery = discovery(session);
+    let daemon = control::ask(&discovery);
+    let log = places().ok().and_then(|places| logs::find(&places, &discovery.data_dir));
+    let code = if found.running { exit::OK } else { exit::NOT_RUNNING };
+    if session.globals.json {
+        let (pid, version) = daemon.unzip();
+        let log = match log {
+            Some(Place::Journal) => Some("journal".to_owned()),
+            Some(Place::File(path)) => Some(path.to_string_lossy().into_owned()),
+            None => None,
+        };
+        session.json(json!({
+            "service": found, "daemon": { "pid": pid, "version": version }, "program_version": env!("CARGO_PKG_VERSION"),
+            "log": log,
+        }))?;
+        return Ok(code);
+    }
+    print(&found, daemon.as_ref(), log.as_ref(), now(), &mut session.out)?;
+    Ok(code)
+}
+
+fn print(
+    found: &Inspection,
+    daemon: Option<&(u32, String)>,
+    log: Option<&Place>,
+    now: i64,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    let answers = found.pid.is_some() && daemon.map(|(pid, _)| *pid) == found.pid;
+    let (dot, said) = match found {
+        Inspection { unit: None, .. } => (red("●"), "not installed: `situated service install` installs it".to_owned()),
+        Inspection { masked: true, .. } => {
+            (red("●"), "masked: `systemctl --user unmask situated` allows it".to_owned())
+        }
+        Inspection { running: true, .. } => {
+            let since = found.since.map_or(String::new(), |since| match age(now, since).as_str() {
+                "now" => " since a moment ago".to_owned(),
+                age => format!(" since {age} ago"),
+            });
+            let pid = found.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
+            let quiet = if answers { "" } else { ", but it does not answer yet" };
+            (if answers { green("●") } else { yellow("●") }, format!("running{since}{pid}{quiet}"))
+        }
+        Inspection { failed: Some(why), .. } => {
+            (red("●"), format!("failed: {}; see `situated service logs`", safe(why)))
+        }
+        Inspection { reachable: false, .. } => (yellow("●"), format!("cannot be asked: {}", safe(&found.keeper_says))),
+        _ => (yellow("●"), "installed, not running: `situated service start` starts it".to_owned()),
+    };
+    out.line(format!("{dot} {}", bold(said)))?;
+    let mut row = |name: &str, value: String| out.row("  ", name, COLUMN, &value);
+    if let Some(unit) = &found.unit {
+        let whose = match (found.packaged, found.ours) {
+            (true, _) => " (packaged)",
+            (_, true) => "",
+            _ => " (not written by `situated service install`)",
+        };
+        row("unit", format!("{}{whose}", shown(unit)))?;
+        if let Some(hidden) = &found.hidden {
+            row("", format!("hides the packaged one, {}", shown(hidden)))?;
+        }
+        row(
+            "at login",
+            if found.enabled { "starts" } else { "does not start: `situated service install` enables it" }.to_owned(),
+        )?;
+        if let Some(linger) = found.linger {
+            row("at logout", if linger { "goes on (linger)" } else { "ends" }.to_owned())?;
+        }
+        program(found, daemon, &mut row)?;
+        row("sandbox", sandbox(found))?;
+    }
+    if let Some((pid, version)) = daemon.filter(|(pid, _)| found.pid != Some(*pid)) {
+        row("daemon", format!("pid {pid} of version {} was started by hand", safe(version)))?;
+    }
+    match log {
+        Some(Place::Journal) => row("log", "the journal: `situated service logs`".to_owned())?,
+        Some(Place::File(path)) => row("log", shown(path))?,
+        None => {}
+    }
+    if found.restarts > 0 {
+        row("restarts", dim(format!("{}, for it ended badly", found.restarts)))?;
+    }
+    Ok(())
+}
+
+/// The program, and whether unit, daemon and this program are of one version.
+fn program(
+    found: &Inspection,
+    daemon: Option<&(u32, String)>,
+    row: &mut dyn FnMut(&str, String) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    const THIS: &str = env!("CARGO_PKG_VERSION");
+    let Some(program) = &found.program else { return Ok(()) };
+    let remark = match (found.program_exists, found.program_is_this) {
+        (false, _) => ", which is gone: `situated service install` makes it run this one",
+        (true, false) => ", which is not this program",
+        (true, true) => "",
+    };
+    row("program", format!("{}{remark}", shown(program)))?;
+    if found.older {
+        let version = found.version.as_deref().unwrap_or_default();
+        row("", format!("its unit is of {}, this is {THIS}: `situated service install` renews it", safe(version)))?;
+    }
+    match daemon.filter(|(pid, _)| found.pid == Some(*pid)) {
+        Some((_, version)) if version != THIS => row(
+            "version",
+            format!("the daemon is {}, this is {THIS}: `situated service restart` brings them together", safe(version)),
+        ),
+        Some((_, version)) => row("version", safe(version)),
+        None => Ok(()),
+    }
+}
+
+fn sandbox(found: &Inspection) -> String {
+    if found.keeper == "launchd" {
+        return "none: launchd has none".to_owned();
+    }
+    let mut layers = vec!["system calls filtered"];
+    layers.push(if found.strict { "home read-only, own user namespace" } else { "no user namespace" });
+    layers.push(if found.network { "network for the provider" } else { "no network" });
+    layers.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::search::tests::Page;
+    use super::*;
+
+    fn shown_as(found: &Inspection, daemon: Option<&(u32, String)>) -> String {
+        let page = Page::default();
+        let log = Place::File("/data/daemon.log".into());
+        print(found, daemon, Some(&log), 1_700_007_200, &mut Out::to(page.clone(), 90)).unwrap();
+        page.text()
+    }
+
+    fn running() -> Inspection {
+        Inspection {
+            keeper: "systemd",
+            reachable: true,
+            unit: Some("/home/me/.config/systemd/user/situated.service".into()),
+            ours: true,
+            enabled: true,
+            running: true,
+            pid: Some(12),
+            since: Some(1_700_000_000),
+            program: Some("/usr/bin/situated".into()),
+            program_exists: true,
+            program_is_this: true,
+            linger: Some(false),
+            strict: true,
+            ..Inspection::default()
+        }
+    }
+
+    #[test]
+    fn it_says_how_the_service_stands() {
+        let this = (12, env!("CARGO_PKG_VERSION").to_owned());
+        let text = shown_as(&running(), Some(&this));
+        for expected in [
+            "● running since 2 h ago (pid 12)\n",
+            "at login  starts",
+            "at logout ends",
+            "no network",
+            "/data/daemon.log",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(text.lines().count() <= 9, "{text}");
+        let older = Inspection { older: true, version: Some("0.0.9".into()), program_exists: false, ..running() };
+        let text = shown_as(&older, Some(&(12, "0.0.9\u{1b}[2J".into())));
+        for expected in ["is gone", "its unit is of 0.0.9", "the daemon is 0.0.9"] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn what_is_wrong_comes_first() {
+        let down = Inspection { running: false, pid: None, since: None, ..running() };
+        let table = [
+            (Inspection::default(), "not installed"),
+            (Inspection { masked: true, ..down.clone() }, "masked"),
+            (Inspection { failed: Some("exit code 70".into()), ..down.clone() }, "failed: exit code 70"),
+            (Inspection { reachable: false, keeper_says: "no bus".into(), ..down.clone() }, "cannot be asked: no bus"),
+            (down, "installed, not running"),
+        ];
+        for (found, expected) in table {
+            let text = shown_as(&found, None);
+            assert!(text.lines().next().unwrap().contains(expected), "{text}");
+        }
+        assert!(shown_as(&running(), None).contains("does not answer yet"));
+        assert!(
+            shown_as(&Inspection::default(), Some(&(9, "1".into()))).contains("pid 9 of version 1 was started by hand")
+        );
+    }
+}

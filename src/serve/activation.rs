@@ -1,0 +1,58 @@
+//! A socket that the service manager holds and hands over, so that no client is refused while the daemon restarts.
+
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+
+use rustix::net::sockopt;
+
+use super::bind::BindError;
+
+/// The socket that was handed over, with its path; `None` if there is none.
+pub(super) fn handed_over() -> Result<Option<(UnixListener, PathBuf)>, BindError> {
+    let refused = |why: String| BindError::HandedOver(why);
+    let mut descriptors = sd_notify::listen_fds().map_err(|error| refused(error.to_string()))?;
+    let Some(first) = descriptors.next() else { return Ok(None) };
+    if descriptors.len() > 0 {
+        tracing::warn!(more = descriptors.len(), "of the sockets that were handed over only the first is served");
+    }
+    // SAFETY: the manager opened it for this very process (`listen_fds` compares the pid) and nobody else in the
+    // process knows of it: this is called once, by the one who binds.
+    #[allow(unsafe_code)]
+    let descriptor = unsafe { OwnedFd::from_raw_fd(first) };
+    checked(descriptor).map(Some).map_err(refused)
+}
+
+fn checked(descriptor: OwnedFd) -> Result<(UnixListener, PathBuf), String> {
+    let listens = sockopt::socket_acceptconn(&descriptor).is_ok_and(|listens| listens);
+    let streams = sockopt::socket_type(&descriptor).is_ok_and(|kind| kind == rustix::net::SocketType::STREAM);
+    let listener = UnixListener::from(descriptor);
+    let path = listener.local_addr().ok().and_then(|address| address.as_pathname().map(PathBuf::from));
+    match path {
+        Some(path) if listens && streams => Ok((listener, path)),
+        _ => Err("it is no Unix stream socket that listens at a path".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn only_a_listening_stream_with_a_path_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let (taken, named) = checked(UnixListener::bind(&path).unwrap().into()).unwrap();
+        assert_eq!(named, path);
+        UnixStream::connect(&path).unwrap();
+        taken.accept().unwrap();
+        let (connected, _other) = UnixStream::pair().unwrap();
+        assert!(checked(connected.into()).is_err());
+        assert!(checked(std::net::TcpListener::bind("127.0.0.1:0").unwrap().into()).is_err());
+        assert!(checked(std::fs::File::open("/dev/null").unwrap().into()).is_err());
+        let datagrams = std::os::unix::net::UnixDatagram::bind(dir.path().join("d")).unwrap();
+        assert!(checked(datagrams.into()).is_err());
+    }
+}

@@ -1,0 +1,172 @@
+//! Start, stop, and wait: a service runs when its daemon answers, not when its manager says so.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::ServiceError;
+use super::host::Places;
+use super::inspect::{Inspection, inspect};
+use super::launchd;
+use super::systemd::{Manager, State};
+use super::unit::SERVICE;
+use crate::client::{Client, Discovery};
+
+/// Opening a large store takes its time; the unit gives up at two minutes.
+const PATIENCE: Duration = Duration::from_secs(130);
+
+/// Between two looks at the manager: each starts a program.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// So often a daemon is started again before nobody waits for it any longer.
+const ATTEMPTS: u32 = 2;
+
+/// A daemon that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Its process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+    /// From the start to the answer.
+    pub after: Duration,
+}
+
+/// Asks the daemon who it is; `None` if none answers.
+pub fn ask(discovery: &Discovery) -> Option<(u32, String)> {
+    let mut client = Client::connect_to(&discovery.socket()).ok()?;
+    client.set_timeout(Some(Duration::from_secs(1)));
+    client.call("ping", serde_json::Value::Null).ok()?;
+    let hello = client.hello().ok()?;
+    let pid = u32::try_from(hello["server"]["pid"].as_u64()?).ok()?;
+    Some((pid, hello["server"]["version"].as_str().unwrap_or_default().to_owned()))
+}
+
+/// The service must be there, and what it runs.
+fn installed() -> Result<Inspection, ServiceError> {
+    let found = inspect();
+    let Some(unit) = &found.unit else {
+        return Err(ServiceError::unavailable("the service is not installed: `situated service install` installs it"));
+    };
+    if !found.reachable {
+        return Err(ServiceError::unavailable(format!(
+            "the service is installed, but the manager that keeps it does not answer: {}{}",
+            found.keeper_says,
+            no_session()
+        )));
+    }
+    Ok(Inspection { unit: Some(unit.clone()), ..found })
+}
+
+/// What to do where a manager cannot be reached.
+pub(super) fn no_session() -> &'static str {
+    "\nlog in at the machine itself or by `ssh`, not by `su` or `sudo`, or run the daemon by hand: `situated run`"
+}
+
+/// Starts the service, unless it runs.
+pub fn start(discovery: &Discovery) -> Result<(Answer, bool), ServiceError> {
+    let found = installed()?;
+    if let Some(pid) = found.pid.filter(|_| found.running)
+        && let Some((other, version)) = ask(discovery).filter(|(answers, _)| *answers == pid)
+    {
+        return Ok((Answer { pid: other, version, after: Duration::ZERO }, false));
+    }
+    Ok((begin(&found, discovery, "start")?, true))
+}
+
+/// Ends the daemon and starts it anew.
+pub fn restart(discovery: &Discovery) -> Result<Answer, ServiceError> {
+    begin(&installed()?, discovery, "restart")
+}
+
+fn begin(found: &Inspection, discovery: &Discovery, verb: &str) -> Result<Answer, ServiceError> {
+    if let Some(program) = found.program.as_ref().filter(|_| !found.program_exists) {
+        return Err(ServiceError::unavailable(format!(
+            "the service runs {}, which is gone: `situated service install` makes it run this program",
+            program.display()
+        )));
+    }
+    by_hand(discovery, found.pid)?;
+    let Some(places) = Places::here() else { return Err(ServiceError::unavailable("this user has no home folder")) };
+    run(&places, discovery, verb)
+}
+
+/// Starts what is installed and waits until it answers.
+pub(super) fn run(places: &Places, discovery: &Discovery, verb: &str) -> Result<Answer, ServiceError> {
+    let began = Instant::now();
+    if cfg!(target_os = "macos") {
+        launchd::load(places).map_err(ServiceError::unavailable)?;
+        return wait(discovery, began, &mut || {
+            let state = launchd::state(places);
+            Look { pid: state.pid, over: state.failure().map(|why| (state.last_exit, why)) }
+        });
+    }
+    let manager = Manager::find(places);
+    // One that failed too often is not started again before it is forgiven.
+    let _ = manager.systemctl(&["reset-failed", SERVICE]);
+    let asked = manager.systemctl(&[verb, "--no-block", SERVICE]);
+    asked.map_err(|why| ServiceError::unavailable(format!("systemd does not {verb} the service: {why}")))?;
+    wait(discovery, began, &mut || look(&manager.state()))
+}
+
+struct Look {
+    pid: Option<u32>,
+    /// That it came to nothing: exit code and why.
+    over: Option<(Option<i32>, String)>,
+}
+
+fn look(state: &State) -> Look {
+    let over = state.has_failed() || state.restarts() >= ATTEMPTS;
+    Look { pid: state.pid(), over: over.then(|| (state.exit_code(), state.why())) }
+}
+
+/// Waits until the daemon that the manager keeps answers.
+fn wait(discovery: &Discovery, began: Instant, look: &mut dyn FnMut() -> Look) -> Result<Answer, ServiceError> {
+    loop {
+        let now = look();
+        let looked = Instant::now();
+        while looked.elapsed() < LOOK {
+            if let Some((pid, version)) = ask(discovery).filter(|(pid, _)| now.pid == Some(*pid)) {
+                return Ok(Answer { pid, version, after: began.elapsed() });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if let Some((code, why)) = now.over {
+            let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| (64..79).contains(code));
+            return Err(ServiceError::new(code.unwrap_or(69), format!("the daemon did not come up: {why}")));
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(ServiceError::new(124, "the daemon did not answer within two minutes"));
+        }
+    }
+}
+
+/// Ends the service's daemon; tells whether there was one.
+pub fn stop() -> Result<bool, ServiceError> {
+    let found = installed()?;
+    let Some(places) = Places::here() else { return Err(ServiceError::unavailable("this user has no home folder")) };
+    end(&places)?;
+    Ok(found.running)
+}
+
+pub(super) fn end(places: &Places) -> Result<(), ServiceError> {
+    let ended = if cfg!(target_os = "macos") {
+        launchd::unload(places)
+    } else {
+        Manager::find(places).systemctl(&["stop", SERVICE]).map(drop)
+    };
+    ended.map_err(|why| ServiceError::unavailable(format!("the service could not be stopped: {why}")))
+}
+
+/// Fails if a daemon that is not the service's (`pid`) has the data folder.
+pub(super) fn by_hand(discovery: &Discovery, pid: Option<u32>) -> Result<(), ServiceError> {
+    let data_dir: &PathBuf = &discovery.data_dir;
+    let Some(running) = crate::serve::locate::running(data_dir).filter(|running| Some(running.pid) != pid) else {
+        return Ok(());
+    };
+    let message = format!(
+        "a daemon that is not the service's (pid {}) has the data folder {}: end it with `situated stop`, then try again",
+        running.pid,
+        data_dir.display()
+    );
+    Err(ServiceError::new(75, message))
+}

@@ -1,0 +1,168 @@
+//! What an installation writes, and how exactly that is taken back.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// A file to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Where.
+    pub path: PathBuf,
+    /// What.
+    pub text: String,
+    /// What is there now.
+    pub before: Option<String>,
+}
+
+impl Write {
+    /// Looks at what is there.
+    pub fn new(path: PathBuf, text: String) -> Write {
+        let before = fs::read_to_string(&path).ok();
+        Write { path, text, before }
+    }
+
+    /// Whether it changes anything.
+    pub fn changes(&self) -> bool {
+        self.before.as_ref() != Some(&self.text)
+    }
+}
+
+/// What was done, the last first to be taken back.
+#[derive(Debug, Default)]
+pub struct Undo(Vec<Done>);
+
+#[derive(Debug)]
+enum Done {
+    Folder(PathBuf),
+    Written(PathBuf, Option<String>),
+    Removed(PathBuf, String),
+    Linked(PathBuf),
+}
+
+impl Undo {
+    /// Whether nothing was done.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Makes a folder with those above it.
+    pub fn folder(&mut self, path: &Path) -> io::Result<()> {
+        let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+        for folder in missing.into_iter().rev() {
+            fs::create_dir(folder).map_err(|error| told("create", folder, error))?;
+            self.0.push(Done::Folder(folder.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Writes a file, all of it or nothing.
+    pub fn write(&mut self, write: &Write) -> io::Result<()> {
+        if !write.changes() {
+            return Ok(());
+        }
+        if let Some(folder) = write.path.parent() {
+            self.folder(folder)?;
+        }
+        put(&write.path, &write.text).map_err(|error| told("write", &write.path, error))?;
+        self.0.push(Done::Written(write.path.clone(), write.before.clone()));
+        Ok(())
+    }
+
+    /// Removes a file.
+    pub fn remove(&mut self, path: &Path) -> io::Result<()> {
+        let before = fs::read_to_string(path).map_err(|error| told("read", path, error))?;
+        fs::remove_file(path).map_err(|error| told("remove", path, error))?;
+        self.0.push(Done::Removed(path.to_owned(), before));
+        Ok(())
+    }
+
+    /// Makes `link` lead to `to`. One that leads elsewhere is left alone.
+    pub fn link(&mut self, link: &Path, to: &Path) -> io::Result<()> {
+        if link.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        if let Some(folder) = link.parent() {
+            self.folder(folder)?;
+        }
+        std::os::unix::fs::symlink(to, link).map_err(|error| told("create", link, error))?;
+        self.0.push(Done::Linked(link.to_owned()));
+        Ok(())
+    }
+
+    /// Takes everything back. What cannot be is told.
+    pub fn take_back(self) -> Vec<String> {
+        let mut failed = Vec::new();
+        for done in self.0.into_iter().rev() {
+            let (path, outcome) = match done {
+                Done::Folder(path) => {
+                    // Something else may have come into it meanwhile.
+                    let outcome = fs::remove_dir(&path).or_else(|error| {
+                        if error.kind() == io::ErrorKind::DirectoryNotEmpty { Ok(()) } else { Err(error) }
+                    });
+                    (path, outcome)
+                }
+                Done::Linked(path) | Done::Written(path, None) => {
+                    let outcome = fs::remove_file(&path);
+                    (path, outcome)
+                }
+                Done::Written(path, Some(before)) | Done::Removed(path, before) => {
+                    let outcome = put(&path, &before);
+                    (path, outcome)
+                }
+            };
+            if let Err(error) = outcome {
+                failed.push(format!("{}: {error}", path.display()));
+            }
+        }
+        failed
+    }
+}
+
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let fresh = path.with_file_name(name);
+    let written = fs::write(&fresh, text)
+        // launchd takes no file that others may write to.
+        .and_then(|()| fs::set_permissions(&fresh, fs::Permissions::from_mode(0o644)))
+        .and_then(|()| fs::rename(&fresh, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    written
+}
+
+fn told(what: &str, path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {what} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_what_was_done_is_taken_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        fs::create_dir(at("there")).unwrap();
+        fs::write(at("there/old"), "old").unwrap();
+        fs::write(at("there/gone"), "gone").unwrap();
+        let mut undo = Undo::default();
+        undo.write(&Write::new(at("a/b/new"), "new".into())).unwrap();
+        undo.write(&Write::new(at("there/old"), "newer".into())).unwrap();
+        undo.write(&Write::new(at("there/gone"), "gone".into())).unwrap();
+        undo.remove(&at("there/gone")).unwrap();
+        undo.link(&at("a/wants/x"), &at("a/b/new")).unwrap();
+        undo.link(&at("there/old"), &at("a")).unwrap();
+        assert_eq!(fs::read_to_string(at("there/old")).unwrap(), "newer");
+        assert_eq!(fs::metadata(at("a/b/new")).unwrap().permissions().mode() & 0o777, 0o644);
+        assert!(at("a/wants/x").exists() && !at("there/gone").exists());
+        fs::write(at("a/of another"), "").unwrap();
+        assert_eq!(undo.take_back(), Vec::<String>::new());
+        assert_eq!(fs::read_to_string(at("there/old")).unwrap(), "old");
+        assert_eq!(fs::read_to_string(at("there/gone")).unwrap(), "gone");
+        assert!(!at("a/b").exists() && !at("a/wants").exists() && at("a/of another").exists());
+    }
+}

@@ -1,0 +1,178 @@
+//! How the service stands: looked at, not changed.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::host::Places;
+use super::systemd::{Manager, Reach, State};
+use super::unit::{self, DropIn, SERVICE};
+use super::{launchd, plist};
+
+/// How the service stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Inspection {
+    /// Who keeps services here: `systemd`, `launchd`, or `none`.
+    pub keeper: &'static str,
+    /// Whether it answers.
+    pub reachable: bool,
+    /// Its version, or why it does not answer.
+    pub keeper_says: String,
+    /// The unit, or agent, in force.
+    pub unit: Option<PathBuf>,
+    /// Whether a package brought it.
+    pub packaged: bool,
+    /// Whether `situated service install` wrote it, and so may replace it.
+    pub ours: bool,
+    /// A package's unit that one of the user's own hides.
+    pub hidden: Option<PathBuf>,
+    /// Whether it starts at login.
+    pub enabled: bool,
+    /// Whether the user has forbidden it (`systemctl --user mask`).
+    pub masked: bool,
+    /// Whether it runs now.
+    pub running: bool,
+    /// Why not, if it was started and has failed.
+    pub failed: Option<String>,
+    /// The daemon's process.
+    pub pid: Option<u32>,
+    /// Since when it runs, in seconds since 1970.
+    pub since: Option<i64>,
+    /// How often it had to be started again.
+    pub restarts: u32,
+    /// The program that the unit names.
+    pub program: Option<PathBuf>,
+    /// Whether that is there.
+    pub program_exists: bool,
+    /// Whether it is the program that looks.
+    pub program_is_this: bool,
+    /// The version that wrote the unit.
+    pub version: Option<String>,
+    /// Whether that is older than the program that looks.
+    pub older: bool,
+    /// Whether the service goes on without a login; `None` where that cannot be told.
+    pub linger: Option<bool>,
+    /// Whether the strict sandbox is installed.
+    pub strict: bool,
+    /// Whether a drop-in lets it ask providers over the network.
+    pub network: bool,
+    /// Drop-ins in force, ours and others.
+    pub drop_ins: Vec<PathBuf>,
+}
+
+/// How the service of this user stands.
+pub fn inspect() -> Inspection {
+    let Some(places) = Places::here() else {
+        return Inspection {
+            keeper: "none",
+            keeper_says: "this user has no home folder".into(),
+            ..Inspection::default()
+        };
+    };
+    if cfg!(target_os = "macos") {
+        return agent(&places);
+    }
+    let manager = Manager::find(&places);
+    let state = manager.state();
+    unit_of(&places, &manager, &state)
+}
+
+/// The same, of a manager that was asked already.
+pub(super) fn unit_of(places: &Places, manager: &Manager, state: &State) -> Inspection {
+    let (keeper, says) = match &manager.reach {
+        Reach::Answers(version) => ("systemd", version.clone()),
+        Reach::Silent(why) => ("systemd", why.clone()),
+        Reach::Missing => ("none", "there is no systemctl on PATH".to_owned()),
+    };
+    let folder = manager.own_folder();
+    let own = Some(folder.join(SERVICE)).filter(|path| path.is_file());
+    let package = manager.packaged();
+    let unit = own.clone().or_else(|| package.clone());
+    let text = unit.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let drop_ins = drop_ins(&folder.join(format!("{SERVICE}.d")));
+    let has = |kind: DropIn| drop_ins.iter().any(|path| path.ends_with(kind.file()));
+    let link = folder.join("default.target.wants").join(SERVICE);
+    Inspection {
+        reachable: manager.answers(),
+        packaged: own.is_none() && package.is_some(),
+        ours: own.is_some() && unit::version(&text).is_some(),
+        hidden: own.and(package),
+        // A link that leads nowhere starts nothing.
+        enabled: unit.is_some() && (link.exists() || state.is_enabled()),
+        masked: state.is_masked(),
+        running: state.is_up() && state.pid().is_some(),
+        failed: (state.has_failed() || state.restarts() > 0 && state.pid().is_none()).then(|| state.why()),
+        pid: state.pid(),
+        since: state.since().filter(|_| state.is_up()),
+        restarts: state.restarts(),
+        linger: manager.lingers(),
+        strict: has(DropIn::Sandbox),
+        network: has(DropIn::Network),
+        drop_ins,
+        unit,
+        keeper,
+        keeper_says: says,
+        ..written(&text, unit::program(&text, &places.home), unit::version(&text))
+    }
+}
+
+fn agent(places: &Places) -> Inspection {
+    let path = launchd::path(places);
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let homebrew = path.with_file_name(format!("{}.plist", plist::HOMEBREW));
+    let there = path.is_file();
+    let state = launchd::state(places);
+    Inspection {
+        keeper: "launchd",
+        reachable: places.has("launchctl"),
+        ours: there && plist::version(&text).is_some(),
+        packaged: !there && homebrew.is_file(),
+        hidden: Some(homebrew.clone()).filter(|homebrew| there && homebrew.is_file()),
+        unit: there.then_some(path).or(Some(homebrew).filter(|path| path.is_file())),
+        enabled: there,
+        running: state.pid.is_some(),
+        failed: state.failure(),
+        pid: state.pid,
+        ..written(&text, plist::program(&text), plist::version(&text))
+    }
+}
+
+/// What the text of a unit or agent tells.
+fn written(text: &str, program: Option<PathBuf>, version: Option<String>) -> Inspection {
+    let this = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok();
+    let real = program.as_ref().and_then(|path| path.canonicalize().ok());
+    Inspection {
+        program_exists: real.is_some(),
+        program_is_this: !text.is_empty() && real.is_some() && real == this,
+        older: version.as_deref().is_some_and(|version| is_older(version, env!("CARGO_PKG_VERSION"))),
+        program,
+        version,
+        ..Inspection::default()
+    }
+}
+
+fn drop_ins(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "conf")).collect();
+    found.sort();
+    found
+}
+
+/// Whether `one` is a lower version than `other`.
+pub(super) fn is_older(one: &str, other: &str) -> bool {
+    let numbers =
+        |version: &str| -> Vec<u64> { version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect() };
+    numbers(one) < numbers(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert!(is_older("0.9.10", "0.10.0") && is_older("0.1", "0.1.1") && is_older("", "0.1.0"));
+        assert!(!is_older("0.1.0", "0.1.0") && !is_older("1.0.0", "0.9.9"));
+    }
+}

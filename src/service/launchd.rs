@@ -1,0 +1,191 @@
+//! The user's launchd. Small, for it was never run on a Mac: which commands, in which order, and what their failures
+//! mean; the text of the agent is in [`super::plist`].
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::host::{self, Places};
+use super::plist::LABEL;
+
+/// How long an agent may take to be gone after `bootout`.
+const DRAINING: Duration = Duration::from_secs(25);
+
+/// How often `bootstrap` is tried while the old agent drains.
+const TRIES: u32 = 5;
+
+/// The agent's file.
+pub(super) fn path(places: &Places) -> PathBuf {
+    places.home.join("Library/LaunchAgents").join(format!("{LABEL}.plist"))
+}
+
+/// Where launchd puts what the daemon says before its own log is open.
+pub(super) fn stderr(places: &Places) -> PathBuf {
+    places.home.join("Library/Logs/situated/stderr.log")
+}
+
+/// What launchd knows of the agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    /// Whether it has been bootstrapped.
+    pub(super) loaded: bool,
+    /// The daemon's process.
+    pub(super) pid: Option<u32>,
+    /// How the last one ended.
+    pub(super) last_exit: Option<i32>,
+}
+
+impl State {
+    pub(super) fn failure(&self) -> Option<String> {
+        let code = self.last_exit.filter(|code| *code != 0 && self.pid.is_none())?;
+        Some(match code {
+            78 => "the configuration is wrong (exit code 78): `situated config check`".to_owned(),
+            75 => "another daemon has the data folder or the socket (exit code 75)".to_owned(),
+            code => format!("exit code {code}"),
+        })
+    }
+}
+
+/// Asks launchd about the agent.
+pub(super) fn state(places: &Places) -> State {
+    let ran = host::run(places.command("launchctl").args(["print", &target(places)]));
+    ran.ok().filter(host::Ran::is_ok).map(|ran| printed(&ran.out)).unwrap_or_default()
+}
+
+/// What `launchctl print` says.
+fn printed(text: &str) -> State {
+    let value = |key: &str| {
+        text.lines()
+            .find_map(|line| line.trim().strip_prefix(key)?.trim_start().strip_prefix("= ")?.parse::<i32>().ok())
+    };
+    State {
+        loaded: true,
+        pid: value("pid").and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0),
+        last_exit: value("last exit code"),
+    }
+}
+
+fn domain(places: &Places) -> String {
+    format!("gui/{}", places.uid)
+}
+
+fn target(places: &Places) -> String {
+    format!("{}/{LABEL}", domain(places))
+}
+
+/// The commands that put an agent in force; between the first and the second it is waited until the old one is gone.
+pub(super) fn commands(places: &Places) -> [Vec<String>; 4] {
+    let (domain, target) = (domain(places), target(places));
+    let file = path(places).to_string_lossy().into_owned();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    [
+        words(&["bootout", &target]),
+        words(&["enable", &target]),
+        words(&["bootstrap", &domain, &file]),
+        words(&["kickstart", &target]),
+    ]
+}
+
+/// Puts the agent in force, in place of one that may run.
+pub(super) fn load(places: &Places) -> Result<(), String> {
+    let [bootout, enable, bootstrap, kickstart] = commands(places);
+    unload_by(places, &bootout)?;
+    launchctl(places, &enable)?;
+    let mut tries = 1;
+    // 5 is also what a label says that still drains.
+    while let Err((code, said)) = launchctl_code(places, &bootstrap) {
+        if code != Some(5) || tries == TRIES {
+            return Err(meaning(code, &said));
+        }
+        tries += 1;
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    launchctl(places, &kickstart)
+}
+
+/// Ends the agent until the next login, or for good if its file is gone.
+pub(super) fn unload(places: &Places) -> Result<(), String> {
+    let [bootout, ..] = commands(places);
+    unload_by(places, &bootout)
+}
+
+fn unload_by(places: &Places, bootout: &[String]) -> Result<(), String> {
+    // That nothing is loaded is what is wanted.
+    let _ = launchctl_code(places, bootout);
+    let until = Instant::now() + DRAINING;
+    while state(places).loaded {
+        if Instant::now() > until {
+            return Err(format!("launchd does not let go of {LABEL}; log out and in again"));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Ok(())
+}
+
+fn launchctl(places: &Places, arguments: &[String]) -> Result<(), String> {
+    launchctl_code(places, arguments).map_err(|(code, said)| meaning(code, &said))
+}
+
+fn launchctl_code(places: &Places, arguments: &[String]) -> Result<(), (Option<i32>, String)> {
+    match host::run(places.command("launchctl").args(arguments)) {
+        Ok(ran) if ran.is_ok() => Ok(()),
+        Ok(ran) => Err((ran.code, ran.complaint())),
+        Err(error) => Err((None, error.to_string())),
+    }
+}
+
+/// launchd's own words say little.
+fn meaning(code: Option<i32>, said: &str) -> String {
+    match code {
+        Some(5) => format!(
+            "launchd refuses the agent ({said}): over SSH there is no desktop session to run it in; else log out and in again"
+        ),
+        Some(125) => format!("launchd knows no such session ({said}): run this as yourself, not with sudo"),
+        _ => said.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        Places {
+            home: "/Users/me".into(),
+            config: "/Users/me/.config".into(),
+            runtime: None,
+            search: "/nowhere".into(),
+            uid: 501,
+        }
+    }
+
+    #[test]
+    fn the_commands_in_order() {
+        let lines: Vec<String> = commands(&places()).iter().map(|words| words.join(" ")).collect();
+        assert_eq!(
+            lines,
+            [
+                "bootout gui/501/dev.situated.daemon",
+                "enable gui/501/dev.situated.daemon",
+                "bootstrap gui/501 /Users/me/Library/LaunchAgents/dev.situated.daemon.plist",
+                "kickstart gui/501/dev.situated.daemon",
+            ]
+        );
+        assert_eq!(stderr(&places()), std::path::Path::new("/Users/me/Library/Logs/situated/stderr.log"));
+    }
+
+    #[test]
+    fn what_launchd_prints_is_read() {
+        let text = "gui/501/dev.situated.daemon = {\n\tstate = running\n\n\tprogram = /opt/s\n\tpid = 812\n\tlast exit code = 0\n}\n";
+        assert_eq!(printed(text), State { loaded: true, pid: Some(812), last_exit: Some(0) });
+        let failed = printed("\tstate = spawn scheduled\n\tlast exit code = 78\n");
+        assert_eq!((failed.pid, failed.failure().unwrap().contains("config check")), (None, true));
+        assert_eq!(printed("\tlast exit code = (never exited)\n").last_exit, None);
+    }
+
+    #[test]
+    fn failures_are_told_in_words() {
+        assert!(meaning(Some(5), "Bootstrap failed: 5: Input/output error").contains("desktop session"));
+        assert!(meaning(Some(125), "x").contains("sudo"));
+        assert_eq!(meaning(Some(3), "no such process"), "no such process");
+    }
+}

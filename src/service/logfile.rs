@@ -1,0 +1,108 @@
+//! A log of the daemon's own, for where no journal keeps what it says: two files of bounded length, for this user alone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A file is put aside when it would grow over this; one such is kept.
+const MOST: u64 = 5 << 20;
+
+/// The log in a data folder.
+pub fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join("daemon.log")
+}
+
+/// The one that was put aside.
+pub fn aside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".1");
+    name.into()
+}
+
+/// A log that bounds itself.
+#[derive(Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    most: u64,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    length: u64,
+}
+
+impl LogFile {
+    /// Opens it to append, and makes it if need be; its folder too.
+    pub fn open(path: &Path) -> io::Result<LogFile> {
+        LogFile::bounded(path, MOST)
+    }
+
+    fn bounded(path: &Path, most: u64) -> io::Result<LogFile> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            use std::os::unix::fs::DirBuilderExt as _;
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        Ok(LogFile { path: path.to_owned(), most, open: Mutex::new(append(path)?) })
+    }
+}
+
+fn append(path: &Path) -> io::Result<Open> {
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    let length = file.metadata()?.len();
+    Ok(Open { file, length })
+}
+
+impl Write for &LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.length > 0 && open.length + bytes.len() as u64 > self.most {
+            // What cannot be put aside goes on growing rather than being lost.
+            if fs::rename(&self.path, aside(&self.path)).is_ok() {
+                *open = append(&self.path)?;
+            }
+        }
+        // A line at once: two daemons, one of which is refused, may write for a moment.
+        open.file.write_all(bytes)?;
+        open.length += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn two_files_at_most_and_nobody_else_reads_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("made/daemon.log");
+        let log = LogFile::bounded(&path, 100).unwrap();
+        for i in 0..50 {
+            writeln!(&log, "line {i:02} of the log").unwrap();
+        }
+        let read = |path: &Path| fs::read_to_string(path).unwrap();
+        let (now, before) = (read(&path), read(&aside(&path)));
+        assert!(now.len() <= 100 && before.len() <= 100 && before.len() > 60, "{} {}", now.len(), before.len());
+        assert!(now.ends_with("line 49 of the log\n"), "{now}");
+        assert!(format!("{before}{now}").matches("line").count() >= 5);
+        for file in [&path, &aside(&path)] {
+            assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 2);
+        // It goes on where it was, and a line longer than all of it is still written.
+        drop(log);
+        let log = LogFile::bounded(&path, 100).unwrap();
+        (&log).write_all(&[b'x'; 300]).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().len(), 300);
+    }
+}

@@ -1,0 +1,264 @@
+//! Where the daemon's log is, and its lines: the journal where this user may read it, else the daemon's own file.
+//!
+//! A user reads a journal of their own only where the journal is kept on disk; the daemon asks the same question
+//! ([`journal_is_readable`]) and writes its file where the answer is no, so one of the two always has the lines.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::host::{self, Places};
+use super::logfile;
+use super::unit::SERVICE;
+
+/// What stands before the names of fields in the journal.
+pub const FIELDS: &str = "SITUATED";
+
+/// Enough of a file's end for any number of lines that one reads.
+const TAIL_BYTES: u64 = 1 << 20;
+
+/// How often a file that is followed is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Where the lines are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The journal of this user.
+    Journal,
+    /// A file.
+    File(PathBuf),
+}
+
+/// Whether standard error goes to the journal: then it can be told fields, not lines alone.
+pub fn stderr_is_journal() -> bool {
+    let Some(named) = std::env::var_os("JOURNAL_STREAM") else { return false };
+    let Ok(meta) = rustix::fs::fstat(io::stderr()) else { return false };
+    // A child may have inherited the variable and have another standard error.
+    named.to_str() == Some(&format!("{}:{}", meta.st_dev, meta.st_ino))
+}
+
+/// Whether the journal is kept on disk, which gives each user one of their own.
+pub fn journal_is_readable() -> bool {
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let machine = machine.trim();
+    !machine.is_empty() && Path::new("/var/log/journal").join(machine).is_dir()
+}
+
+/// Where the service's log is; `None` if there is none yet.
+pub fn find(places: &Places, data_dir: &Path) -> Option<Place> {
+    if places.has("journalctl") {
+        let ran = host::run(journal(places).args(["--lines=1"]));
+        if ran.is_ok_and(|ran| ran.is_ok() && !ran.out.trim().is_empty()) {
+            return Some(Place::Journal);
+        }
+    }
+    Some(logfile::path(data_dir)).filter(|path| path.is_file()).map(Place::File)
+}
+
+fn journal(places: &Places) -> Command {
+    let mut command = places.command("journalctl");
+    command.args(["--user", "--no-pager", "--quiet", "--output=json", "--unit", SERVICE]);
+    command
+}
+
+/// The last lines.
+pub fn last(places: &Places, place: &Place, lines: usize) -> io::Result<Vec<String>> {
+    match place {
+        Place::Journal => {
+            let ran = host::run(journal(places).arg(format!("--lines={lines}")))?;
+            Ok(ran.out.lines().filter_map(entry).collect())
+        }
+        Place::File(path) => {
+            let mut found = tail(path)?;
+            if found.len() < lines
+                && let Ok(mut before) = tail(&logfile::aside(path))
+            {
+                before.append(&mut found);
+                found = before;
+            }
+            Ok(found.split_off(found.len().saturating_sub(lines)))
+        }
+    }
+}
+
+/// The last lines since a time, in seconds since 1970: what was said in one attempt to start.
+pub fn since(places: &Places, data_dir: &Path, time: i64, lines: usize) -> Vec<String> {
+    if places.has("journalctl") {
+        let mut command = journal(places);
+        command.arg(format!("--since=@{time}")).arg(format!("--lines={lines}"));
+        let said: Vec<String> =
+            host::run(&mut command).map(|ran| ran.out.lines().filter_map(entry).collect()).unwrap_or_default();
+        if !said.is_empty() {
+            return said;
+        }
+    }
+    let from = jiff::Timestamp::from_second(time).map_or(String::new(), |time| time.to_string());
+    let mut found = tail(&logfile::path(data_dir)).unwrap_or_default();
+    // Lines begin with their time, in a form that sorts; what does not belongs to the line before.
+    found.retain(|line| !line.starts_with(|c: char| c.is_ascii_digit()) || line.as_str() >= from.trim_end_matches('Z'));
+    found.split_off(found.len().saturating_sub(lines))
+}
+
+fn tail(path: &Path) -> io::Result<Vec<String>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let cut = length.saturating_sub(TAIL_BYTES);
+    file.seek(SeekFrom::Start(cut))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.lines().skip(usize::from(cut > 0)).map(str::to_owned).collect())
+}
+
+/// Gives lines to `on_line` as they come, until it returns `false`.
+pub fn follow(places: &Places, place: &Place, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
+    match place {
+        Place::Journal => {
+            let mut command = journal(places);
+            let mut child =
+                command.args(["--follow", "--lines=0"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+            let Some(out) = child.stdout.take() else { return Ok(()) };
+            for line in BufReader::new(out).lines() {
+                if entry(&line?).is_some_and(|line| !on_line(&line)) {
+                    break;
+                }
+            }
+            let _ = child.kill();
+            child.wait().map(drop)
+        }
+        Place::File(path) => follow_file(path, on_line),
+    }
+}
+
+fn follow_file(path: &Path, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
+    let mut reader = BufReader::new(File::open(path)?);
+    reader.seek(SeekFrom::End(0))?;
+    let mut line = Vec::new();
+    loop {
+        if reader.read_until(b'\n', &mut line)? > 0 {
+            if line.last() == Some(&b'\n') {
+                if !on_line(String::from_utf8_lossy(&line).trim_end()) {
+                    return Ok(());
+                }
+                line.clear();
+            }
+            continue;
+        }
+        std::thread::sleep(LOOK);
+        // It was put aside, and a new one begun.
+        let current = reader.get_ref().metadata()?;
+        if std::fs::metadata(path).is_ok_and(|now| now.ino() != current.ino()) {
+            reader = BufReader::new(File::open(path)?);
+        }
+    }
+}
+
+/// A line of an entry of the journal, which has fields: `2026-11-21 12:03:44 WARN message path=a.md`.
+fn entry(json: &str) -> Option<String> {
+    let entry: Map<String, Value> = serde_json::from_str(json).ok()?;
+    let text = |key: &str| entry.get(key).map(value).unwrap_or_default();
+    let micros: i64 = text("__REALTIME_TIMESTAMP").parse().ok()?;
+    let time = jiff::Timestamp::from_microsecond(micros).ok()?.to_zoned(jiff::tz::TimeZone::system());
+    let level = match text("PRIORITY").as_str() {
+        "0" | "1" | "2" | "3" => "ERROR ",
+        "4" => "WARN ",
+        "7" => "DEBUG ",
+        _ => "",
+    };
+    let mut line = format!("{} {level}{}", time.strftime("%Y-%m-%d %H:%M:%S"), text("MESSAGE"));
+    let prefix = format!("{FIELDS}_");
+    for (name, field) in &entry {
+        if let Some(name) = name.strip_prefix(&prefix) {
+            line.push_str(&format!(" {}={}", name.to_lowercase(), value(field)));
+        }
+    }
+    Some(line)
+}
+
+/// The journal gives what is no text as a list of bytes.
+fn value(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(bytes) => {
+            let bytes: Vec<u8> =
+                bytes.iter().filter_map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok())).collect();
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_the_journal_are_lines() {
+        let said = |json: &str| entry(json).map(|line| line[20..].to_owned());
+        for (json, line) in [
+            (r#"{"__REALTIME_TIMESTAMP":"1700000000000000","PRIORITY":"6","MESSAGE":"Started x"}"#, "Started x"),
+            (
+                r#"{"__REALTIME_TIMESTAMP":"1700000000000000","PRIORITY":"3","MESSAGE":"no","SITUATED_ERROR":"full","_PID":"1"}"#,
+                "ERROR no error=full",
+            ),
+            (
+                r#"{"__REALTIME_TIMESTAMP":"1700000000000000","PRIORITY":"4","MESSAGE":[104,105,255],"SITUATED_A":"1"}"#,
+                "WARN hi\u{fffd} a=1",
+            ),
+            (r#"{"__REALTIME_TIMESTAMP":"1700000000000000","MESSAGE":null}"#, ""),
+        ] {
+            assert_eq!(said(json).as_deref(), Some(line));
+        }
+        assert_eq!((entry("-- No entries --"), entry("{}")), (None, None));
+    }
+
+    #[test]
+    fn the_end_of_a_file_and_of_the_one_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = logfile::path(dir.path());
+        std::fs::write(&path, "3\n4\n").unwrap();
+        std::fs::write(logfile::aside(&path), "1\n2\n").unwrap();
+        let places = Places { home: "/".into(), config: "/".into(), runtime: None, search: "/nowhere".into(), uid: 0 };
+        assert_eq!(find(&places, dir.path()), Some(Place::File(path.clone())));
+        assert_eq!(find(&places, Path::new("/nowhere")), None);
+        let place = Place::File(path.clone());
+        assert_eq!(last(&places, &place, 3).unwrap(), ["2", "3", "4"]);
+        assert_eq!(last(&places, &place, 1).unwrap(), ["4"]);
+        std::fs::write(&path, "2026-11-21T10:00:00.5Z old\n2026-11-21T12:00:00.5Z new\nmore\n").unwrap();
+        let noon = "2026-11-21T12:00:00Z".parse::<jiff::Timestamp>().unwrap().as_second();
+        assert_eq!(since(&places, dir.path(), noon, 9), ["2026-11-21T12:00:00.5Z new", "more"]);
+    }
+
+    #[test]
+    fn a_file_is_followed_over_its_end() {
+        use std::io::Write as _;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("daemon.log");
+        std::fs::write(&path, "old\n").unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let to = path.clone();
+        let thread = std::thread::spawn(move || {
+            follow_file(&to, &mut |line| {
+                sender.send(line.to_owned()).unwrap();
+                line != "end"
+            })
+        });
+        let mut heard = Vec::new();
+        // Until it follows, what is written is old to it.
+        while heard.is_empty() {
+            let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+            file.write_all(b"more\n").unwrap();
+            heard.extend(receiver.recv_timeout(Duration::from_millis(100)).ok());
+        }
+        std::fs::rename(&path, logfile::aside(&path)).unwrap();
+        std::fs::write(&path, "fresh\nend\n").unwrap();
+        thread.join().unwrap().unwrap();
+        let rest: Vec<String> = receiver.iter().filter(|line| line != "more").collect();
+        assert_eq!((heard[0].as_str(), rest), ("more", vec!["fresh".to_owned(), "end".to_owned()]));
+    }
+}

@@ -1,0 +1,42 @@
+//! The daemon as a login service: units of systemd, an agent of launchd, and where their logs are.
+//!
+//! Pure are [`unit`], [`plist`] and what the configuration asks for ([`wanted`]); the rest asks the manager by its own
+//! programs, each of which ends in time. Nothing here prints: [`inspect()`] says how things stand, [`install`] what it
+//! is going to do before it does it, and takes back exactly that if the daemon does not come up.
+
+pub mod control;
+pub mod files;
+pub mod host;
+pub mod inspect;
+pub mod install;
+mod launchd;
+pub mod logfile;
+pub mod logs;
+pub mod plist;
+pub mod program;
+pub mod systemd;
+pub mod unit;
+pub mod wanted;
+
+pub use inspect::{Inspection, inspect};
+
+/// Why something did not work, and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ServiceError {
+    /// The program's exit code, after `sysexits.h`.
+    pub code: u8,
+    /// For a person.
+    pub message: String,
+}
+
+impl ServiceError {
+    fn new(code: u8, message: impl Into<String>) -> Self {
+        ServiceError { code, message: message.into() }
+    }
+
+    /// What is needed is not there.
+    fn unavailable(message: impl Into<String>) -> Self {
+        ServiceError::new(69, message)
+    }
+}
