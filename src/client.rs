@@ -268,15 +268,24 @@ impl Client {
         let params = events.map_or(json!({}), |events| json!({ "events": events }));
         self.call("subscribe", params)?;
         loop {
-            match self.receive(None) {
-                Ok(message) if message["method"] == "event" => {
-                    if !on_event(message["params"].clone()) {
+            match self.next_event() {
+                Ok(event) => {
+                    if !on_event(event) {
                         return Ok(());
                     }
                 }
-                Ok(_) => {}
                 Err(ClientError::Closed) => return Ok(()),
                 Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for the next event, after a call of `subscribe`, for as long as it takes.
+    pub fn next_event(&mut self) -> Result<Value, ClientError> {
+        loop {
+            let mut message = self.receive(None)?;
+            if message["method"] == "event" {
+                return Ok(message["params"].take());
             }
         }
     }

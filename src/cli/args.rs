@@ -6,6 +6,7 @@ mod eval;
 mod models;
 mod search;
 mod service;
+mod shell;
 
 use std::path::PathBuf;
 
@@ -15,8 +16,9 @@ pub(super) use ask::Ask;
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
-pub(super) use search::{Related, Search, Show};
+pub(super) use search::{OpenIn, Related, Search, Show};
 pub(super) use service::{Install, Logs, Service, ServiceAction, Uninstall};
+pub(super) use shell::{Completions, Manual, Tail};
 
 use super::print::Color;
 
@@ -77,6 +79,8 @@ pub enum Command {
     /// Find passages
     #[command(visible_alias = "s")]
     Search(Search),
+    /// Search while you type: what `situated` alone does on a terminal
+    Live,
     /// Have a question answered from your notes, with citations
     Ask(Ask),
     /// Find passages near a note
@@ -129,14 +133,23 @@ pub enum Command {
     Pause(Pause),
     /// Let background work go on
     Resume,
+    /// Follow what the daemon decides
+    Tail(Tail),
+    /// Print a script that completes commands, options and names of vaults in a shell
+    Completions(Completions),
+    /// Print the manual, or write all of its pages
+    Man(Manual),
 }
 
 /// `init`
 #[derive(Debug, Args)]
 pub struct Init {
-    /// The vault; found upwards from here if absent
+    /// The vault; if absent those that are found here and in your home folder are asked about
     #[arg(value_hint = ValueHint::DirPath)]
     pub vault: Option<PathBuf>,
+    /// Ask nothing: the vault that is found upwards from here
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// `run`
@@ -329,10 +342,12 @@ mod tests {
         for line in [
             "init",
             "init /tmp",
+            "init --yes",
             "run",
             "run Notes",
             "try",
             "search a b -c",
+            "live",
             "s x",
             "search -- -x",
             "related a.md",
@@ -377,6 +392,11 @@ mod tests {
             "pause",
             "pause 60",
             "resume",
+            "tail",
+            "tail -f --vault work --jsonl",
+            "completions bash",
+            "completions",
+            "man --out d",
             "--json --data-dir d status",
             "status --json --socket s -vv",
             "generations",
@@ -387,6 +407,9 @@ mod tests {
             "search x --generation haiku",
             "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n",
             "search --jsonl x",
+            "search --open x",
+            "search x --open=3 --open-in obsidian",
+            "related a.md --open --hyperlinks always",
             "search x --explain --expect a.md",
             "eval",
             "eval Notes --limit 50 --seed 7 --html report.html",
@@ -423,6 +446,8 @@ mod tests {
             "search",
             "search x --format a --jsonl",
             "search x --json --jsonl",
+            "search x --json --open",
+            "search x --open=0",
             "search x --expect a.md --jsonl",
             "eval notes --set d",
             "eval --a a.toml",

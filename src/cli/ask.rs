@@ -9,9 +9,10 @@ use super::args::Ask;
 use super::exit;
 use super::money::price;
 use super::print::{bold, columns, counted, cut, cut_front, cyan, dim, grouped, millis, now, printable_lines, yellow};
-use super::search::{Look, judged, print_hit};
+use super::search::{Look, print_hit};
 use super::session::{Failure, Session, safe, with_schema};
 use super::signals::Interrupt;
+use super::why::judged;
 use crate::client::{Client, ClientError};
 use crate::engine::handle::{AskAnswer, AskPassage, SearchAnswer};
 use crate::search::question::Turn;
@@ -247,7 +248,7 @@ impl Asked<'_> {
             if i > 0 {
                 session.out.line("")?;
             }
-            let look = Look { rank: i + 1, context: false, explain: self.args.explain, vault: several, now: now() };
+            let look = Look { rank: i + 1, explain: self.args.explain, vault: several, now: now(), ..Look::default() };
             print_hit(hit, &look, &mut session.out)?;
         }
         Ok((code, None))

@@ -1,76 +1,120 @@
-//! `situated init`: a commented configuration for a vault. Writes one new file, never over another.
+//! `situated init`: a commented configuration for one's vaults. Asks three questions where somebody can answer, writes
+//! one new file, never over another, and offers to start the daemon at login.
+
+mod find;
+mod questions;
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::json;
 
-use super::args::Init;
+use super::args::{Globals, Init};
 use super::exit;
 use super::print::{bold, dim, printable};
 use super::session::{Failure, Session};
-use crate::config::{VaultConfig, default_config_file, name_of_folder, sample_file};
-
-/// What stands in the root of a vault of Obsidian, of Logseq, of zk.
-const MARKS: [&str; 3] = [".obsidian", "logseq/config.edn", ".zk"];
+use crate::config::{VaultConfig, default_config_file, name_of_folder, sample_file_of};
+use crate::context::settings::Provider;
+use questions::Answers;
 
 /// `situated init`.
 pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {
-    let vault = find(args.vault.as_deref(), &std::env::current_dir()?)?;
-    let vault = VaultConfig::new(name_of_folder(&vault), vault);
     let variable = std::env::var_os("SITUATED_CONFIG").filter(|value| !value.is_empty()).map(PathBuf::from);
     let file = session.globals.config.clone().or(variable).unwrap_or_else(default_config_file);
-    write(&file, &sample_file(&vault), &vault)?;
+    let here = std::env::current_dir()?;
+    let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let answers = if args.vault.is_none() && !args.yes && !session.globals.json && somebody {
+        // Before anybody answers for nothing.
+        if file.symlink_metadata().is_ok() {
+            return Err(taken(&file, &[]));
+        }
+        questions::ask(&here, &mut std::io::stdin().lock(), &mut std::io::stderr())?
+    } else {
+        let vault = find::named(args.vault.as_deref(), &here)?;
+        Answers { vaults: vec![vault], provider: Provider::Template, at_login: false }
+    };
+    let vaults = configured(&answers.vaults);
+    write(&file, &sample_file_of(&vaults, answers.provider), &vaults)?;
     if session.globals.json {
-        session.json(json!({ "file": file, "vault": { "name": vault.name, "path": vault.path } }))?;
+        let listed: Vec<_> = vaults.iter().map(|vault| json!({ "name": vault.name, "path": vault.path })).collect();
+        session.json(json!({ "file": file, "vault": listed.first(), "vaults": listed }))?;
         return Ok(exit::OK);
     }
-    let shown = |path: &Path| printable(&path.to_string_lossy()).into_owned();
-    session.out.line(format!(
-        "{} for the vault {} at {}",
-        bold("Wrote a configuration"),
-        bold(printable(&vault.name)),
-        shown(&vault.path)
-    ))?;
-    session.out.line(format!("  {}", shown(&file)))?;
+    tell(&file, &vaults, session)?;
+    if answers.provider != Provider::Template {
+        session.say(format!(
+            "\nContexts are going to be written by {}: say where its key is in [context] (`key_file` or `key_command`;\nollama needs none), then ask it one tiny question with {}",
+            answers.provider.name(),
+            bold("situated doctor --provider")
+        ));
+    }
+    if answers.at_login {
+        return at_login(&session.globals, session);
+    }
+    let promise = if answers.provider == Provider::Template { "; nothing leaves this machine" } else { "" };
     session.say(format!(
-        "\nNext:  {}           index it and watch, in this terminal\n       {}   ask it, in another\n{}",
+        "\nNext:  {}               index and watch, in this terminal\n       {}   do so at every login\n       {}      ask it, in another terminal\n{}",
         bold("situated run"),
+        bold("situated service install"),
         bold("situated search WORDS"),
-        dim("Nothing is ever written to the vault; nothing leaves this machine.")
+        dim(format!("Nothing is ever written to a vault{promise}."))
     ));
     Ok(exit::OK)
 }
 
-/// The vault given, or the one that `here` lies in.
-fn find(given: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
-    if let Some(given) = given {
-        let path = here.join(given);
-        let real = path.canonicalize().map_err(|error| {
-            Failure::usage(format!("{}: {error}; name the folder that holds your notes", path.display()))
-        })?;
-        if !real.is_dir() {
-            return Err(Failure::usage(format!(
-                "{} is not a folder; a vault is the folder that holds the notes",
-                path.display()
-            )));
+fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<(), Failure> {
+    let shown = |path: &Path| printable(&path.to_string_lossy()).into_owned();
+    match vaults {
+        [vault] => session.out.line(format!(
+            "{} for the vault {} at {}",
+            bold("Wrote a configuration"),
+            bold(printable(&vault.name)),
+            shown(&vault.path)
+        ))?,
+        vaults => {
+            session.out.line(format!("{} for {} vaults", bold("Wrote a configuration"), vaults.len()))?;
+            for vault in vaults {
+                session.out.line(format!("  {} at {}", bold(printable(&vault.name)), shown(&vault.path)))?;
+            }
         }
-        return Ok(real);
     }
-    let real = here.canonicalize()?;
-    real.ancestors()
-        .find(|folder| MARKS.iter().any(|mark| folder.join(mark).exists()))
-        .map(Path::to_path_buf)
-        .ok_or_else(|| {
-            Failure::usage(
-                "no vault of Obsidian, Logseq or zk here or above; name the folder that holds your notes: `situated init ~/Notes`",
-            )
-        })
+    Ok(session.out.line(format!("  {}", shown(file)))?)
 }
 
-fn write(file: &Path, text: &str, vault: &VaultConfig) -> Result<(), Failure> {
+/// Has the service installed by a run of our own, as a person would type it; its exit code becomes ours.
+fn at_login(globals: &Globals, session: &Session) -> Result<u8, Failure> {
+    let program = std::env::current_exe()?;
+    let mut command = Command::new(program);
+    for (option, value) in
+        [("--config", &globals.config), ("--data-dir", &globals.data_dir), ("--socket", &globals.socket)]
+    {
+        if let Some(value) = value {
+            command.arg(option).arg(value);
+        }
+    }
+    session.say(format!("\n{}", dim("situated service install")));
+    let status = command.args(["service", "install"]).status()?;
+    // Ended by a signal it has no code.
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::INTERRUPTED))
+}
+
+/// Each folder under a name of its own.
+fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
+    let mut vaults: Vec<VaultConfig> = Vec::new();
+    for folder in folders {
+        let plain = name_of_folder(folder);
+        let taken = |name: &str| vaults.iter().any(|vault| vault.name.to_lowercase() == name.to_lowercase());
+        let numbered = (2..).map(|n| format!("{plain} {n}"));
+        let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(plain.clone());
+        vaults.push(VaultConfig::new(name, folder.clone()));
+    }
+    vaults
+}
+
+fn write(file: &Path, text: &str, vaults: &[VaultConfig]) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
@@ -78,19 +122,27 @@ fn write(file: &Path, text: &str, vault: &VaultConfig) -> Result<(), Failure> {
     // `create_new` neither follows a link nor loses a race against another `init`.
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
         Ok(mut out) => out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let name = toml::Value::String(vault.name.clone());
-            let path = toml::Value::String(vault.path.to_string_lossy().into_owned());
-            Err(Failure::new(
-                exit::CANNOT_CREATE,
-                format!(
-                    "{} exists and is left as it is; to add the vault, append\n\n[[vault]]\nname = {name}\npath = {path}",
-                    file.display()
-                ),
-            ))
-        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(file, vaults)),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// There is a configuration; it stays, and what to add to it is said.
+fn taken(file: &Path, vaults: &[VaultConfig]) -> Failure {
+    let tables: String = vaults
+        .iter()
+        .map(|vault| {
+            let name = toml::Value::String(vault.name.clone());
+            let path = toml::Value::String(vault.path.to_string_lossy().into_owned());
+            format!("\n\n[[vault]]\nname = {name}\npath = {path}")
+        })
+        .collect();
+    let add = if vaults.is_empty() {
+        "add a [[vault]] with `name` and `path` to it, or move it away first".to_owned()
+    } else {
+        format!("to add the vault, append{tables}")
+    };
+    Failure::new(exit::CANNOT_CREATE, format!("{} exists and is left as it is; {add}", file.display()))
 }
 
 #[cfg(test)]
@@ -98,27 +150,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_vault_is_found_upwards_by_its_mark() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        for (vault, mark) in [("o", ".obsidian"), ("z", ".zk")] {
-            std::fs::create_dir_all(root.join(vault).join(mark)).unwrap();
-            std::fs::create_dir_all(root.join(vault).join("a/b")).unwrap();
-            assert_eq!(find(None, &root.join(vault).join("a/b")).unwrap(), root.join(vault));
-        }
-        std::fs::create_dir_all(root.join("l/logseq")).unwrap();
-        std::fs::write(root.join("l/logseq/config.edn"), "{}").unwrap();
-        assert_eq!(find(None, &root.join("l/logseq")).unwrap(), root.join("l"));
-        assert_eq!(find(Some(Path::new("a")), &root.join("o")).unwrap(), root.join("o/a"));
-        assert_eq!(find(Some(Path::new("nowhere")), &root).unwrap_err().code(), exit::USAGE);
-        assert_eq!(find(Some(Path::new("l/logseq/config.edn")), &root).unwrap_err().code(), exit::USAGE);
-    }
-
-    #[test]
     fn a_configuration_is_never_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("deep/er/config.toml");
-        let vault = VaultConfig::new("n", dir.path());
+        let vault = [VaultConfig::new("n", dir.path())];
         write(&file, "first", &vault).unwrap();
         let failure = write(&file, "second", &vault).unwrap_err();
         assert_eq!(failure.code(), exit::CANNOT_CREATE);
@@ -126,5 +161,12 @@ mod tests {
         let link = dir.path().join("link.toml");
         std::os::unix::fs::symlink(dir.path().join("nothing"), &link).unwrap();
         assert!(write(&link, "x", &vault).is_err());
+    }
+
+    #[test]
+    fn vaults_of_one_name_are_told_apart() {
+        let folders = ["/a/Notes", "/b/notes", "/c/Notes"].map(PathBuf::from);
+        let names: Vec<String> = configured(&folders).into_iter().map(|vault| vault.name).collect();
+        assert_eq!(names, ["Notes", "notes 2", "Notes 3"]);
     }
 }

@@ -52,6 +52,8 @@ fn sinks(around: Around) -> Sinks {
 /// Sets logging up, once for the process.
 pub(super) fn begin(cli: &Cli) {
     let level = match (cli.globals.verbose, matches!(cli.command, Command::Run(_))) {
+        // The screen is for one thing at a time.
+        (0, false) if matches!(cli.command, Command::Live) => "off",
         // What a provider answers is the very thing that it tells.
         (0, false) if matches!(cli.command, Command::Doctor(_)) => "error",
         (0, false) => "warn",

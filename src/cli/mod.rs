@@ -11,17 +11,22 @@ mod doctor;
 mod edits;
 mod eval;
 mod expect;
+mod format;
 mod generations;
 mod graph;
 mod init;
 mod jobs;
 mod logging;
+mod live;
+mod manual;
 mod money;
 mod note;
 mod offline;
+mod open;
 mod print;
 mod rebuild;
 mod review;
+mod roots;
 mod run;
 mod sample;
 mod search;
@@ -30,12 +35,15 @@ mod session;
 mod signals;
 mod stats;
 mod status;
+mod tail;
 mod target;
 mod tour;
+mod why;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 
 pub use args::Cli;
 pub use print::{Color, Out};
@@ -66,11 +74,20 @@ pub mod exit {
     pub const TIMEOUT: u8 = 124;
     /// Ended by Ctrl-C.
     pub const INTERRUPTED: u8 = 130;
+    /// Ended by SIGTERM.
+    pub const TERMINATED: u8 = 143;
 }
 
 /// The program: arguments in, exit code out.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = Cli::try_parse().or_else(|error| match error.kind() {
+        // On a terminal the name alone is a live search.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand if live::is_possible() => {
+            Cli::try_parse_from(std::env::args_os().chain(["live".into()]))
+        }
+        _ => Err(error),
+    });
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // `--help | head` must die as quietly as everything else.
@@ -100,6 +117,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Run(args) => run::run(args, session),
         Command::Try(args) => tour::run(args, session),
         Command::Search(args) => search::search(args, session),
+        Command::Live => live::run(session),
         Command::Ask(args) => ask::run(&args, session),
         Command::Related(args) => search::related(args, session),
         Command::Graph(args) => graph::run(&args, session),
@@ -113,6 +131,9 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Jobs(args) => jobs::jobs(args, session),
         Command::Pause(args) => jobs::pause(args, session),
         Command::Resume => jobs::resume(session),
+        Command::Tail(args) => tail::run(args, session),
+        Command::Completions(args) => manual::completions(&args, session),
+        Command::Man(args) => manual::man(&args, session),
         Command::Generations(args) => generations::run(args, session),
         Command::Cost => cost::run(session),
         Command::Stats(args) => stats::run(args, session),

@@ -34,11 +34,25 @@ pub enum Color {
     Never,
 }
 
+/// When places are links that a terminal opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Hyperlinks {
+    /// On terminals, where colours are.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// Standard output.
 pub struct Out {
     stream: AutoStream<Box<dyn Write + Send>>,
     width: usize,
     terminal: bool,
+    /// Links are written although colours are not.
+    only_links: bool,
 }
 
 impl std::fmt::Debug for Out {
@@ -61,13 +75,13 @@ impl Out {
         let terminal = stdout.is_terminal();
         let width = if terminal { terminal_width(&stdout) } else { PIPE_WIDTH };
         let stream = AutoStream::new(Box::new(stdout) as Box<dyn Write + Send>, choice);
-        Out { stream, width, terminal }
+        Out { stream, width, terminal, only_links: false }
     }
 
     /// Any writer, as a terminal of this width would show it, without colours.
     pub fn to(writer: impl Write + Send + 'static, width: usize) -> Self {
         let stream = AutoStream::new(Box::new(writer) as Box<dyn Write + Send>, ColorChoice::Never);
-        Out { stream, width: width.max(MIN_WIDTH), terminal: false }
+        Out { stream, width: width.max(MIN_WIDTH), terminal: false, only_links: false }
     }
 
     /// Columns to lay text out in, 20..=120.
@@ -80,9 +94,34 @@ impl Out {
         self.terminal
     }
 
+    /// Decides whether links are written from now on.
+    pub fn links(&mut self, when: Hyperlinks) -> bool {
+        let coloured = self.stream.current_choice() != ColorChoice::Never;
+        match when {
+            Hyperlinks::Never => return false,
+            Hyperlinks::Auto => {
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                return self.terminal && coloured && !dumb;
+            }
+            Hyperlinks::Always => {}
+        }
+        if !coloured {
+            // The stream takes out every sequence; from now on we take out all but links.
+            let nowhere = AutoStream::never(Box::new(io::sink()) as Box<dyn Write + Send>);
+            let writer = std::mem::replace(&mut self.stream, nowhere).into_inner();
+            self.stream = AutoStream::always_ansi(writer);
+            self.only_links = true;
+        }
+        true
+    }
+
     /// One line.
     pub fn line(&mut self, line: impl AsRef<str>) -> io::Result<()> {
-        self.stream.write_all(line.as_ref().as_bytes())?;
+        if self.only_links {
+            self.stream.write_all(only_links(line.as_ref()).as_bytes())?;
+        } else {
+            self.stream.write_all(line.as_ref().as_bytes())?;
+        }
         self.stream.write_all(b"\n")?;
         self.stream.flush()
     }
@@ -275,6 +314,30 @@ macro_rules! paints {
 
 paints! { bold = bold; dim = dimmed; cyan = cyan; green = green; yellow = yellow; red = red; }
 
+/// How a link begins (OSC 8), and how it ends.
+const LINK: (&str, &str) = ("\u{1b}]8;;", "\u{1b}\\");
+
+/// Text that a terminal opens when it is clicked. `url` holds nothing that could end the sequence.
+pub(super) fn link(url: &str, text: &str) -> String {
+    let (begin, end) = LINK;
+    format!("{begin}{url}{end}{text}{begin}{end}")
+}
+
+/// A line without any sequences but links.
+fn only_links(line: &str) -> String {
+    let (begin, end) = LINK;
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once(begin) {
+        let Some((url, after)) = after.split_once(end) else { break };
+        out.push_str(&anstream::adapter::strip_str(before).to_string());
+        out.extend([begin, url, end]);
+        rest = after;
+    }
+    out.push_str(&anstream::adapter::strip_str(rest).to_string());
+    out
+}
+
 /// What matches a query.
 pub(super) fn mark(text: &str) -> String {
     text.bold().yellow().to_string()
@@ -377,6 +440,22 @@ mod tests {
         assert_eq!(lines("  - item", 20), ["  - item"]);
         // A combining mark that stands alone takes no column and is a word all the same.
         assert_eq!(lines("\u{1a65} 日", 2), ["\u{1a65}", "日"]);
+    }
+
+    #[test]
+    fn links_where_they_are_wanted() {
+        let linked = format!("{}  {}", link("file://h/a", &cyan("a.md")), dim("2 h"));
+        for (when, expected) in [
+            (Hyperlinks::Auto, "a.md  2 h\n"),
+            (Hyperlinks::Never, "a.md  2 h\n"),
+            (Hyperlinks::Always, "\u{1b}]8;;file://h/a\u{1b}\\a.md\u{1b}]8;;\u{1b}\\  2 h\n"),
+        ] {
+            let page = super::super::search::tests::Page::default();
+            let mut out = Out::to(page.clone(), 80);
+            assert_eq!(out.links(when), when == Hyperlinks::Always);
+            out.line(&linked).unwrap();
+            assert_eq!(page.text(), expected, "{when:?}");
+        }
     }
 
     #[test]

@@ -140,6 +140,11 @@ impl Reporter {
         }
     }
 
+    /// Reports on a daemon that was there before: each decision has its line from the first on.
+    pub(super) fn following(color: Color, hidden: bool, several_vaults: bool) -> Self {
+        Reporter { ready: true, several_vaults, ..Reporter::new(Out::stdout(color), hidden) }
+    }
+
     /// Whether the first indexing is over.
     pub fn is_ready(&self) -> bool {
         self.ready

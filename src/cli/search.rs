@@ -1,20 +1,25 @@
 //! `situated search` and `situated related`: a list of hits to read, or lines for another program.
 
-use std::fmt::Write as _;
 use std::io::Read as _;
 
 use serde_json::{Value, json};
 
 use super::args::{Related, Search, Show};
 use super::exit;
+use super::format::Format;
+use super::open;
 use super::print::{
-    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, mark, millis, now, printable, printable_json,
-    printable_lines, wrap, yellow,
+    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, link, mark, millis, now, printable,
+    printable_json, printable_lines, wrap, yellow,
 };
+use super::roots::Roots;
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
+use super::why::{reasons, why};
+use crate::client::Client;
+use crate::config::Opener;
 use crate::engine::handle::SearchAnswer;
-use crate::search::{Boosted, Hit, LaneScore, Lanes, Link, Rejudged};
+use crate::search::{Hit, Link};
 
 /// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
 const MOST_TEXT: u64 = 128 << 10;
@@ -23,7 +28,10 @@ const MOST_TEXT: u64 = 128 << 10;
 pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure> {
     let format = args.show.format.as_deref().map(Format::parse).transpose()?;
     let mut params = params(&args.show);
-    params["query"] = args.query.join(" ").into();
+    let query = args.query.join(" ");
+    params["query"] = query.as_str().into();
+    // A person is told why each hit was found.
+    params["explain"] = (args.show.explain || is_for_a_person(&args.show, session)).into();
     if let Some(mode) = args.mode {
         params["mode"] = json!(mode);
     }
@@ -45,7 +53,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
         params["expect"] = super::expect::path(note, args.show.vault.as_deref(), &mut client)?.into();
     }
     let answer = client.call("search", params)?;
-    show(answer, &args.show, format.as_ref(), session)
+    show(answer, &args.show, format.as_ref(), Some(&query), &mut client, session)
 }
 
 /// `situated related`.
@@ -70,7 +78,7 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, Failur
         params["text"] = text(args.text.as_deref().unwrap_or_default())?.into();
     }
     let answer = client.call("related", params)?;
-    show(answer, &args.show, format.as_ref(), session)
+    show(answer, &args.show, format.as_ref(), None, &mut client, session)
 }
 
 /// A text as given, or from standard input.
@@ -103,7 +111,38 @@ fn params(show: &Show) -> Value {
     params
 }
 
-fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Session) -> Result<u8, Failure> {
+/// Whether the answer is printed to be read, and not for another program.
+fn is_for_a_person(show: &Show, session: &Session) -> bool {
+    !session.globals.json && !show.jsonl && show.format.is_none()
+}
+
+/// Opens the hit that `--open` names.
+fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -> Result<u8, Failure> {
+    let number = usize::from(show.open.unwrap_or(1));
+    let Some(hit) = hits.get(number - 1) else {
+        let found = super::print::counted(hits.len() as u64, "hit");
+        return Err(Failure::new(exit::NOTHING, format!("--open={number}: there is no such hit ({found})")));
+    };
+    let place = Roots::ask(client)?.place(hit);
+    let place = place.ok_or_else(|| Failure::new(exit::INTERNAL, "where this vault lies is not known"))?;
+    let opener = match show.open_in {
+        Some(super::args::OpenIn::Editor) => Opener::Editor,
+        Some(super::args::OpenIn::Obsidian) => Opener::Obsidian,
+        None => session.opener(),
+    };
+    session.say(dim(format!("opening {}:{}", printable(&hit.path), hit.line)));
+    open::open(&place, &opener).map_err(|why| Failure::new(exit::UNREACHABLE, why))?;
+    Ok(exit::OK)
+}
+
+fn show(
+    answer: Value,
+    show: &Show,
+    format: Option<&Format>,
+    query: Option<&str>,
+    client: &mut Client,
+    session: &mut Session,
+) -> Result<u8, Failure> {
     let SearchAnswer { hits, took_ms, truncated, warnings, expected, .. } = serde_json::from_value(answer.clone())?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
@@ -120,8 +159,9 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
         return Ok(code);
     }
     if let Some(format) = format {
+        let roots = if format.needs_roots() { Roots::ask(client)? } else { Roots::default() };
         for hit in &hits {
-            session.out.line(format.fill(hit))?;
+            session.out.line(format.fill(hit, &roots))?;
         }
         return Ok(code);
     }
@@ -132,13 +172,24 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
         session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");
         return Ok(code);
     }
+    if show.open.is_some() || show.open_in.is_some() {
+        return open_hit(&hits, show, client, session);
+    }
     let several_vaults = hits.iter().any(|hit| hit.vault != hits[0].vault);
+    let roots = if session.out.links(show.hyperlinks) { Some(Roots::ask(client)?) } else { None };
     for (i, hit) in hits.iter().enumerate() {
         if i > 0 {
             session.out.line("")?;
         }
-        let look =
-            Look { rank: i + 1, context: show.context, explain: show.explain, vault: several_vaults, now: now() };
+        let look = Look {
+            rank: i + 1,
+            context: show.context,
+            explain: show.explain,
+            vault: several_vaults,
+            now: now(),
+            query,
+            roots: roots.as_ref(),
+        };
         print_hit(hit, &look, &mut session.out)?;
     }
     if let Some(expected) = &expected {
@@ -151,7 +202,8 @@ fn show(answer: Value, show: &Show, format: Option<&Format>, session: &mut Sessi
 }
 
 /// How one hit is shown.
-pub(super) struct Look {
+#[derive(Default)]
+pub(super) struct Look<'a> {
     /// 1-based.
     pub rank: usize,
     /// Whether its context is shown.
@@ -162,10 +214,14 @@ pub(super) struct Look {
     pub vault: bool,
     /// Seconds since 1970.
     pub now: i64,
+    /// What it was found for, to say why.
+    pub query: Option<&'a str>,
+    /// Where the vaults lie, if hits are links.
+    pub roots: Option<&'a Roots>,
 }
 
 /// Rank, title › headings; path:line and age; the passage; what situates it; how it was found.
-pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Result<()> {
+pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::Result<()> {
     let margin = "    ";
     let width = out.width();
     let rank = format!("{:>2}. ", look.rank);
@@ -195,7 +251,16 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
     };
     let when = format!("  {}{linked}", age(look.now, hit.mtime));
     let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
-    out.line(format!("{margin}{}{}{}", cyan(cut_front(&place, room)), dim(when), yellow(stale)))?;
+    let place = cut_front(&place, room);
+    let reason = look.query.filter(|_| !look.explain).map(|query| why(hit, query)).filter(|why| !why.is_empty());
+    // It is the first to go where there is little room.
+    let used = columns(margin) + columns(&place) + columns(&when) + columns(stale);
+    let reason = reason.map(|why| format!("  {why}")).filter(|why| used + columns(why) <= width).unwrap_or_default();
+    let mut place = cyan(place);
+    if let Some(url) = look.roots.and_then(|roots| roots.url(hit)) {
+        place = link(&url, &place);
+    }
+    out.line(format!("{margin}{place}{}{}{}", dim(when), yellow(stale), dim(reason)))?;
 
     let snippet = printable_lines(&hit.snippet);
     // Ranges belong to the text as it was sent; if cleaning changed it they would point elsewhere.
@@ -217,141 +282,13 @@ pub(super) fn print_hit(hit: &Hit, look: &Look, out: &mut Out) -> std::io::Resul
     Ok(())
 }
 
-/// Why a hit was found, in words.
-pub(super) fn reasons(hit: &Hit) -> String {
-    let mut reasons = judged(hit.lanes.as_ref(), hit.score);
-    let also: Vec<String> = hit.also.iter().map(|also| format!("line {} ({:.3})", also.line, also.score)).collect();
-    if !also.is_empty() {
-        reasons.push_str(&format!(" · also found in it: {}", also.join(", ")));
-    }
-    reasons
-}
-
-/// How the lanes judged, in words.
-pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
-    let Some(lanes) = lanes else {
-        return format!("score {score:.3}");
-    };
-    let lane = |name: &str, what: &str, score: &Option<LaneScore>| match score {
-        Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
-        None => format!("{name}: not among the best"),
-    };
-    let mut reasons = format!(
-        "{} · {} · together {:.3}",
-        lane("words", "BM25", &lanes.lexical),
-        lane("meaning", "cosine", &lanes.dense),
-        lanes.fused
-    );
-    let Boosted { graph, links, recency, kind } = lanes.boosts;
-    for (name, boost) in [("place among links", graph), ("linked", links), ("new", recency), ("kind", kind)] {
-        if boost >= 0.0005 {
-            // Writing to a string cannot fail.
-            let _ = write!(reasons, " · {name} +{boost:.3}");
-        }
-    }
-    if !lanes.boosts.is_nothing() {
-        let _ = write!(reasons, " · score {score:.3}");
-    }
-    match &lanes.rerank {
-        Some(Rejudged { before, rank: Some(rank), score: Some(score) }) => {
-            reasons.push_str(&format!(" · reranked: no. {rank} ({score:.3}), before no. {before}"));
-        }
-        Some(Rejudged { before, .. }) => reasons.push_str(&format!(" · not reranked: no. {before}")),
-        None => {}
-    }
-    reasons
-}
-
-/// A line for each hit, such as `{path}:{line}`.
-#[derive(Debug)]
-struct Format(Vec<Part>);
-
-#[derive(Debug)]
-enum Part {
-    Text(String),
-    Field(Field),
-}
-
-/// How a field of a hit is written.
-type Field = fn(&Hit) -> String;
-
-const FIELDS: &[(&str, Field)] = &[
-    ("path", |hit| hit.path.clone()),
-    ("line", |hit| hit.line.to_string()),
-    ("end_line", |hit| hit.end_line.to_string()),
-    ("vault", |hit| hit.vault.clone()),
-    ("title", |hit| hit.title.clone()),
-    ("heading", |hit| hit.heading_path.join(" › ")),
-    ("score", |hit| format!("{:.4}", hit.score)),
-    ("snippet", |hit| hit.snippet.clone()),
-    ("context", |hit| hit.context.clone()),
-    ("text", |hit| hit.text.clone()),
-    ("chunk", |hit| hit.chunk.clone()),
-    ("mtime", |hit| hit.mtime.to_string()),
-];
-
-impl Format {
-    fn parse(template: &str) -> Result<Self, Failure> {
-        let mut parts = Vec::new();
-        let mut text = String::new();
-        let mut rest = template;
-        while let Some(c) = rest.chars().next() {
-            rest = &rest[c.len_utf8()..];
-            match c {
-                '{' | '}' if rest.starts_with(c) => {
-                    text.push(c);
-                    rest = &rest[1..];
-                }
-                '{' => {
-                    let Some((name, after)) = rest.split_once('}') else {
-                        return Err(Failure::usage(format!(
-                            "--format: `{{{rest}` has no closing brace; write `{{{{` for a brace"
-                        )));
-                    };
-                    let Some((_, field)) = FIELDS.iter().find(|(field, _)| *field == name) else {
-                        let all: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-                        return Err(Failure::usage(format!(
-                            "--format: there is no field `{name}`; there is {}",
-                            all.join(", ")
-                        )));
-                    };
-                    parts.push(Part::Text(std::mem::take(&mut text)));
-                    parts.push(Part::Field(*field));
-                    rest = after;
-                }
-                '\\' => {
-                    let escaped = rest.chars().next();
-                    rest = &rest[escaped.map_or(0, char::len_utf8)..];
-                    match escaped {
-                        Some('t') => text.push('\t'),
-                        Some('n') => text.push('\n'),
-                        Some('\\') | None => text.push('\\'),
-                        Some(other) => text.extend(['\\', other]),
-                    }
-                }
-                c => text.push(c),
-            }
-        }
-        parts.push(Part::Text(text));
-        parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
-        Ok(Format(parts))
-    }
-
-    fn fill(&self, hit: &Hit) -> String {
-        let fill = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Field(field) => safe(&field(hit)),
-        };
-        self.0.iter().map(fill).collect()
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::search::{LaneScore, Lanes};
 
     /// A writer whose content a test can read.
     #[derive(Clone, Default)]
@@ -373,7 +310,8 @@ pub(super) mod tests {
         }
     }
 
-    fn hit() -> Hit {
+    /// A hit with a bit of everything.
+    pub(crate) fn hit() -> Hit {
         Hit {
             vault: "notes".into(),
             path: "Projects/Very long folder/Plan.md".into(),
@@ -405,7 +343,7 @@ pub(super) mod tests {
 
     fn printed(hit: &Hit, width: usize) -> String {
         let page = Page::default();
-        let look = Look { rank: 1, context: true, explain: true, vault: false, now: 7200 };
+        let look = Look { rank: 1, context: true, explain: true, now: 7200, ..Look::default() };
         print_hit(hit, &look, &mut Out::to(page.clone(), width)).unwrap();
         page.text()
     }
@@ -431,18 +369,6 @@ pub(super) mod tests {
         hit.title = "日本語のとても長い題名です".into();
         for line in printed(&hit, 20).lines() {
             assert!(columns(line) <= 20, "{line:?}");
-        }
-    }
-
-    #[test]
-    fn formats() {
-        let filled = |template: &str| Format::parse(template).map(|format| format.fill(&hit()));
-        assert_eq!(filled("{path}:{line}").unwrap(), "Projects/Very long folder/Plan.md:12");
-        assert_eq!(filled("{{{title}}}\\t{heading}").unwrap(), "{Plan}\tPlan › Risks › Money");
-        assert_eq!(filled("").unwrap(), "");
-        assert!(!filled("{snippet}").unwrap().contains('\u{1b}'));
-        for bad in ["{pth}", "{path", "{}"] {
-            assert_eq!(filled(bad).unwrap_err().code(), 2, "{bad}");
         }
     }
 }

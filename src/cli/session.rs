@@ -8,7 +8,7 @@ use super::args::Globals;
 use super::exit;
 use super::print::{Out, printable, printable_json, printable_lines};
 use crate::client::{Client, ClientError, Discovery};
-use crate::config::{Config, ConfigErrors, Loaded, Overrides};
+use crate::config::{Config, ConfigErrors, Loaded, Opener, Overrides};
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -89,6 +89,27 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
+/// A daemon may be missed because the file that says where it is cannot be read.
+#[derive(Clone, Debug)]
+pub(super) struct Missed {
+    problems: Vec<String>,
+}
+
+impl Missed {
+    /// The error with what may be behind it.
+    pub(super) fn explain(&self, error: &ClientError) -> String {
+        let mut message = error.to_string();
+        if matches!(error, ClientError::Remote(_)) {
+            return message;
+        }
+        for problem in &self.problems {
+            message.push_str("\nconfiguration: ");
+            message.push_str(problem);
+        }
+        message
+    }
+}
+
 /// One run of the program.
 #[derive(Debug)]
 pub struct Session {
@@ -122,17 +143,20 @@ impl Session {
 
     /// A connection to the daemon.
     pub fn client(&self) -> Result<Client, Failure> {
+        let (discovery, missed) = self.discovery();
+        Client::connect(&discovery).map_err(|error| Failure::new(error.exit_code(), missed.explain(&error)))
+    }
+
+    /// Where the daemon is to be found, and what to say if it is not.
+    pub(super) fn discovery(&self) -> (Discovery, Missed) {
         let found = Config::whereabouts(&self.overrides());
-        let discovery = Discovery { socket: found.socket, data_dir: found.data_dir };
-        Client::connect(&discovery).map_err(|error| {
-            let mut message = error.to_string();
-            // A daemon may be missed because the file that says where it is cannot be read.
-            for problem in &found.problems {
-                message.push_str("\nconfiguration: ");
-                message.push_str(&problem.to_string());
-            }
-            Failure::new(error.exit_code(), message)
-        })
+        let problems = found.problems.iter().map(ToString::to_string).collect();
+        (Discovery { socket: found.socket, data_dir: found.data_dir }, Missed { problems })
+    }
+
+    /// What opens a note for a person.
+    pub(super) fn opener(&self) -> Opener {
+        Config::whereabouts(&self.overrides()).open
     }
 
     /// Something for a person, beside the result; not with `--quiet` or `--json`.

@@ -338,7 +338,8 @@ impl Page<'_> {
 
     fn hits(&mut self, hits: &[Hit]) -> std::io::Result<()> {
         for (i, hit) in hits.iter().enumerate().filter(|_| self.show) {
-            print_hit(hit, &Look { rank: i + 1, context: true, explain: true, vault: false, now: now() }, self.out)?;
+            let look = Look { rank: i + 1, context: true, explain: true, now: now(), ..Look::default() };
+            print_hit(hit, &look, self.out)?;
         }
         Ok(())
     }

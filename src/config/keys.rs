@@ -117,6 +117,8 @@ macro_rules! key {
 pub(super) static KEYS: &[Key] = &[
     key!("" "data_dir", "Where indexes live, one folder per vault. Never inside a vault.",
         |c, v| c.data_dir = units::path(v)?, quoted(c.data_dir.to_string_lossy())),
+    key!("" "open", "What opens a note for you: \"editor\" ($VISUAL, $EDITOR), \"obsidian\", or \"command CMD {path} {line}\".",
+        |c, v| c.open = units::opener(v)?, quoted(units::show_opener(&c.open))),
     key!("watch" "quiet", "Quiet after a lone change before it is read.",
         |c, v| c.watch.lone = units::duration(v, MS..=MINUTE)?, time(c.watch.lone)),
     key!("watch" "burst", "Quiet after several changes.",

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use super::keys::{KEYS, Key, SECTIONS, SIZES};
 use super::raw::{CHUNK_TYPES, Placed, RawConfig, RawPrompt, RawTable, RawVault, Reader, advice, is_a_key, take, text};
 use super::units::{self, Value};
-use super::{Config, ConfigErrors, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder};
+use super::{
+    Config, ConfigErrors, Opener, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder,
+};
 use crate::chunk::ChunkConfig;
 use crate::context::settings::{KindPrompt, ModelOverride};
 
@@ -69,6 +71,8 @@ pub struct Whereabouts {
     pub data_dir: PathBuf,
     /// Its socket, if somebody said so.
     pub socket: Option<PathBuf>,
+    /// What opens a note for a person: no daemon's matter, but clients read it here too.
+    pub open: Opener,
     /// What is wrong with the configuration, if anything: worth telling if no daemon is found.
     pub problems: Vec<Problem>,
 }
@@ -161,7 +165,8 @@ pub(super) fn load(overrides: &Overrides, environment: &Environment) -> Result<L
 /// See [`Config::whereabouts`].
 pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> Whereabouts {
     let (loaded, problems) = merge(overrides, environment);
-    Whereabouts { data_dir: loaded.config.data_dir, socket: loaded.config.serve.socket, problems }
+    let Config { data_dir, serve, open, .. } = loaded.config;
+    Whereabouts { data_dir, socket: serve.socket, open, problems }
 }
 
 struct Merge {

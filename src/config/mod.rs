@@ -31,7 +31,7 @@ use crate::search::rerank::RerankConfig;
 
 pub use layers::{Loaded, Origin, Overrides, Whereabouts};
 pub use paths::{default_config_file, default_data_dir, home, socket_too_long};
-pub use show::sample_file;
+pub use show::{sample_file, sample_file_of};
 pub use units::show_dollars;
 
 /// The checked configuration.
@@ -63,6 +63,20 @@ pub struct Config {
     pub serve: ServeConfig,
     /// Where indexes live: one folder per vault in it.
     pub data_dir: PathBuf,
+    /// What opens a note for a person.
+    pub open: Opener,
+}
+
+/// What opens a note for a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Opener {
+    /// `$VISUAL` or `$EDITOR`.
+    #[default]
+    Editor,
+    /// Obsidian, by its address.
+    Obsidian,
+    /// A command, with `{path}` and `{line}` in it.
+    Command(String),
 }
 
 /// One vault.
@@ -265,6 +279,7 @@ impl Config {
             ask: AskConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
+            open: Opener::default(),
         }
     }
 

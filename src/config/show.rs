@@ -6,7 +6,7 @@ use super::keys::{HIDDEN, KEYS, SECTIONS, VAULT_KEYS};
 use super::layers::{Loaded, Origin};
 use super::{Config, VaultConfig, units};
 use crate::chunk::ChunkConfig;
-use crate::context::settings::KindPrompt;
+use crate::context::settings::{KindPrompt, Provider};
 
 /// One value in force.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -247,6 +247,11 @@ const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all oth
 
 /// The commented file of `situated init`: the vault, and every key with its default as a comment.
 pub fn sample_file(vault: &VaultConfig) -> String {
+    sample_file_of(std::slice::from_ref(vault), Provider::Template)
+}
+
+/// The same for several vaults, and another way of writing contexts.
+pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
     let defaults = Config::new(super::default_data_dir(), Vec::new());
     let mut out = String::from(
         "# Configuration of situated. Every key has the default shown; remove a `#` to change one.\n\
@@ -258,6 +263,35 @@ pub fn sample_file(vault: &VaultConfig) -> String {
         let _ = write!(out, "\n# {}\n# {} = {value}\n", key.about, key.name);
     }
     out.push_str("\n# The vaults: one [[vault]] for each. They are read, never written.\n[[vault]]\n");
+    for (i, vault) in vaults.iter().enumerate() {
+        if i == 0 {
+            sample_vault(&mut out, vault);
+        } else {
+            let (name, path) = (quoted(&vault.name), quoted(&vault.path.to_string_lossy()));
+            let _ = write!(out, "\n[[vault]]\nname = {name}\npath = {path}\n");
+        }
+    }
+    for (section, about) in SECTIONS {
+        let _ = write!(out, "\n# {about}\n[{section}]\n");
+        for key in KEYS.iter().filter(|key| key.section == section) {
+            let value = (key.get)(&defaults).unwrap_or_else(|| example(&key.full()).to_owned());
+            if key.full() == "context.provider" && provider != Provider::Template {
+                let _ = writeln!(out, "# {}\n{} = {}", key.about, key.name, quoted(provider.name()));
+                continue;
+            }
+            let _ = writeln!(out, "# {}\n# {} = {value}", key.about, key.name);
+        }
+        out.push_str(match section {
+            "context" => TABLES,
+            "chunk" => TYPES,
+            _ => "",
+        });
+    }
+    out
+}
+
+/// A vault with every key it can have, each explained.
+fn sample_vault(out: &mut String, vault: &VaultConfig) {
     let values = vault_values(vault);
     for (key, about) in VAULT_KEYS {
         let value = values.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
@@ -271,17 +305,4 @@ pub fn sample_file(vault: &VaultConfig) -> String {
         let shown = if given || example.is_empty() { value.unwrap_or(example) } else { example };
         let _ = writeln!(out, "# {about}\n{}{key} = {shown}", if given { "" } else { "# " });
     }
-    for (section, about) in SECTIONS {
-        let _ = write!(out, "\n# {about}\n[{section}]\n");
-        for key in KEYS.iter().filter(|key| key.section == section) {
-            let value = (key.get)(&defaults).unwrap_or_else(|| example(&key.full()).to_owned());
-            let _ = writeln!(out, "# {}\n# {} = {value}", key.about, key.name);
-        }
-        out.push_str(match section {
-            "context" => TABLES,
-            "chunk" => TYPES,
-            _ => "",
-        });
-    }
-    out
 }

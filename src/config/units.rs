@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::paths;
+use super::{Opener, paths};
 
 /// A scalar as typed. Numbers in TOML have a type of their own, in the environment all is text.
 #[derive(Clone, Debug, PartialEq)]
@@ -379,6 +379,30 @@ pub(super) fn credential(value: &Value) -> Result<String, String> {
     .and_then(|name| {
         if name.starts_with('.') { Err("a credential's name begins with a letter".to_owned()) } else { Ok(name) }
     })
+}
+
+/// What opens a note for a person.
+pub(super) fn opener(value: &Value) -> Result<Opener, String> {
+    let text = words(value)?;
+    match (text.as_str(), text.strip_prefix("command ")) {
+        ("editor", _) => Ok(Opener::Editor),
+        ("obsidian", _) => Ok(Opener::Obsidian),
+        (_, Some(command)) if command.contains("{path}") => Ok(Opener::Command(command.trim().to_owned())),
+        (_, Some(_)) => Err("the command does not say where the path goes; write `{path}` in it".to_owned()),
+        _ => Err(format!(
+            "{} is not known; there is `editor`, `obsidian` and `command CMD {{path}} {{line}}`",
+            value.shown()
+        )),
+    }
+}
+
+/// Readable by [`opener`].
+pub(super) fn show_opener(opener: &Opener) -> String {
+    match opener {
+        Opener::Editor => "editor".to_owned(),
+        Opener::Obsidian => "obsidian".to_owned(),
+        Opener::Command(command) => format!("command {command}"),
+    }
 }
 
 /// An absolute path, or one below `~`.

@@ -1,6 +1,7 @@
 //! What reaches a terminal: colours where they are wanted, lines that fit, questions that can be answered, and
 //! nothing that a note holds to recolour, retitle or rewrite it.
 
+use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
@@ -73,12 +74,12 @@ fn tame(what: &str, text: &str) {
     assert_eq!(text.chars().find(wild), None, "{what} prints {text:?}");
 }
 
-/// What a command prints on a terminal of that many columns, and its exit code.
+/// Both ends of a terminal of that size, the one that is looked at first; `None` where none can be had.
 #[cfg(target_os = "linux")]
-pub(crate) fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Option<(String, Option<i32>)> {
+pub(crate) fn terminal(columns: u16, rows: u16) -> Option<(File, File)> {
     use rustix::ioctl::{Getter, Setter, ioctl};
-    let open = |path: &str| std::fs::OpenOptions::new().read(true).write(true).open(path);
-    let mut master = open("/dev/ptmx").ok()?;
+    let open = |path: &str| OpenOptions::new().read(true).write(true).open(path);
+    let master = open("/dev/ptmx").ok()?;
     // Unlock the other end and ask for its number: TIOCSPTLCK and TIOCGPTN of tty_ioctl(2).
     // SAFETY: both take a pointer to an int, which is what is given.
     let number = unsafe {
@@ -86,8 +87,15 @@ pub(crate) fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Op
         ioctl(&master, Getter::<0x8004_5430, u32>::new()).ok()?
     };
     let slave = open(&format!("/dev/pts/{number}")).ok()?;
-    let size = rustix::termios::Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     rustix::termios::tcsetwinsize(&slave, size).unwrap();
+    Some((master, slave))
+}
+
+/// What a command prints on a terminal of that many columns, and its exit code.
+#[cfg(target_os = "linux")]
+pub(crate) fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Option<(String, Option<i32>)> {
+    let (mut master, slave) = terminal(columns, 24)?;
     let end = || Stdio::from(slave.try_clone().unwrap());
     let mut child = command.env("TERM", "xterm-256color").stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
     drop((command, slave));

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use crate::cli::print::Hyperlinks;
+
 /// `search`
 #[derive(Debug, Args)]
 #[command(
@@ -64,6 +66,25 @@ pub struct Show {
     /// A JSON object per hit and line
     #[arg(long, conflicts_with = "json")]
     pub jsonl: bool,
+    /// Open the first hit, or the Nth, as `open` of the configuration says ($VISUAL or $EDITOR by default)
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+        value_parser = clap::value_parser!(u16).range(1..=200), conflicts_with_all = ["json", "jsonl", "format"])]
+    pub open: Option<u16>,
+    /// Open it there, whatever the configuration says
+    #[arg(long, value_name = "WHERE", conflicts_with_all = ["json", "jsonl", "format"])]
+    pub open_in: Option<OpenIn>,
+    /// Whether places are links that the terminal opens
+    #[arg(long, value_name = "WHEN", default_value_t, value_enum)]
+    pub hyperlinks: Hyperlinks,
+}
+
+/// Where a hit is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum OpenIn {
+    /// `$VISUAL` or `$EDITOR`
+    Editor,
+    /// Obsidian
+    Obsidian,
 }
 
 /// `related`

@@ -1,0 +1,42 @@
+//! What belongs to a shell: `tail`, `completions`, `man`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+/// `tail`
+#[derive(Debug, Args)]
+#[command(after_help = "It goes on when the daemon is started anew, and ends when nobody reads any more.")]
+pub struct Tail {
+    /// Only this vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
+    /// A JSON object per event and line
+    #[arg(long, conflicts_with = "json")]
+    pub jsonl: bool,
+    /// What it does anyway; other programs of this name want to be told
+    #[arg(long, short, hide = true)]
+    pub follow: bool,
+}
+
+/// `completions`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Bash:  situated completions bash > ~/.local/share/bash-completion/completions/situated\nZsh:   situated completions zsh > ~/.zfunc/_situated     (with fpath+=~/.zfunc before compinit)\nFish:  situated completions fish > ~/.config/fish/completions/situated.fish"
+)]
+pub struct Completions {
+    /// The shell; that of $SHELL if absent
+    pub shell: Option<clap_complete::Shell>,
+    /// Print the names of the vaults, as the scripts ask for them
+    #[arg(long, hide = true, conflicts_with = "shell")]
+    pub vaults: bool,
+}
+
+/// `man`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:  situated man | man -l -")]
+pub struct Manual {
+    /// Write the pages of all commands into this folder; the main page is printed if absent
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+}

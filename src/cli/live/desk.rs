@@ -1,0 +1,165 @@
+//! Who asks what when: at most one request is in flight, the newest waits, and an answer that is no longer wanted is
+//! dropped. So however quickly somebody types, the daemon is never behind by more than one query.
+
+use crate::search::Mode;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// The list of hits.
+    List,
+    /// What lies near the selected hit.
+    Side,
+}
+
+/// What the daemon is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum What {
+    /// `search`, while it is typed.
+    Search {
+        /// As typed.
+        query: String,
+        /// Which lanes answer.
+        mode: Mode,
+        /// One vault, or all.
+        vault: Option<String>,
+    },
+    /// `related`, by note.
+    Related {
+        /// Of this chunk.
+        chunk: String,
+        /// The vault it lies in.
+        vault: String,
+        /// Notes at most.
+        limit: usize,
+    },
+}
+
+/// A request under its number.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ask {
+    /// Larger than that of all before.
+    pub number: u64,
+    /// What is asked.
+    pub what: What,
+}
+
+/// The requests that are in flight and wait.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Desk {
+    number: u64,
+    flying: Option<(u64, Slot)>,
+    list: Option<Ask>,
+    side: Option<Ask>,
+    /// The newest wish of each slot, whether it flies, waits or has been answered.
+    newest: [u64; 2],
+}
+
+impl Desk {
+    /// Notes a wish, which takes the place of one that waits; gives the request to send now, if any.
+    pub(super) fn want(&mut self, slot: Slot, what: What) -> Option<Ask> {
+        self.number += 1;
+        self.newest[slot as usize] = self.number;
+        let ask = Some(Ask { number: self.number, what });
+        match slot {
+            Slot::List => {
+                self.list = ask;
+                // It belonged to a hit of the list that is going.
+                self.forget(Slot::Side);
+            }
+            Slot::Side => self.side = ask,
+        }
+        self.next()
+    }
+
+    /// Nothing is wanted in this slot any more: what waits is forgotten, and what flies will be dropped.
+    pub(super) fn forget(&mut self, slot: Slot) {
+        match slot {
+            Slot::List => self.list = None,
+            Slot::Side => self.side = None,
+        }
+        self.newest[slot as usize] = 0;
+    }
+
+    /// An answer came: for which slot it is, unless nobody waits for it any more, and the request to send next.
+    pub(super) fn landed(&mut self, number: u64) -> (Option<Slot>, Option<Ask>) {
+        let slot = match self.flying {
+            Some((flying, slot)) if flying == number => {
+                self.flying = None;
+                (self.newest[slot as usize] == number).then_some(slot)
+            }
+            _ => None,
+        };
+        (slot, self.next())
+    }
+
+    /// Whether the list is still to be answered.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.list.is_some() || matches!(self.flying, Some((number, Slot::List)) if number == self.newest[0])
+    }
+
+    fn next(&mut self) -> Option<Ask> {
+        if self.flying.is_some() {
+            return None;
+        }
+        let (slot, ask) = match self.list.take() {
+            Some(ask) => (Slot::List, ask),
+            None => (Slot::Side, self.side.take()?),
+        };
+        self.flying = Some((ask.number, slot));
+        Some(ask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(query: &str) -> What {
+        What::Search { query: query.into(), mode: Mode::Hybrid, vault: None }
+    }
+
+    fn near(chunk: &str) -> What {
+        What::Related { chunk: chunk.into(), vault: "v".into(), limit: 5 }
+    }
+
+    #[test]
+    fn one_flies_and_the_newest_waits() {
+        let mut desk = Desk::default();
+        let first = desk.want(Slot::List, search("a")).unwrap();
+        assert_eq!(desk.want(Slot::List, search("ab")), None);
+        assert_eq!(desk.want(Slot::List, search("abc")), None);
+        let (slot, next) = desk.landed(first.number);
+        assert_eq!(slot, None, "an answer to what was typed before is dropped");
+        let next = next.unwrap();
+        assert_eq!(next.what, search("abc"));
+        assert!(desk.is_waiting());
+        assert_eq!(desk.landed(next.number), (Some(Slot::List), None));
+        assert!(!desk.is_waiting());
+        assert_eq!(desk.landed(next.number), (None, None), "answered once");
+    }
+
+    #[test]
+    fn the_list_comes_before_what_is_beside_it() {
+        let mut desk = Desk::default();
+        let first = desk.want(Slot::List, search("a")).unwrap();
+        let side = desk.landed(first.number);
+        assert_eq!(side, (Some(Slot::List), None));
+        let side = desk.want(Slot::Side, near("1")).unwrap();
+        assert_eq!(desk.want(Slot::Side, near("2")), None);
+        assert_eq!(desk.want(Slot::List, search("ab")), None);
+        let (slot, next) = desk.landed(side.number);
+        assert_eq!((slot, next.map(|ask| ask.what)), (None, Some(search("ab"))));
+        // What waited beside the list is gone with the list's hits.
+        assert_eq!(desk.landed(5).1, None);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_dropped_when_it_lands() {
+        let mut desk = Desk::default();
+        let first = desk.want(Slot::List, search("a")).unwrap();
+        desk.forget(Slot::List);
+        assert!(!desk.is_waiting());
+        assert_eq!(desk.landed(first.number), (None, None));
+    }
+}

@@ -1,0 +1,137 @@
+//! The line in which a query is typed: text and cursor, moved and edited by whole characters as a person sees them.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use crate::cli::print::printable;
+
+/// Longer queries are cut: nobody types them, and a paste of a book is a slip.
+const MOST_BYTES: usize = 4096;
+
+/// A line that is being typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    text: String,
+    /// A byte position, always between two characters.
+    cursor: usize,
+}
+
+impl Line {
+    /// What is typed.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What stands before the cursor.
+    pub(super) fn before(&self) -> &str {
+        &self.text[..self.cursor]
+    }
+
+    /// Puts text at the cursor; what a terminal must not get is left out. Says whether anything changed.
+    pub(super) fn insert(&mut self, text: &str) -> bool {
+        let text = printable(text);
+        let room = MOST_BYTES.saturating_sub(self.text.len());
+        let end = text.grapheme_indices(true).map(|(at, g)| at + g.len()).take_while(|end| *end <= room).last();
+        let text = &text[..end.unwrap_or(0)];
+        self.text.insert_str(self.cursor, text);
+        self.cursor += text.len();
+        !text.is_empty()
+    }
+
+    /// Takes away what lies between the cursor and a place.
+    pub(super) fn remove(&mut self, to: Move) -> bool {
+        let other = self.place(to);
+        let range = self.cursor.min(other)..self.cursor.max(other);
+        self.cursor = range.start;
+        self.text.drain(range.clone());
+        !range.is_empty()
+    }
+
+    /// Moves the cursor.
+    pub(super) fn go(&mut self, to: Move) {
+        self.cursor = self.place(to);
+    }
+
+    fn place(&self, to: Move) -> usize {
+        let (before, after) = self.text.split_at(self.cursor);
+        match to {
+            Move::Start => 0,
+            Move::End => self.text.len(),
+            Move::Back => before.grapheme_indices(true).next_back().map_or(0, |(at, _)| at),
+            Move::Forward => self.cursor + after.graphemes(true).next().map_or(0, str::len),
+            Move::WordBack => {
+                let word = before.trim_end();
+                word.rfind(char::is_whitespace).map_or(0, |at| at + word[at..].chars().next().map_or(0, char::len_utf8))
+            }
+            Move::WordForward => {
+                let gap = after.len() - after.trim_start().len();
+                let word = &after[gap..];
+                self.cursor + gap + word.find(char::is_whitespace).unwrap_or(word.len())
+            }
+        }
+    }
+}
+
+/// Where a cursor goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    /// One character to the left.
+    Back,
+    /// One to the right.
+    Forward,
+    /// To the beginning of the word.
+    WordBack,
+    /// To its end.
+    WordForward,
+    /// To the beginning of the line.
+    Start,
+    /// To its end.
+    End,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(before: &str, after: &str) -> Line {
+        Line { text: format!("{before}{after}"), cursor: before.len() }
+    }
+
+    #[test]
+    fn editing_is_by_whole_characters() {
+        let mut typed = Line::default();
+        assert!(typed.insert("cafe\u{301} 👩‍🔬 日本"));
+        assert!(typed.remove(Move::Back) && typed.remove(Move::Back));
+        assert_eq!(typed.text(), "cafe\u{301} 👩‍🔬 ");
+        typed.remove(Move::Back);
+        typed.remove(Move::Back);
+        typed.remove(Move::Back);
+        typed.remove(Move::Back);
+        assert_eq!(typed.text(), "caf");
+        assert!(!Line::default().remove(Move::Back) && !typed.clone().remove(Move::Forward));
+    }
+
+    #[test]
+    fn words_and_ends() {
+        let mut typed = line("one two", " three");
+        typed.go(Move::WordBack);
+        assert_eq!(typed.before(), "one ");
+        typed.go(Move::WordForward);
+        assert_eq!(typed.before(), "one two");
+        typed.go(Move::WordForward);
+        assert_eq!(typed.before(), "one two three");
+        assert!(typed.remove(Move::WordBack));
+        assert_eq!(typed.text(), "one two ");
+        typed.go(Move::Start);
+        assert!(typed.remove(Move::End) && typed.text().is_empty());
+    }
+
+    #[test]
+    fn a_paste_is_tamed_and_bounded() {
+        let mut typed = Line::default();
+        assert!(typed.insert("a\nb\u{1b}[31m\u{202e}c\u{200b}"));
+        assert_eq!(typed.text(), "a bc");
+        typed.insert(&"é".repeat(5000));
+        assert!(typed.text().len() <= MOST_BYTES && typed.text().ends_with('é'));
+        assert!(!typed.insert("\u{1b}"));
+    }
+}

@@ -1,0 +1,180 @@
+//! `situated` alone on a terminal: a live search. [`state`] is a machine that knows neither terminal nor socket,
+//! [`view`] draws what it knows, and here both meet the world.
+
+mod desk;
+mod keys;
+mod line;
+mod screen;
+mod state;
+mod threads;
+mod view;
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+
+use super::exit;
+use super::open::{self, Place};
+use super::print::{Color, now};
+use super::session::{Failure, Session};
+use crate::config::Opener;
+use crate::search::Hit;
+use desk::Ask;
+use screen::Screen;
+use state::{Effect, Input, State};
+use view::Theme;
+
+/// Inputs that are dealt with before the next drawing, when many come at once.
+const BATCH: usize = 32;
+
+/// Whether a live search can be shown: somebody types here and looks here, and the screen can do more than print.
+pub(super) fn is_possible() -> bool {
+    let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb" && !term.is_empty());
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && able
+}
+
+/// `situated`.
+pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
+    if !is_possible() {
+        return Err(Failure::usage(
+            "a live search needs a terminal to type at and to draw on; `situated search WORDS` prints",
+        ));
+    }
+    let (discovery, missed) = session.discovery();
+    let (to, inputs) = channel();
+    let (asks, asked) = channel();
+    threads::signals(to.clone())?;
+    threads::asker(discovery.clone(), asked, to.clone())?;
+    let plain = session.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let screen = Screen::enter()?;
+    threads::news(discovery, missed, to.clone())?;
+    let dealt_with = threads::keys(to.clone())?;
+    let mut live = Live {
+        state: State::default(),
+        screen,
+        theme: Theme { plain },
+        inputs,
+        to,
+        asks,
+        dealt_with,
+        roots: BTreeMap::new(),
+        opener: session.opener(),
+    };
+    let end = live.run();
+    let roots = std::mem::take(&mut live.roots);
+    // The screen is given back before anything is printed.
+    drop(live);
+    match end {
+        Ok(End { taken: Some(hit), .. }) => {
+            let place = roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.line));
+            let place = place.map_or_else(|| format!("{}:{}", hit.path, hit.line), |place| place.from_here());
+            session.out.line(super::print::printable(&place))?;
+            Ok(exit::OK)
+        }
+        Ok(End { by_signal: true, .. }) => Ok(exit::TERMINATED),
+        Ok(_) => Ok(exit::OK),
+        // The terminal is gone: nobody is left to tell.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Err(Failure::Quiet),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How it ended.
+#[derive(Default)]
+struct End {
+    /// The hit whose place is to be printed.
+    taken: Option<Box<Hit>>,
+    /// A signal said so, or the terminal is gone.
+    by_signal: bool,
+}
+
+struct Live {
+    state: State,
+    screen: Screen,
+    theme: Theme,
+    inputs: Receiver<Input>,
+    to: Sender<Input>,
+    asks: Sender<Ask>,
+    dealt_with: SyncSender<()>,
+    /// Where the vaults lie, by name.
+    roots: BTreeMap<String, PathBuf>,
+    opener: Opener,
+}
+
+impl Live {
+    /// Sleeps until something comes in, deals with it, draws; until somebody leaves.
+    fn run(&mut self) -> std::io::Result<End> {
+        self.draw()?;
+        while let Ok(first) = self.inputs.recv() {
+            let mut next = Some(first);
+            for _ in 0..BATCH {
+                let Some(input) = next else { break };
+                if let Some(end) = self.deal_with(input)? {
+                    return Ok(end);
+                }
+                next = self.inputs.try_recv().ok();
+            }
+            if let Some(input) = next
+                && let Some(end) = self.deal_with(input)?
+            {
+                return Ok(end);
+            }
+            self.draw()?;
+        }
+        Ok(End::default())
+    }
+
+    fn draw(&mut self) -> std::io::Result<()> {
+        let Live { state, screen, theme, .. } = self;
+        let mut measures = None;
+        screen.draw(|frame| measures = Some(view::draw(state, *theme, now(), frame)))?;
+        state.measures = measures.unwrap_or_default();
+        Ok(())
+    }
+
+    fn deal_with(&mut self, input: Input) -> std::io::Result<Option<End>> {
+        let typed = matches!(input, Input::Key(_) | Input::Paste(_) | Input::Resized);
+        let by_signal = matches!(input, Input::End);
+        if let Input::There(arrival) = &input {
+            let vaults = arrival.status.vaults.iter();
+            self.roots = vaults.map(|vault| (vault.name.clone(), vault.path.clone())).collect();
+        }
+        for effect in self.state.handle(input) {
+            match effect {
+                // The asker lives as long as the process.
+                Effect::Ask(ask) => drop(self.asks.send(ask)),
+                Effect::Redraw => self.screen.clear()?,
+                Effect::Leave(taken) => return Ok(Some(End { taken, by_signal })),
+                Effect::Open { hit, obsidian } => self.open(&hit, obsidian)?,
+            }
+        }
+        if typed {
+            let _ = self.dealt_with.try_send(());
+        }
+        Ok(None)
+    }
+
+    fn open(&mut self, hit: &Hit, obsidian: bool) -> std::io::Result<()> {
+        let place = self.roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.line));
+        let Some(place) = place else {
+            self.say("where this vault lies is not known".to_owned());
+            return Ok(());
+        };
+        let opener = if obsidian { &Opener::Obsidian } else { &self.opener };
+        let outcome = if *opener == Opener::Obsidian {
+            open::in_obsidian(&place).map(|()| "opened in Obsidian".to_owned())
+        } else {
+            self.screen.lend(|| open::open(&place, opener))?.map(|()| String::new())
+        };
+        match outcome {
+            Ok(said) if said.is_empty() => {}
+            Ok(said) | Err(said) => self.say(said),
+        }
+        Ok(())
+    }
+
+    fn say(&self, text: String) {
+        let _ = self.to.send(Input::Say(text));
+    }
+}

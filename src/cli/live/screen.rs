@@ -1,0 +1,103 @@
+//! The terminal while the live search has it. However the program ends, the terminal is given back as it was.
+
+use std::io::{self, Stdout, Write, stdout};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::{Frame, Terminal};
+
+/// Whether the terminal is ours now. It is one for the process, as the terminal is.
+static OURS: AtomicBool = AtomicBool::new(false);
+
+/// The terminal, taken.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    pub(super) fn enter() -> io::Result<Self> {
+        static HOOK: Once = Once::new();
+        // A message written while the screen is taken would vanish with it.
+        HOOK.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                give_back();
+                before(panic);
+            }));
+        });
+        take()?;
+        Ok(Screen { terminal: Terminal::new(CrosstermBackend::new(stdout()))? })
+    }
+
+    /// Draws.
+    pub(super) fn draw(&mut self, picture: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        self.terminal.draw(picture).map(drop)
+    }
+
+    /// Draws everything anew the next time, whatever is believed to be there.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+
+    /// Lends the terminal to another program.
+    pub(super) fn lend<T>(&mut self, program: impl FnOnce() -> T) -> io::Result<T> {
+        give_back();
+        let outcome = program();
+        take()?;
+        self.clear()?;
+        Ok(outcome)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    OURS.store(true, Ordering::SeqCst);
+    let taken = execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste);
+    if taken.is_err() {
+        give_back();
+    }
+    taken
+}
+
+/// Gives the terminal back as it was, if it is ours; from any thread, and more than once.
+pub(super) fn give_back() {
+    if OURS.swap(false, Ordering::SeqCst) {
+        // There is nobody to tell if this fails: the terminal is gone.
+        let _ = write_end(&mut stdout());
+        let _ = disable_raw_mode();
+    }
+}
+
+/// Whether the screen is lent, or not taken at all.
+pub(super) fn is_lent() -> bool {
+    !OURS.load(Ordering::SeqCst)
+}
+
+fn write_end(out: &mut impl Write) -> io::Result<()> {
+    execute!(out, DisableBracketedPaste, LeaveAlternateScreen, Show)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_was_set_is_unset() {
+        let mut end = Vec::new();
+        super::write_end(&mut end).unwrap();
+        let end = String::from_utf8(end).unwrap();
+        for sequence in ["\u{1b}[?2004l", "\u{1b}[?1049l", "\u{1b}[?25h"] {
+            assert!(end.contains(sequence), "{end:?}");
+        }
+    }
+}

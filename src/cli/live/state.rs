@@ -1,0 +1,468 @@
+//! The live search as a machine: what comes in, what is to be done about it. It knows no terminal, no socket and no
+//! clock.
+
+use ratatui::crossterm::event::KeyEvent;
+
+use super::desk::{Ask, Desk, Slot, What};
+use super::keys::{Action, action};
+use super::line::Line;
+use crate::engine::handle::{Job, Notice, SearchAnswer, State as Daemon, Status};
+use crate::search::{Hit, Mode};
+
+/// Notes that lie near the selected hit, beside the preview.
+const NEAR: usize = 6;
+
+/// The same as a list of its own.
+const NEAR_LIST: usize = 30;
+
+/// What comes in.
+#[derive(Clone, Debug)]
+pub(super) enum Input {
+    /// A key.
+    Key(KeyEvent),
+    /// Text at once.
+    Paste(String),
+    /// The terminal has another size, or was used by somebody else: draw.
+    Resized,
+    /// An answer, or what the daemon has against the question.
+    Answer(u64, Result<Box<SearchAnswer>, String>),
+    /// The daemon answers.
+    There(Box<Arrival>),
+    /// It does not; why, and what to do.
+    Away(String),
+    /// It told something.
+    Notice(Box<Notice>),
+    /// Something to tell below the list.
+    Say(String),
+    /// The process should end.
+    End,
+}
+
+/// What is known of a daemon that has just been reached.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Arrival {
+    /// Its answer to `status`.
+    pub status: Status,
+    /// A job that runs.
+    pub job: Option<Job>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Effect {
+    /// Ask the daemon.
+    Ask(Ask),
+    /// Open a hit, in Obsidian or as the configuration says.
+    Open {
+        /// Which.
+        hit: Box<Hit>,
+        /// Whether in Obsidian.
+        obsidian: bool,
+    },
+    /// Draw everything anew.
+    Redraw,
+    /// Leave; and print where this hit is.
+    Leave(Option<Box<Hit>>),
+}
+
+/// How the daemon is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Link {
+    /// It is being looked for.
+    #[default]
+    Looking,
+    /// Nobody answers: why, and what to do.
+    Away(String),
+    /// It answers.
+    There {
+        /// What it does.
+        daemon: Daemon,
+        /// Name and notes of each vault.
+        vaults: Vec<(String, u64)>,
+    },
+}
+
+/// Hits, and what was said about them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct List {
+    /// The answer.
+    pub answer: SearchAnswer,
+    /// The selected hit.
+    pub selected: usize,
+}
+
+/// Which pane the keys go to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pane {
+    /// The list of hits.
+    #[default]
+    List,
+    /// The preview.
+    Preview,
+}
+
+/// What the last drawing found out about room; see [`super::view::draw`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Measures {
+    /// Hits that fit.
+    pub page: usize,
+    /// The first hit that is shown.
+    pub top: usize,
+    /// Lines of the preview that fit.
+    pub preview_page: usize,
+    /// Lines of the preview in all.
+    pub preview_rows: usize,
+    /// The first one that is shown.
+    pub preview_top: usize,
+    /// Whether the preview was shown at all.
+    pub preview_shown: bool,
+}
+
+/// Everything that is shown.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    /// What is typed.
+    pub query: Line,
+    /// Which lanes answer.
+    pub mode: Mode,
+    /// The vault that is searched; all for `None`.
+    pub vault: Option<String>,
+    /// How the daemon is.
+    pub link: Link,
+    /// A job that runs.
+    pub job: Option<Job>,
+    /// What was found.
+    pub list: List,
+    /// What the daemon has against the query.
+    pub failure: Option<String>,
+    /// The hit whose neighbours are listed, with the list before it.
+    pub near: Option<(Box<Hit>, List)>,
+    /// What lies near the selected hit.
+    pub side: Vec<Hit>,
+    /// Which pane the keys go to.
+    pub pane: Pane,
+    /// Whether the preview is wanted.
+    pub preview: bool,
+    /// The first line of the preview; where something was found for `None`.
+    pub scroll: Option<usize>,
+    /// Whether the keys are shown.
+    pub help: bool,
+    /// Something to tell until the next key.
+    pub said: Option<String>,
+    /// From the last drawing.
+    pub measures: Measures,
+    desk: Desk,
+    /// The list that is asked for is the one that is shown, made anew.
+    again: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            query: Line::default(),
+            mode: Mode::Hybrid,
+            vault: None,
+            link: Link::Looking,
+            job: None,
+            list: List::default(),
+            failure: None,
+            near: None,
+            side: Vec::new(),
+            pane: Pane::List,
+            preview: true,
+            scroll: None,
+            help: false,
+            said: None,
+            measures: Measures::default(),
+            desk: Desk::default(),
+            again: false,
+        }
+    }
+}
+
+impl State {
+    /// The selected hit.
+    pub(super) fn selected(&self) -> Option<&Hit> {
+        self.list.answer.hits.get(self.list.selected)
+    }
+
+    /// Whether an answer for the list is on its way.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.desk.is_waiting()
+    }
+
+    /// Whether several vaults are searched, so that hits say theirs.
+    pub(super) fn several_vaults(&self) -> bool {
+        matches!(&self.link, Link::There { vaults, .. } if vaults.len() > 1) && self.vault.is_none()
+    }
+
+    /// Takes something in; says what is to be done.
+    pub(super) fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Key(key) => match action(key, self.query.text().is_empty()) {
+                Some(action) => self.act(action),
+                None => Vec::new(),
+            },
+            Input::Paste(text) => {
+                self.said = None;
+                let typed = self.query.insert(&text);
+                self.typed(typed)
+            }
+            Input::Resized => Vec::new(),
+            Input::Answer(number, outcome) => self.answered(number, outcome),
+            Input::There(arrival) => self.arrived(*arrival),
+            Input::Away(why) => {
+                self.link = Link::Away(why);
+                self.job = None;
+                Vec::new()
+            }
+            Input::Notice(notice) => self.told(*notice),
+            Input::Say(text) => {
+                self.said = Some(text);
+                Vec::new()
+            }
+            Input::End => vec![Effect::Leave(None)],
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        self.said = None;
+        if self.help && !matches!(action, Action::Leave | Action::Redraw) {
+            self.help = false;
+            return Vec::new();
+        }
+        match action {
+            Action::Type(c) => {
+                let typed = self.query.insert(c.encode_utf8(&mut [0; 4]));
+                self.typed(typed)
+            }
+            Action::Remove(to) => {
+                let typed = self.query.remove(to);
+                self.typed(typed)
+            }
+            Action::Go(to) => {
+                self.query.go(to);
+                Vec::new()
+            }
+            Action::Step(by) if self.pane == Pane::Preview => self.scroll(by),
+            Action::Page(by) if self.pane == Pane::Preview => {
+                self.scroll(by * self.measures.preview_page.max(1) as isize)
+            }
+            Action::Step(by) => self.step(by),
+            Action::Page(by) => self.step(by * self.measures.page.max(1) as isize),
+            Action::Scroll(by) => self.scroll(by),
+            Action::Switch => {
+                self.pane = if self.pane == Pane::List { Pane::Preview } else { Pane::List };
+                self.preview |= self.pane == Pane::Preview;
+                Vec::new()
+            }
+            Action::Preview => {
+                self.preview = !self.preview;
+                self.pane = Pane::List;
+                Vec::new()
+            }
+            Action::Related if self.near.is_some() => self.back_to_results(),
+            Action::Related => self.list_near(),
+            Action::Mode => {
+                self.mode = match self.mode {
+                    Mode::Hybrid => Mode::Lexical,
+                    Mode::Lexical => Mode::Dense,
+                    Mode::Dense => Mode::Hybrid,
+                };
+                self.typed(true)
+            }
+            Action::Vault => self.next_vault(),
+            Action::Open | Action::Obsidian => self.selected().map_or_else(Vec::new, |hit| {
+                vec![Effect::Open { hit: Box::new(hit.clone()), obsidian: action == Action::Obsidian }]
+            }),
+            Action::Take => {
+                self.selected().map_or_else(Vec::new, |hit| vec![Effect::Leave(Some(Box::new(hit.clone())))])
+            }
+            Action::Help => {
+                self.help = true;
+                Vec::new()
+            }
+            Action::Redraw => vec![Effect::Redraw],
+            Action::Back if self.near.is_some() => self.back_to_results(),
+            Action::Back | Action::Leave => vec![Effect::Leave(None)],
+        }
+    }
+
+    /// The query, its mode or its vault has become another.
+    fn typed(&mut self, changed: bool) -> Vec<Effect> {
+        if !changed {
+            return Vec::new();
+        }
+        if let Some((_, before)) = self.near.take() {
+            self.list = before;
+        }
+        self.again = false;
+        self.pane = Pane::List;
+        self.ask()
+    }
+
+    /// Asks for what the list should show.
+    fn ask(&mut self) -> Vec<Effect> {
+        let what = if let Some((hit, _)) = &self.near {
+            What::Related { chunk: hit.chunk.clone(), vault: hit.vault.clone(), limit: NEAR_LIST }
+        } else if self.query.text().trim().is_empty() {
+            self.desk.forget(Slot::List);
+            self.desk.forget(Slot::Side);
+            self.list = List::default();
+            self.side.clear();
+            self.failure = None;
+            return Vec::new();
+        } else {
+            let query = self.query.text().trim_start().to_owned();
+            What::Search { query, mode: self.mode, vault: self.vault.clone() }
+        };
+        self.desk.want(Slot::List, what).map(Effect::Ask).into_iter().collect()
+    }
+
+    /// Asks once more for what is shown: the index has moved on, or the daemon is back.
+    fn refresh(&mut self) -> Vec<Effect> {
+        // While something newer is on its way it will see what is new by itself.
+        if self.desk.is_waiting() || !matches!(self.link, Link::There { .. }) {
+            return Vec::new();
+        }
+        self.again = true;
+        self.ask()
+    }
+
+    fn answered(&mut self, number: u64, outcome: Result<Box<SearchAnswer>, String>) -> Vec<Effect> {
+        let (slot, next) = self.desk.landed(number);
+        let mut effects: Vec<Effect> = next.map(Effect::Ask).into_iter().collect();
+        match (slot, outcome) {
+            (Some(Slot::List), Ok(answer)) => {
+                self.failure = None;
+                self.show(*answer);
+                effects.extend(self.look_around());
+            }
+            (Some(Slot::List), Err(why)) => {
+                self.failure = Some(why);
+                self.list = List::default();
+                self.side.clear();
+            }
+            (Some(Slot::Side), Ok(answer)) => self.side = answer.hits,
+            (Some(Slot::Side), Err(_)) => self.side.clear(),
+            (None, _) => {}
+        }
+        effects
+    }
+
+    /// Puts an answer in place of the list. When it is the same list made anew, what was selected stays selected.
+    fn show(&mut self, answer: SearchAnswer) {
+        let same = |hit: &Hit, other: &Hit| hit.vault == other.vault && hit.chunk == other.chunk;
+        let stays = self
+            .selected()
+            .filter(|_| self.again)
+            .and_then(|selected| answer.hits.iter().position(|hit| same(hit, selected)));
+        if stays.is_none() {
+            self.scroll = None;
+        }
+        self.list = List { answer, selected: stays.unwrap_or(0) };
+        if stays.is_none() {
+            self.measures.top = 0;
+        }
+    }
+
+    /// Asks for what lies near the selected hit.
+    fn look_around(&mut self) -> Option<Effect> {
+        let Some(hit) = self.selected() else {
+            self.side.clear();
+            self.desk.forget(Slot::Side);
+            return None;
+        };
+        let what = What::Related { chunk: hit.chunk.clone(), vault: hit.vault.clone(), limit: NEAR };
+        self.desk.want(Slot::Side, what).map(Effect::Ask)
+    }
+
+    fn step(&mut self, by: isize) -> Vec<Effect> {
+        let last = self.list.answer.hits.len().saturating_sub(1);
+        let selected = self.list.selected.saturating_add_signed(by).min(last);
+        if selected == self.list.selected {
+            return Vec::new();
+        }
+        self.list.selected = selected;
+        self.scroll = None;
+        self.side.clear();
+        self.look_around().into_iter().collect()
+    }
+
+    fn scroll(&mut self, by: isize) -> Vec<Effect> {
+        let Measures { preview_rows, preview_page, preview_top, .. } = self.measures;
+        let last = preview_rows.saturating_sub(preview_page);
+        self.scroll = Some(preview_top.saturating_add_signed(by).min(last));
+        // Several keys may come between two drawings.
+        self.measures.preview_top = self.scroll.unwrap_or_default();
+        Vec::new()
+    }
+
+    fn list_near(&mut self) -> Vec<Effect> {
+        let Some(hit) = self.selected().cloned() else { return Vec::new() };
+        let before = std::mem::take(&mut self.list);
+        self.near = Some((Box::new(hit), before));
+        self.side.clear();
+        self.scroll = None;
+        self.pane = Pane::List;
+        self.again = false;
+        self.ask()
+    }
+
+    fn back_to_results(&mut self) -> Vec<Effect> {
+        if let Some((_, before)) = self.near.take() {
+            self.list = before;
+        }
+        self.desk.forget(Slot::List);
+        self.failure = None;
+        self.side.clear();
+        self.scroll = None;
+        self.look_around().into_iter().collect()
+    }
+
+    fn next_vault(&mut self) -> Vec<Effect> {
+        let Link::There { vaults, .. } = &self.link else { return Vec::new() };
+        if vaults.len() < 2 {
+            self.said = Some("there is one vault".to_owned());
+            return Vec::new();
+        }
+        let next = match &self.vault {
+            None => 0,
+            Some(name) => vaults.iter().position(|(other, _)| other == name).map_or(0, |at| at + 1),
+        };
+        self.vault = vaults.get(next).map(|(name, _)| name.clone());
+        self.typed(true)
+    }
+
+    fn arrived(&mut self, arrival: Arrival) -> Vec<Effect> {
+        let Arrival { status, job } = arrival;
+        let vaults: Vec<(String, u64)> = status.vaults.iter().map(|vault| (vault.name.clone(), vault.notes)).collect();
+        // A daemon that was started anew may serve others.
+        self.vault = self.vault.take().filter(|name| vaults.iter().any(|(other, _)| other == name));
+        self.link = Link::There { daemon: status.state, vaults };
+        self.job = job;
+        self.refresh()
+    }
+
+    fn told(&mut self, notice: Notice) -> Vec<Effect> {
+        let Link::There { daemon, vaults } = &mut self.link else { return Vec::new() };
+        match notice {
+            Notice::State { state } => *daemon = state,
+            Notice::Job(job) => self.job = Some(*job).filter(|job| job.state == "running"),
+            Notice::Index { vault, notes, .. } => {
+                if let Some((_, count)) = vaults.iter_mut().find(|(name, _)| *name == vault) {
+                    *count = notes;
+                }
+                if self.vault.as_ref().is_none_or(|searched| *searched == vault) {
+                    return self.refresh();
+                }
+            }
+            Notice::Decision(_) => {}
+        }
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+pub(super) mod tests;

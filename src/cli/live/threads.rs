@@ -1,0 +1,197 @@
+//! What feeds the machine: one thread each for keys, answers, the daemon's news and signals. All of them sleep until
+//! something happens; only a daemon that is away is looked for now and then.
+
+use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{self, Event};
+use serde_json::{Value, json};
+
+use super::desk::{Ask, What};
+use super::screen;
+use super::state::{Arrival, Input};
+use crate::cli::session::Missed;
+use crate::client::{Client, ClientError, Discovery};
+use crate::engine::handle::{Job, Notice, SearchAnswer};
+
+/// How often a daemon that is away is looked for, at most and at least.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));
+
+/// How long the machine may take to end by itself when a signal says so.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Starts a thread. If it panics the machine ends, for it would wait for ever.
+fn spawn(name: &str, to: Sender<Input>, work: impl FnOnce(&Sender<Input>) + Send + 'static) -> std::io::Result<()> {
+    struct Last(Sender<Input>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            if thread::panicking() {
+                let _ = self.0.send(Input::End);
+            }
+        }
+    }
+    let thread = move || {
+        let last = Last(to);
+        work(&last.0);
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(thread).map(drop)
+}
+
+/// Reads keys. After each it waits until the machine has dealt with it, so that a key that opens an editor is the last
+/// one that is read before the editor reads.
+pub(super) fn keys(to: Sender<Input>) -> std::io::Result<SyncSender<()>> {
+    let (done, dealt_with) = sync_channel::<()>(1);
+    spawn("keys", to, move |to| {
+        loop {
+            let input = match event::read() {
+                Ok(Event::Key(key)) => Input::Key(key),
+                Ok(Event::Paste(text)) => Input::Paste(text),
+                Ok(Event::Resize(..)) => Input::Resized,
+                Ok(_) => continue,
+                // The terminal is gone.
+                Err(_) => Input::End,
+            };
+            let end = matches!(input, Input::End);
+            if to.send(input).is_err() || end || dealt_with.recv().is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok(done)
+}
+
+/// Asks the daemon, one question after the other.
+pub(super) fn asker(discovery: Discovery, asks: Receiver<Ask>, to: Sender<Input>) -> std::io::Result<()> {
+    spawn("asker", to, move |to| {
+        let mut client = None;
+        for ask in asks {
+            let outcome = answer(&mut client, &discovery, &ask).map_err(|error| error.to_string());
+            if to.send(Input::Answer(ask.number, outcome)).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+fn answer(client: &mut Option<Client>, discovery: &Discovery, ask: &Ask) -> Result<Box<SearchAnswer>, ClientError> {
+    let (method, params) = request(&ask.what);
+    let mut fresh = client.is_none();
+    loop {
+        let mut connected = match client.take() {
+            Some(client) => client,
+            None => Client::connect(discovery)?,
+        };
+        match connected.call(method, params.clone()) {
+            Ok(answer) => {
+                *client = Some(connected);
+                return serde_json::from_value(answer).map_err(|error| ClientError::Protocol(error.to_string()));
+            }
+            Err(ClientError::Remote(remote)) => {
+                *client = Some(connected);
+                return Err(ClientError::Remote(remote));
+            }
+            // The daemon was started anew since the last question: once more, over a new connection.
+            Err(ClientError::Closed | ClientError::Io(_)) if !fresh => fresh = true,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn request(what: &What) -> (&'static str, Value) {
+    match what {
+        What::Search { query, mode, vault } => {
+            let mut params = json!({ "query": query, "mode": mode, "prefix": true, "limit": 50 });
+            if let Some(vault) = vault {
+                params["vault"] = vault.as_str().into();
+            }
+            ("search", params)
+        }
+        What::Related { chunk, vault, limit } => {
+            ("related", json!({ "chunk": chunk, "vault": vault, "limit": limit, "group": "note" }))
+        }
+    }
+}
+
+/// Keeps in touch with the daemon: says when it answers, what it tells, and when it is away.
+pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> std::io::Result<()> {
+    spawn("news", to, move |to| {
+        let mut patience = LOOKS.0;
+        let mut said = None;
+        loop {
+            let told = listen(&discovery, to, &mut || {
+                patience = LOOKS.0;
+                said = None;
+            });
+            let Err(why) = told else { return };
+            let why = missed.explain(&why);
+            if said.as_ref() != Some(&why) && to.send(Input::Away(why.clone())).is_err() {
+                return;
+            }
+            said = Some(why);
+            thread::sleep(patience);
+            patience = (patience * 2).min(LOOKS.1);
+        }
+    })
+}
+
+/// Listens until the daemon is gone; `Ok` when nobody wants to know any more.
+fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) -> Result<(), ClientError> {
+    let mut events = Client::connect(discovery)?;
+    events.call("subscribe", json!({ "events": ["state", "job", "index"] }))?;
+    // Over a connection of its own, for what is told meanwhile must not be lost.
+    let mut asking = Client::connect(discovery)?;
+    let arrival = arrival(&mut asking)?;
+    there();
+    if to.send(Input::There(Box::new(arrival))).is_err() {
+        return Ok(());
+    }
+    loop {
+        let event = events.next_event()?;
+        let input = if event["kind"] == "lagged" {
+            Input::There(Box::new(self::arrival(&mut asking)?))
+        } else if let Ok(notice) = serde_json::from_value::<Notice>(event) {
+            Input::Notice(Box::new(notice))
+        } else {
+            // Something that a newer daemon tells.
+            continue;
+        };
+        if to.send(input).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+fn arrival(client: &mut Client) -> Result<Arrival, ClientError> {
+    let odd = |error: serde_json::Error| ClientError::Protocol(error.to_string());
+    let status = serde_json::from_value(client.call("status", json!({}))?).map_err(odd)?;
+    let mut jobs = client.call("jobs", json!({}))?;
+    let jobs: Vec<Job> = serde_json::from_value(jobs["jobs"].take()).map_err(odd)?;
+    Ok(Arrival { status, job: jobs.into_iter().find(|job| job.state == "running") })
+}
+
+/// Ends the machine on SIGTERM, SIGHUP and SIGINT. While an editor has the terminal its Ctrl-C is not ours.
+pub(super) fn signals(to: Sender<Input>) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    spawn("signals", to, move |to| {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            let (Ok(mut terminate), Ok(mut hang_up), Ok(mut interrupt)) =
+                (signal(SignalKind::terminate()), signal(SignalKind::hangup()), signal(SignalKind::interrupt()))
+            else {
+                return;
+            };
+            loop {
+                tokio::select! {
+                    _ = terminate.recv() => break,
+                    _ = hang_up.recv() => break,
+                    _ = interrupt.recv() => if !screen::is_lent() { break },
+                }
+            }
+            let _ = to.send(Input::End);
+            tokio::time::sleep(LAST_WORDS).await;
+            screen::give_back();
+            std::process::exit(i32::from(crate::cli::exit::TERMINATED));
+        });
+    })
+}

@@ -1,0 +1,327 @@
+//! The live search as a picture: what is known goes in, widgets come out. Every text that is not the program's own is
+//! cleaned here, and there is no size at which nothing can be drawn.
+
+mod passage;
+mod words;
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::keys::HELP;
+use super::state::{Measures, Pane, State};
+use crate::cli::print::{age, columns, counted, cut, cut_front, millis, padded, printable, wrap};
+
+use crate::search::{Hit, Mode};
+use passage::{excerpt, preview};
+
+/// List and preview stand side by side where both have room for a line of prose.
+const SIDE_BY_SIDE: u16 = 72;
+
+/// Colours, or what stands for them where none are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Theme {
+    /// Without colours: only bold, dim, underlined and reversed.
+    pub plain: bool,
+}
+
+impl Theme {
+    fn coloured(self, color: Color) -> Style {
+        if self.plain { Style::new() } else { Style::new().fg(color) }
+    }
+
+    fn dim(self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    fn title(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    fn path(self) -> Style {
+        self.coloured(Color::Cyan)
+    }
+
+    fn warning(self) -> Style {
+        self.coloured(Color::Yellow)
+    }
+
+    fn mark(self) -> Style {
+        let style = self.coloured(Color::Yellow).add_modifier(Modifier::BOLD);
+        if self.plain { style.add_modifier(Modifier::UNDERLINED) } else { style }
+    }
+
+    /// What shows where the keys go.
+    fn accent(self) -> Style {
+        self.coloured(Color::Cyan).add_modifier(Modifier::BOLD)
+    }
+
+    fn chosen(self) -> Style {
+        if self.plain { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new().bg(Color::Indexed(236)) }
+    }
+}
+
+/// Draws everything; says what fitted. `now` is in seconds since 1970.
+pub(super) fn draw(state: &State, theme: Theme, now: i64, frame: &mut Frame) -> Measures {
+    let area = frame.area();
+    let mut measures = Measures { top: state.measures.top, ..Measures::default() };
+    if area.is_empty() {
+        return measures;
+    }
+    let mut rest = area;
+    let input = take_top(&mut rest, 1);
+    query(state, theme, input, frame);
+    let status = (area.height >= 3).then(|| take_bottom(&mut rest, 1));
+    if let Some(status) = status {
+        frame.render_widget(Paragraph::new(status_line(state, theme, usize::from(area.width))), status);
+    }
+    if let Some(said) = remark(state).filter(|_| rest.height >= 3) {
+        let line = take_bottom(&mut rest, 1);
+        let said = cut(&said, usize::from(line.width));
+        frame.render_widget(Paragraph::new(Span::styled(said, theme.warning())), line);
+    }
+    if area.height >= 10 {
+        let line = take_top(&mut rest, 1);
+        frame.render_widget(Paragraph::new(Span::styled("─".repeat(line.width.into()), theme.dim())), line);
+    }
+    body(state, theme, now, rest, frame, &mut measures);
+    measures
+}
+
+fn take_top(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    let taken = Rect { height: rows, ..*area };
+    (area.y, area.height) = (area.y + rows, area.height - rows);
+    taken
+}
+
+fn take_bottom(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    area.height -= rows;
+    Rect { y: area.y + area.height, height: rows, ..*area }
+}
+
+/// The line that is typed. The cursor stays in sight.
+fn query(state: &State, theme: Theme, area: Rect, frame: &mut Frame) {
+    const PROMPT: &str = "› ";
+    let room = usize::from(area.width).saturating_sub(columns(PROMPT) + 1);
+    let text = state.query.text();
+    let before = cut_front(state.query.before(), room);
+    let shown = if columns(state.query.before()) > room || columns(text) <= room {
+        format!("{before}{}", &text[state.query.before().len()..])
+    } else {
+        cut(text, room.max(columns(&before)))
+    };
+    let hint = words::placeholder(state);
+    let line = if text.is_empty() {
+        Line::from(vec![Span::styled(PROMPT, theme.accent()), Span::styled(cut(&hint, room), theme.dim())])
+    } else {
+        Line::from(vec![Span::styled(PROMPT, theme.accent()), Span::raw(shown)])
+    };
+    frame.render_widget(Paragraph::new(line), area);
+    if state.pane == Pane::List && !state.help {
+        let x = area.x + (columns(PROMPT) + columns(&before)) as u16;
+        frame.set_cursor_position(Position::new(x.min(area.right().saturating_sub(1)), area.y));
+    }
+}
+
+fn body(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, measures: &mut Measures) {
+    if state.help {
+        help(theme, area, frame);
+        return;
+    }
+    if let Some(text) = words::instead_of_hits(state) {
+        let width = usize::from(area.width).saturating_sub(2).max(1);
+        let lines: Vec<Line> =
+            wrap(&text, width).into_iter().map(|range| Line::raw(format!("  {}", &text[range]))).collect();
+        frame.render_widget(Paragraph::new(lines), area);
+        return;
+    }
+    let wide = area.width >= SIDE_BY_SIDE;
+    if !state.preview || (!wide && state.pane == Pane::List) {
+        list(state, theme, now, area, frame, measures);
+        return;
+    }
+    if !wide {
+        passage(state, theme, area, frame, measures);
+        return;
+    }
+    let left = (area.width * 9 / 20).clamp(32, 90);
+    list(state, theme, now, Rect { width: left, ..area }, frame, measures);
+    let bar = Rect { x: area.x + left, width: 1, ..area };
+    let rows: Vec<Line> = (0..bar.height).map(|_| Line::styled("│", theme.dim())).collect();
+    frame.render_widget(Paragraph::new(rows), bar);
+    let mut right = Rect { x: bar.right() + 1, width: area.width.saturating_sub(left + 2), ..area };
+    if !state.side.is_empty() && right.height >= 12 {
+        let rows = (state.side.len() as u16 + 1).min(right.height / 3);
+        let below = take_bottom(&mut right, rows);
+        take_bottom(&mut right, 1);
+        near(state, theme, below, frame);
+    }
+    passage(state, theme, right, frame, measures);
+}
+
+/// The hits, each in as many lines as there is room for.
+fn list(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, measures: &mut Measures) {
+    let mut area = area;
+    if let Some((hit, _)) = &state.near {
+        let line = take_top(&mut area, 1);
+        let of = cut(&format!("near {}", place(hit, false)), line.width.into());
+        frame.render_widget(Paragraph::new(Span::styled(of, theme.accent())), line);
+    }
+    let hits = &state.list.answer.hits;
+    let rows: u16 = match area.height {
+        0..6 => 1,
+        6..12 => 2,
+        12..40 => 3,
+        _ => 4,
+    };
+    let page = usize::from(area.height / rows).max(1);
+    let last_top = hits.len().saturating_sub(page);
+    let top = measures.top.clamp((state.list.selected + 1).saturating_sub(page), state.list.selected).min(last_top);
+    (measures.page, measures.top) = (page, top);
+    let width = usize::from(area.width);
+    for (i, hit) in hits.iter().enumerate().skip(top).take(page) {
+        let chosen = i == state.list.selected;
+        let row = take_top(&mut area, rows);
+        if row.is_empty() {
+            break;
+        }
+        let mark = if chosen { Span::styled("▌", theme.accent()) } else { Span::raw(" ") };
+        let lines = entry(hit, usize::from(rows), width.saturating_sub(2), state.several_vaults(), theme, now);
+        let lines: Vec<Line> = lines
+            .into_iter()
+            .map(|mut line| {
+                line.spans.insert(0, mark.clone());
+                line
+            })
+            .collect();
+        let style = if chosen { theme.chosen() } else { Style::new() };
+        frame.render_widget(Paragraph::new(lines).style(style), row);
+    }
+}
+
+/// A hit in `rows` lines: title and headings; where and when; the passage.
+fn entry(hit: &Hit, rows: usize, width: usize, vault: bool, theme: Theme, now: i64) -> Vec<Line<'static>> {
+    let (title, below) = words::headings(hit, width);
+    let mut lines = vec![Line::from(vec![Span::styled(title, theme.title()), Span::raw(below)])];
+    if rows >= 3 {
+        let when = format!("  {}{}", age(now, hit.mtime), if hit.stale { " changed" } else { "" });
+        let place = cut_front(&place(hit, vault), width.saturating_sub(columns(&when)).max(8));
+        lines.push(Line::from(vec![Span::styled(place, theme.path()), Span::styled(when, theme.dim())]));
+    }
+    if rows >= 2 {
+        let room = rows - lines.len();
+        lines.extend(excerpt(hit, width, room, theme.mark()));
+    }
+    lines.truncate(rows);
+    lines
+}
+
+/// `notes: Projects/Plan.md:12`.
+fn place(hit: &Hit, vault: bool) -> String {
+    let vault = if vault { format!("{}: ", printable(&hit.vault)) } else { String::new() };
+    format!("{vault}{}:{}", printable(&hit.path), hit.line)
+}
+
+/// The window of the selected hit, with what was found marked.
+fn passage(state: &State, theme: Theme, area: Rect, frame: &mut Frame, measures: &mut Measures) {
+    let Some(hit) = state.selected() else { return };
+    let mut area = area;
+    if area.height >= 4 {
+        let line = take_top(&mut area, 1);
+        let (first, last) = hit.window_lines;
+        let lines = format!("  {first}–{last}");
+        let path = cut_front(&printable(&hit.path), usize::from(line.width).saturating_sub(columns(&lines)).max(4));
+        let style = if state.pane == Pane::Preview { theme.accent() } else { theme.path() };
+        frame.render_widget(
+            Paragraph::new(Line::from(vec![Span::styled(path, style), Span::styled(lines, theme.dim())])),
+            line,
+        );
+    }
+    let rows = preview(hit, usize::from(area.width), theme.mark(), theme.accent());
+    let page = usize::from(area.height);
+    let last = rows.lines.len().saturating_sub(page);
+    // A little of what stands before gives the eye a hold.
+    let top = state.scroll.unwrap_or_else(|| rows.found.saturating_sub(page / 4)).min(last);
+    measures.preview_page = page;
+    measures.preview_rows = rows.lines.len();
+    measures.preview_top = top;
+    measures.preview_shown = true;
+    let shown: Vec<Line> = rows.lines.into_iter().skip(top).take(page).collect();
+    frame.render_widget(Paragraph::new(shown), area);
+}
+
+/// Notes near the selected hit.
+fn near(state: &State, theme: Theme, area: Rect, frame: &mut Frame) {
+    let width = usize::from(area.width);
+    let mut lines = vec![Line::styled(cut("near it", width), theme.dim())];
+    for hit in &state.side {
+        let linked = if hit.linked == Some(true) { "  linked" } else { "" };
+        let room = width.saturating_sub(columns(linked));
+        let title = cut(&printable(&hit.title), room);
+        lines.push(Line::from(vec![Span::raw(title), Span::styled(linked, theme.dim())]));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn help(theme: Theme, area: Rect, frame: &mut Frame) {
+    let width = usize::from(area.width);
+    let column = HELP.iter().map(|(keys, _)| columns(keys)).max().unwrap_or(0) + 2;
+    let mut lines = Vec::new();
+    for (keys, what) in HELP {
+        if width >= column + 20 {
+            lines.push(Line::from(vec![
+                Span::styled(format!("  {}", padded(keys, column)), theme.title()),
+                Span::raw(cut(what, width.saturating_sub(column + 2))),
+            ]));
+        } else {
+            lines.push(Line::styled(cut(keys, width), theme.title()));
+            lines.push(Line::raw(cut(&format!(" {what}"), width)));
+        }
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// What there is to say below the list.
+fn remark(state: &State) -> Option<String> {
+    let warning = || state.list.answer.warnings.first();
+    state.said.as_ref().or_else(warning).map(|text| printable(text).into_owned())
+}
+
+/// `1,234 notes · idle` on the left, `hybrid · all vaults · 4.2 ms · F1 help` on the right, as far as there is room.
+fn status_line(state: &State, theme: Theme, width: usize) -> Line<'static> {
+    let (left, attention) = words::daemon(state);
+    let left = cut(&left, width);
+    let mode = match state.mode {
+        Mode::Hybrid => "hybrid",
+        Mode::Lexical => "lexical",
+        Mode::Dense => "dense",
+    };
+    let vault = state.vault.as_ref().map(|name| printable(name).into_owned());
+    let vault = vault.or_else(|| state.several_vaults().then(|| "all vaults".to_owned()));
+    let took = (!state.list.answer.hits.is_empty()).then(|| {
+        let more = if state.list.answer.truncated { "+" } else { "" };
+        format!(
+            "{}{more} in {}",
+            counted(state.list.answer.hits.len() as u64, "hit"),
+            millis(state.list.answer.took_ms)
+        )
+    });
+    let mut right: Vec<String> =
+        [took, vault, Some(mode.to_owned()), Some("F1 help".to_owned())].into_iter().flatten().collect();
+    // What matters least goes first.
+    while !right.is_empty() && columns(&left) + 2 + columns(&right.join(" · ")) > width {
+        right.pop();
+    }
+    let right = right.join(" · ");
+    let gap = width.saturating_sub(columns(&left) + columns(&right));
+    let style = if attention { theme.warning() } else { theme.dim() };
+    Line::from(vec![Span::styled(left, style), Span::raw(" ".repeat(gap)), Span::styled(right, theme.dim())])
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

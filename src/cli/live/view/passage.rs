@@ -1,0 +1,214 @@
+//! The text of a hit: a line or two of it for the list, all of its window for the preview.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::cli::print::{columns, printable, printable_lines, wrap};
+use crate::search::Hit;
+
+/// The passage in at most `rows` lines of `width` columns, begun so that something that was found is in sight.
+pub(super) fn excerpt(hit: &Hit, width: usize, rows: usize, mark: Style) -> Vec<Line<'static>> {
+    let text = printable(&hit.snippet);
+    // Line ends became spaces, which leaves every byte where it was; if more was cleaned the ranges are of another text.
+    let marks = if text.len() == hit.snippet.len() { ranges(&text, &hit.highlights) } else { Vec::new() };
+    let room = width * rows;
+    let begin = marks.first().map_or(0, |first| {
+        let until = columns(&text[..first.end]);
+        if until <= room { 0 } else { start_near(&text, first.start, width / 3) }
+    });
+    let lead = if begin > 0 { "…" } else { "" };
+    let mut lines = Vec::new();
+    for range in wrap(&text[begin..], width.saturating_sub(columns(lead)).max(1)).into_iter().take(rows) {
+        let range = begin + range.start..begin + range.end;
+        let mut spans = painted(&text, range, &marks, mark);
+        if lines.is_empty() && !lead.is_empty() {
+            spans.insert(0, Span::raw(lead));
+        }
+        lines.push(Line::from(spans));
+    }
+    lines
+}
+
+/// A word's beginning, about `columns_before` columns before a position.
+fn start_near(text: &str, position: usize, columns_before: usize) -> usize {
+    let mut used = 0;
+    let mut begin = position;
+    for (at, c) in text[..position].char_indices().rev() {
+        used += columns(c.encode_utf8(&mut [0; 4]));
+        if used > columns_before {
+            break;
+        }
+        if c.is_whitespace() {
+            begin = at + c.len_utf8();
+        }
+    }
+    begin
+}
+
+/// All of a window in lines.
+pub(super) struct Preview {
+    /// With a mark before those of the hit's own chunk.
+    pub lines: Vec<Line<'static>>,
+    /// The first line in which something was found.
+    pub found: usize,
+}
+
+/// The window of a hit at a width.
+pub(super) fn preview(hit: &Hit, width: usize, mark: Style, bar: Style) -> Preview {
+    let text = tabs_spaced(&printable_lines(&hit.window)).into_owned();
+    let own = tabs_spaced(&printable_lines(&hit.text)).into_owned();
+    let own = text.find(own.trim()).map(|at| at..at + own.trim().len());
+    let words = found_words(hit);
+    let marks = occurrences(&text, &words);
+    let mut lines = Vec::new();
+    let mut found = None;
+    for range in wrap(&text, width.saturating_sub(2).max(1)) {
+        let of_hit = own.as_ref().is_some_and(|own| range.start < own.end && own.start < range.end);
+        let marked = marks.iter().any(|mark| range.start < mark.end && mark.start < range.end);
+        if of_hit && marked && found.is_none() {
+            found = Some(lines.len());
+        }
+        let gutter = if of_hit && marked {
+            Span::styled("▌ ", bar)
+        } else if of_hit {
+            Span::styled("│ ", bar)
+        } else {
+            Span::raw("  ")
+        };
+        let mut spans = painted(&text, range, &marks, mark);
+        spans.insert(0, gutter);
+        lines.push(Line::from(spans));
+    }
+    let first_of_hit = || lines.iter().position(|line| line.spans.first().is_some_and(|gutter| gutter.content != "  "));
+    let found = found.or_else(first_of_hit).unwrap_or(0);
+    Preview { lines, found }
+}
+
+/// A tab takes no column of its own in a cell of the screen.
+fn tabs_spaced(text: &str) -> Cow<'_, str> {
+    if text.contains('\t') { Cow::Owned(text.replace('\t', "    ")) } else { Cow::Borrowed(text) }
+}
+
+/// The words that the daemon marked in the snippet, in lower case.
+fn found_words(hit: &Hit) -> Vec<String> {
+    let mut words: Vec<String> = ranges(&hit.snippet, &hit.highlights)
+        .into_iter()
+        .map(|range| printable(&hit.snippet[range]).to_lowercase())
+        .filter(|word| !word.trim().is_empty())
+        .collect();
+    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    words.dedup();
+    words
+}
+
+/// Where any of the words stand, as words of their own, in order and without overlap.
+fn occurrences(text: &str, words: &[String]) -> Vec<Range<usize>> {
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut before: Option<char> = None;
+    let mut skip_until = 0;
+    for (at, c) in text.char_indices() {
+        let begins = !before.is_some_and(|b| b.is_alphanumeric() && !is_wide(b)) || is_wide(c);
+        before = Some(c);
+        if at < skip_until || !begins || c.is_whitespace() {
+            continue;
+        }
+        let end = words.iter().find_map(|word| ends_with_word(&text[at..], word));
+        if let Some(end) = end {
+            found.push(at..at + end);
+            skip_until = at + end;
+        }
+    }
+    found
+}
+
+/// How many bytes of `text` a word takes at its beginning, if it stands there and ends there.
+fn ends_with_word(text: &str, word: &str) -> Option<usize> {
+    let mut expected = word.chars();
+    let mut rest = text.char_indices();
+    let mut next = expected.next();
+    while let Some(wanted) = next {
+        let (_, c) = rest.next()?;
+        // A capital may be written small with several characters.
+        let mut lower = c.to_lowercase();
+        if lower.next() != Some(wanted) {
+            return None;
+        }
+        next = expected.next();
+        for more in lower {
+            if next != Some(more) {
+                return None;
+            }
+            next = expected.next();
+        }
+    }
+    let end = rest.next();
+    let last = word.chars().next_back()?;
+    let closed = end.is_none_or(|(_, c)| !c.is_alphanumeric()) || is_wide(last);
+    closed.then(|| end.map_or(text.len(), |(at, _)| at))
+}
+
+/// Scripts that are written without spaces.
+fn is_wide(c: char) -> bool {
+    unicode_width::UnicodeWidthChar::width(c).is_some_and(|width| width > 1)
+}
+
+/// Ranges that are those of this text, in order.
+fn ranges(text: &str, marks: &[(u32, u32)]) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let mut ranges = Vec::new();
+    for (from, to) in marks {
+        let (from, to) = (*from as usize, *to as usize);
+        if end <= from && from < to && text.is_char_boundary(from) && text.is_char_boundary(to) {
+            ranges.push(from..to);
+            end = to;
+        }
+    }
+    ranges
+}
+
+/// `text[line]` with the marks in it painted.
+fn painted(text: &str, line: Range<usize>, marks: &[Range<usize>], mark: Style) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    let mut at = line.start;
+    for range in marks {
+        let (from, to) = (range.start.max(at), range.end.min(line.end));
+        if from < to {
+            spans.push(Span::raw(text[at..from].to_owned()));
+            spans.push(Span::styled(text[from..to].to_owned(), mark));
+            at = to;
+        }
+    }
+    spans.push(Span::raw(text[at..line.end].to_owned()));
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_as_words() {
+        let words = vec!["sensor".to_owned(), "潮汐".to_owned()];
+        let text = "Sensor sensors, (SENSOR) biosensor 海潮汐表";
+        let found: Vec<&str> = occurrences(text, &words).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, ["Sensor", "SENSOR", "潮汐"]);
+        // İ becomes two characters in lower case.
+        assert_eq!(occurrences("İstanbul", &["i\u{307}stanbul".to_owned()]), [0..9]);
+    }
+
+    #[test]
+    fn a_late_mark_is_brought_into_sight() {
+        let text = format!("{}needle and more", "hay ".repeat(40));
+        let at = text.find("needle").unwrap() as u32;
+        let hit = crate::cli::live::state::tests::hit("a.md", &text, vec![(at, at + 6)]);
+        let lines = excerpt(&hit, 30, 1, Style::new());
+        let shown: String = lines[0].spans.iter().map(|span| span.content.as_ref()).collect();
+        assert!(shown.starts_with('…') && shown.contains("needle") && columns(&shown) <= 30, "{shown}");
+    }
+}

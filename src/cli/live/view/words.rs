@@ -1,0 +1,93 @@
+//! The words of the picture: how the daemon is, what to do when there are no hits, a hit's heading.
+
+use crate::cli::live::state::{Link, State};
+use crate::cli::print::{columns, counted, cut, cut_front, grouped, printable, printable_lines};
+use crate::engine::handle::{Job, State as Daemon};
+use crate::search::Hit;
+
+/// What stands where the query will stand.
+pub(super) fn placeholder(state: &State) -> String {
+    let notes = match &state.link {
+        Link::There { vaults, .. } => vaults
+            .iter()
+            .filter(|(name, _)| state.vault.as_ref().is_none_or(|searched| searched == name))
+            .map(|(_, notes)| notes)
+            .sum(),
+        _ => 0,
+    };
+    if notes > 0 { format!("search {}", counted(notes, "note")) } else { "search".to_owned() }
+}
+
+/// What stands where hits would be, if there are none to show.
+pub(super) fn instead_of_hits(state: &State) -> Option<String> {
+    if let Link::Away(why) = &state.link {
+        return Some(format!(
+            "No daemon answers.\n\n{}\n\nThis screen comes back to life by itself as soon as one does; Esc leaves.",
+            printable_lines(why)
+        ));
+    }
+    if let Some(failure) = &state.failure {
+        return Some(printable_lines(failure).into_owned());
+    }
+    if !state.list.answer.hits.is_empty() {
+        return None;
+    }
+    let nothing_typed = state.near.is_none() && state.query.text().trim().is_empty();
+    Some(match &state.link {
+        Link::Looking => "Looking for the daemon …".to_owned(),
+        _ if nothing_typed => "Type what you look for: words, \"a phrase\", -without, tag:work, path:Projects/, \
+                               type:daily, after:2026-01.\n\nF1 shows the keys, Esc leaves."
+            .to_owned(),
+        _ if state.is_waiting() => "…".to_owned(),
+        _ if state.near.is_some() => "Nothing lies near it. Esc goes back.".to_owned(),
+        _ => "Nothing found. Try fewer or other words; Ctrl-T changes how they are looked for.".to_owned(),
+    })
+}
+
+/// How the daemon is, and whether that needs somebody's eye.
+pub(super) fn daemon(state: &State) -> (String, bool) {
+    match &state.link {
+        Link::Looking => ("looking for the daemon".to_owned(), false),
+        Link::Away(_) => ("no daemon".to_owned(), true),
+        Link::There { daemon, vaults } => {
+            let notes = counted(vaults.iter().map(|(_, notes)| notes).sum(), "note");
+            let doing = match (&state.job, daemon) {
+                (Some(job), _) => progress(job),
+                (None, Daemon::Starting) => "starting".to_owned(),
+                (None, Daemon::Indexing) => "indexing".to_owned(),
+                (None, Daemon::Idle) => "up to date".to_owned(),
+                (None, Daemon::Paused) => "paused".to_owned(),
+                (None, Daemon::Degraded) => "needs you: `situated status`".to_owned(),
+            };
+            (format!("{notes} · {doing}"), *daemon == Daemon::Degraded)
+        }
+    }
+}
+
+/// `rebuild 345/1,000`.
+fn progress(job: &Job) -> String {
+    let kind = printable(&job.kind);
+    match (job.contexts.as_ref().filter(|contexts| contexts.total > 0), job.total) {
+        (Some(contexts), _) => format!("{kind} {}/{} contexts", grouped(contexts.processed), grouped(contexts.total)),
+        (None, Some(total)) => format!("{kind} {}/{}", grouped(job.done), grouped(total)),
+        (None, None) => format!("{kind} {}", grouped(job.done)),
+    }
+}
+
+/// Title and headings in `width` columns: ` › ` before each heading, and of many the innermost.
+pub(super) fn headings(hit: &Hit, width: usize) -> (String, String) {
+    let title = printable(&hit.title).into_owned();
+    // The title of a note is often its first heading: once is enough.
+    let below = hit.heading_path.iter().map(|heading| printable(heading)).skip_while(|heading| *heading == title);
+    let below: String = below.flat_map(|heading| [" › ".into(), heading]).collect();
+    let title = cut(&title, width);
+    let room = width.saturating_sub(columns(&title));
+    if columns(&below) <= room {
+        return (title, below);
+    }
+    if room < 8 {
+        return (title, String::new());
+    }
+    let inner = format!(" › {}", cut_front(below.trim_start_matches(" › "), room - 3));
+    (title, inner)
+}

@@ -1,0 +1,261 @@
+//! `situated man` and `situated completions`: what a package installs, made from the definition of the arguments, so
+//! that neither can be behind it.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+
+use super::args::{Cli, Completions, Manual};
+use super::exit;
+use super::print::printable;
+use super::session::{Failure, Session};
+use super::target;
+use crate::client::Client;
+
+/// Names of vaults are wanted while somebody waits at a prompt: a daemon that takes longer is not asked on.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How scripts ask for the names of vaults.
+const VAULTS: &str = "situated completions --vaults 2>/dev/null";
+
+/// `situated man`.
+pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, Failure> {
+    let Some(folder) = &args.out else {
+        let mut page = Vec::new();
+        render(&command(), true, &mut page)?;
+        session.out.text(&String::from_utf8_lossy(&page))?;
+        return Ok(exit::OK);
+    };
+    let failed = |path: &Path, error: io::Error| {
+        Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", printable(&path.to_string_lossy())))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    let mut pages = Vec::new();
+    collect(&command(), &mut pages);
+    for (i, page) in pages.iter().enumerate() {
+        let path = folder.join(Man::new(page.clone()).get_filename());
+        let write = || {
+            let mut text = Vec::new();
+            render(page, i == 0, &mut text)?;
+            File::create(&path)?.write_all(&text)
+        };
+        write().map_err(|error| failed(&path, error))?;
+    }
+    session.say(format!("wrote {} pages to {}", pages.len(), printable(&folder.to_string_lossy())));
+    Ok(exit::OK)
+}
+
+/// The whole definition, with options of every command in their places.
+fn command() -> Command {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    command
+}
+
+/// A command and all below it.
+fn collect(command: &Command, pages: &mut Vec<Command>) {
+    pages.push(command.clone());
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        collect(below, pages);
+    }
+}
+
+fn render(command: &Command, main: bool, out: &mut Vec<u8>) -> io::Result<()> {
+    let version = concat!("situated ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).manual("situated").source(version);
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    man.render_synopsis_section(out)?;
+    man.render_description_section(out)?;
+    if command.get_arguments().any(|argument| !argument.is_hide_set()) {
+        man.render_options_section(out)?;
+    }
+    if command.has_subcommands() {
+        man.render_subcommands_section(out)?;
+    }
+    if command.get_after_help().is_some() || command.get_after_long_help().is_some() {
+        man.render_extra_section(out)?;
+    }
+    if main {
+        further().to_writer(out)?;
+    } else {
+        let mut see = Roff::default();
+        see.control("SH", ["SEE ALSO"]);
+        see.text([bold("situated"), roman("(1)")]);
+        see.to_writer(out)?;
+    }
+    Ok(())
+}
+
+/// Exit status, files and environment, which hold for all commands.
+fn further() -> Roff {
+    let mut page = Roff::default();
+    let sections: [(&str, &[(&str, &str)]); 3] =
+        [("EXIT STATUS", EXIT_STATUS), ("FILES", FILES), ("ENVIRONMENT", ENVIRONMENT)];
+    for (title, entries) in sections {
+        page.control("SH", [title]);
+        for (name, what) in entries {
+            page.control("TP", []);
+            page.text([bold(*name)]);
+            page.text([roman(*what)]);
+        }
+    }
+    page.control("SH", ["SEE ALSO"]);
+    page.text([roman("Each command has a page of its own, such as "), bold("situated-search"), roman("(1).")]);
+    page
+}
+
+const EXIT_STATUS: &[(&str, &str)] = &[
+    ("0", "Done, or found."),
+    ("1", "Nothing found, or problems reported."),
+    ("2", "The command line is wrong."),
+    ("3", "status: no daemon runs."),
+    (
+        "64, 75, 78",
+        "run: wrong use, another instance is at work, a wrong configuration. A supervisor does not start it again.",
+    ),
+    ("69", "No daemon answers, or a provider does not."),
+    ("70", "A fault of the program."),
+    ("73", "A file cannot be created."),
+    ("74", "Input or output failed."),
+    ("77", "Not allowed."),
+    ("124", "No answer in time."),
+    ("130, 143", "Ended by Ctrl-C; by SIGTERM."),
+];
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "~/.config/situated/config.toml",
+        "The configuration; `situated init` writes one in which every key is explained.",
+    ),
+    (
+        "~/.local/share/situated/",
+        "Indexes, one folder per vault, and the ledger of what models cost. Never inside a vault.",
+    ),
+    ("$XDG_RUNTIME_DIR/situated/", "The socket; `situated socket` prints where it is."),
+];
+
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("SITUATED_CONFIG", "The configuration file."),
+    ("SITUATED_DATA_DIR", "The folder of the indexes."),
+    ("SITUATED_SOCKET", "The socket."),
+    (
+        "SITUATED_SECTION_KEY",
+        "Any key of the configuration, such as SITUATED_SEARCH_LIMIT; stronger than the file, weaker than options.",
+    ),
+    ("VISUAL, EDITOR", "What opens a note."),
+    ("XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_RUNTIME_DIR", "Where the files above are."),
+    ("NO_COLOR, CLICOLOR_FORCE, TERM", "Whether there are colours."),
+    ("COLUMNS", "How wide help is laid out."),
+    ("RUST_LOG", "What is logged, more finely than by -v."),
+];
+
+/// `situated completions`.
+pub(super) fn completions(args: &Completions, session: &mut Session) -> Result<u8, Failure> {
+    if args.vaults {
+        for name in vaults(session) {
+            session.out.line(printable(&name))?;
+        }
+        return Ok(exit::OK);
+    }
+    let shell = args
+        .shell
+        .or_else(Shell::from_env)
+        .ok_or_else(|| Failure::usage("which shell? `situated completions bash`, or zsh, fish, elvish, powershell"))?;
+    session.out.text(&script(shell))?;
+    Ok(exit::OK)
+}
+
+/// The names of the vaults: as the daemon knows them, else as the configuration does. Never fails: a prompt is no
+/// place for errors.
+fn vaults(session: &Session) -> Vec<String> {
+    let (discovery, _) = session.discovery();
+    let asked = Client::connect_to(&discovery.socket()).ok().and_then(|mut client| {
+        client.set_timeout(Some(PATIENCE));
+        target::vaults(&mut client).ok()
+    });
+    match asked {
+        Some(vaults) => vaults.into_iter().map(|vault| vault.name).collect(),
+        None => session
+            .config()
+            .map_or_else(|_| Vec::new(), |loaded| loaded.config.vaults.into_iter().map(|vault| vault.name).collect()),
+    }
+}
+
+/// A script that completes commands and options, and after `--vault` the names of vaults.
+fn script(shell: Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "situated", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    match shell {
+        Shell::Bash => {
+            let files = "                --vault)\n                    COMPREPLY=($(compgen -f \"${cur}\"))";
+            let names = format!(
+                "                --vault)\n                    local IFS=$'\\n'\n                    COMPREPLY=($(compgen -W \"$({VAULTS})\" -- \"${{cur}}\"))"
+            );
+            script.replace(files, &names)
+        }
+        Shell::Zsh => {
+            let lines = script.lines().map(|line| {
+                if line.contains("--vault=") {
+                    line.replace(":_default'", ":_situated_vaults'")
+                } else {
+                    line.to_owned()
+                }
+            });
+            let function = format!(
+                "_situated_vaults() {{\n    local -a names\n    names=(\"${{(@f)$({VAULTS})}}\")\n    compadd -a names\n}}\n\n_situated() {{"
+            );
+            let script = lines.collect::<Vec<_>>().join("\n") + "\n";
+            script.replacen("_situated() {", &function, 1)
+        }
+        Shell::Fish => {
+            let lines = script.lines().map(|line| {
+                if line.contains(" -l vault ") { format!("{line} -f -a \"({VAULTS})\"") } else { line.to_owned() }
+            });
+            lines.collect::<Vec<_>>().join("\n") + "\n"
+        }
+        _ => script,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page() {
+        let mut pages = Vec::new();
+        collect(&command(), &mut pages);
+        let names: Vec<String> = pages.iter().map(|page| Man::new(page.clone()).get_filename()).collect();
+        for name in ["situated.1", "situated-search.1", "situated-config-show.1"] {
+            assert!(names.iter().any(|other| other == name), "{name} is not in {names:?}");
+        }
+        for (i, page) in pages.iter().enumerate() {
+            let mut text = Vec::new();
+            render(page, i == 0, &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{text}");
+            for section in ["EXIT STATUS", "FILES", "ENVIRONMENT"] {
+                assert_eq!(text.contains(section), i == 0, "{section} in {}", page.get_name());
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_vaults_are_completed() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = script(shell);
+            assert!(script.matches("--vaults").count() >= if shell == Shell::Fish { 5 } else { 1 }, "{shell}");
+        }
+        for shell in [Shell::Elvish, Shell::PowerShell] {
+            assert!(script(shell).contains("situated"), "{shell}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Opening a note at a line: in the user's editor, in Obsidian, or with a command of their own.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::print::printable;
+use crate::config::Opener;
+use crate::vault::VaultPath;
+
+/// A line of a note on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Its vault.
+    pub root: PathBuf,
+    /// The note.
+    pub file: PathBuf,
+    /// 1-based.
+    pub line: u32,
+}
+
+impl Place {
+    /// A hit's place; `None` for a path that does not stay in its vault.
+    pub(super) fn of(root: &Path, path: &str, line: u32) -> Option<Self> {
+        let file = root.join(VaultPath::parse(path)?.to_relative());
+        Some(Place { root: root.to_path_buf(), file, line })
+    }
+
+    /// `path:line`, from the folder we are in if the note lies below it.
+    pub(super) fn from_here(&self) -> String {
+        let here = std::env::current_dir().ok();
+        let below = here.and_then(|here| self.file.strip_prefix(here).ok().map(Path::to_path_buf));
+        format!("{}:{}", below.as_deref().unwrap_or(&self.file).display(), self.line)
+    }
+}
+
+/// Opens a place and waits until whoever shows it is done.
+pub(super) fn open(place: &Place, opener: &Opener) -> Result<(), String> {
+    match opener {
+        Opener::Editor => in_editor(place),
+        Opener::Obsidian => in_obsidian(place),
+        Opener::Command(template) => {
+            let words = filled(template, place);
+            let Some((program, arguments)) = words.split_first() else {
+                return Err("`open` names no command; see `situated config show`".to_owned());
+            };
+            ended(Command::new(program).args(arguments), &program.to_string_lossy())
+        }
+    }
+}
+
+/// `$VISUAL`, else `$EDITOR`, else vi, which is everywhere.
+fn editor() -> String {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    variable("VISUAL").or_else(|| variable("EDITOR")).unwrap_or_else(|| "vi".to_owned())
+}
+
+fn in_editor(place: &Place) -> Result<(), String> {
+    let editor = editor();
+    // As git does: the shell takes apart what the user wrote, which may have options and quotes in it.
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).args(at_line(&editor, place));
+    ended(&mut command, &editor)
+}
+
+fn ended(command: &mut Command, name: &str) -> Result<(), String> {
+    let name = printable(name);
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        // Unlike other failures this is one of what the user set.
+        Ok(status) if status.code() == Some(127) => {
+            Err(format!("`{name}` was not found; VISUAL or EDITOR says what opens notes"))
+        }
+        Ok(status) => Err(format!("`{name}` ended with {status}")),
+        Err(error) => Err(format!("`{name}` cannot be started: {error}; VISUAL or EDITOR says what opens notes")),
+    }
+}
+
+/// What an editor is given to show a line; one that is not known gets the file alone.
+fn at_line(editor: &str, place: &Place) -> Vec<OsString> {
+    let Place { file, line, .. } = place;
+    let first = words(editor).into_iter().next().unwrap_or_default();
+    let name = Path::new(&first).file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
+    let name = name.strip_suffix("-bin").unwrap_or(&name);
+    let file = file.clone().into_os_string();
+    let joined = || {
+        let mut joined = file.clone();
+        joined.push(format!(":{line}"));
+        joined
+    };
+    match name {
+        "vi" | "vim" | "nvim" | "gvim" | "mvim" | "nvi" | "vis" | "view" | "vim.basic" | "vim.tiny" | "nano"
+        | "pico" | "rnano" | "micro" | "emacs" | "emacsclient" | "mg" | "zile" | "jmacs" | "joe" | "jstar" | "ne"
+        | "kak" | "gedit" | "pluma" | "xed" | "mousepad" | "geany" | "bbedit" | "editor" | "sensible-editor" => {
+            vec![format!("+{line}").into(), file]
+        }
+        "less" => vec![format!("+{line}g").into(), file],
+        "hx" | "helix" | "subl" | "sublime_text" | "zed" | "zeditor" | "zedit" | "atom" | "lapce" => vec![joined()],
+        "code" | "code-insiders" | "codium" | "vscodium" | "cursor" | "windsurf" | "code-oss" => {
+            vec!["--goto".into(), joined()]
+        }
+        "kate" | "kwrite" | "mate" | "idea" | "pycharm" | "goland" | "rustrover" | "webstorm" => {
+            vec![
+                if matches!(name, "kate" | "kwrite" | "mate") { "-l" } else { "--line" }.into(),
+                line.to_string().into(),
+                file,
+            ]
+        }
+        _ => vec![file],
+    }
+}
+
+/// The words of a command line: white space parts them, quotes hold them together.
+fn words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// The words of a command with `{path}` and `{line}` in place. A path stays one word, whatever is in it.
+fn filled(template: &str, place: &Place) -> Vec<OsString> {
+    words(template)
+        .into_iter()
+        .map(|word| {
+            let word = word.replace("{line}", &place.line.to_string());
+            let mut out = OsString::new();
+            for (i, piece) in word.split("{path}").enumerate() {
+                if i > 0 {
+                    out.push(&place.file);
+                }
+                out.push(piece);
+            }
+            out
+        })
+        .collect()
+}
+
+/// Asks the desktop to open a place in Obsidian. What is started is left to itself.
+pub(super) fn in_obsidian(place: &Place) -> Result<(), String> {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let uri = obsidian_uri(place);
+    let started =
+        Command::new(opener).arg(&uri).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    match started {
+        Ok(mut child) => {
+            // Waited for, so that it does not stay in the table of processes; not waited on.
+            drop(std::thread::Builder::new().name("opener".to_owned()).spawn(move || child.wait()));
+            Ok(())
+        }
+        Err(error) => Err(format!("`{opener}` cannot be started ({error}); the address is {uri}")),
+    }
+}
+
+/// `obsidian://open?vault=…&file=…`. Obsidian calls a vault as its folder is called, and that is the folder with
+/// `.obsidian` in it, which may lie above ours.
+pub(super) fn obsidian_uri(place: &Place) -> String {
+    let above = place.file.ancestors().skip(1).find(|folder| folder.join(".obsidian").is_dir());
+    let vault = above.unwrap_or(&place.root);
+    let name = vault.file_name().unwrap_or_default();
+    let file = place.file.strip_prefix(vault).unwrap_or(&place.file);
+    format!("obsidian://open?vault={}&file={}", percent(name, false), percent(file.as_os_str(), false))
+}
+
+/// `file://host/path`, as terminals that open links want it.
+pub(super) fn file_url(file: &Path, host: &str) -> String {
+    format!("file://{}{}", percent(OsStr::new(host), false), percent(file.as_os_str(), true))
+}
+
+/// What this machine is called, as far as that can be read; terminals open links of their own machine only.
+pub(super) fn host() -> String {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = kernel.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();
+    name.trim().to_owned()
+}
+
+/// Everything but letters, digits and `-._~` as `%XX`.
+fn percent(text: &OsStr, slashes: bool) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut out = String::new();
+    for byte in text.as_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(*byte)),
+            b'/' if slashes => out.push('/'),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> Place {
+        Place::of(Path::new("/home/u/My Notes"), "Projects/Plan ü.md", 12).unwrap()
+    }
+
+    fn given(editor: &str) -> String {
+        let arguments: Vec<String> =
+            at_line(editor, &place()).into_iter().map(|word| word.into_string().unwrap()).collect();
+        arguments.join(" | ").replace("/home/u/My Notes/Projects/Plan ü.md", "FILE")
+    }
+
+    #[test]
+    fn editors_are_given_the_line_in_their_way() {
+        for (editor, expected) in [
+            ("vim", "+12 | FILE"),
+            ("/usr/bin/nvim -p", "+12 | FILE"),
+            ("emacsclient -nw -a ''", "+12 | FILE"),
+            ("nano", "+12 | FILE"),
+            ("kak", "+12 | FILE"),
+            ("hx", "FILE:12"),
+            ("helix", "FILE:12"),
+            ("code --wait", "--goto | FILE:12"),
+            ("'/opt/Visual Studio/code' -w", "--goto | FILE:12"),
+            ("subl -w", "FILE:12"),
+            ("zed --wait", "FILE:12"),
+            ("less", "+12g | FILE"),
+            ("kate", "-l | 12 | FILE"),
+            ("my-own-editor", "FILE"),
+            ("", "FILE"),
+        ] {
+            assert_eq!(given(editor), expected, "{editor}");
+        }
+    }
+
+    #[test]
+    fn commands_of_ones_own() {
+        let words = filled("'my editor' --at={path}:{line} x", &place());
+        assert_eq!(words, ["my editor", "--at=/home/u/My Notes/Projects/Plan ü.md:12", "x"]);
+        assert_eq!(super::words(" a  'b c'd \"\" "), ["a", "b cd", ""]);
+    }
+
+    #[test]
+    fn addresses() {
+        assert_eq!(obsidian_uri(&place()), "obsidian://open?vault=My%20Notes&file=Projects%2FPlan%20%C3%BC.md");
+        let url = file_url(&place().file, "host");
+        assert_eq!(url, "file://host/home/u/My%20Notes/Projects/Plan%20%C3%BC.md");
+        let dir = tempfile::tempdir().unwrap();
+        let vault = dir.path().join("Brain");
+        std::fs::create_dir_all(vault.join(".obsidian")).unwrap();
+        let place = Place::of(&vault.join("Work"), "a.md", 1).unwrap();
+        assert_eq!(obsidian_uri(&place), "obsidian://open?vault=Brain&file=Work%2Fa.md");
+        assert_eq!(Place::of(&vault, "../etc/passwd", 1), None);
+    }
+
+    #[test]
+    fn nothing_in_a_path_ends_a_link() {
+        let place = Place::of(Path::new("/n"), "a\u{1b}]8;;\u{7}\u{9c}b.md", 1).unwrap();
+        let url = file_url(&place.file, "h\u{1b}");
+        assert!(url.is_ascii() && !url.contains(|c: char| c.is_control() || c == ';'), "{url}");
+    }
+}

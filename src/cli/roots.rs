@@ -1,0 +1,41 @@
+//! Where the vaults of an answer lie on the disk, for what a person opens.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::open::{Place, file_url, host};
+use super::session::Failure;
+use super::target;
+use crate::client::Client;
+use crate::search::Hit;
+
+/// The folders of the vaults, by name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Roots {
+    folders: BTreeMap<String, PathBuf>,
+    /// What this machine is called.
+    host: String,
+}
+
+impl Roots {
+    /// As the daemon knows them.
+    pub(super) fn ask(client: &mut Client) -> Result<Self, Failure> {
+        let folders = target::vaults(client)?.into_iter().map(|vault| (vault.name, vault.path)).collect();
+        Ok(Roots { folders, host: host() })
+    }
+
+    /// Where a hit is on the disk.
+    pub(super) fn place(&self, hit: &Hit) -> Option<Place> {
+        Place::of(self.folders.get(&hit.vault)?, &hit.path, hit.line)
+    }
+
+    /// A hit's note on the disk; its path in the vault if that is all that is known.
+    pub(super) fn file(&self, hit: &Hit) -> PathBuf {
+        self.place(hit).map_or_else(|| PathBuf::from(&hit.path), |place| place.file)
+    }
+
+    /// A hit's note as an address that terminals open.
+    pub(super) fn url(&self, hit: &Hit) -> Option<String> {
+        self.place(hit).map(|place| file_url(&place.file, &self.host))
+    }
+}

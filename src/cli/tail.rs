@@ -1,0 +1,135 @@
+//! `situated tail`: what the daemon decides, as it decides it, from any terminal.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::args::Tail;
+use super::exit;
+use super::print::{dim, grouped, printable_json};
+use super::run::{Reporter, report};
+use super::session::{Failure, Session, with_schema};
+use super::target;
+use crate::client::{Client, ClientError, Discovery};
+use crate::engine::handle::Notice;
+
+/// How often a daemon that is gone is looked for, at most and at least.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// What is followed. Snapshots say nothing to a person.
+const EVENTS: [&str; 3] = ["decision", "job", "state"];
+
+/// `situated tail`.
+pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, Failure> {
+    let mut client = session.client()?;
+    // A name that is misspelt would be waited for in vain.
+    client.call("status", json!({ "vault": args.vault }))?;
+    let several = args.vault.is_none() && target::vaults(&mut client)?.len() > 1;
+    let (discovery, _) = session.discovery();
+    let hidden = session.globals.quiet || args.jsonl || session.globals.json;
+    let mut follower = Follower { args, several, hidden };
+    session.say(dim("following decisions; Ctrl-C ends"));
+    loop {
+        match follower.follow(&mut client, session) {
+            Ok(()) => return Ok(exit::OK),
+            Err(Ended::Output(failure)) => return Err(failure),
+            Err(Ended::Daemon(error @ (ClientError::Closed | ClientError::Io(_)))) => {
+                session.say(dim(format!("the daemon is gone ({error}); waiting until it is back")));
+            }
+            Err(Ended::Daemon(error)) => return Err(error.into()),
+        }
+        client = await_daemon(&discovery)?;
+        session.say(dim("the daemon is back; `situated explain NOTE` has what was decided meanwhile"));
+    }
+}
+
+/// Waits until a daemon answers again.
+fn await_daemon(discovery: &Discovery) -> Result<Client, Failure> {
+    let mut patience = LOOKS.0;
+    loop {
+        let found = Client::connect(discovery).and_then(|mut client| client.call("ping", json!({})).map(|_| client));
+        match found {
+            Ok(client) => return Ok(client),
+            // It starts, or is not there yet.
+            Err(ClientError::NotRunning(_) | ClientError::Closed | ClientError::Timeout(_) | ClientError::Io(_)) => {}
+            Err(ClientError::Remote(remote)) if remote.kind == "not_ready" => {}
+            Err(error) => return Err(error.into()),
+        }
+        thread::sleep(patience);
+        patience = (patience * 2).min(LOOKS.1);
+    }
+}
+
+/// Why following ended.
+enum Ended {
+    /// The connection did.
+    Daemon(ClientError),
+    /// Nobody reads.
+    Output(Failure),
+}
+
+struct Follower {
+    args: Tail,
+    several: bool,
+    hidden: bool,
+}
+
+impl Follower {
+    /// Follows over one connection, until it or the reader goes.
+    fn follow(&mut self, client: &mut Client, session: &mut Session) -> Result<(), Ended> {
+        client.call("subscribe", json!({ "events": EVENTS })).map_err(Ended::Daemon)?;
+        let mut reporter = Reporter::following(session.globals.color, self.hidden, self.several);
+        while !reporter.silent() {
+            let event = client.next_event().map_err(Ended::Daemon)?;
+            if event["kind"] == "lagged" {
+                let missed = event["missed"].as_u64().unwrap_or_default();
+                let text = format!(
+                    "({} events were too quick to be told here; `situated explain NOTE` has what was decided)",
+                    grouped(missed)
+                );
+                session.say(dim(text));
+            } else if !self.is_wanted(&event) {
+                continue;
+            }
+            if self.args.jsonl || session.globals.json {
+                let line = with_schema(event).to_string();
+                session.out.line(printable_json(&line)).map_err(|error| Ended::Output(error.into()))?;
+            } else if let Ok(notice) = serde_json::from_value::<Notice>(event) {
+                report(&notice, &mut reporter);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_wanted(&self, event: &Value) -> bool {
+        let Some(vault) = &self.args.vault else { return true };
+        let of = match event["kind"].as_str() {
+            Some("decision") => &event["vault"],
+            Some("job") => &event["job"]["scope"]["vault"],
+            _ => &Value::Null,
+        };
+        // What is about all vaults is about this one too.
+        of.as_str().is_none_or(|of| of == vault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_vault_alone() {
+        let args = Tail { vault: Some("work".into()), jsonl: false, follow: true };
+        let follower = Follower { args, several: false, hidden: true };
+        for (event, wanted) in [
+            (json!({ "kind": "decision", "vault": "work" }), true),
+            (json!({ "kind": "decision", "vault": "home" }), false),
+            (json!({ "kind": "job", "job": { "scope": { "vault": "home" } } }), false),
+            (json!({ "kind": "job", "job": { "scope": { "vault": null } } }), true),
+            (json!({ "kind": "state", "state": "idle" }), true),
+        ] {
+            assert_eq!(follower.is_wanted(&event), wanted, "{event}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Why a hit was found: in a few words for everybody, and in figures for those who ask.
+
+use std::fmt::Write as _;
+
+use crate::search::{Boosted, Hit, LaneScore, Lanes, Rejudged};
+
+/// A lane that ranks a hit among its first ones is a reason, however the other lane ranks it.
+const FIRST: u32 = 10;
+
+/// `title + words + meaning`; empty if it is not known. A word of the query in title or headings is a reason of its own.
+pub(super) fn why(hit: &Hit, query: &str) -> String {
+    let Some(lanes) = &hit.lanes else { return String::new() };
+    let rank = |lane: &Option<LaneScore>| lane.as_ref().map(|lane| lane.rank);
+    let (words, meaning) = (rank(&lanes.lexical), rank(&lanes.dense));
+    let counts = |own: Option<u32>, other: Option<u32>| {
+        own.is_some_and(|own| own <= FIRST || other.is_none_or(|other| own <= other.saturating_mul(2)))
+    };
+    let heads: Vec<String> =
+        std::iter::once(&hit.title).chain(&hit.heading_path).map(|text| text.to_lowercase()).collect();
+    let named = words.is_some() && query_words(query).any(|word| heads.iter().any(|head| has_word(head, &word)));
+    // Words in the body are marked in the passage; without any it was the title, or what situates it.
+    let in_body = !hit.highlights.is_empty() || !named;
+    let linked = lanes.boosts.links >= 0.0005;
+    let reranked = matches!(&lanes.rerank, Some(Rejudged { before, rank: Some(rank), .. }) if rank < before);
+    let reasons = [
+        (named, "title"),
+        (counts(words, meaning) && in_body, "words"),
+        (counts(meaning, words), "meaning"),
+        (linked, "linked"),
+        (reranked, "reranked"),
+    ];
+    let reasons: Vec<&str> = reasons.into_iter().filter(|(counts, _)| *counts).map(|(_, reason)| reason).collect();
+    reasons.join(" + ")
+}
+
+/// The words that are looked for, in lower case: no filters, nothing that is to be left out.
+fn query_words(query: &str) -> impl Iterator<Item = String> {
+    let pieces = query.split_whitespace().filter(|piece| !piece.starts_with('-') && !piece.contains(':'));
+    let words = pieces.flat_map(|piece| piece.split(|c: char| !c.is_alphanumeric()));
+    // Of the shortest words every title has one.
+    words.filter(|word| word.chars().count() > 2 || !word.is_ascii()).map(str::to_lowercase)
+}
+
+/// Whether a text has a word that begins as this one does; both in lower case.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() && c.is_ascii()))
+}
+
+/// Why a hit was found, in words.
+pub(super) fn reasons(hit: &Hit) -> String {
+    let mut reasons = judged(hit.lanes.as_ref(), hit.score);
+    let also: Vec<String> = hit.also.iter().map(|also| format!("line {} ({:.3})", also.line, also.score)).collect();
+    if !also.is_empty() {
+        reasons.push_str(&format!(" · also found in it: {}", also.join(", ")));
+    }
+    reasons
+}
+
+/// How the lanes judged, in words.
+pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
+    let Some(lanes) = lanes else {
+        return format!("score {score:.3}");
+    };
+    let lane = |name: &str, what: &str, score: &Option<LaneScore>| match score {
+        Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
+        None => format!("{name}: not among the best"),
+    };
+    let mut reasons = format!(
+        "{} · {} · together {:.3}",
+        lane("words", "BM25", &lanes.lexical),
+        lane("meaning", "cosine", &lanes.dense),
+        lanes.fused
+    );
+    let Boosted { graph, links, recency, kind } = lanes.boosts;
+    for (name, boost) in [("place among links", graph), ("linked", links), ("new", recency), ("kind", kind)] {
+        if boost >= 0.0005 {
+            // Writing to a string cannot fail.
+            let _ = write!(reasons, " · {name} +{boost:.3}");
+        }
+    }
+    if !lanes.boosts.is_nothing() {
+        let _ = write!(reasons, " · score {score:.3}");
+    }
+    match &lanes.rerank {
+        Some(Rejudged { before, rank: Some(rank), score: Some(score) }) => {
+            reasons.push_str(&format!(" · reranked: no. {rank} ({score:.3}), before no. {before}"));
+        }
+        Some(Rejudged { before, .. }) => reasons.push_str(&format!(" · not reranked: no. {before}")),
+        None => {}
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::tests::hit;
+    use super::*;
+
+    fn ranked(words: Option<u32>, meaning: Option<u32>) -> Hit {
+        let lane = |rank: Option<u32>| rank.map(|rank| LaneScore { rank, score: 0.5 });
+        Hit { lanes: Some(Lanes { lexical: lane(words), dense: lane(meaning), ..Lanes::default() }), ..hit() }
+    }
+
+    #[test]
+    fn in_a_few_words() {
+        for (words, meaning, expected) in [
+            (Some(1), Some(1), "words + meaning"),
+            (Some(1), Some(200), "words"),
+            (None, Some(40), "meaning"),
+            (Some(150), Some(3), "meaning"),
+            (Some(40), Some(30), "words + meaning"),
+            (None, None, ""),
+        ] {
+            assert_eq!(why(&ranked(words, meaning), "budget -draft tag:plan"), expected);
+        }
+        assert_eq!(why(&ranked(Some(1), None), "plan"), "title + words");
+        let by_title = Hit { highlights: Vec::new(), ..ranked(Some(1), None) };
+        assert_eq!(why(&by_title, "the risk plan"), "title");
+        assert_eq!(why(&by_title, "lan"), "words", "not within a word");
+        assert_eq!(why(&Hit { lanes: None, ..hit() }, "plan"), "");
+        let mut linked = ranked(Some(1), None);
+        linked.lanes.as_mut().unwrap().boosts.links = 0.02;
+        assert_eq!(why(&linked, "budget"), "words + linked");
+    }
+}
