@@ -204,16 +204,16 @@ fn stop(session: &mut Session) -> Result<u8, Failure> {
 
 fn uninstalled(args: &Uninstall, session: &mut Session) -> Result<u8, Failure> {
     let data_dir = Config::whereabouts(&session.overrides()).data_dir;
-    let purge = args.purge.then(|| purgeable(&data_dir)).unwrap_or_default();
-    if !purge.is_empty() && !args.yes && !confirmed(&data_dir)? {
+    let purge = args.purge && !purgeable(&data_dir).is_empty();
+    if purge && !args.yes && !confirmed(&data_dir)? {
         session.say("nothing was done");
         return Ok(exit::OK);
     }
     let before = service::inspect();
     let removed = install::uninstall(&places()?)?;
     let mut gone = removed.clone();
-    if !purge.is_empty() {
-        gone.extend(purged(session, &data_dir, &purge)?);
+    if purge {
+        gone.extend(purged(session, &data_dir)?);
     }
     if session.globals.json {
         session.json(json!({ "removed": gone }))?;
@@ -264,14 +264,15 @@ fn confirmed(data_dir: &Path) -> Result<bool, Failure> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn purged(session: &Session, data_dir: &Path, paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     // Held until it is removed, so that no daemon opens what is going.
     let lock = crate::serve::bind::DataLock::acquire(data_dir);
     let _lock = lock.map_err(|error| Failure::new(error.exit_code(), error.to_string()))?;
     let vaults = Config::load(&session.overrides()).map(|loaded| loaded.config.vaults).unwrap_or_default();
     let mut gone = Vec::new();
-    for path in paths {
-        if let Some(vault) = vaults.iter().find(|vault| vault.path.starts_with(path) || path.starts_with(&vault.path)) {
+    for path in purgeable(data_dir) {
+        if let Some(vault) = vaults.iter().find(|vault| vault.path.starts_with(&path) || path.starts_with(&vault.path))
+        {
             return Err(Failure::usage(format!(
                 "{} and the vault {} lie in one another: nothing of it is removed",
                 path.display(),
@@ -279,12 +280,12 @@ fn purged(session: &Session, data_dir: &Path, paths: &[PathBuf]) -> Result<Vec<P
             )));
         }
         let removed = if path.is_dir() && !path.is_symlink() {
-            std::fs::remove_dir_all(path)
+            std::fs::remove_dir_all(&path)
         } else {
-            std::fs::remove_file(path)
+            std::fs::remove_file(&path)
         };
         removed.map_err(|error| Failure::new(exit::IO, format!("cannot remove {}: {error}", path.display())))?;
-        gone.push(path.clone());
+        gone.push(path);
     }
     // Not empty: something in it is not ours.
     let _ = std::fs::remove_dir(data_dir);
@@ -357,7 +358,7 @@ mod tests {
         assert_eq!(purgeable(dir.path()), [at("vaults"), at("lock")]);
         let session =
             Session::new(super::super::args::Globals { data_dir: Some(dir.path().to_owned()), ..Default::default() });
-        let gone = purged(&session, dir.path(), &purgeable(dir.path())).unwrap();
+        let gone = purged(&session, dir.path()).unwrap();
         assert_eq!(gone, [at("vaults"), at("lock")]);
         assert!(at("of another").exists());
     }

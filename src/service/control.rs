@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(130);
 const LOOK: Duration = Duration::from_millis(200);
 
 /// So often a daemon is started again before nobody waits for it any longer.
-const ATTEMPTS: u32 = 2;
+const ATTEMPTS: u32 = 1;
 
 /// A daemon that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +115,10 @@ struct Look {
 }
 
 fn look(state: &State) -> Look {
-    let over = state.has_failed() || state.restarts() >= ATTEMPTS;
+    // What is in the way or may not be done is so two seconds later, too.
+    let in_vain = state.is_restarting() && matches!(state.exit_code(), Some(64 | 73 | 75 | 77 | 78));
+    let often = state.is_restarting() && state.restarts() >= ATTEMPTS;
+    let over = state.has_failed() || in_vain || often;
     Look { pid: state.pid(), over: over.then(|| (state.exit_code(), state.why())) }
 }
 

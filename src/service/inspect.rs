@@ -101,7 +101,7 @@ pub(super) fn unit_of(places: &Places, manager: &Manager, state: &State) -> Insp
         enabled: unit.is_some() && (link.exists() || state.is_enabled()),
         masked: state.is_masked(),
         running: state.is_up() && state.pid().is_some(),
-        failed: (state.has_failed() || state.restarts() > 0 && state.pid().is_none()).then(|| state.why()),
+        failed: (state.has_failed() || state.is_restarting()).then(|| state.why()),
         pid: state.pid(),
         since: state.since().filter(|_| state.is_up()),
         restarts: state.restarts(),

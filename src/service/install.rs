@@ -248,10 +248,14 @@ impl Plan {
         }
         let began = jiff::Timestamp::now().as_second();
         let mut undo = Undo::default();
-        let done = self.write(&mut undo).and_then(|()| self.start());
+        let mut started = false;
+        let done = self.write(&mut undo).and_then(|()| {
+            started = true;
+            self.start()
+        });
         done.map_err(|error| {
-            let log = super::logs::since(&self.places, &self.data_dir, began, 20);
-            let left = self.take_back(undo);
+            let log = if started { super::logs::since(&self.places, &self.data_dir, began, 20) } else { Vec::new() };
+            let left = self.take_back(undo, started);
             let mut message = error.message;
             if !log.is_empty() {
                 message.push_str("\nIts last words:");
@@ -308,10 +312,10 @@ impl Plan {
         control::run(&self.places, &self.discovery, "restart").map(Installed::Runs)
     }
 
-    fn take_back(&self, undo: Undo) -> Vec<String> {
-        let managed = cfg!(target_os = "macos") || self.before.reachable;
+    fn take_back(&self, undo: Undo, started: bool) -> Vec<String> {
+        let managed = started && (cfg!(target_os = "macos") || self.before.reachable);
         if managed {
-            // It may not even have been started.
+            // What does not run cannot be ended, and need not be.
             let _ = control::end(&self.places);
         }
         let mut left = undo.take_back();

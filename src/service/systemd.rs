@@ -153,6 +153,11 @@ impl State {
         self.active() == "failed"
     }
 
+    /// Whether it ended badly and is about to be started again.
+    pub fn is_restarting(&self) -> bool {
+        self.get("SubState") == "auto-restart"
+    }
+
     /// The daemon's process.
     pub fn pid(&self) -> Option<u32> {
         self.get("MainPID").parse().ok().filter(|pid| *pid != 0)
@@ -198,6 +203,7 @@ impl State {
             ("oom-kill", _) => "the system had no memory left for it".to_owned(),
             (_, 75) => "another daemon has the data folder or the socket (exit code 75)".to_owned(),
             (_, 78) => "the configuration is wrong (exit code 78): `situated config check`".to_owned(),
+            (_, 73) => "a file or socket cannot be made (exit code 73)".to_owned(),
             (_, 77) => "something may not be read or written (exit code 77)".to_owned(),
             (_, 203) => "the program that the unit names cannot be run (203/EXEC)".to_owned(),
             (_, 200..=245) => format!("systemd could not set up what the unit asks for (exit code {code})"),

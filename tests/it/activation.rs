@@ -55,7 +55,7 @@ fn over_two_restarts_with_a_socket_that_is_held_no_request_is_lost() {
     assert_eq!(daemon.holding("aardvark"), ["a.md"]);
 
     let over = Arc::new(AtomicBool::new(false));
-    let pinging = std::thread::scope(|scope| {
+    let (daemon, answered) = std::thread::scope(|scope| {
         let (stop, place) = (over.clone(), &place);
         let client = scope.spawn(move || {
             let mut answered = 0;
@@ -74,9 +74,9 @@ fn over_two_restarts_with_a_socket_that_is_held_no_request_is_lost() {
             daemon.wait_idle();
         }
         over.store(true, Ordering::Relaxed);
-        client.join().unwrap()
+        (daemon, client.join().unwrap())
     });
-    assert!(pinging > 10, "{pinging}");
+    assert!(answered > 10, "{answered}");
     assert_eq!(daemon.stop(), Some(0));
     assert!(place.socket().exists(), "it is not the daemon's to remove");
 }

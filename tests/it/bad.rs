@@ -67,7 +67,7 @@ fn give_to_nobody(path: &Path) {
 }
 
 /// A command that permissions bind; `None` if there is no way to get one.
-fn bound(place: &Place) -> Option<Command> {
+pub(crate) fn bound(place: &Place) -> Option<Command> {
     let mut command = place.command();
     if rustix::process::geteuid().is_root() {
         give_to_nobody(place.dir.path());

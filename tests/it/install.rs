@@ -62,7 +62,7 @@ impl Home {
         let path = self.at("bin").join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -382,4 +382,21 @@ fn a_program_that_moved_is_told_and_found_again() {
     // By a name that lasts, through a link.
     symlink(&other, &one).unwrap();
     run(&one, &["service", "uninstall"]);
+}
+
+#[test]
+fn a_read_only_home_is_told() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.at(".config")).unwrap();
+    std::fs::create_dir_all(home.at("data")).unwrap();
+    let like = home.command();
+    let Some(mut command) = crate::bad::bound(&home.0) else { return };
+    for (name, value) in like.get_envs() {
+        value.map(|value| command.env(name, value));
+    }
+    std::fs::set_permissions(home.at(".config"), std::fs::Permissions::from_mode(0o555)).unwrap();
+    let (code, said) = told(&command.args(["service", "install"]).output().unwrap());
+    std::fs::set_permissions(home.at(".config"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(code == 77 && said.contains("cannot create") && said.contains("Permission denied"), "{code} {said}");
+    assert!(home.installed().is_empty() && !home.calls().contains("restart"), "{}", home.calls());
 }
