@@ -20,7 +20,8 @@ pub(super) fn why(hit: &Hit, query: &str) -> String {
     let named = words.is_some() && query_words(query).any(|word| heads.iter().any(|head| has_word(head, &word)));
     // Words in the body are marked in the passage; without any it was the title, or what situates it.
     let in_body = !hit.highlights.is_empty() || !named;
-    let linked = lanes.boosts.links >= 0.0005;
+    // The notes that the query names are boosted as those that are linked with them are.
+    let linked = lanes.boosts.links >= 0.0005 && !named;
     let reranked = matches!(&lanes.rerank, Some(Rejudged { before, rank: Some(rank), .. }) if rank < before);
     let reasons = [
         (named, "title"),

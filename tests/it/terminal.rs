@@ -29,14 +29,26 @@ fn nothing_of_a_note_can_touch_a_terminal() {
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_status("indexed", |s| s["vaults"][0]["notes"] == 3 && s["state"] == "idle");
+    let followed = place.dir.path().join("followed");
+    let mut tail = place.command();
+    let mut tail = tail.arg("tail").stdout(File::create(&followed).unwrap()).spawn().unwrap();
     place.write(name, format!("{note}\nwombat {EVIL}\n"));
     daemon.wait_holding("wombat", &[name]);
+    eventually("it is followed", || {
+        place.write(&format!("{EVIL}/followed.md"), format!("# Followed {:?}\n", std::time::Instant::now()));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::fs::read_to_string(&followed).unwrap().contains("followed.md")
+    });
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+    tame("tail", &std::fs::read_to_string(&followed).unwrap());
     eventually("it is told", || daemon.log().contains("BodyChanged"));
     let on_disk = place.vault.join(name);
     let on_disk = on_disk.to_str().unwrap();
     for arguments in [
         &["search", "porcupine", "--context", "--explain"][..],
-        &["search", "porcupine", "--format", "{path} {title} {heading} {snippet} {text} {context}"],
+        &["search", "porcupine", "--format", "{path} {file} {title} {heading} {snippet} {text} {context}"],
+        &["search", "porcupine", "--open=99"],
         &["search", "porcupine", "--json"],
         &["search", "porcupine", "--jsonl"],
         &["search", EVIL],
@@ -64,6 +76,9 @@ fn nothing_of_a_note_can_touch_a_terminal() {
         tame(&format!("{arguments:?}"), &err(&output));
     }
     tame("run", &daemon.log());
+    let opened = place.command().args(["search", "porcupine", "--open"]).env("EDITOR", "true").output().unwrap();
+    assert!(opened.status.success() && err(&opened).contains("opening"), "{}", err(&opened));
+    tame("--open", &err(&opened));
 }
 
 fn tame(what: &str, text: &str) {

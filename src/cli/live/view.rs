@@ -11,9 +11,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::keys::HELP;
-use super::state::{Measures, Pane, State};
-use crate::cli::print::{age, columns, counted, cut, cut_front, millis, padded, printable, wrap};
+use super::state::{Link, Measures, Pane, State};
+use crate::cli::print::{age, columns, cut, cut_front, millis, padded, printable, wrap};
 
+use crate::engine::handle::SearchAnswer;
 use crate::search::{Hit, Mode};
 use passage::{excerpt, preview};
 
@@ -300,15 +301,22 @@ fn status_line(state: &State, theme: Theme, width: usize) -> Line<'static> {
         Mode::Lexical => "lexical",
         Mode::Dense => "dense",
     };
-    let vault = state.vault.as_ref().map(|name| printable(name).into_owned());
-    let vault = vault.or_else(|| state.several_vaults().then(|| "all vaults".to_owned()));
-    let took = (!state.list.answer.hits.is_empty()).then(|| {
-        let more = if state.list.answer.truncated { "+" } else { "" };
-        format!(
-            "{}{more} in {}",
-            counted(state.list.answer.hits.len() as u64, "hit"),
-            millis(state.list.answer.took_ms)
-        )
+    let vault = match (&state.vault, &state.link) {
+        (Some(name), _) => Some(printable(name).into_owned()),
+        (None, Link::There { vaults, .. }) => match vaults.as_slice() {
+            [(name, _)] => Some(printable(name).into_owned()),
+            _ => Some("all vaults".to_owned()),
+        },
+        (None, _) => None,
+    };
+    let shown = matches!(state.link, Link::There { .. }) && !state.list.answer.hits.is_empty();
+    let took = shown.then(|| {
+        let SearchAnswer { hits, truncated, took_ms, .. } = &state.list.answer;
+        let hits = match (hits.len(), truncated) {
+            (1, false) => "1 hit".to_owned(),
+            (n, truncated) => format!("{n}{} hits", if *truncated { "+" } else { "" }),
+        };
+        format!("{hits} in {}", millis(*took_ms))
     });
     let mut right: Vec<String> =
         [took, vault, Some(mode.to_owned()), Some("F1 help".to_owned())].into_iter().flatten().collect();

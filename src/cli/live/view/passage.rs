@@ -15,11 +15,15 @@ pub(super) fn excerpt(hit: &Hit, width: usize, rows: usize, mark: Style) -> Vec<
     // Line ends became spaces, which leaves every byte where it was; if more was cleaned the ranges are of another text.
     let marks = if text.len() == hit.snippet.len() { ranges(&text, &hit.highlights) } else { Vec::new() };
     let room = width * rows;
-    let begin = marks.first().map_or(0, |first| {
-        let until = columns(&text[..first.end]);
-        if until <= room { 0 } else { start_near(&text, first.start, width / 3) }
+    let body = if text.len() == hit.snippet.len() { after_headings(&hit.snippet) } else { 0 };
+    // A heading is said above already, unless it is all that was found.
+    let first = marks.iter().find(|mark| mark.start >= body).or(marks.first());
+    let body = if first.is_none_or(|first| first.start >= body) { body } else { 0 };
+    let begin = first.map_or(body, |first| {
+        let until = columns(&text[body..first.end]);
+        if until <= room { body } else { start_near(&text, first.start, width / 3) }
     });
-    let lead = if begin > 0 { "…" } else { "" };
+    let lead = if begin > body { "…" } else { "" };
     let mut lines = Vec::new();
     for range in wrap(&text[begin..], width.saturating_sub(columns(lead)).max(1)).into_iter().take(rows) {
         let range = begin + range.start..begin + range.end;
@@ -30,6 +34,18 @@ pub(super) fn excerpt(hit: &Hit, width: usize, rows: usize, mark: Style) -> Vec<
         lines.push(Line::from(spans));
     }
     lines
+}
+
+/// Where a text goes on after the headings at its beginning; 0 if there is nothing else.
+fn after_headings(text: &str) -> usize {
+    let mut begin = 0;
+    for line in text.split_inclusive('\n') {
+        if !line.starts_with('#') && !line.trim().is_empty() {
+            return begin;
+        }
+        begin += line.len();
+    }
+    0
 }
 
 /// A word's beginning, about `columns_before` columns before a position.
@@ -210,5 +226,17 @@ mod tests {
         let lines = excerpt(&hit, 30, 1, Style::new());
         let shown: String = lines[0].spans.iter().map(|span| span.content.as_ref()).collect();
         assert!(shown.starts_with('…') && shown.contains("needle") && columns(&shown) <= 30, "{shown}");
+    }
+
+    #[test]
+    fn headings_are_said_once() {
+        let shown = |text: &str, marks: Vec<(u32, u32)>| -> String {
+            let hit = crate::cli::live::state::tests::hit("a.md", text, marks);
+            excerpt(&hit, 30, 1, Style::new())[0].spans.iter().map(|span| span.content.as_ref()).collect()
+        };
+        assert_eq!(shown("# Bread\n\nFlour and salt.", vec![(2, 7), (9, 14)]), "Flour and salt.");
+        assert_eq!(shown("# Bread\n\nFlour and salt.", Vec::new()), "Flour and salt.");
+        assert_eq!(shown("# Bread\n\nFlour and salt.", vec![(2, 7)]), "# Bread  Flour and salt.");
+        assert_eq!(shown("# Bread", Vec::new()), "# Bread");
     }
 }
