@@ -91,3 +91,16 @@ fn the_template_names_the_headings_above_a_continued_part() {
         }
     }
 }
+
+#[test]
+fn under_another_head_every_part_reads_differently() {
+    let rows: String = (0..12).map(|i| format!("| person {i} | role {i} |\n")).collect();
+    let hashes = |head: &str| {
+        let (_, chunks) = cut("n.md", &format!("{head}\n|---|---|\n{rows}"), &small(Strategy::Obsidian));
+        assert!(chunks.len() > 2, "{}", chunks.len());
+        chunks.into_iter().map(|chunk| chunk.hash).collect::<Vec<_>>()
+    };
+    let (before, after) = (hashes("| Name | Role |"), hashes("| Name | Task |"));
+    assert_eq!(before.len(), after.len());
+    assert!(before.iter().zip(&after).all(|(before, after)| before != after));
+}

@@ -44,7 +44,8 @@ pub struct Chunk {
     pub lines: (u32, u32),
     /// Position among the chunks that begin in the same section, from 0.
     pub ordinal: u32,
-    /// Hash of the bytes of `span`.
+    /// Hash of the bytes of `span`, and of those of `lead` before them: a part of a table reads differently under
+    /// another header.
     pub hash: TextHash,
     /// Length in tokens of the built-in tokenizer.
     pub tokens: u32,
@@ -174,17 +175,22 @@ fn finish(note: &Note, pieces: Vec<Piece>, ruler: &Ruler<'_>) -> Vec<Chunk> {
         let ordinal = begun.entry(piece.sections.start).or_default();
         let keys: Vec<SectionKey> = note.sections[piece.sections.clone()].iter().map(|s| s.key).collect();
         let Some(first) = keys.first() else { continue };
+        let lead = lead::lead(note, span.start, ruler);
         let text = &note.text[span.clone()];
+        let hash = match &lead {
+            Some(lead) => text_hash([&note.text[lead.clone()], "\n", text].concat().as_bytes()),
+            None => text_hash(text.as_bytes()),
+        };
         chunks.push(Chunk {
             id: chunk_id(note.path.as_str(), *first, *ordinal),
             lines: (line(span.start), line(span.end.saturating_sub(1).max(span.start))),
             ordinal: *ordinal,
-            hash: text_hash(text.as_bytes()),
+            hash,
             tokens: ruler.tokens(&span),
             has_words: has_words(note, &piece.sections, &span),
             sections: piece.sections,
             keys,
-            lead: lead::lead(note, span.start, ruler),
+            lead,
             span,
         });
         *ordinal += 1;
