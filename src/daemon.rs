@@ -35,8 +35,14 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     }
     let serve_config = config.serve.clone();
     let overrides = options.overrides;
+    let (data_dir, socket) = (config.data_dir.clone(), config.serve.socket.clone());
     let reload = Box::new(move || match Config::load(&overrides) {
-        Ok(loaded) => Ok(loaded.config),
+        Ok(loaded) => {
+            if loaded.config.data_dir != data_dir || loaded.config.serve.socket != socket {
+                tracing::warn!("another `data_dir` or `serve.socket` takes effect when the daemon is started anew");
+            }
+            Ok(loaded.config)
+        }
         Err(errors) => Err(errors.problems),
     });
     let engine = Engine::start(config, bound.socket().to_owned(), reload).context("starting the engine")?;

@@ -83,9 +83,9 @@ pub fn plan(wanted: &Wanted, places: &Places, exe: &Path, force: bool) -> Result
         places: places.clone(),
     };
     if cfg!(target_os = "macos") {
-        plan.agent(&launch)?
+        plan.agent(&launch)?;
     } else {
-        plan.unit(&launch, wanted, force)?
+        plan.unit(&launch, wanted, force)?;
     }
     control::by_hand(&plan.discovery, plan.before.pid)?;
     Ok(plan)
@@ -261,9 +261,10 @@ impl Plan {
                 message.push_str("\nIts last words:");
                 log.iter().for_each(|line| message.push_str(&format!("\n  {line}")));
             }
-            match left.is_empty() {
-                true => message.push_str("\nEverything is as it was before."),
-                false => message.push_str(&format!("\nThis could not be taken back: {}", left.join("; "))),
+            if left.is_empty() {
+                message.push_str("\nEverything is as it was before.");
+            } else {
+                message.push_str(&format!("\nThis could not be taken back: {}", left.join("; ")));
             }
             ServiceError::new(error.code, message)
         })

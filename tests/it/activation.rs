@@ -166,6 +166,7 @@ fn it_ends_within_two_seconds_whatever_clients_and_models_do() {
     assert!(took < END, "it took {took:?} to end: {}", daemon.log());
     // What was committed is found, and the store needs no mending.
     let mut daemon = place.spawn(&["--quiet", "run"]);
+    daemon.wait_status("opened", |s| s["vaults"][0]["notes"].as_u64() > Some(60));
     daemon.wait_holding("okapi", &["new.md"]);
     assert!(!daemon.log().contains("damaged"), "{}", daemon.log());
 }
