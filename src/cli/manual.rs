@@ -79,8 +79,16 @@ fn render(command: &Command, main: bool, out: &mut Vec<u8>) -> io::Result<()> {
     if command.has_subcommands() {
         man.render_subcommands_section(out)?;
     }
-    if command.get_after_help().is_some() || command.get_after_long_help().is_some() {
-        man.render_extra_section(out)?;
+    if let Some(notes) = command.get_after_help() {
+        // Laid out by hand in columns, as it is on the terminal.
+        let mut page = Roff::default();
+        page.control("SH", ["NOTES"]);
+        page.control("nf", []);
+        for line in notes.to_string().lines() {
+            page.text([roman(line)]);
+        }
+        page.control("fi", []);
+        page.to_writer(out)?;
     }
     if main {
         further().to_writer(out)?;

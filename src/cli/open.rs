@@ -27,7 +27,7 @@ impl Place {
     }
 
     /// `path:line`, from the folder we are in if the note lies below it.
-    pub(super) fn from_here(&self) -> String {
+    pub(super) fn seen_from_here(&self) -> String {
         let here = std::env::current_dir().ok();
         let below = here.and_then(|here| self.file.strip_prefix(here).ok().map(Path::to_path_buf));
         format!("{}:{}", below.as_deref().unwrap_or(&self.file).display(), self.line)

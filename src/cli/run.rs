@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressBar;
+use serde_json::Value;
 
 use super::args::Run;
 use super::exit;
@@ -108,6 +109,15 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
         Notice::State { state: State::Degraded } => out.line("something needs you: see `situated status`"),
         Notice::Index { .. } | Notice::State { .. } => {}
     }
+}
+
+/// What an event of the socket says; `None` for one that a newer daemon tells.
+pub(super) fn notice(mut event: Value) -> Option<Notice> {
+    // A job has a kind of its own, so on the wire it stands below the event's.
+    if event["kind"] == "job" {
+        return serde_json::from_value(event["job"].take()).ok().map(Notice::Job);
+    }
+    serde_json::from_value(event).ok()
 }
 
 /// Where `run` reports to.
@@ -276,6 +286,21 @@ mod tests {
         assert!(lines[1].contains("BodyChanged") && lines[1].ends_with("kept 7, re-embedded 1  4.2 ms"), "{text}");
         assert_eq!(lines[1].find("BodyChanged"), lines[2].find("BodyChanged"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn what_is_told_is_understood() {
+        let job = crate::engine::handle::Job::dry_run("sync", crate::engine::handle::Scope::default(), None, None);
+        for told in [
+            Notice::Decision(decision("a.md")),
+            Notice::Index { vault: "v".into(), seq: 1, notes: 2, chunks: 3 },
+            Notice::State { state: State::Idle },
+            Notice::Job(Box::new(job)),
+        ] {
+            let (_, event) = crate::serve::params::event(&told);
+            assert_eq!(format!("{:?}", notice(event)), format!("{:?}", Some(told)));
+        }
+        assert!(notice(serde_json::json!({ "kind": "weather" })).is_none());
     }
 
     #[test]

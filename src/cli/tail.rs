@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use super::args::Tail;
 use super::exit;
 use super::print::{dim, grouped, printable_json};
-use super::run::{Reporter, report};
+use super::run::{Reporter, notice, report};
 use super::session::{Failure, Session, with_schema};
 use super::target;
 use crate::client::{Client, ClientError, Discovery};
-use crate::engine::handle::Notice;
 
 /// How often a daemon that is gone is looked for, at most and at least.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -95,7 +94,7 @@ impl Follower {
             if self.args.jsonl || session.globals.json {
                 let line = with_schema(event).to_string();
                 session.out.line(printable_json(&line)).map_err(|error| Ended::Output(error.into()))?;
-            } else if let Ok(notice) = serde_json::from_value::<Notice>(event) {
+            } else if let Some(notice) = notice(event) {
                 report(&notice, &mut reporter);
             }
         }

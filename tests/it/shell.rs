@@ -125,6 +125,9 @@ fn decisions_are_followed_over_a_restart() {
         std::thread::sleep(std::time::Duration::from_millis(100));
         read(0).contains("BodyChanged")
     });
+    let done = place.run(&["rebuild", "a.md", "--yes"]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    eventually("the job is told", || read(0).contains("done: rebuild of"));
     let mut first = String::new();
     let mut json_lines = BufReader::new(json.stdout.take().unwrap());
     json_lines.read_line(&mut first).unwrap();

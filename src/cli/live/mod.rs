@@ -68,7 +68,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
     match end {
         Ok(End { taken: Some(hit), .. }) => {
             let place = roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.line));
-            let place = place.map_or_else(|| format!("{}:{}", hit.path, hit.line), |place| place.from_here());
+            let place = place.map_or_else(|| format!("{}:{}", hit.path, hit.line), |place| place.seen_from_here());
             session.out.line(super::print::printable(&place))?;
             Ok(exit::OK)
         }

@@ -22,15 +22,7 @@ pub(super) struct Screen {
 impl Screen {
     /// Takes the terminal.
     pub(super) fn enter() -> io::Result<Self> {
-        static HOOK: Once = Once::new();
-        // A message written while the screen is taken would vanish with it.
-        HOOK.call_once(|| {
-            let before = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |panic| {
-                give_back();
-                before(panic);
-            }));
-        });
+        watch_panics();
         take()?;
         Ok(Screen { terminal: Terminal::new(CrosstermBackend::new(stdout()))? })
     }
@@ -59,6 +51,18 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// A message written while the screen is taken would vanish with it: the screen goes first.
+fn watch_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            before(panic);
+        }));
+    });
 }
 
 fn take() -> io::Result<()> {
@@ -91,10 +95,20 @@ fn write_end(out: &mut impl Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_its_message() {
+        watch_panics();
+        OURS.store(true, Ordering::SeqCst);
+        let panicked = std::thread::spawn(|| panic!("this is meant to be seen")).join();
+        assert!(panicked.is_err() && is_lent());
+    }
+
     #[test]
     fn what_was_set_is_unset() {
         let mut end = Vec::new();
-        super::write_end(&mut end).unwrap();
+        write_end(&mut end).unwrap();
         let end = String::from_utf8(end).unwrap();
         for sequence in ["\u{1b}[?2004l", "\u{1b}[?1049l", "\u{1b}[?25h"] {
             assert!(end.contains(sequence), "{end:?}");

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::desk::{Ask, What};
 use super::screen;
 use super::state::{Arrival, Input};
+use crate::cli::run::notice;
 use crate::cli::session::Missed;
 use crate::client::{Client, ClientError, Discovery};
-use crate::engine::handle::{Job, Notice, SearchAnswer};
+use crate::engine::handle::{Job, SearchAnswer};
 
 /// How often a daemon that is away is looked for, at most and at least.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));
@@ -150,7 +151,7 @@ fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) ->
         let event = events.next_event()?;
         let input = if event["kind"] == "lagged" {
             Input::There(Box::new(self::arrival(&mut asking)?))
-        } else if let Ok(notice) = serde_json::from_value::<Notice>(event) {
+        } else if let Some(notice) = notice(event) {
             Input::Notice(Box::new(notice))
         } else {
             // Something that a newer daemon tells.

@@ -28,17 +28,12 @@ pub(super) struct Theme {
     pub plain: bool,
 }
 
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+
 impl Theme {
     fn coloured(self, color: Color) -> Style {
         if self.plain { Style::new() } else { Style::new().fg(color) }
-    }
-
-    fn dim(self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
-    }
-
-    fn title(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
     }
 
     fn path(self) -> Style {
@@ -85,7 +80,7 @@ pub(super) fn draw(state: &State, theme: Theme, now: i64, frame: &mut Frame) -> 
     }
     if area.height >= 10 {
         let line = take_top(&mut rest, 1);
-        frame.render_widget(Paragraph::new(Span::styled("─".repeat(line.width.into()), theme.dim())), line);
+        frame.render_widget(Paragraph::new(Span::styled("─".repeat(line.width.into()), DIM)), line);
     }
     body(state, theme, now, rest, frame, &mut measures);
     measures
@@ -117,7 +112,7 @@ fn query(state: &State, theme: Theme, area: Rect, frame: &mut Frame) {
     };
     let hint = words::placeholder(state);
     let line = if text.is_empty() {
-        Line::from(vec![Span::styled(PROMPT, theme.accent()), Span::styled(cut(&hint, room), theme.dim())])
+        Line::from(vec![Span::styled(PROMPT, theme.accent()), Span::styled(cut(&hint, room), DIM)])
     } else {
         Line::from(vec![Span::styled(PROMPT, theme.accent()), Span::raw(shown)])
     };
@@ -130,7 +125,7 @@ fn query(state: &State, theme: Theme, area: Rect, frame: &mut Frame) {
 
 fn body(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, measures: &mut Measures) {
     if state.help {
-        help(theme, area, frame);
+        help(area, frame);
         return;
     }
     if let Some(text) = words::instead_of_hits(state) {
@@ -152,14 +147,14 @@ fn body(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, me
     let left = (area.width * 9 / 20).clamp(32, 90);
     list(state, theme, now, Rect { width: left, ..area }, frame, measures);
     let bar = Rect { x: area.x + left, width: 1, ..area };
-    let rows: Vec<Line> = (0..bar.height).map(|_| Line::styled("│", theme.dim())).collect();
+    let rows: Vec<Line> = (0..bar.height).map(|_| Line::styled("│", DIM)).collect();
     frame.render_widget(Paragraph::new(rows), bar);
     let mut right = Rect { x: bar.right() + 1, width: area.width.saturating_sub(left + 2), ..area };
     if !state.side.is_empty() && right.height >= 12 {
         let rows = (state.side.len() as u16 + 1).min(right.height / 3);
         let below = take_bottom(&mut right, rows);
         take_bottom(&mut right, 1);
-        near(state, theme, below, frame);
+        near(state, below, frame);
     }
     passage(state, theme, right, frame, measures);
 }
@@ -207,11 +202,11 @@ fn list(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, me
 /// A hit in `rows` lines: title and headings; where and when; the passage.
 fn entry(hit: &Hit, rows: usize, width: usize, vault: bool, theme: Theme, now: i64) -> Vec<Line<'static>> {
     let (title, below) = words::headings(hit, width);
-    let mut lines = vec![Line::from(vec![Span::styled(title, theme.title()), Span::raw(below)])];
+    let mut lines = vec![Line::from(vec![Span::styled(title, BOLD), Span::raw(below)])];
     if rows >= 3 {
         let when = format!("  {}{}", age(now, hit.mtime), if hit.stale { " changed" } else { "" });
         let place = cut_front(&place(hit, vault), width.saturating_sub(columns(&when)).max(8));
-        lines.push(Line::from(vec![Span::styled(place, theme.path()), Span::styled(when, theme.dim())]));
+        lines.push(Line::from(vec![Span::styled(place, theme.path()), Span::styled(when, DIM)]));
     }
     if rows >= 2 {
         let room = rows - lines.len();
@@ -237,10 +232,8 @@ fn passage(state: &State, theme: Theme, area: Rect, frame: &mut Frame, measures:
         let lines = format!("  {first}–{last}");
         let path = cut_front(&printable(&hit.path), usize::from(line.width).saturating_sub(columns(&lines)).max(4));
         let style = if state.pane == Pane::Preview { theme.accent() } else { theme.path() };
-        frame.render_widget(
-            Paragraph::new(Line::from(vec![Span::styled(path, style), Span::styled(lines, theme.dim())])),
-            line,
-        );
+        frame
+            .render_widget(Paragraph::new(Line::from(vec![Span::styled(path, style), Span::styled(lines, DIM)])), line);
     }
     let rows = preview(hit, usize::from(area.width), theme.mark(), theme.accent());
     let page = usize::from(area.height);
@@ -256,30 +249,30 @@ fn passage(state: &State, theme: Theme, area: Rect, frame: &mut Frame, measures:
 }
 
 /// Notes near the selected hit.
-fn near(state: &State, theme: Theme, area: Rect, frame: &mut Frame) {
+fn near(state: &State, area: Rect, frame: &mut Frame) {
     let width = usize::from(area.width);
-    let mut lines = vec![Line::styled(cut("near it", width), theme.dim())];
+    let mut lines = vec![Line::styled(cut("near it", width), DIM)];
     for hit in &state.side {
         let linked = if hit.linked == Some(true) { "  linked" } else { "" };
         let room = width.saturating_sub(columns(linked));
         let title = cut(&printable(&hit.title), room);
-        lines.push(Line::from(vec![Span::raw(title), Span::styled(linked, theme.dim())]));
+        lines.push(Line::from(vec![Span::raw(title), Span::styled(linked, DIM)]));
     }
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn help(theme: Theme, area: Rect, frame: &mut Frame) {
+fn help(area: Rect, frame: &mut Frame) {
     let width = usize::from(area.width);
     let column = HELP.iter().map(|(keys, _)| columns(keys)).max().unwrap_or(0) + 2;
     let mut lines = Vec::new();
     for (keys, what) in HELP {
         if width >= column + 20 {
             lines.push(Line::from(vec![
-                Span::styled(format!("  {}", padded(keys, column)), theme.title()),
+                Span::styled(format!("  {}", padded(keys, column)), BOLD),
                 Span::raw(cut(what, width.saturating_sub(column + 2))),
             ]));
         } else {
-            lines.push(Line::styled(cut(keys, width), theme.title()));
+            lines.push(Line::styled(cut(keys, width), BOLD));
             lines.push(Line::raw(cut(&format!(" {what}"), width)));
         }
     }
@@ -326,8 +319,8 @@ fn status_line(state: &State, theme: Theme, width: usize) -> Line<'static> {
     }
     let right = right.join(" · ");
     let gap = width.saturating_sub(columns(&left) + columns(&right));
-    let style = if attention { theme.warning() } else { theme.dim() };
-    Line::from(vec![Span::styled(left, style), Span::raw(" ".repeat(gap)), Span::styled(right, theme.dim())])
+    let style = if attention { theme.warning() } else { DIM };
+    Line::from(vec![Span::styled(left, style), Span::raw(" ".repeat(gap)), Span::styled(right, DIM)])
 }
 
 #[cfg(test)]

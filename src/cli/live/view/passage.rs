@@ -215,7 +215,7 @@ mod tests {
         let found: Vec<&str> = occurrences(text, &words).into_iter().map(|range| &text[range]).collect();
         assert_eq!(found, ["Sensor", "SENSOR", "潮汐"]);
         // İ becomes two characters in lower case.
-        assert_eq!(occurrences("İstanbul", &["i\u{307}stanbul".to_owned()]), [0..9]);
+        assert_eq!(occurrences("İstanbul", &["i\u{307}stanbul".to_owned()]).first(), Some(&(0..9)));
     }
 
     #[test]
