@@ -29,7 +29,7 @@ const ORDER: [&str; 21] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 27] = [
+const PURE: [&str; 28] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -55,6 +55,7 @@ const PURE: [&str; 27] = [
     "eval/",
     "serve/frame.rs",
     "serve/proto.rs",
+    "serve/results.rs",
     "store/record.rs",
     "store/codec.rs",
 ];
