@@ -29,8 +29,11 @@ use crate::engine::handle::{CallError, Notice};
 /// Requests of one connection that run at once; the next waits.
 const SLOTS: u32 = 8;
 
-/// How often it is looked whether a client that no longer writes has gone altogether. Only while it is waited for.
+/// When it is first looked whether a client that no longer writes has gone altogether. Only while it is waited for.
 const HANGUP_POLL: Duration = Duration::from_millis(100);
+
+/// How often in the end: a subscriber that has half-closed may stay for days.
+const HANGUP_POLL_SLOWEST: Duration = Duration::from_secs(2);
 
 /// How long running requests may go on when the daemon stops, before they are answered with an error.
 pub(super) const GRACE: Duration = Duration::from_millis(800);
@@ -362,12 +365,14 @@ async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {
 
 /// Returns when the client has closed both directions. A client that only no longer writes has not.
 async fn hangup(stream: &UnixStream) {
+    let mut pause = HANGUP_POLL;
     loop {
         match tokio::time::timeout(Duration::ZERO, stream.ready(Interest::WRITABLE)).await {
             Ok(Ok(ready)) if ready.is_write_closed() => return,
             Ok(Err(_)) => return,
-            Ok(Ok(_)) | Err(_) => tokio::time::sleep(HANGUP_POLL).await,
+            Ok(Ok(_)) | Err(_) => tokio::time::sleep(pause).await,
         }
+        pause = (pause * 2).min(HANGUP_POLL_SLOWEST);
     }
 }
 

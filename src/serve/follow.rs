@@ -25,11 +25,18 @@ pub(super) const EVERY: Duration = Duration::from_millis(250);
 /// And so many times as long as the last look took.
 const REST: u32 = 4;
 
+/// From results that came with a warning to one more look. A query's vector that is too late for its first answer is
+/// remembered, and no snapshot is published because of it.
+const AGAIN: Duration = Duration::from_secs(2);
+
 struct Followed {
     watch: Watch,
     slot: Slot,
     /// Whether something has happened that may show.
     due: bool,
+    /// When to look once more without that, and whether this is that look.
+    again: Option<Instant>,
+    is_again: bool,
     /// What the client has been sent for certain.
     sent: Option<State>,
     /// What lies in the slot, or has been sent since.
@@ -44,7 +51,8 @@ pub(super) async fn follow(
     watches: Vec<(Watch, Slot)>,
     mut notices: Receiver<Arc<Notice>>,
 ) {
-    let followed = |(watch, slot)| Followed { watch, slot, due: true, sent: None, latest: None };
+    let followed =
+        |(watch, slot)| Followed { watch, slot, due: true, again: None, is_again: false, sent: None, latest: None };
     let mut all: Vec<Followed> = watches.into_iter().map(followed).collect();
     loop {
         let began = Instant::now();
@@ -53,7 +61,18 @@ pub(super) async fn follow(
         }
         let rest = Instant::now() + EVERY.max(began.elapsed() * REST);
         while !all.iter().any(|followed| followed.due) {
-            match notices.recv().await {
+            let again = all.iter().filter_map(|followed| followed.again).min();
+            let notice = match again {
+                None => notices.recv().await,
+                Some(at) => match tokio::time::timeout_at(at.into(), notices.recv()).await {
+                    Ok(notice) => notice,
+                    Err(_) => {
+                        all.iter_mut().for_each(|followed| followed.look_again(at));
+                        continue;
+                    }
+                },
+            };
+            match notice {
                 Ok(notice) => all.iter_mut().for_each(|followed| followed.hear(&notice)),
                 Err(RecvError::Lagged(_)) => all.iter_mut().for_each(|followed| followed.due = true),
                 Err(RecvError::Closed) => return,
@@ -84,9 +103,18 @@ impl Followed {
         };
     }
 
+    fn look_again(&mut self, at: Instant) {
+        if self.again.is_some_and(|again| again <= at) {
+            (self.due, self.is_again, self.again) = (true, true, None);
+        }
+    }
+
     async fn look(&mut self, shared: &Shared, outbox: &Outbox) {
         self.due = false;
         let found = shared.results(&self.watch.asked).await;
+        let warned = found.as_ref().is_ok_and(|found| !found.answer.warnings.is_empty());
+        let first = !std::mem::take(&mut self.is_again);
+        self.again = (warned && first).then(|| Instant::now() + AGAIN);
         let state = State::of(&found);
         if self.latest.as_ref() == Some(&state) {
             return;

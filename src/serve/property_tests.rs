@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::results::tests::found;
 use super::tests::Fake;
+use super::watch_tests::found;
 
 /// Lines as broken clients send them: noise, almost requests, requests with anything in their places.
 fn line() -> impl Strategy<Value = Vec<u8>> {

@@ -228,22 +228,9 @@ pub(super) enum WatchForm {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-
-    /// Made-up results: each chunk with its text.
-    pub(in crate::serve) fn found(hits: &[(&str, &str)]) -> Found {
-        let hit = |(chunk, text): &(&str, &str)| -> Hit {
-            serde_json::from_value(json!({
-                "vault": "v", "path": "a.md", "line": 1, "end_line": 2, "title": "A", "heading_path": [], "score": 0.5,
-                "snippet": text, "highlights": [], "text": text, "context": "", "window": text, "window_lines": [1, 2],
-                "chunk": chunk, "mtime": 1, "stale": false,
-            }))
-            .unwrap()
-        };
-        let hits = hits.iter().map(hit).collect();
-        Found { answer: SearchAnswer { hits, seq: 7, ..SearchAnswer::default() }, decision: None }
-    }
+    use crate::serve::watch_tests::found;
 
     #[test]
     fn watches_are_read_and_what_costs_is_left_out() {

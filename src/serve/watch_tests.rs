@@ -8,9 +8,24 @@ use serde_json::{Value, json};
 
 use super::follow::EVERY;
 use super::proto::{ErrorKind, RpcError};
-use super::results::tests::found;
+use super::results::Found;
 use super::tests::{Client, Fake, PATIENCE};
-use crate::engine::handle::{Notice, State};
+use crate::engine::handle::{Notice, SearchAnswer, State};
+use crate::search::Hit;
+
+/// Made-up results: each chunk with its text.
+pub(super) fn found(hits: &[(&str, &str)]) -> Found {
+    let hit = |(chunk, text): &(&str, &str)| -> Hit {
+        serde_json::from_value(json!({
+            "vault": "v", "path": "a.md", "line": 1, "end_line": 2, "title": "A", "heading_path": [], "score": 0.5,
+            "snippet": text, "highlights": [], "text": text, "context": "", "window": text, "window_lines": [1, 2],
+            "chunk": chunk, "mtime": 1, "stale": false,
+        }))
+        .unwrap()
+    };
+    let hits = hits.iter().map(hit).collect();
+    Found { answer: SearchAnswer { hits, seq: 7, ..SearchAnswer::default() }, decision: None }
+}
 
 impl Fake {
     /// What is found from now on, as everybody is told.
@@ -198,4 +213,23 @@ async fn a_half_closed_client_goes_on_watching_until_it_leaves_or_the_daemon_sto
     client.drain.send(true).unwrap();
     assert_eq!(client.next().await, None);
     tokio::time::timeout(PATIENCE, client.server).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn results_with_a_warning_are_looked_at_once_more() {
+    let fake = Fake::new();
+    let mut early = found(&[("a", "one")]);
+    early.answer.warnings.push("the query has no vector yet".to_owned());
+    *fake.found.lock().unwrap() = Ok(early);
+    let mut client = fake.connect();
+    client.watch(json!([{ "query": "x" }])).await;
+    assert_eq!(chunks(&client.results().await), ["a"]);
+    // Nothing is published.
+    let mut late = found(&[("a", "one"), ("b", "two")]);
+    late.answer.warnings.push("still odd".to_owned());
+    *fake.found.lock().unwrap() = Ok(late);
+    assert_eq!(chunks(&client.results().await), ["a", "b"]);
+    assert_eq!(fake.looks(), 2);
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(fake.looks(), 2, "a warning that stays is no reason to look for ever");
 }
