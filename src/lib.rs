@@ -17,5 +17,6 @@ pub mod engine;
 pub mod serve;
 pub mod sandbox;
 pub mod client;
+pub mod mcp;
 pub mod cli;
 pub mod daemon;

@@ -3,6 +3,7 @@
 mod graph;
 mod ask;
 mod eval;
+mod mcp;
 mod models;
 mod search;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 pub(super) use ask::Ask;
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
+pub(super) use mcp::{Mcp, McpAction, McpInstall};
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{Related, Search, Show};
 
@@ -115,6 +117,8 @@ pub enum Command {
     Config(Config),
     /// Call a method of the socket
     Call(Call),
+    /// Serve an AI assistant over MCP, on standard input and output; or connect one
+    Mcp(Mcp),
     /// Stop the daemon
     Stop,
     /// Print the protocol as JSON Schema

@@ -15,6 +15,7 @@ mod generations;
 mod graph;
 mod init;
 mod jobs;
+mod mcp;
 mod money;
 mod note;
 mod offline;
@@ -115,6 +116,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Compact(args) => offline::compact(args, session),
         Command::Config(args) => config::run(args, session),
         Command::Call(args) => call::call(args, session),
+        Command::Mcp(args) => mcp::run(&args, session),
         Command::Stop => call::stop(session),
         Command::Schema => call::schema(session),
         Command::Socket => call::socket(session),

@@ -10,6 +10,7 @@ use super::units::{self, Value};
 use super::{Config, ConfigErrors, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder};
 use crate::chunk::ChunkConfig;
 use crate::context::settings::{KindPrompt, ModelOverride};
+use crate::note::Private;
 
 /// A configuration is small; a larger file is a mistake (a device, a log, a note).
 const FILE_BYTES: u64 = 1 << 20;
@@ -256,6 +257,15 @@ impl Merge {
                 }
             }
             lines.push(("exclude", placed.line));
+        }
+        if let Some(placed) = &raw.private {
+            vault.private = placed.value.iter().filter_map(|glob| text(reader, "vault.private", glob)).collect();
+            for (glob, at) in vault.private.iter().zip(&placed.value) {
+                if let Some(error) = Private::problem(glob) {
+                    reader.problem_at("vault.private", at.line, at.column, format!("not a pattern: {error}"));
+                }
+            }
+            lines.push(("private", placed.line));
         }
         if let Some(placed) = &raw.max_note_bytes {
             if let Some(bytes) = take(reader, "vault.max_note_bytes", placed, |v| units::bytes(v, 1..=1 << 30)) {

@@ -2,6 +2,7 @@
 //! kills.
 
 mod ask;
+mod assistant;
 mod bad;
 mod batches;
 mod commands;
@@ -14,6 +15,7 @@ mod graph;
 mod hostile;
 mod http;
 mod life;
+mod mcp;
 mod model;
 mod outside;
 mod protocol;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The modules in the order in which data flows.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 22] = [
     "config",
     "fingerprint",
     "vault",
@@ -22,6 +22,7 @@ const ORDER: [&str; 21] = [
     "serve",
     "sandbox",
     "client",
+    "mcp",
     "cli",
     "daemon",
     "main",
@@ -29,7 +30,7 @@ const ORDER: [&str; 21] = [
 ];
 
 /// Modules (or single files of a module) without I/O, clocks or async.
-const PURE: [&str; 27] = [
+const PURE: [&str; 32] = [
     "fingerprint.rs",
     "vault/mod.rs",
     "vault/pending.rs",
@@ -55,6 +56,11 @@ const PURE: [&str; 27] = [
     "eval/",
     "serve/frame.rs",
     "serve/proto.rs",
+    "mcp/clean.rs",
+    "mcp/params.rs",
+    "mcp/results.rs",
+    "mcp/schema.rs",
+    "mcp/size.rs",
     "store/record.rs",
     "store/codec.rs",
 ];
@@ -74,19 +80,20 @@ const IMPURE: [&str; 10] = [
 ];
 
 /// Which edge may import which other edge.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("vault", &["config"]),
     ("store", &["config"]),
     ("index", &["config"]),
     ("engine", &["config", "vault", "llm", "store", "index", "sandbox"]),
     ("serve", &["config", "engine"]),
     ("client", &["config", "serve"]),
-    ("cli", &["config", "sandbox", "client", "serve", "engine", "daemon", "llm", "store", "vault"]),
+    ("mcp", &["client"]),
+    ("cli", &["config", "sandbox", "client", "mcp", "serve", "engine", "daemon", "llm", "store", "vault"]),
     ("daemon", &["config", "engine", "serve", "cli", "sandbox"]),
 ];
 
-const EDGE_MODULES: [&str; 11] =
-    ["config", "vault", "llm", "store", "index", "engine", "serve", "sandbox", "client", "cli", "daemon"];
+const EDGE_MODULES: [&str; 12] =
+    ["config", "vault", "llm", "store", "index", "engine", "serve", "sandbox", "client", "mcp", "cli", "daemon"];
 
 struct Source {
     /// Relative to `src/`, `/`-separated.
