@@ -18,5 +18,6 @@ pub mod serve;
 pub mod sandbox;
 pub mod client;
 pub mod service;
+pub mod mcp;
 pub mod cli;
 pub mod daemon;

@@ -3,6 +3,7 @@
 mod graph;
 mod ask;
 mod eval;
+mod mcp;
 mod models;
 mod search;
 mod service;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 pub(super) use ask::Ask;
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
+pub(super) use mcp::{Mcp, McpAction, McpInstall};
 pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
 pub(super) use search::{OpenIn, Related, Search, Show};
 pub(super) use service::{Install, Logs, Service, ServiceAction, Uninstall};
@@ -123,6 +125,8 @@ pub enum Command {
     Call(Call),
     /// Have the daemon run as a login service; see how it stands, and its log
     Service(Service),
+    /// Serve an AI assistant over MCP, on standard input and output; or connect one
+    Mcp(Mcp),
     /// Stop the daemon
     Stop,
     /// Print the protocol as JSON Schema

@@ -19,6 +19,7 @@ mod jobs;
 mod logging;
 mod live;
 mod manual;
+mod mcp;
 mod money;
 mod note;
 mod offline;
@@ -143,6 +144,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Compact(args) => offline::compact(args, session),
         Command::Config(args) => config::run(args, session),
         Command::Call(args) => call::call(args, session),
+        Command::Mcp(args) => mcp::run(&args, session),
         Command::Stop => call::stop(session),
         Command::Service(args) => service::run(&args, session),
         Command::Schema => call::schema(session),

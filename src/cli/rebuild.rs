@@ -87,7 +87,7 @@ pub(super) fn confirmed() -> Result<bool, Failure> {
     let mut stdin = std::io::stdin().lock();
     if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Failure::usage(
-            "nobody can be asked here; say `--yes` to rebuild, or `--dry-run` to see what it would do",
+            "nobody can be asked here; say `--yes` to go on, or `--dry-run` to see what it would do",
         ));
     }
     write!(std::io::stderr(), "Go on? [y/N] ")?;

@@ -38,7 +38,7 @@ impl Key {
 }
 
 /// The sections of scalar keys, in the order in which they are shown.
-pub(super) const SECTIONS: [(&str, &str); 10] = [
+pub(super) const SECTIONS: [(&str, &str); 11] = [
     ("watch", "When changes are looked at."),
     ("chunk", "How notes are cut into chunks; sizes in tokens."),
     ("context", "What is written about each chunk to situate it in its note."),
@@ -46,6 +46,7 @@ pub(super) const SECTIONS: [(&str, &str); 10] = [
     ("search", "What answers look like unless a request says otherwise."),
     ("rerank", "Who judges the best of a search anew, if anybody. Costs count against `budget.day`."),
     ("ask", "How questions are answered: `situated ask`, by the provider of [context]."),
+    ("mcp", "What assistants may do: `situated mcp`."),
     ("sync", "The daily look after contexts that serve and should be better."),
     ("budget", "What may be spent on models' contexts and vectors. Each call is reserved here before it is made."),
     ("serve", "The socket."),
@@ -61,10 +62,14 @@ pub(super) const SIZES: [&str; 4] = ["target", "min", "max", "overlap"];
 pub(super) const PROMPT_KEYS: [&str; 3] = ["kind", "instructions", "version"];
 
 /// The keys of a `[[vault]]`, each with a line for `situated init`.
-pub(super) const VAULT_KEYS: [(&str, &str); 6] = [
+pub(super) const VAULT_KEYS: [(&str, &str); 7] = [
     ("name", "What the vault is called in commands and answers; the folder's name if absent."),
     ("path", "The folder of notes: absolute, or below `~/`."),
     ("exclude", "What is left out, in the syntax of .gitignore."),
+    (
+        "private",
+        "What no assistant is shown and no provider is sent, in the same syntax; `#private` in a note does the same.",
+    ),
     ("max_note_bytes", "Larger files are skipped, and `situated status` says so."),
     ("poll", "true looks at the whole vault now and then instead of listening; chosen by file system if absent."),
     ("kinds", "Kinds of notes by folder, first match wins."),
@@ -303,6 +308,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.ask.passages = units::count(v, 1..=50)? as usize, Some(c.ask.passages.to_string())),
     key!("ask" "max_tokens", "Tokens of an answer at most.",
         |c, v| c.ask.max_tokens = units::count(v, 50..=32_000)? as u32, Some(c.ask.max_tokens.to_string())),
+    key!("mcp" "allow_spending", "Whether an assistant may have a model asked that costs money (rebuilds, answers, contexts), within the budget.",
+        |c, v| c.mcp.allow_spending = units::boolean(v)?, Some(c.mcp.allow_spending.to_string())),
     key!("sync" "background", "Whether stale, drifted and failed contexts are looked after by themselves, within the budget.",
         |c, v| c.sync.background = units::boolean(v)?, Some(c.sync.background.to_string())),
     key!("sync" "interval", "How often.",

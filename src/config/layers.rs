@@ -12,6 +12,7 @@ use super::{
 };
 use crate::chunk::ChunkConfig;
 use crate::context::settings::{KindPrompt, ModelOverride};
+use crate::note::Private;
 
 /// A configuration is small; a larger file is a mistake (a device, a log, a note).
 const FILE_BYTES: u64 = 1 << 20;
@@ -261,6 +262,15 @@ impl Merge {
                 }
             }
             lines.push(("exclude", placed.line));
+        }
+        if let Some(placed) = &raw.private {
+            vault.private = placed.value.iter().filter_map(|glob| text(reader, "vault.private", glob)).collect();
+            for (glob, at) in vault.private.iter().zip(&placed.value) {
+                if let Some(error) = Private::problem(glob) {
+                    reader.problem_at("vault.private", at.line, at.column, format!("not a pattern: {error}"));
+                }
+            }
+            lines.push(("private", placed.line));
         }
         if let Some(placed) = &raw.max_note_bytes {
             if let Some(bytes) = take(reader, "vault.max_note_bytes", placed, |v| units::bytes(v, 1..=1 << 30)) {

@@ -59,6 +59,8 @@ pub struct Config {
     pub rerank: RerankConfig,
     /// How questions are answered.
     pub ask: AskConfig,
+    /// What assistants may do.
+    pub mcp: McpConfig,
     /// The socket.
     pub serve: ServeConfig,
     /// Where indexes live: one folder per vault in it.
@@ -88,6 +90,8 @@ pub struct VaultConfig {
     pub path: PathBuf,
     /// Globs that are left out, in the syntax of `.gitignore`.
     pub exclude: Vec<String>,
+    /// Globs of notes that no assistant is shown and that leave the machine for nobody, in the same syntax.
+    pub private: Vec<String>,
     /// Larger files are skipped and reported.
     pub max_note_bytes: u64,
     /// Poll instead of watching; `None` decides by the file system.
@@ -155,6 +159,13 @@ pub struct AskConfig {
     pub passages: usize,
     /// Tokens of an answer at most.
     pub max_tokens: u32,
+}
+
+/// What assistants may do, over MCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct McpConfig {
+    /// Whether they may ask a model that somebody pays for, within the budget.
+    pub allow_spending: bool,
 }
 
 /// How much may be spent.
@@ -255,6 +266,7 @@ impl VaultConfig {
             name: name.into(),
             path: path.into(),
             exclude: Vec::new(),
+            private: Vec::new(),
             max_note_bytes: 8 << 20,
             poll: None,
             rules: NoteRules::default(),
@@ -277,6 +289,7 @@ impl Config {
             search: SearchConfig::default(),
             rerank: RerankConfig::default(),
             ask: AskConfig::default(),
+            mcp: McpConfig::default(),
             serve: ServeConfig::default(),
             data_dir: data_dir.into(),
             open: Opener::default(),

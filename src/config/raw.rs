@@ -48,6 +48,7 @@ pub(super) struct RawVault {
     pub name: Option<Placed<Value>>,
     pub path: Option<Placed<Value>>,
     pub exclude: Option<Placed<Vec<Placed<Value>>>>,
+    pub private: Option<Placed<Vec<Placed<Value>>>>,
     pub max_note_bytes: Option<Placed<Value>>,
     pub poll: Option<Placed<Value>>,
     /// Folder and kind, in the order of the file.
@@ -249,7 +250,8 @@ impl<'a> Reader<'a> {
                 "path" => vault.path = Some(scalar),
                 "max_note_bytes" => vault.max_note_bytes = Some(scalar),
                 "poll" => vault.poll = Some(scalar),
-                "exclude" => vault.exclude = self.list(value),
+                "exclude" => vault.exclude = self.list("exclude", value),
+                "private" => vault.private = self.list("private", value),
                 "kinds" => vault.kinds = self.kinds(value),
                 name => self.unknown_key(VAULT, name, &key.span()),
             }
@@ -305,13 +307,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn list(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Vec<Placed<Value>>>> {
+    fn list(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Placed<Vec<Placed<Value>>>> {
         let DeValue::Array(items) = value.get_ref() else {
-            self.problem(
-                "vault.exclude",
-                &value.span(),
-                "write a list, such as `exclude = [\"Templates/\", \"*.draft.md\"]`".to_owned(),
-            );
+            let message = format!("write a list, such as `{key} = [\"Templates/\", \"*.draft.md\"]`");
+            self.problem(&format!("vault.{key}"), &value.span(), message);
             return None;
         };
         let list = items.iter().map(|item| self.placed(Self::scalar(item.get_ref()), &item.span())).collect();

@@ -186,6 +186,10 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
     let mut values = vec![("name", quoted(&vault.name)), ("path", quoted(&vault.path.to_string_lossy()))];
     let globs: Vec<String> = vault.exclude.iter().map(|glob| quoted(glob)).collect();
     values.push(("exclude", format!("[{}]", globs.join(", "))));
+    if !vault.private.is_empty() {
+        let globs: Vec<String> = vault.private.iter().map(|glob| quoted(glob)).collect();
+        values.push(("private", format!("[{}]", globs.join(", "))));
+    }
     values.push(("max_note_bytes", quoted(&units::show_bytes(vault.max_note_bytes))));
     if let Some(poll) = vault.poll {
         values.push(("poll", poll.to_string()));
@@ -297,11 +301,13 @@ fn sample_vault(out: &mut String, vault: &VaultConfig) {
         let value = values.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
         let example = match key {
             "exclude" => "[\"Templates/\", \"*.draft.md\"]",
+            "private" => "[\"Journal/\"]",
             "poll" => "true",
             "kinds" => "{ \"Daily/\" = \"daily\", \"People/\" = \"person\" }",
             _ => "",
         };
-        let given = matches!(key, "name" | "path") || (value.is_some_and(|value| value != "[]") && key == "exclude");
+        let given = matches!(key, "name" | "path")
+            || (value.is_some_and(|value| value != "[]") && matches!(key, "exclude" | "private"));
         let shown = if given || example.is_empty() { value.unwrap_or(example) } else { example };
         let _ = writeln!(out, "# {about}\n{}{key} = {shown}", if given { "" } else { "# " });
     }

@@ -13,7 +13,7 @@ use crate::context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
 use crate::embed::{Input, Vector, builtin, input};
 use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
-use crate::note::{self, Link, LinkKind, Note, NoteRules};
+use crate::note::{self, Link, LinkKind, Note, NoteRules, Private};
 use crate::plan::{
     self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk,
     StoredNote, Trigger,
@@ -29,6 +29,8 @@ pub(super) struct Desk {
     pub(super) root: PathBuf,
     pub(super) max_note_bytes: u64,
     pub(super) rules: NoteRules,
+    /// Which notes are nobody else's.
+    pub(super) private: Arc<Private>,
     pub(super) chunk: ChunkRules,
     /// What makes vectors.
     pub(super) service: Arc<Service>,

@@ -7,10 +7,12 @@ mod contexts;
 mod expect;
 mod generations;
 mod graph;
+mod recent;
 mod related;
 mod search;
 mod vectors;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -21,11 +23,11 @@ pub use crate::store::ledger::CostReport;
 
 pub use super::questions::OnText;
 pub use super::report::{
-    AskAnswer, AskPassage, AskRequest, CallError, Cancel, Citation, ContextProgress, ContextStatus, Contextual,
-    DecidedStep, Decision, DecisionCount, EmbedStatus, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest,
-    GraphAnswer, GraphNote, GraphRequest, GraphTarget, Group, Job, Measure, NoteText, Notice, Problem, RelatedRequest,
-    ReviewRequest, Reviewed, Scope, SearchAnswer, SearchFilter, SearchRequest, SkippedFile, State, Stats, Status,
-    VaultInfo, VaultStatus,
+    AskAnswer, AskPassage, AskRequest, Audience, CallError, Cancel, Citation, ContextProgress, ContextStatus,
+    Contextual, DecidedStep, Decision, DecisionCount, EmbedStatus, GenerateRequest, GeneratedContext, GenerationInfo,
+    GetRequest, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Group, Job, Measure, NoteText, Notice, Problem,
+    RecentAnswer, RecentNote, RecentRequest, RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer,
+    SearchFilter, SearchRequest, SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
 };
 
 pub(super) use contexts::OwnChunk;
@@ -33,11 +35,15 @@ pub(super) use contexts::OwnChunk;
 use super::decide::{Desk, Task};
 use super::keeper::decision;
 use super::{Event, Shared, VaultShared, now_s};
-use crate::index::Snapshot;
+use crate::index::{NoteEntry, Snapshot};
+use crate::note::Note;
 use crate::store::record::NoteRecord;
 use crate::vault::policy::Verdict;
 use crate::vault::read::read;
 use crate::vault::{FileStat, VaultPath};
+
+/// What to do about a note that is not there.
+const HINT: &str = "paths are relative to the vault; `situated search` shows them";
 
 /// Text that `get` sends at most, in bytes.
 const MOST_TEXT: usize = 4 << 20;
@@ -99,15 +105,24 @@ impl Handle {
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
         let (vault, path) = self.find_readable(request.vault.as_deref(), &request.path)?;
         let (snapshot, desk) = ready(&vault)?;
-        let (bytes, seen) = read(&desk.root, &path, desk.max_note_bytes)
-            .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?;
+        let hidden = desk.hidden(request.audience);
+        let (bytes, seen) = read(&desk.root, &path, desk.max_note_bytes).map_err(|error| {
+            // Whoever is not to hear of a note hears the same as of one that is not there.
+            let why = if hidden.is_some() { HINT.to_owned() } else { format!("it cannot be read: {error}") };
+            not_found("note", path.as_str(), &why)
+        })?;
         let note = crate::note::parse(&path, &bytes, &desk.rules);
+        if hidden.is_some_and(|hidden| hidden.covers_note(&note)) {
+            return Err(not_found("note", path.as_str(), HINT));
+        }
         let first = request.line.unwrap_or(1).max(1);
-        let total = note.text.lines().count() as u32;
+        // What a reader of the note does not see could only be meant for the machine.
+        let visible = if request.audience.is_assistant() { visible(&note) } else { Cow::Borrowed(note.text.as_str()) };
+        let total = visible.lines().count() as u32;
         let wanted = request.lines.unwrap_or(u32::MAX);
         let mut text = String::new();
         let mut sent = 0;
-        for line in note.text.split_inclusive('\n').skip(first as usize - 1).take(wanted as usize) {
+        for line in visible.split_inclusive('\n').skip(first as usize - 1).take(wanted as usize) {
             if text.len() + line.len() > MOST_TEXT {
                 break;
             }
@@ -195,7 +210,7 @@ impl Handle {
 
     /// Begins to make a scope anew; with `dry_run` only says how much that is. `batch` has the provider's batch
     /// interface used for contexts, which is cheaper and slower.
-    pub fn rebuild(&self, scope: Scope, dry_run: bool, batch: bool) -> Result<Job, CallError> {
+    pub fn rebuild(&self, scope: Scope, dry_run: bool, batch: bool, audience: Audience) -> Result<Job, CallError> {
         if let Some(running) = self.0.jobs.all().into_iter().find(|j| j.kind == "rebuild" && j.state == "running")
             && !dry_run
         {
@@ -205,8 +220,11 @@ impl Handle {
         let vaults = self.choose(scope.vault.as_deref())?;
         let under = scope.path.as_deref().map(|path| parse_path(path.trim_end_matches('/'))).transpose()?;
         let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
-            let (snapshot, _) = ready(vault)?;
-            Ok(snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u))).count() as u64)
+            let (snapshot, desk) = ready(vault)?;
+            let hidden = desk.hidden(audience);
+            let shown = |n: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&n.path, &n.tags));
+            let within = snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u)));
+            Ok(within.filter(shown).count() as u64)
         };
         let mut total = 0;
         for vault in &vaults {
@@ -221,10 +239,13 @@ impl Handle {
                 "no note or folder of that name is indexed; paths are relative to the vault",
             ));
         }
-        if dry_run {
+        if dry_run || audience.is_assistant() {
             let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk()).collect();
             let estimate = self.estimate(&self.answering(), &desks, under.as_ref(), false, batch)?;
-            return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
+            if dry_run {
+                return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
+            }
+            self.may_rebuild(audience, estimate.as_ref())?;
         }
         let job = self.0.jobs.begin("rebuild", scope, vaults.len());
         for vault in &vaults {
@@ -349,6 +370,22 @@ impl Handle {
             None => Err(CallError::NotReady),
         }
     }
+}
+
+/// A note's text without its comments; their line ends stay.
+fn visible(note: &Note) -> Cow<'_, str> {
+    if note.hidden.is_empty() {
+        return Cow::Borrowed(&note.text);
+    }
+    let (mut out, mut end) = (String::with_capacity(note.text.len()), 0);
+    for span in &note.hidden {
+        out.push_str(note.text.get(end..span.start).unwrap_or_default());
+        let comment = note.text.get(span.start.max(end)..span.end).unwrap_or_default();
+        out.extend(comment.chars().filter(|c| matches!(c, '\r' | '\n')));
+        end = end.max(span.end);
+    }
+    out.push_str(note.text.get(end..).unwrap_or_default());
+    Cow::Owned(out)
 }
 
 fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<Desk>), CallError> {

@@ -143,6 +143,7 @@ impl Keeper {
             root: vault.path.clone(),
             max_note_bytes: vault.max_note_bytes,
             rules: vault.rules.clone(),
+            private: Arc::new(crate::note::Private::new(&vault.private)),
             chunk: config.chunk.clone(),
             generation: generation(config, embedder),
             vectors: store.vectors(),

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod ask;
+mod audience;
 mod contexts;
 mod embedding;
 mod graph;
@@ -17,6 +18,7 @@ pub use crate::config::Problem;
 use crate::context::cost::Estimate;
 use crate::plan::{Action, Reason};
 pub use ask::{AskAnswer, AskPassage, AskRequest, Citation};
+pub use audience::{Audience, RecentAnswer, RecentNote, RecentRequest};
 pub use contexts::{
     ContextProgress, ContextStatus, Contextual, GenerateRequest, GeneratedContext, GenerationInfo, ReviewRequest,
     Reviewed, Stats,
@@ -64,6 +66,9 @@ pub enum CallError {
     /// What is asked for needs a model, and none is configured.
     #[error("{0}")]
     NotConfigured(String),
+    /// Whoever asks may not.
+    #[error("{0}")]
+    Forbidden(String),
     /// The model was asked in vain.
     #[error("{0}")]
     Provider(String),
@@ -377,6 +382,9 @@ pub struct GetRequest {
     /// Lines at most.
     #[serde(default)]
     pub lines: Option<u32>,
+    /// Who hears the answer.
+    #[serde(default)]
+    pub audience: Audience,
 }
 
 /// A flag that tells a running call to stop. Cheap to clone; clones share the flag.

@@ -9,6 +9,7 @@ mod lenient;
 mod links;
 mod markdown;
 mod outline;
+mod private;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use crate::fingerprint::{SectionKey, StructureHash, TextHash};
 use crate::vault::VaultPath;
 
 pub use frontmatter::FrontMatter;
+pub use private::{Private, TAG as PRIVATE_TAG};
 
 /// A parsed note. All spans are byte ranges of [`Note::text`].
 #[derive(Clone, Debug)]

@@ -97,8 +97,11 @@ pub(super) fn rank_to(
     }
     let Brought { candidates, corrected, completed } =
         lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options, depth)?;
+    // The name may be that of a note which whoever asks is not to hear of.
+    let named = corrected.is_empty() || !snapshot.notes().any(|note| query.filter.hides(note));
     for (typed, name) in &corrected {
-        ranking.warnings.push(format!("`{typed}` is nowhere; searched for `{name}`"));
+        let instead = if named { format!("`{name}`") } else { "a name that is written almost like it".to_owned() };
+        ranking.warnings.push(format!("`{typed}` is nowhere; searched for {instead}"));
     }
     for word in corrected.iter().map(|(_, name)| name).chain(&completed) {
         ranking.text.push(' ');

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
@@ -13,6 +14,7 @@ use super::pattern::PathPattern;
 use super::property::Property;
 use super::rows::RowSet;
 use crate::index::{NoteEntry, NoteNo, Snapshot};
+use crate::note::Private;
 use crate::vault::VaultPath;
 
 /// What a condition is about.
@@ -109,6 +111,8 @@ pub struct Filter {
     modified: Days,
     /// In which the day of a modification time is reckoned; UTC unless set.
     pub offset: Offset,
+    /// Notes that whoever asks is not to hear of.
+    pub hidden: Option<Arc<Private>>,
 }
 
 impl Default for Filter {
@@ -120,6 +124,7 @@ impl Default for Filter {
             day: Days::default(),
             modified: Days::default(),
             offset: Offset::UTC,
+            hidden: None,
         }
     }
 }
@@ -175,8 +180,8 @@ impl Filter {
 
     /// Whether every note passes.
     pub fn is_empty(&self) -> bool {
-        let Filter { with, without, properties, day, modified, offset: _ } = self;
-        let named = with.is_empty() && without.is_empty() && properties.is_empty();
+        let Filter { with, without, properties, day, modified, offset: _, hidden } = self;
+        let named = with.is_empty() && without.is_empty() && properties.is_empty() && hidden.is_none();
         named && *day == Days::default() && *modified == Days::default()
     }
 
@@ -211,17 +216,23 @@ impl Filter {
         parts
     }
 
+    /// Whether whoever asks is not to hear of this note.
+    pub(super) fn hides(&self, note: &NoteEntry) -> bool {
+        self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, &note.tags))
+    }
+
     /// The rows of the notes that pass; `None` if there is no condition.
     pub(super) fn rows(&self, snapshot: &Snapshot) -> Option<RowSet> {
         if self.is_empty() {
             return None;
         }
+        let hides = |no: NoteNo| snapshot.note(no).is_some_and(|note| self.hides(note));
         let compiled = Compiled::new(self, |key, target| match key {
-            Key::LinkedFrom => Some(linked(snapshot, target)),
-            _ => linking(snapshot, target),
+            Key::LinkedFrom => Some(linked(snapshot, target, &hides)),
+            _ => linking(snapshot, target, &hides),
         });
         let mut rows = RowSet::new(snapshot.rows());
-        for note in snapshot.notes().filter(|note| compiled.admits(note)) {
+        for note in snapshot.notes().filter(|note| compiled.admits(note) && !self.hides(note)) {
             note.rows.iter().for_each(|row| rows.insert(*row));
         }
         Some(rows)
@@ -245,18 +256,18 @@ fn read(value: &str, today: Date) -> Result<Period, String> {
     period(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
 }
 
-/// The notes that link to the note a target names.
-fn linking(snapshot: &Snapshot, target: &str) -> Option<HashSet<NoteNo>> {
+/// The notes that link to the note a target names. One that is hidden has no names.
+fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(NoteNo) -> bool) -> Option<HashSet<NoteNo>> {
     // A query stands nowhere in the vault: targets are seen from its root.
     let root = VaultPath::parse("query")?;
-    let note = snapshot.resolve(target, &root)?;
+    let note = snapshot.resolve(target, &root).filter(|no| !hides(*no))?;
     Some(snapshot.backlinks(note).into_iter().collect())
 }
 
 /// The notes that the note of this name links to; none if there is no such note.
-fn linked(snapshot: &Snapshot, name: &str) -> HashSet<NoteNo> {
-    let note =
-        VaultPath::parse("query").and_then(|root| snapshot.resolve(name, &root)).and_then(|no| snapshot.note(no));
+fn linked(snapshot: &Snapshot, name: &str, hides: &impl Fn(NoteNo) -> bool) -> HashSet<NoteNo> {
+    let named = VaultPath::parse("query").and_then(|root| snapshot.resolve(name, &root));
+    let note = named.filter(|no| !hides(*no)).and_then(|no| snapshot.note(no));
     let targets = note.into_iter().flat_map(|note| note.links.iter().map(move |target| (target, &note.path)));
     targets.filter_map(|(target, from)| snapshot.resolve(target, from)).collect()
 }

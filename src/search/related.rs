@@ -15,6 +15,7 @@ use super::lanes::{self, depth, telling};
 use super::{Link, MAX_HITS, Mode, Options};
 use crate::embed::Vector;
 use crate::index::{LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
+use crate::note::Private;
 
 /// Words of a text that are asked of the lexical lane: its beginning says what it is about.
 const WORDS: usize = 100;
@@ -83,7 +84,7 @@ impl Seed {
     }
 
     /// The note of this snapshot that it is, or is a part of.
-    fn note(&self, snapshot: &Snapshot) -> Option<NoteNo> {
+    pub fn note(&self, snapshot: &Snapshot) -> Option<NoteNo> {
         match self {
             Seed::Note(no) | Seed::Part(no, ..) => Some(*no),
             Seed::Chunks(rows) => rows.first().and_then(|row| snapshot.chunk(*row)).map(|chunk| chunk.note),
@@ -97,12 +98,13 @@ fn beginning(text: &str) -> String {
 }
 
 /// Chunks of other notes near the seed; for a seed of this vault each hit says whether and how its note is linked with
-/// the seed's already, and with `exclude_linked` those that are stay out. `options` has the limits.
+/// the seed's already, and with `exclude_linked` those that are stay out, as do `hidden` ones. `options` has the limits.
 pub fn related(
     snapshot: &Snapshot,
     vault: &str,
     seed: &Seed,
     exclude_linked: bool,
+    hidden: Option<&Private>,
     options: &Options,
 ) -> Result<Answer, LexicalError> {
     let mut answer = Answer { seq: snapshot.seq(), ..Answer::default() };
@@ -115,7 +117,12 @@ pub fn related(
     let own = seed.note(snapshot);
     let links = own.map(|no| links(snapshot, no)).unwrap_or_default();
     let note_of = |row: Row| snapshot.chunk(row).map(|chunk| chunk.note);
+    let hides = |no: NoteNo| {
+        let note = snapshot.note(no);
+        note.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)))
+    };
     let allowed = |row: Row| match (own, note_of(row)) {
+        (_, Some(note)) if hides(note) => false,
         (None, _) => true,
         (_, Some(note)) if exclude_linked && links.contains_key(&note) => false,
         (own, note) => note != own,

@@ -210,13 +210,13 @@ fn without_a_vector_the_words_answer() {
 fn related_notes_say_whether_they_are_linked() {
     let vault = vault();
     let options = Options { per_note: 1, ..Options::default() };
-    let answer = related(&vault.snapshot, "v", &Seed::Note(1), false, &options).unwrap();
+    let answer = related(&vault.snapshot, "v", &Seed::Note(1), false, None, &options).unwrap();
     assert!(!paths(&answer).contains(&"Garden/Apples.md"));
     let linked = |path: &str| answer.hits.iter().find(|hit| hit.path == path).and_then(|hit| hit.linked);
     assert_eq!(answer.hits[0].path, "Garden/Pruning.md");
     assert_eq!((linked("Garden/Pruning.md"), linked("Work/Budget.md").unwrap_or(false)), (Some(true), false));
     let text = Seed::Text("money for trips".to_owned(), builtin::model().embed("money for trips"));
-    let answer = related(&vault.snapshot, "v", &text, false, &options).unwrap();
+    let answer = related(&vault.snapshot, "v", &text, false, None, &options).unwrap();
     assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
-    assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), false, &options).unwrap().warnings.len(), 1);
+    assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), false, None, &options).unwrap().warnings.len(), 1);
 }

@@ -108,7 +108,13 @@ pub(super) fn pool(call: &Call, outside: Outside) -> Pool {
         Method::Graph => Pool::Wait,
         Method::Search if expands() || reranks() => Pool::Wait,
         Method::Search if call.params.get("fresh") == Some(&Value::Bool(true)) => Pool::Wait,
-        Method::Search | Method::Related | Method::Get | Method::Ping | Method::Hello | Method::Explain => Pool::Query,
+        Method::Search
+        | Method::Related
+        | Method::Get
+        | Method::Recent
+        | Method::Ping
+        | Method::Hello
+        | Method::Explain => Pool::Query,
         Method::Status
         | Method::ContextsReview
         | Method::Stats
@@ -159,6 +165,7 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
         Method::Related => done(&handle.related(parse(params)?, cancel)?),
         Method::Graph => done(&handle.graph(&parse(params)?)?),
         Method::Get => done(&handle.get(parse(params)?)?),
+        Method::Recent => done(&handle.recent(&parse(params)?)?),
         Method::Plan => {
             let PlanParams { path, vault, text } = parse(params)?;
             done(&handle.plan(vault.as_deref(), &path, text.as_deref())?)
@@ -176,8 +183,8 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             if wait { Ok(Reply::Wait(job)) } else { done(&handle.job(job)?) }
         }
         Method::Rebuild => {
-            let RebuildParams { vault, path, dry_run, batch, wait, .. } = parse(params)?;
-            let job = handle.rebuild(Scope { vault, path }, dry_run, batch)?;
+            let RebuildParams { vault, path, dry_run, batch, audience, wait, .. } = parse(params)?;
+            let job = handle.rebuild(Scope { vault, path }, dry_run, batch, audience)?;
             if wait && !dry_run { Ok(Reply::Wait(job.job)) } else { done(&job) }
         }
         Method::GenerateContext => done(&handle.generate_context(parse(params)?)?),
@@ -273,7 +280,10 @@ fn welcome(handle: &Handle, hello: &Hello) -> Result<Welcome, RpcError> {
         },
         vaults: handle.vaults(),
         limits: Limits::here(),
-        features: ["search", "related", "ask", "plan", "progress", "subscribe", "watch"].map(str::to_owned).to_vec(),
+        features: ["search", "related", "ask", "plan", "progress", "subscribe", "watch", "recent", "audience"]
+            .map(str::to_owned)
+            .to_vec(),
+        assistants_may_spend: handle.assistants_may_spend(),
     })
 }
 
@@ -315,6 +325,9 @@ impl From<CallError> for RpcError {
             CallError::Timeout(_) => RpcError::new(ErrorKind::Timeout, message),
             CallError::NotConfigured(_) => RpcError::new(ErrorKind::NotConfigured, message)
                 .hint("`situated config show --origin` says what is in force; `situated doctor` tries the provider"),
+            CallError::Forbidden(_) => RpcError::new(ErrorKind::Forbidden, message).hint(
+                "the user's configuration says so: `[mcp] allow_spending` and `[budget]`, then `situated call reload`",
+            ),
             CallError::Provider(_) => {
                 RpcError::new(ErrorKind::Provider, message).hint("`situated status` says how the provider is doing")
             }
@@ -344,6 +357,7 @@ mod tests {
             (CallError::Timeout(5), 1004),
             (CallError::Provider("no".into()), 1008),
             (CallError::NotConfigured("no".into()), 1013),
+            (CallError::Forbidden("no".into()), 1009),
             (CallError::Paused, 1012),
             (CallError::Storage("no".into()), 1010),
             (CallError::Stopping, 1001),

@@ -12,9 +12,9 @@ use super::frame::{MAX_REPLY, MAX_REQUEST};
 use super::proto::{ErrorKind, Method, PROTOCOL};
 use super::results::{MAX_WATCHES, Results, WatchForm};
 use crate::engine::handle::{
-    AskAnswer, AskRequest, CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo, GetRequest,
-    GraphAnswer, GraphRequest, Job, NoteText, Notice, Problem, RelatedRequest, ReviewRequest, Reviewed, SearchAnswer,
-    SearchRequest, State, Stats, Status, VaultInfo,
+    AskAnswer, AskRequest, Audience, CostReport, Decision, GenerateRequest, GeneratedContext, GenerationInfo,
+    GetRequest, GraphAnswer, GraphRequest, Job, NoteText, Notice, Problem, RecentAnswer, RecentRequest, RelatedRequest,
+    ReviewRequest, Reviewed, SearchAnswer, SearchRequest, State, Stats, Status, VaultInfo,
 };
 
 /// Most hits of one answer.
@@ -50,6 +50,9 @@ pub struct Welcome {
     pub limits: Limits,
     /// What the daemon can do.
     pub features: Vec<String>,
+    /// Whether assistants may have a model asked that costs (`mcp.allow_spending`).
+    #[serde(default)]
+    pub assistants_may_spend: bool,
 }
 
 /// Who answers.
@@ -160,6 +163,8 @@ pub struct RebuildParams {
     pub dry_run: bool,
     /// Have the provider's batch interface write the contexts: cheaper and slower.
     pub batch: bool,
+    /// Who asks: assistants pay only with leave.
+    pub audience: Audience,
     /// Answer when the job has ended, rather than when it has begun.
     pub wait: bool,
     /// Token of `progress` notifications, wanted if present.
@@ -374,6 +379,7 @@ fn schemas(method: Method, generator: &mut SchemaGenerator) -> (Schema, Schema) 
         Method::Related => pair::<RelatedRequest, SearchAnswer>(generator),
         Method::Graph => pair::<GraphRequest, GraphAnswer>(generator),
         Method::Get => pair::<GetRequest, NoteText>(generator),
+        Method::Recent => pair::<RecentRequest, RecentAnswer>(generator),
         Method::Plan => pair::<PlanParams, Decision>(generator),
         Method::Explain => pair::<ExplainParams, Decisions>(generator),
         Method::Sync => pair::<SyncParams, Job>(generator),

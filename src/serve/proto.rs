@@ -90,6 +90,7 @@ methods! {
     Related "related" "Finds chunks near a note, a chunk or a text.",
     Graph "graph" "Notes by their place among the links, notes without links, and links that lead nowhere.",
     Get "get" "Lines of a note as they are on disk now.",
+    Recent "recent" "The notes that were changed last, newest first, a page of them.",
     Plan "plan" "What would be decided about a note now; changes nothing.",
     Explain "explain" "The last decisions about a note, newest first.",
     Sync "sync" "Looks at the disk now; with `wait`, answers when all that was saved before is searchable.",

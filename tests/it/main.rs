@@ -3,6 +3,7 @@
 
 mod activation;
 mod ask;
+mod assistant;
 mod bad;
 mod batches;
 mod clients;
@@ -18,6 +19,7 @@ mod http;
 mod install;
 mod life;
 mod live;
+mod mcp;
 mod model;
 mod outside;
 mod protocol;

@@ -23,6 +23,7 @@ const ORDER: &[&str] = &[
     "sandbox",
     "client",
     "service",
+    "mcp",
     "cli",
     "daemon",
     "main",
@@ -59,6 +60,11 @@ const PURE: &[&str] = &[
     "service/unit.rs",
     "service/plist.rs",
     "serve/results.rs",
+    "mcp/clean.rs",
+    "mcp/params.rs",
+    "mcp/results.rs",
+    "mcp/schema.rs",
+    "mcp/size.rs",
     "store/record.rs",
     "store/codec.rs",
     "cli/live/desk.rs",
@@ -83,7 +89,7 @@ const IMPURE: [&str; 10] = [
 ];
 
 /// Which edge may import which other edge.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: &[(&str, &[&str])] = &[
     ("vault", &["config"]),
     ("store", &["config"]),
     ("index", &["config"]),
@@ -91,12 +97,15 @@ const EDGES: [(&str, &[&str]); 9] = [
     ("serve", &["config", "engine"]),
     ("client", &["config", "serve"]),
     ("service", &["config", "serve", "client"]),
-    ("cli", &["config", "sandbox", "client", "service", "serve", "engine", "daemon", "llm", "store", "vault"]),
+    ("mcp", &["client"]),
+    ("cli", &["config", "sandbox", "client", "service", "mcp", "serve", "engine", "daemon", "llm", "store", "vault"]),
     ("daemon", &["config", "engine", "serve", "cli", "sandbox"]),
 ];
 
-const EDGE_MODULES: [&str; 12] =
-    ["config", "vault", "llm", "store", "index", "engine", "serve", "sandbox", "client", "service", "cli", "daemon"];
+const EDGE_MODULES: &[&str] = &[
+    "config", "vault", "llm", "store", "index", "engine", "serve", "sandbox", "client", "service", "mcp", "cli",
+    "daemon",
+];
 
 struct Source {
     /// Relative to `src/`, `/`-separated.

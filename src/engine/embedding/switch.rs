@@ -289,6 +289,7 @@ impl Keeper {
             root: desk.root.clone(),
             max_note_bytes: desk.max_note_bytes,
             rules: desk.rules.clone(),
+            private: desk.private.clone(),
             chunk: desk.chunk.clone(),
             service: service.clone(),
             vectors: cache,

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use super::super::decide::Desk;
 use super::super::questions::{OnText, Purse};
 use super::vectors::QueryVectors;
-use super::{CallError, Cancel, Handle, SearchRequest};
+use super::{Audience, CallError, Cancel, Handle, SearchRequest};
+use crate::context::models::Price;
 use crate::engine::report::{AskAnswer, AskPassage, AskRequest, Citation};
 use crate::index::Snapshot;
 use crate::llm::Finish;
@@ -45,6 +46,7 @@ impl Handle {
         }
         // Before the search: who cannot be asked need not be searched for.
         let questioner = self.0.questions.questioner(&config)?;
+        self.may_spend(request.audience, questioner.model.price != Price::Free, "an answer of the model")?;
         let (hits, mut answer) = self.passages(&request, most, cancel)?;
         answer.provider = questioner.model.provider.name().to_owned();
         answer.model.clone_from(&questioner.model.id);
@@ -122,6 +124,7 @@ impl Handle {
                 // What only reminds of the question before is not worth another model.
                 expand: if again { Some(Expand::Off) } else { request.expand },
                 rerank: again.then_some(false),
+                audience: request.audience,
                 ..SearchRequest::default()
             };
             self.search(search, cancel)
@@ -140,6 +143,15 @@ impl Handle {
     pub fn expands(&self) -> bool {
         let config = self.0.config.load();
         config.search.expand != Expand::Off && config.context.costs()
+    }
+
+    /// What a model may add to a query: nothing that costs, for an assistant that may not spend. A search that does
+    /// without is one all the same, so that is no error.
+    pub(super) fn expands_for(&self, audience: Audience, wanted: Option<Expand>) -> Option<Expand> {
+        let config = self.0.config.load_full();
+        let costs = || !self.0.questions.questioner(&config).is_ok_and(|asked| asked.model.price == Price::Free);
+        let barred = audience.is_assistant() && !config.mcp.allow_spending && costs();
+        if barred { Some(Expand::Off) } else { wanted }
     }
 
     /// Other words for a query, if they are wanted and a model has some in time; else a warning why there are none.

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use super::{CallError, Handle, ready};
 use crate::chunk::{Chunk, ChunkRules};
 use crate::context::cost::{self, Estimate, NoteSize};
+use crate::context::models::Price;
 use crate::context::settings::{ContextConfig, Provider};
 use crate::context::{ContextRecord, Making, Template};
 use crate::embed::builtin;
@@ -190,7 +191,7 @@ impl Handle {
 
     /// A context for a chunk of a text that lies in no vault; by the model in force, within the day's budget.
     pub fn generate_context(&self, request: GenerateRequest) -> Result<GeneratedContext, CallError> {
-        let GenerateRequest { chunk, document, title, max_words } = request;
+        let GenerateRequest { chunk, document, title, max_words, audience } = request;
         if chunk.trim().is_empty() {
             return Err(CallError::Invalid("`chunk` is empty".to_owned()));
         }
@@ -211,6 +212,7 @@ impl Handle {
                 generation: crate::context::TEMPLATE.to_owned(),
             });
         };
+        self.may_spend(audience, writer.asker.model.price != Price::Free, "a context that the model writes")?;
         let (reply, answer) = oneshot::channel();
         writer.wish(Wish { text: document, title, chunk, max_words, reply });
         answer.blocking_recv().unwrap_or(Err(CallError::Stopping))

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::search::{Asked, freshness, search_answer};
 use super::vectors::QueryVectors;
-use super::{CallError, Cancel, Group, Handle, RelatedRequest, SearchAnswer, not_found, ready};
+use super::{CallError, Cancel, Group, HINT, Handle, RelatedRequest, SearchAnswer, not_found, ready};
 use crate::engine::VaultShared;
 use crate::engine::decide::Desk;
 use crate::fingerprint::ChunkId;
@@ -31,6 +31,16 @@ impl Handle {
         let vaults = self.choose(request.vault.as_deref())?;
         let mut vectors = self.vectors();
         let (home, seed) = self.seed(&request, lines, &vaults, &mut vectors)?;
+        if let Some(home) = &home {
+            let (snapshot, desk) = ready(home)?;
+            let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
+            let hidden = desk.hidden(request.audience);
+            if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags))) {
+                let (what, name) =
+                    if request.path.is_some() { ("note", &request.path) } else { ("chunk", &request.chunk) };
+                return Err(not_found(what, name.as_deref().unwrap_or_default(), HINT));
+            }
+        }
         // Elsewhere it is a direction, and nothing that could be linked.
         let direction = match &home {
             Some(home) => seed.elsewhere(&ready(home)?.0).map_err(|e| CallError::Storage(e.to_string()))?,
@@ -44,7 +54,9 @@ impl Handle {
             let (snapshot, desk) = ready(vault)?;
             let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
             let Some(seed) = (if is_home { Some(&seed) } else { direction.as_ref() }) else { continue };
-            let found = search::related(&snapshot, &vault.name, seed, request.exclude_linked, &options);
+            let hidden = desk.hidden(request.audience);
+            let found =
+                search::related(&snapshot, &vault.name, seed, request.exclude_linked, hidden.as_deref(), &options);
             answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
         }
         Ok(search_answer(answers, options.limit, began))
@@ -58,7 +70,6 @@ impl Handle {
         vaults: &[Arc<VaultShared>],
         vectors: &mut QueryVectors<'_>,
     ) -> Result<(Option<Arc<VaultShared>>, Seed), CallError> {
-        const HINT: &str = "paths are relative to the vault; `situated search` shows them";
         if let Some(path) = &request.path {
             let (vault, path) = self.find_note(request.vault.as_deref(), path)?;
             let (snapshot, desk) = ready(&vault)?;

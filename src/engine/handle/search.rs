@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::super::decide::Desk;
 use super::super::rerank::Reranker;
-use super::{CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, expect, ready};
+use super::{
+    Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, expect, ready,
+};
 use crate::index::{LexicalError, Snapshot};
 use crate::search::{self, Answer, Boosts, Key, MAX_HITS, Mode, Options};
 use crate::vault::VaultPath;
@@ -76,7 +78,8 @@ impl Handle {
             let value = property(&name, &value)?;
             parsed.filter.add_property(&name, &value, true, now.date()).map_err(CallError::Invalid)?;
         }
-        let (expansion, warning) = self.expansion(request.expand, &parsed, options.mode, cancel);
+        let expand = self.expands_for(request.audience, request.expand);
+        let (expansion, warning) = self.expansion(expand, &parsed, options.mode, cancel);
         parsed.warnings.extend(warning);
         let (mut snapshots, mut rankings) = (Vec::new(), Vec::new());
         let mut vectors = self.vectors();
@@ -85,6 +88,7 @@ impl Handle {
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
             options.boosts.graph = vault.graph.load_full();
+            parsed.filter.hidden = desk.hidden(request.audience);
             let vector = if dense { vectors.of(&desk, &text) } else { None };
             if dense {
                 // A lane that does not know the language must not drag the other down.
@@ -109,7 +113,7 @@ impl Handle {
         }
         let mut answer = search_answer(answers, options.limit, began);
         answer.warnings.extend(unjudged);
-        if let Some(path) = &request.expect {
+        if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
             answer.expected = Some(expect::expected(path, &vaults, (&parsed, &mut vectors), &options, &answer.hits)?);
         }
         Ok(vectors.warn(answer))

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SearchFilter;
+use super::{Audience, SearchFilter};
 use crate::search::question::{Expand, Turn};
 use crate::search::{Lanes, Mode};
 
@@ -39,6 +39,9 @@ pub struct AskRequest {
     /// Whether `text` notifications come before the answer; they do if absent.
     #[serde(default)]
     pub stream: Option<bool>,
+    /// Who hears the answer: to assistants private notes do not exist, and they pay only with leave.
+    #[serde(default)]
+    pub audience: Audience,
 }
 
 /// Answer of `ask`.

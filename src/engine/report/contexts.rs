@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Audience;
 use crate::context::cost::Estimate;
 use crate::context::quality::Scores;
 
@@ -40,6 +41,9 @@ pub struct GenerateRequest {
     /// Words of the context at most.
     #[serde(default)]
     pub max_words: Option<u32>,
+    /// Who hears the answer: assistants pay only with leave.
+    #[serde(default)]
+    pub audience: Audience,
 }
 
 /// Parameters of `contexts.review`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Contextual;
+use super::{Audience, Contextual};
 use crate::search::question::Expand;
 use crate::search::{Expected, Hit, Mode};
 
@@ -75,6 +75,9 @@ pub struct SearchRequest {
     /// Whether the reranker judges what is found; if one is configured, if absent.
     #[serde(default)]
     pub rerank: Option<bool>,
+    /// Who hears the answer: assistants are not told of private notes.
+    #[serde(default)]
+    pub audience: Audience,
 }
 
 /// What the hits of `related` are.
@@ -118,6 +121,8 @@ pub struct RelatedRequest {
     pub window_chars: Option<usize>,
     /// Whether hits whose windows overlap or touch become one; they do if absent.
     pub merge: Option<bool>,
+    /// Who hears the answer: assistants are not told of private notes.
+    pub audience: Audience,
 }
 
 /// Answer of `search` and `related`.

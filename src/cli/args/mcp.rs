@@ -1,0 +1,34 @@
+//! Options of `mcp`.
+
+use clap::{Args, Subcommand};
+
+/// `mcp`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without a subcommand it speaks MCP on standard input and output: an assistant's program starts it so."
+)]
+pub struct Mcp {
+    /// What to do instead of serving
+    #[command(subcommand)]
+    pub action: Option<McpAction>,
+}
+
+/// What to do with assistants.
+#[derive(Debug, Subcommand)]
+pub enum McpAction {
+    /// Enter situated in an assistant's configuration; without a name, list those that are known
+    Install(McpInstall),
+}
+
+/// `mcp install`
+#[derive(Debug, Args)]
+pub struct McpInstall {
+    /// The assistant: claude, claude-desktop, cursor, vscode, zed, …
+    pub client: Option<String>,
+    /// Write without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Only show what would be written, and where
+    #[arg(long)]
+    pub dry_run: bool,
+}

@@ -1,0 +1,130 @@
+//! The assistants that are known: where each keeps its configuration, and what an entry looks like.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+/// An assistant's program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Client {
+    /// As it is named on the command line.
+    pub(super) name: &'static str,
+    /// As its makers call it.
+    pub(super) title: &'static str,
+    /// The member of its file that holds servers.
+    pub(super) section: &'static str,
+    /// Whether an entry says that it is a program.
+    typed: bool,
+    /// Its file, from the home folder; on macOS, and elsewhere.
+    files: (&'static str, &'static str),
+    /// Whether its makers' documentation names that place.
+    pub(super) documented: bool,
+    /// What to do after the entry is written.
+    pub(super) then: &'static str,
+}
+
+const RESTART: &str = "Restart it.";
+
+/// All of them. The places are from documentation; none of these programs was run with them.
+pub(super) const ALL: &[Client] = &[
+    Client {
+        name: "claude",
+        title: "Claude Code",
+        section: "mcpServers",
+        typed: true,
+        files: (".claude.json", ".claude.json"),
+        documented: true,
+        then: "Start a new session. (`claude mcp add --scope user` writes the same entry.)",
+    },
+    Client {
+        name: "claude-desktop",
+        title: "Claude Desktop",
+        section: "mcpServers",
+        typed: false,
+        files: (
+            "Library/Application Support/Claude/claude_desktop_config.json",
+            ".config/Claude/claude_desktop_config.json",
+        ),
+        documented: cfg!(target_os = "macos"),
+        then: RESTART,
+    },
+    Client {
+        name: "cursor",
+        title: "Cursor",
+        section: "mcpServers",
+        typed: false,
+        files: (".cursor/mcp.json", ".cursor/mcp.json"),
+        documented: true,
+        then: "Its settings list the server under MCP; switch it on there if it is not.",
+    },
+    Client {
+        name: "vscode",
+        title: "Visual Studio Code",
+        section: "servers",
+        typed: true,
+        files: ("Library/Application Support/Code/User/mcp.json", ".config/Code/User/mcp.json"),
+        documented: false,
+        then: "`MCP: List Servers` in its command palette starts it.",
+    },
+    Client {
+        name: "zed",
+        title: "Zed",
+        section: "context_servers",
+        typed: false,
+        files: (".config/zed/settings.json", ".config/zed/settings.json"),
+        documented: true,
+        then: "It takes the change over by itself.",
+    },
+    Client {
+        name: "windsurf",
+        title: "Windsurf",
+        section: "mcpServers",
+        typed: false,
+        files: (".codeium/windsurf/mcp_config.json", ".codeium/windsurf/mcp_config.json"),
+        documented: false,
+        then: RESTART,
+    },
+    Client {
+        name: "gemini",
+        title: "Gemini CLI",
+        section: "mcpServers",
+        typed: false,
+        files: (".gemini/settings.json", ".gemini/settings.json"),
+        documented: true,
+        then: RESTART,
+    },
+];
+
+impl Client {
+    /// Its file below this home folder.
+    pub(super) fn file(&self, home: &Path) -> PathBuf {
+        home.join(if cfg!(target_os = "macos") { self.files.0 } else { self.files.1 })
+    }
+
+    /// Whether the program seems to be there: its file, or the folder of its own that the file is in.
+    pub(super) fn is_found(&self, home: &Path) -> bool {
+        let file = self.file(home);
+        file.exists() || file.parent().is_some_and(|folder| folder != home && folder.is_dir())
+    }
+
+    /// The entry that starts this program with these arguments.
+    pub(super) fn entry(&self, program: &Path, arguments: &[String]) -> Value {
+        let mut entry = json!({ "command": program.to_string_lossy(), "args": arguments });
+        if self.typed {
+            entry["type"] = "stdio".into();
+        }
+        entry
+    }
+}
+
+/// The one of this name.
+pub(super) fn named(name: &str) -> Option<&'static Client> {
+    let name = name.to_lowercase();
+    let name = match name.as_str() {
+        "claude-code" => "claude",
+        "code" | "vs-code" => "vscode",
+        "gemini-cli" => "gemini",
+        other => other,
+    };
+    ALL.iter().find(|client| client.name == name)
+}

@@ -1,0 +1,125 @@
+//! The notes that were changed last, and what requests of assistants may see and spend.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest, ready};
+use crate::context::cost::{Estimate, dollars};
+use crate::engine::decide::Desk;
+use crate::index::NoteEntry;
+use crate::note::Private;
+use crate::search::MAX_HITS;
+
+/// Notes of an answer unless the request says otherwise.
+const USUAL: usize = 20;
+
+/// What notes are in order of: the newest first, then by vault and path.
+type Place = (Reverse<i64>, String, String);
+
+impl Handle {
+    /// The notes that were changed last, a page of them.
+    pub fn recent(&self, request: &RecentRequest) -> Result<RecentAnswer, CallError> {
+        let limit = request.limit.unwrap_or(USUAL);
+        if limit == 0 || limit > MAX_HITS {
+            return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
+        }
+        let after = request.after.as_deref().map(place_of).transpose()?;
+        let (mut found, mut total): (Vec<(Place, Arc<NoteEntry>)>, u64) = (Vec::new(), 0);
+        for vault in self.choose(request.vault.as_deref())? {
+            let (snapshot, desk) = ready(&vault)?;
+            let hidden = desk.hidden(request.audience);
+            let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, &note.tags));
+            for note in snapshot.notes().filter(shown) {
+                total += 1;
+                let place = (Reverse(note.stat.mtime_ns), vault.name.clone(), note.path.as_str().to_owned());
+                if after.as_ref().is_none_or(|after| place > *after) {
+                    found.push((place, note.clone()));
+                }
+            }
+        }
+        let more = found.len() > limit;
+        if more {
+            found.select_nth_unstable_by(limit, |a, b| a.0.cmp(&b.0));
+            found.truncate(limit);
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        let next = found.last().filter(|_| more).map(|(place, _)| cursor(place));
+        let notes = found.into_iter().map(|((_, vault, path), note)| RecentNote {
+            vault,
+            path,
+            title: note.title.clone(),
+            tags: note.tags.clone(),
+            note_type: note.kind.clone(),
+            mtime: note.stat.mtime_ns.div_euclid(1_000_000_000),
+            bytes: note.stat.size,
+        });
+        Ok(RecentAnswer { notes: notes.collect(), total, next })
+    }
+
+    /// Whether assistants may have a model asked that costs.
+    pub fn assistants_may_spend(&self) -> bool {
+        self.0.config.load().mcp.allow_spending
+    }
+
+    /// Whether somebody may have a model asked that costs: the owner always, within the budget.
+    pub(super) fn may_spend(&self, audience: Audience, costs: bool, what: &str) -> Result<(), CallError> {
+        if audience.is_assistant() && costs && !self.assistants_may_spend() {
+            return Err(CallError::Forbidden(format!("{what} costs money, and assistants may not spend any")));
+        }
+        Ok(())
+    }
+}
+
+impl Handle {
+    /// Whether an assistant may begin a rebuild that takes this: with leave, and within the budget of a rebuild. The
+    /// budget holds for everybody while it runs; who is not asked again should not begin what cannot end.
+    pub(super) fn may_rebuild(&self, audience: Audience, estimate: Option<&Estimate>) -> Result<(), CallError> {
+        let Some(estimate) = estimate else { return Ok(()) };
+        self.may_spend(audience, estimate.micro_dollars != Some(0), "writing these contexts anew")?;
+        let budget = &self.0.config.load().budget;
+        let tokens = estimate.tokens_in + estimate.tokens_out;
+        let over = match estimate.micro_dollars {
+            Some(cost) if cost > budget.rebuild => {
+                format!("it would cost about {}, and `budget.rebuild` is {}", dollars(cost), dollars(budget.rebuild))
+            }
+            None if tokens > budget.rebuild_tokens => {
+                format!("it would take about {tokens} tokens, and `budget.rebuild_tokens` is {}", budget.rebuild_tokens)
+            }
+            _ => return Ok(()),
+        };
+        Err(CallError::Forbidden(over))
+    }
+}
+
+impl Desk {
+    /// What is kept from whom.
+    pub(in crate::engine) fn hidden(&self, audience: Audience) -> Option<Arc<Private>> {
+        audience.is_assistant().then(|| self.private.clone())
+    }
+}
+
+fn cursor((Reverse(mtime), vault, path): &Place) -> String {
+    // A vault's name holds no slash.
+    format!("{mtime}/{vault}/{path}")
+}
+
+fn place_of(cursor: &str) -> Result<Place, CallError> {
+    let read = || {
+        let (mtime, rest) = cursor.split_once('/')?;
+        let (vault, path) = rest.split_once('/')?;
+        Some((Reverse(mtime.parse().ok()?), vault.to_owned(), path.to_owned()))
+    };
+    read().ok_or_else(|| CallError::Invalid("`after` is not the `next` of an answer".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_a_place() {
+        let place = (Reverse(-7), "v".to_owned(), "a/b c.md".to_owned());
+        assert_eq!(place_of(&cursor(&place)).unwrap(), place);
+        assert!(["", "7", "7/v", "x/v/a.md"].iter().all(|wrong| place_of(wrong).is_err()));
+    }
+}

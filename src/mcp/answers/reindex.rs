@@ -1,0 +1,229 @@
+//! Making notes anew: what it takes, its beginning, its progress.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::super::daemon::Trouble;
+use super::super::params::{Progress, Reindex};
+use super::super::results::{Cost, Reindexed, Reindexing};
+use super::super::server::Caller;
+use super::{Answer, number, text, vault};
+use crate::mcp::clean;
+
+/// How often a job that is waited for is looked at.
+const LOOK: Duration = Duration::from_millis(300);
+
+pub(super) async fn start(asked: Reindex, caller: &Caller) -> Result<Answer, Trouble> {
+    let scope = json!({ "vault": vault(asked.vault.as_ref()), "path": asked.path.as_deref().map(clean::named) });
+    let with = |more: Value| {
+        let mut params = scope.clone();
+        if let (Some(params), Value::Object(more)) = (params.as_object_mut(), more) {
+            params.extend(more);
+        }
+        params
+    };
+    let plan = caller.call("rebuild", with(json!({ "dry_run": true }))).await?;
+    let total = number(&plan["total"]);
+    let estimate = plan.get("estimate").filter(|estimate| estimate.is_object()).map(cost);
+    let told = |status: &str, message: String| Reindexed {
+        status: status.to_owned(),
+        job: None,
+        total,
+        estimate: estimate.clone(),
+        missing: Vec::new(),
+        message,
+    };
+    if !asked.force {
+        let stats = caller.call("stats", json!({ "vault": vault(asked.vault.as_ref()) })).await?;
+        if stats["processed"] == stats["total"] {
+            let message =
+                "Every chunk has the context that it should have, and saves are indexed by themselves: there is \
+                           nothing to do. `force: true` makes all of it anew."
+                    .to_owned();
+            return done(told("nothing_to_do", message));
+        }
+    }
+    let costs = estimate.as_ref().is_some_and(|estimate| estimate.micro_dollars != Some(0));
+    let refused = match asked.confirm || !costs {
+        true => match caller.call("rebuild", with(json!({}))).await {
+            Ok(job) => return begun(&job, asked.wait, &told, caller).await,
+            Err(trouble) if trouble.kind == "forbidden" => trouble.message,
+            Err(trouble) => return Err(trouble),
+        },
+        false => String::new(),
+    };
+    let mut missing = Vec::new();
+    if !asked.confirm {
+        missing.push("`confirm: true`, after the user has seen this estimate and wants it".to_owned());
+    }
+    if !refused.is_empty() {
+        missing.push(refused);
+    } else if !may_spend(caller).await? {
+        missing.push("`allow_spending = true` in `[mcp]` of the user's configuration".to_owned());
+    }
+    let price = estimate.as_ref().map_or_else(String::new, price);
+    let message = format!("This would take {price}. Nothing was begun; it lacks: {}.", missing.join("; "));
+    done(Reindexed { missing, ..told("needs_confirmation", message) })
+}
+
+async fn may_spend(caller: &Caller) -> Result<bool, Trouble> {
+    Ok(caller.call("hello", json!({})).await?["assistants_may_spend"] == true)
+}
+
+fn done(reindexed: Reindexed) -> Result<Answer, Trouble> {
+    Answer::new(reindexed.message.clone(), &reindexed)
+}
+
+/// A job has begun; if it is waited for, until it has ended.
+async fn begun(
+    job: &Value,
+    wait: bool,
+    told: &(dyn Fn(&str, String) -> Reindexed + Sync),
+    caller: &Caller,
+) -> Result<Answer, Trouble> {
+    let id = number(&job["job"]);
+    if !wait {
+        let message = format!("Job {id} has begun; `get_reindexing_progress` says how far it is.");
+        return done(Reindexed { job: Some(id), ..told("started", message) });
+    }
+    let mut last = -1.0;
+    loop {
+        if !caller.goes_on() && caller.has_left() {
+            return Err(Trouble::internal("the client has left; the job goes on"));
+        }
+        if !caller.goes_on() {
+            // Whoever waited has gone, and wants it to end; what is done stays. Nobody reads what comes of that.
+            let _ = caller.daemon.call("cancel", json!({ "job": id }), std::sync::Arc::new(Nobody)).await;
+            return done(Reindexed { job: Some(id), ..told("cancelled", format!("Job {id} was cancelled.")) });
+        }
+        let found = match find(Some(id), caller).await {
+            // Seen to above.
+            Err(_) if !caller.goes_on() => continue,
+            found => found?,
+        };
+        let Some(job) = found else {
+            let message = format!("Job {id} is not known any more: the daemon was restarted, and goes on by itself.");
+            return done(Reindexed { job: Some(id), ..told("started", message) });
+        };
+        let now = of_job(&job);
+        if now.processed as f64 > last {
+            last = now.processed as f64;
+            let total = (now.total > 0).then_some(now.total as f64);
+            caller.progress(last, total, &format!("{} made anew", now.unit)).await;
+        }
+        if now.status != "running" {
+            let message = format!(
+                "Job {id} is {}: {} of {} {}, {} failed.",
+                now.status, now.processed, now.total, now.unit, now.failed
+            );
+            return done(Reindexed { job: Some(id), ..told(&now.status, message) });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+struct Nobody;
+
+impl super::super::daemon::Listener for Nobody {}
+
+pub(super) async fn progress(asked: &Progress, caller: &Caller) -> Result<Answer, Trouble> {
+    if let Some(job) = find(asked.job, caller).await? {
+        let told = of_job(&job);
+        return Answer::new(sentence(&told), &told);
+    }
+    if let Some(id) = asked.job {
+        return Err(Trouble::invalid(format!(
+            "there is no reindexing with the number {id}; without `job` the last one is told of"
+        )));
+    }
+    let stats = caller.call("stats", json!({})).await?;
+    let told = Reindexing {
+        unit: "chunks".to_owned(),
+        total: number(&stats["total"]),
+        processed: number(&stats["processed"]),
+        failed: number(&stats["failed"]),
+        percentage: stats["percentage"].as_f64().unwrap_or_default(),
+        elapsed_seconds: stats["elapsed_s"].as_f64(),
+        remaining_seconds: stats["remaining_s"].as_f64(),
+        status: text(&stats["status"]),
+        job: None,
+        micro_dollars: None,
+        problem: None,
+    };
+    Answer::new(sentence(&told), &told)
+}
+
+/// The job of this number; without one the running reindexing, else the last one.
+async fn find(id: Option<u64>, caller: &Caller) -> Result<Option<Value>, Trouble> {
+    let mut jobs = caller.call("jobs", json!({})).await?;
+    let Value::Array(jobs) = jobs["jobs"].take() else { return Ok(None) };
+    let rebuilds: Vec<Value> = jobs.into_iter().filter(|job| job["kind"] == "rebuild").collect();
+    let is_it = |job: &&Value| id.is_some_and(|id| number(&job["job"]) == id);
+    Ok(match id {
+        Some(_) => rebuilds.iter().find(is_it).cloned(),
+        None => rebuilds.iter().find(|job| job["state"] == "running").or_else(|| rebuilds.first()).cloned(),
+    })
+}
+
+fn of_job(job: &Value) -> Reindexing {
+    let contexts = &job["contexts"];
+    let told = Reindexing {
+        unit: "notes".to_owned(),
+        total: number(&job["total"]),
+        processed: number(&job["done"]),
+        failed: job["failed"].as_array().map_or(0, Vec::len) as u64,
+        percentage: 0.0,
+        elapsed_seconds: Some(number(&job["took_ms"]) as f64 / 1e3),
+        remaining_seconds: None,
+        status: text(&job["state"]),
+        job: Some(number(&job["job"])),
+        micro_dollars: None,
+        problem: job["problem"].as_str().map(clean::line),
+    };
+    if number(&contexts["total"]) > 0 {
+        return Reindexing {
+            unit: "chunks".to_owned(),
+            total: number(&contexts["total"]),
+            processed: number(&contexts["processed"]),
+            failed: number(&contexts["failed"]),
+            percentage: contexts["percentage"].as_f64().unwrap_or_default(),
+            elapsed_seconds: contexts["elapsed_s"].as_f64(),
+            remaining_seconds: contexts["remaining_s"].as_f64(),
+            micro_dollars: contexts["micro_dollars"].as_u64(),
+            ..told
+        };
+    }
+    let percentage = match told.total {
+        0 if told.status == "done" => 100.0,
+        0 => 0.0,
+        total => told.processed as f64 / total as f64 * 100.0,
+    };
+    Reindexing { percentage, ..told }
+}
+
+fn sentence(told: &Reindexing) -> String {
+    let Reindexing { unit, total, processed, failed, percentage, status, .. } = told;
+    let rest = told.remaining_seconds.map_or_else(String::new, |s| format!(" About {s:.0} s are left."));
+    let why = told.problem.as_ref().map_or_else(String::new, |why| format!(" It ended early: {why}"));
+    format!("{status}: {processed} of {total} {unit} ({percentage:.0} %), {failed} failed.{rest}{why}")
+}
+
+fn cost(estimate: &Value) -> Cost {
+    Cost {
+        notes: number(&estimate["notes"]),
+        chunks: number(&estimate["chunks"]),
+        calls: number(&estimate["calls"]),
+        tokens: number(&estimate["tokens_in"]) + number(&estimate["tokens_out"]),
+        micro_dollars: estimate["micro_dollars"].as_u64(),
+        minutes: estimate["minutes"].as_f64().unwrap_or_default(),
+    }
+}
+
+fn price(cost: &Cost) -> String {
+    let money = match cost.micro_dollars {
+        Some(price) => format!("about ${:.4}", price as f64 / 1e6),
+        None => "an unknown price".to_owned(),
+    };
+    format!("{money}, {} calls, {} tokens and {:.0} minutes", cost.calls, cost.tokens, cost.minutes.ceil())
+}

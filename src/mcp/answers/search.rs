@@ -1,0 +1,210 @@
+//! What finds passages.
+
+use serde_json::{Value, json};
+
+use super::super::daemon::Trouble;
+use super::super::params::{ContextualSearch, Filters, Related, SearchNotes};
+use super::super::results::{Found, FoundPassage, Omitted, TRUST};
+use super::super::server::Caller;
+use super::super::{clean, show, size};
+use super::{Answer, texts, vault};
+use crate::search::Hit;
+
+/// Hits unless the caller says otherwise.
+const USUAL: usize = 10;
+
+/// Hits at most: more than that is no result for a model's window.
+const MOST: usize = 100;
+
+/// Characters of a hit with its neighbours: more is had with `read_note`.
+const WINDOW: usize = 1_600;
+
+/// Conditions as the daemon takes them.
+pub(super) fn filter(filters: Option<&Filters>) -> Value {
+    let Some(Filters { path, tag, note_type, after, before }) = filters else { return Value::Null };
+    json!({ "path": path, "tag": tag, "type": note_type, "after": after, "before": before })
+}
+
+fn limit(asked: Option<usize>) -> usize {
+    asked.unwrap_or(USUAL).clamp(1, MOST)
+}
+
+fn said(query: &str) -> Result<(), Trouble> {
+    if query.trim().is_empty() { Err(Trouble::invalid("`query` is empty: say what is sought")) } else { Ok(()) }
+}
+
+pub(super) async fn notes(asked: SearchNotes, caller: &Caller) -> Result<Answer, Trouble> {
+    said(&asked.query)?;
+    let params = json!({
+        "query": asked.query,
+        "limit": limit(asked.limit),
+        "per_note": 1,
+        "vault": vault(asked.vault.as_ref()),
+        "filter": filter(asked.filters.as_ref()),
+        "window_chars": WINDOW,
+    });
+    found(caller.call("search", params).await?, false, asked.max_chars)
+}
+
+pub(super) async fn contextual(asked: ContextualSearch, caller: &Caller) -> Result<Answer, Trouble> {
+    said(&asked.query)?;
+    let contextual = asked.contextual.unwrap_or(true);
+    let params = json!({
+        "query": asked.query,
+        "limit": limit(asked.top_k),
+        "contextual": contextual,
+        "vault": vault(asked.vault.as_ref()),
+        "filter": filter(asked.filters.as_ref()),
+        "mode": asked.mode.map(|mode| mode.name()),
+        "window_chars": WINDOW,
+    });
+    found(caller.call("search", params).await?, contextual, asked.max_chars)
+}
+
+pub(super) async fn related(asked: Related, caller: &Caller) -> Result<Answer, Trouble> {
+    let params = json!({
+        "path": asked.path.as_deref().map(clean::named),
+        "line": asked.line,
+        "end_line": asked.end_line,
+        "text": asked.text,
+        "vault": vault(asked.vault.as_ref()),
+        "exclude_linked": asked.exclude_linked,
+        "group": "note",
+        "limit": limit(asked.limit),
+        "window_chars": WINDOW,
+    });
+    found(caller.call("related", params).await?, false, asked.max_chars)
+}
+
+fn found(mut answer: Value, contexts: bool, max_chars: Option<usize>) -> Result<Answer, Trouble> {
+    let hits: Vec<Hit> = serde_json::from_value(answer["hits"].take()).map_err(|_| {
+        Trouble::internal("the daemon's hits were not understood: is it of another version? Restart it")
+    })?;
+    let snippets: Vec<String> = hits.iter().map(|hit| clean::line(&hit.snippet)).collect();
+    let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, contexts)).collect();
+    let (more, warnings) = (answer["truncated"] == true, texts(&answer["warnings"]));
+    let sized = Sized { hits: &hits, snippets: &snippets, more, warnings: &warnings };
+    let (text, found) = sized.within(size::limit(max_chars));
+    Answer::new(text, &found)
+}
+
+fn passage(hit: Hit, contexts: bool) -> FoundPassage {
+    let (shown, (line, end_line)) =
+        if hit.window.is_empty() { (&hit.text, (hit.line, hit.end_line)) } else { (&hit.window, hit.window_lines) };
+    FoundPassage {
+        vault: clean::name(&hit.vault),
+        path: clean::name(&hit.path),
+        title: size::cut(&clean::line(&hit.title), 200),
+        heading_path: hit.heading_path.iter().take(8).map(|h| size::cut(&clean::line(h), 200)).collect(),
+        line,
+        end_line,
+        score: hit.score,
+        text: clean::text(shown),
+        context: contexts.then(|| clean::text(&hit.context)).filter(|context| !context.is_empty()),
+        modified: hit.mtime,
+        stale: hit.stale,
+        linked: hit.linked,
+    }
+}
+
+/// Hits on their way into a window.
+struct Sized<'a> {
+    hits: &'a [FoundPassage],
+    snippets: &'a [String],
+    more: bool,
+    warnings: &'a [String],
+}
+
+impl Sized<'_> {
+    /// As many hits as there is room for, with as much of their texts.
+    fn within(&self, limit: usize) -> (String, Found) {
+        for count in (1..=self.hits.len()).rev() {
+            if let Some(most) = size::longest(WINDOW * 8, &|most| self.size(count, most) <= limit) {
+                return self.made(count, most);
+            }
+        }
+        // One hit always comes, as short as it can be.
+        self.made(self.hits.len().min(1), 100)
+    }
+
+    fn size(&self, count: usize, most: usize) -> usize {
+        let (text, found) = self.made(count, most);
+        text.chars().count() + size::of(&found)
+    }
+
+    /// The first `count` hits, with texts of at most so many characters.
+    fn made(&self, count: usize, most: usize) -> (String, Found) {
+        let shorten = |hit: &FoundPassage| FoundPassage {
+            text: size::cut(&hit.text, most),
+            context: hit.context.as_ref().map(|context| size::cut(context, most)),
+            ..hit.clone()
+        };
+        let hits: Vec<FoundPassage> = self.hits[..count].iter().map(shorten).collect();
+        let cut = hits.iter().zip(self.hits).filter(|(short, whole)| short.text != whole.text).count();
+        let left = self.hits.len() - count;
+        let what = match (cut, left) {
+            (0, 0) => None,
+            (cut, 0) => Some(format!("the ends of {cut} passages")),
+            (0, left) => Some(format!("the last {left} hits")),
+            (cut, left) => Some(format!("the last {left} hits, and the ends of {cut} passages")),
+        };
+        let omitted = what.map(|what| Omitted {
+            what,
+            how: "`read_note` with path and line reads on; fewer hits, or a larger `max_chars`, show more of each"
+                .to_owned(),
+        });
+        let snippets = &self.snippets[..count];
+        let text = show::found(&hits, snippets, self.more || left > 0, self.warnings, omitted.as_ref());
+        let warnings = self.warnings.to_vec();
+        (text, Found { trust: TRUST.to_owned(), hits, more: self.more || left > 0, warnings, omitted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hit(n: usize, text: &str) -> FoundPassage {
+        FoundPassage {
+            vault: "notes".into(),
+            path: format!("{n}.md"),
+            title: "T".into(),
+            heading_path: vec!["T".into(), "H".into()],
+            line: 1,
+            end_line: 2,
+            score: 0.5,
+            text: text.to_owned(),
+            context: None,
+            modified: 0,
+            stale: false,
+            linked: None,
+        }
+    }
+
+    #[test]
+    fn results_keep_to_their_limit_and_say_what_is_missing() {
+        let hits: Vec<_> = (0..40).map(|n| hit(n, &"A line of \"text\".\n".repeat(100))).collect();
+        let snippets = vec!["A line | of text.".to_owned(); 40];
+        for limit in [2_000, 5_000, 20_000, 200_000] {
+            let sized = Sized { hits: &hits, snippets: &snippets, more: false, warnings: &[] };
+            let (text, found) = sized.within(limit);
+            let chars = text.chars().count() + size::of(&found);
+            assert!(chars <= limit && chars > limit / 2 || limit == 200_000, "{chars} of {limit}");
+            assert!(!found.hits.is_empty() && found.trust == TRUST);
+            assert_eq!(found.hits.len() < 40, found.more);
+            assert_eq!(found.omitted.is_some(), limit < 200_000);
+            assert!(found.omitted.is_none() || text.contains("Left out:"), "{text}");
+        }
+        let (text, found) = Sized { hits: &[], snippets: &[], more: false, warnings: &[] }.within(2_000);
+        assert!(found.hits.is_empty() && found.omitted.is_none() && text.starts_with("Nothing"));
+    }
+
+    #[test]
+    fn no_line_of_a_note_stands_for_itself() {
+        let hits = [hit(1, "x")];
+        let snippets = ["2. vault notes, fake.md:1-1".to_owned()];
+        let (text, _) = Sized { hits: &hits, snippets: &snippets, more: false, warnings: &[] }.within(20_000);
+        assert!(text.lines().all(|line| !line.starts_with("2.")), "{text}");
+        assert!(text.contains("   | 2. vault notes"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Text of notes as an assistant may see it: what a person who reads the note would see, and nothing that hides in it.
+
+use crate::search::{printable, printable_lines};
+
+/// Text of several lines: no HTML comments, no invisible characters, nothing that turns the reading direction around or
+/// steers a terminal. Lines stay where they are, so that their numbers hold.
+pub(super) fn text(text: &str) -> String {
+    seen(&printable_lines(&without_comments(text)))
+}
+
+/// The same as one line.
+pub(super) fn line(text: &str) -> String {
+    seen(&printable(&without_comments(text)))
+}
+
+/// The path of a note, or the name of a vault: hidden characters are written out as `\u{…}`, so that it can be seen and
+/// still be found ([`named`]).
+pub(super) fn name(text: &str) -> String {
+    if line(text) == text {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if shows(c) { c.to_string() } else { format!("\\u{{{:x}}}", u32::from(c)) }).collect()
+}
+
+/// What [`name`] was made of.
+pub(super) fn named(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\\u{") {
+        let code = rest[at + 3..].split_once('}');
+        let hidden = code.and_then(|(hex, after)| Some((char::from_u32(u32::from_str_radix(hex, 16).ok()?)?, after)));
+        let Some((c, after)) = hidden.filter(|(c, _)| !shows(*c)) else {
+            out.push_str(&rest[..at + 3]);
+            rest = &rest[at + 3..];
+            continue;
+        };
+        out.push_str(&rest[..at]);
+        out.push(c);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn shows(c: char) -> bool {
+    let alone = c.encode_utf8(&mut [0; 4]).to_owned();
+    seen(&printable(&alone)) == alone
+}
+
+fn seen(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // A shape of its predecessor; a row of them says something to a machine alone.
+        let again = is_shape(c) && out.chars().next_back().is_none_or(|last| is_shape(last) || last.is_whitespace());
+        if !is_invisible(c) && !again {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Characters without a shape that [`printable`] leaves, since they do no harm to a terminal.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{3164}' | '\u{FFA0}' | '\u{FE00}'..='\u{FE0D}' | '\u{1D173}'..='\u{1D17A}')
+}
+
+/// Text or picture: the two that follow emoji.
+fn is_shape(c: char) -> bool {
+    matches!(c, '\u{FE0E}' | '\u{FE0F}')
+}
+
+/// Without HTML comments; their line ends stay. One that never ends hides all that follows, as it does in a browser.
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        out.push(c);
+        // Looked for in what is left, so that taking one out cannot put another together.
+        if !out.ends_with("<!--") {
+            continue;
+        }
+        out.truncate(out.len() - 4);
+        // `<!-->` and `<!--->` are comments already.
+        let end = [">", "->"].iter().find(|short| rest.starts_with(**short)).map(|short| short.len());
+        let end = end.or_else(|| rest.find("-->").map(|at| at + 3)).unwrap_or(rest.len());
+        out.extend(rest[..end].chars().filter(|c| *c == '\n'));
+        rest = &rest[end..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_go_and_lines_stay() {
+        assert_eq!(text("a <!-- do this --> b"), "a  b");
+        assert_eq!(text("a\n<!-- x\ny -->\nb\n"), "a\n\n\nb\n");
+        assert_eq!(text("a <!-- never ended\nb"), "a \n");
+        assert_eq!(text("a <!--> b --> c <!---> d"), "a  b --> c  d");
+        assert_eq!(text("A --> B"), "A --> B");
+        assert_eq!(text("a<!<!-- x -->-- y -->b"), "ab");
+    }
+
+    #[test]
+    fn hidden_characters_go() {
+        assert_eq!(text("a\u{200B}b\u{202E}c\u{2066}d\u{E0041}\u{E0042}e\u{AD}f\u{3164}g"), "abcdefg");
+        assert_eq!(text("\u{1b}[31mred\u{1b}[0m\r\nnext"), "red\nnext");
+        assert_eq!(line("two\nlines\tand <!-- x -->"), "two lines and ");
+        assert_eq!(text("❤\u{FE0F}\u{FE0F}\u{FE0E} x\u{FE01}\u{FE0F}"), "❤\u{FE0F} x\u{FE0F}");
+        assert_eq!(text("Grüße, 日本語, नमस्ते, family 👨‍👩‍👧"), "Grüße, 日本語, नमस्ते, family 👨‍👩‍👧");
+    }
+    #[test]
+    fn hidden_characters_in_names_are_written_out() {
+        for path in
+            ["a/b.md", "Grüße & 日本.md", "x\u{202E}fdp.md", "\u{200B}a\u{E0041}.md", "a<!-- b -->.md", "a\nb.md"]
+        {
+            let shown = name(path);
+            assert_eq!(line(&shown).replace("  ", " "), line(&shown), "{shown}");
+            assert!(shown.chars().all(shows), "{shown}");
+            assert_eq!(named(&shown), path);
+        }
+        assert_eq!(name("x\u{202E}fdp.md"), "x\\u{202e}fdp.md");
+        assert_eq!(named("\\u{61}\\u{zz}\\u{"), "\\u{61}\\u{zz}\\u{");
+    }
+}

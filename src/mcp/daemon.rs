@@ -1,0 +1,136 @@
+//! One call to the daemon: connected anew, asked within a time, given up when the client says so, and never more at once
+//! than the daemon has room for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::client::{CALL_TIMEOUT, Client, ClientError, Discovery, Remote};
+
+/// Calls at once. The daemon has 64 connections, and this is not its only client.
+const AT_ONCE: usize = 8;
+
+/// How long what asks a model may be silent: as long as the slowest of providers thinks before it begins.
+const MODEL_PATIENCE: Duration = Duration::from_mins(10);
+
+/// How long a daemon that opens its index is waited for.
+const OPENING: Duration = Duration::from_secs(5);
+
+/// What a daemon must know of, so that private notes stay private.
+const NEEDED: &str = "audience";
+
+/// What a call hears while it runs, and whether it is to go on. Called on a thread that may block.
+pub(super) trait Listener: Send + Sync {
+    /// Text of the answer has come.
+    fn text(&self, _piece: &str) {}
+    /// Whether somebody still waits.
+    fn goes_on(&self) -> bool {
+        true
+    }
+}
+
+/// The daemon, wherever it is at the time of a call.
+#[derive(Clone)]
+pub(super) struct Daemon {
+    discovery: Arc<Discovery>,
+    turns: Arc<Semaphore>,
+}
+
+impl Daemon {
+    pub(super) fn new(discovery: Discovery) -> Self {
+        Daemon { discovery: Arc::new(discovery), turns: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Asks; the error is a message for whoever reads the result.
+    pub(super) async fn call(
+        &self,
+        method: &'static str,
+        params: Value,
+        listener: Arc<dyn Listener>,
+    ) -> Result<Value, Trouble> {
+        let Ok(_turn) = self.turns.acquire().await else { return Err(Trouble::internal("the bridge is ending")) };
+        let daemon = self.clone();
+        let asked = tokio::task::spawn_blocking(move || daemon.ask(method, params, &*listener));
+        asked.await.unwrap_or_else(|_| Err(Trouble::internal("the call met a fault and was given up")))
+    }
+
+    fn ask(&self, method: &str, mut params: Value, listener: &dyn Listener) -> Result<Value, Trouble> {
+        params["audience"] = "assistant".into();
+        let began = Instant::now();
+        let mut again = true;
+        loop {
+            match self.once(method, &params, listener) {
+                // It restarted under a call that changes nothing: the next one is there, or about to be.
+                Err(ClientError::Closed) if again && method != "rebuild" && listener.goes_on() => again = false,
+                Err(ClientError::Remote(remote)) if is_opening(&remote) && began.elapsed() < OPENING => {
+                    if !listener.goes_on() {
+                        return Err(self.trouble(ClientError::Remote(remote)));
+                    }
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                outcome => return outcome.map_err(|error| self.trouble(error)),
+            }
+        }
+    }
+
+    fn once(&self, method: &str, params: &Value, listener: &dyn Listener) -> Result<Value, ClientError> {
+        let mut client = Client::connect(&self.discovery)?;
+        let welcome = client.hello()?;
+        let knows = |feature: &Value| feature == NEEDED;
+        if !welcome["features"].as_array().is_some_and(|features| features.iter().any(knows)) {
+            let version = welcome["server"]["version"].as_str().unwrap_or("of an older version").to_owned();
+            return Err(ClientError::Protocol(format!(
+                "the daemon ({version}) does not know which notes are private; restart it, so that it is of this version"
+            )));
+        }
+        let patience = if matches!(method, "ask" | "generate_context") { MODEL_PATIENCE } else { CALL_TIMEOUT };
+        client.set_timeout(Some(patience));
+        client.call_with_text(method, params, &mut |piece| listener.text(piece), &|| listener.goes_on())
+    }
+
+    /// What to tell an assistant of an error: what happened, and what its user can do.
+    fn trouble(&self, error: ClientError) -> Trouble {
+        match error {
+            ClientError::NotRunning(socket) => Trouble {
+                kind: "not_running".to_owned(),
+                message: format!(
+                    "no situated daemon answers at {}. The user can start it with `situated service start`, or with \
+                     `situated run VAULT` in a terminal; then call again",
+                    socket.display()
+                ),
+            },
+            ClientError::Remote(remote) => Trouble { message: remote.to_string(), kind: remote.kind },
+            ClientError::Closed => Trouble {
+                kind: "closed".to_owned(),
+                message: "the daemon ended during the call; call again in a moment".to_owned(),
+            },
+            other => Trouble { kind: "unreachable".to_owned(), message: other.to_string() },
+        }
+    }
+}
+
+fn is_opening(remote: &Remote) -> bool {
+    matches!(remote.kind.as_str(), "not_ready" | "busy")
+}
+
+/// Why a call came to nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Trouble {
+    /// As in the protocol of the socket, or one of the bridge's own.
+    pub(super) kind: String,
+    /// For whoever reads the result.
+    pub(super) message: String,
+}
+
+impl Trouble {
+    pub(super) fn internal(message: &str) -> Self {
+        Trouble { kind: "internal".to_owned(), message: message.to_owned() }
+    }
+
+    /// The arguments are wrong.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Trouble { kind: "invalid_params".to_owned(), message: message.into() }
+    }
+}

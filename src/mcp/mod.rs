@@ -1,0 +1,54 @@
+//! Assistants ask the daemon: the Model Context Protocol on standard input and output, translated to the socket.
+//!
+//! A process of its own for each client, with no state: every call opens a connection, so a daemon that restarts in
+//! between, or is not there yet, costs that call alone. All requests say `audience: "assistant"`: private notes do not
+//! exist for them, and what costs money needs `mcp.allow_spending`. Both are the daemon's to see to. What comes back
+//! is text that anybody may have written, so it is cleaned ([`clean`]), marked, and cut to a model's window ([`size`]).
+
+mod answers;
+mod clean;
+mod daemon;
+mod lines;
+mod params;
+mod resources;
+mod results;
+mod schema;
+mod server;
+mod show;
+mod size;
+mod tools;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rmcp::ServiceExt as _;
+use rmcp::service::ServerInitializeError;
+use rmcp::transport::async_rw::AsyncRwTransport;
+
+use crate::client::Discovery;
+
+/// A longer line of a client is dropped. The daemon takes a megabyte; in JSON it may be written longer.
+const MAX_LINE: usize = 4 << 20;
+
+/// Serves one client on standard input and output, until its input ends.
+///
+/// # Errors
+/// The runtime cannot be made, or the streams cannot be used.
+pub fn serve(discovery: Discovery) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let served = runtime.block_on(async {
+        let left = Arc::new(AtomicBool::new(false));
+        let input = lines::requests(tokio::io::stdin(), MAX_LINE, left.clone());
+        let transport = AsyncRwTransport::new(input, tokio::io::stdout()).with_max_line_length(MAX_LINE);
+        match server::Bridge::new(discovery, left).serve(transport).await {
+            Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
+            // Whoever looked in and said nothing has done nothing wrong.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    });
+    // A thread may still sit in a read of standard input.
+    runtime.shutdown_background();
+    served
+}

@@ -1,0 +1,204 @@
+//! What tools take.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Arguments of `generate_context_for_chunk`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Generate {
+    /// The passage, as it stands in the document.
+    pub(super) chunk: String,
+    /// The whole document, Markdown.
+    pub(super) document: String,
+    /// What is known of the document: `title`; other members are ignored.
+    #[serde(default)]
+    pub(super) metadata: Option<Map<String, Value>>,
+    /// Words of the context at most.
+    #[serde(default)]
+    pub(super) max_words: Option<u32>,
+}
+
+/// Arguments of `reindex_with_context`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Reindex {
+    /// The vault by name; all if absent.
+    pub(super) vault: Option<String>,
+    /// A folder or note in it; everything if absent.
+    pub(super) path: Option<String>,
+    /// Make everything anew, also where every context is as it should be.
+    pub(super) force: bool,
+    /// The user has seen the estimate and wants this. Needed only if it costs money.
+    pub(super) confirm: bool,
+    /// Answer when it is done, with progress until then, rather than when it has begun. Cancelling then ends the job.
+    pub(super) wait: bool,
+}
+
+/// Arguments of `get_reindexing_progress`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Progress {
+    /// A job by its number; the running or the last one if absent.
+    pub(super) job: Option<u64>,
+}
+
+/// A vault, or all.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct OfVault {
+    /// The vault by name; all if absent.
+    pub(super) vault: Option<String>,
+}
+
+/// Which notes are looked at; everything given must hold.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Filters {
+    /// Folder, note or glob, relative to the vault.
+    pub(super) path: Option<String>,
+    /// Tag without `#`, with the tags nested under it.
+    pub(super) tag: Option<String>,
+    /// Type of the note, such as `daily`.
+    #[serde(rename = "type")]
+    pub(super) note_type: Option<String>,
+    /// Day of the note at the earliest: `2026-11-21`, `2026-11`, `yesterday`, `30d`.
+    pub(super) after: Option<String>,
+    /// Before this day.
+    pub(super) before: Option<String>,
+}
+
+/// Arguments of `search_with_contextual_retrieval`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ContextualSearch {
+    /// What is sought: words, or a question. `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:` are understood.
+    pub(super) query: String,
+    /// Hits at most, 1 to 100; 10 if absent.
+    #[serde(default)]
+    pub(super) top_k: Option<usize>,
+    /// Whether the contexts of chunks take part; they do if absent.
+    #[serde(default)]
+    pub(super) contextual: Option<bool>,
+    /// The vault by name; all if absent.
+    #[serde(default)]
+    pub(super) vault: Option<String>,
+    /// Which notes are looked at.
+    #[serde(default)]
+    pub(super) filters: Option<Filters>,
+    /// `hybrid` (words and meaning), `lexical` or `dense`.
+    #[serde(default)]
+    pub(super) mode: Option<Mode>,
+    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    #[serde(default)]
+    pub(super) max_chars: Option<usize>,
+}
+
+/// Arguments of `search_notes`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct SearchNotes {
+    /// What is sought: words, or a question. `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:` are understood.
+    pub(super) query: String,
+    /// Notes at most, 1 to 100; 10 if absent.
+    #[serde(default)]
+    pub(super) limit: Option<usize>,
+    /// The vault by name; all if absent.
+    #[serde(default)]
+    pub(super) vault: Option<String>,
+    /// Which notes are looked at.
+    #[serde(default)]
+    pub(super) filters: Option<Filters>,
+    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    #[serde(default)]
+    pub(super) max_chars: Option<usize>,
+}
+
+/// Which lanes answer.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Mode {
+    Hybrid,
+    Lexical,
+    Dense,
+}
+
+impl Mode {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Mode::Hybrid => "hybrid",
+            Mode::Lexical => "lexical",
+            Mode::Dense => "dense",
+        }
+    }
+}
+
+/// Arguments of `read_note`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Read {
+    /// The note's path in its vault, as hits have it.
+    pub(super) path: String,
+    /// The vault by name; found by the path if absent.
+    #[serde(default)]
+    pub(super) vault: Option<String>,
+    /// First line, from 1.
+    #[serde(default)]
+    pub(super) line: Option<u32>,
+    /// Lines at most.
+    #[serde(default)]
+    pub(super) lines: Option<u32>,
+    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    #[serde(default)]
+    pub(super) max_chars: Option<usize>,
+}
+
+/// Arguments of `related_notes`: one of `path` and `text`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Related {
+    /// A note, by its path in its vault.
+    pub(super) path: Option<String>,
+    /// First of the lines of that note that matter.
+    pub(super) line: Option<u32>,
+    /// Last of them.
+    pub(super) end_line: Option<u32>,
+    /// Any text instead of a note.
+    pub(super) text: Option<String>,
+    /// The vault by name; all if absent.
+    pub(super) vault: Option<String>,
+    /// Leave out notes that are linked with that note already.
+    pub(super) exclude_linked: bool,
+    /// Notes at most, 1 to 100; 10 if absent.
+    pub(super) limit: Option<usize>,
+    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    pub(super) max_chars: Option<usize>,
+}
+
+/// Arguments of `recent_notes`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Recent {
+    /// The vault by name; all if absent.
+    pub(super) vault: Option<String>,
+    /// Notes at most, 1 to 200; 20 if absent.
+    pub(super) limit: Option<usize>,
+    /// `next` of the result before.
+    pub(super) after: Option<String>,
+}
+
+/// Arguments of `ask`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Ask {
+    /// What is asked of the notes.
+    pub(super) question: String,
+    /// The vault by name; all if absent.
+    #[serde(default)]
+    pub(super) vault: Option<String>,
+    /// Which notes are looked at.
+    #[serde(default)]
+    pub(super) filters: Option<Filters>,
+    /// Passages that the model is shown, 1 to 50.
+    #[serde(default)]
+    pub(super) passages: Option<usize>,
+    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    #[serde(default)]
+    pub(super) max_chars: Option<usize>,
+}

@@ -1,0 +1,122 @@
+//! Notes as resources: `note://VAULT/PATH`, listed by how recently they were changed.
+
+use rmcp::model::{ListResourcesResult, MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use serde_json::{Value, json};
+
+use super::results::{NoteLines, TRUST};
+use super::{clean, size};
+
+const SCHEME: &str = "note://";
+
+/// What stands in `_meta` of everything that is text of a note.
+const MARK: &str = "situated/trust";
+
+/// Notes of a page.
+pub(super) const PAGE: usize = 100;
+
+/// The address of a note.
+pub(super) fn uri(vault: &str, path: &str) -> String {
+    format!("{SCHEME}{}/{}", encode(vault, false), encode(path, true))
+}
+
+/// Vault and path of an address.
+pub(super) fn place(uri: &str) -> Option<(String, String)> {
+    let (vault, path) = uri.strip_prefix(SCHEME)?.split_once('/')?;
+    let (vault, path) = (decode(vault)?, decode(path)?);
+    (!vault.is_empty() && !path.is_empty()).then_some((vault, path))
+}
+
+fn encode(text: &str, is_path: bool) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            b'/' if is_path => out.push('/'),
+            // Writing to a string cannot fail.
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn decode(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digits = [bytes.next()?, bytes.next()?];
+            let digits = std::str::from_utf8(&digits).ok().filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
+            out.push(u8::from_str_radix(digits, 16).ok()?);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+fn mark() -> MetaObject {
+    let Value::Object(mark) = json!({ (MARK): TRUST }) else { return MetaObject::default() };
+    MetaObject(mark)
+}
+
+/// A page of notes, of the answer of `recent`.
+pub(super) fn page(recent: &Value) -> ListResourcesResult {
+    let resource = |note: &Value| {
+        let text = |key: &str| note[key].as_str().unwrap_or_default();
+        let name = text("path").rsplit('/').next().unwrap_or_default();
+        Resource::new(uri(text("vault"), text("path")), clean::name(name))
+            .with_title(size::cut(&clean::line(text("title")), 200))
+            .with_mime_type("text/markdown")
+            .with_size(note["bytes"].as_u64().unwrap_or_default())
+            .with_meta(mark())
+    };
+    let notes = recent["notes"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut page = ListResourcesResult::with_all_items(notes.iter().map(resource).collect());
+    page.next_cursor = recent["next"].as_str().map(str::to_owned);
+    page
+}
+
+/// How notes are addressed.
+pub(super) fn template() -> ResourceTemplate {
+    ResourceTemplate::new("note://{vault}/{+path}", "note")
+        .with_title("A note")
+        .with_description("A note by the name of its vault and its path in it, as it is on disk now")
+        .with_mime_type("text/markdown")
+}
+
+/// The text of a note.
+pub(super) fn contents(uri: &str, note: &NoteLines) -> ReadResourceResult {
+    let mut text = note.text.clone();
+    if let Some(omitted) = &note.omitted {
+        text.push_str(&format!("\n[situated left out {}. {}]\n", omitted.what, omitted.how));
+    }
+    let contents = ResourceContents::text(text, uri).with_mime_type("text/markdown").with_meta(mark());
+    ReadResourceResult::new(vec![contents])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_go_there_and_back() {
+        for (vault, path) in [("notes", "a/b.md"), ("my notes", "Grüße?/100 % #1.md"), ("a:b", "x\u{202E}y\nz.md")] {
+            let uri = uri(vault, path);
+            assert!(uri.bytes().all(|b| b.is_ascii_graphic()), "{uri}");
+            assert_eq!(place(&uri), Some((vault.to_owned(), path.to_owned())));
+        }
+        assert_eq!(uri("my notes", "a b.md"), "note://my%20notes/a%20b.md");
+        for wrong in [
+            "file:///etc/passwd",
+            "note://notes",
+            "note:///a.md",
+            "note://n/",
+            "note://n/%zz",
+            "note://n/%f",
+            "note://n/%FF",
+        ] {
+            assert_eq!(place(wrong), None, "{wrong}");
+        }
+    }
+}

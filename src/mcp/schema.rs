@@ -1,0 +1,120 @@
+//! JSON Schemas of tools as clients of all kinds understand them: everything in one place, no unions with `null`, no
+//! formats that only Rust knows.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+/// The schema of a type, which must be an object's.
+pub(super) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    simplify(&mut schema);
+    match schema {
+        Value::Object(mut object) => {
+            // Said once, by the tool itself; and the dialect is the protocol's own.
+            ["title", "description", "$schema"].map(|name| object.remove(name));
+            object.entry("type").or_insert_with(|| "object".into());
+            object.entry("properties").or_insert_with(|| Map::new().into());
+            Arc::new(object)
+        }
+        _ => Arc::default(),
+    }
+}
+
+fn simplify(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|kind| kind != "null");
+                if let [only] = &types[..] {
+                    let only = only.clone();
+                    object.insert("type".to_owned(), only);
+                }
+            }
+            // `Option` of an object: what is left beside `null` takes the place of both.
+            if let Some(Value::Array(either)) = object.get_mut("anyOf") {
+                either.retain(|one| one["type"] != "null");
+                if let [Value::Object(only)] = &either[..] {
+                    let only = only.clone();
+                    object.remove("anyOf");
+                    let said = object.get("description").cloned();
+                    object.extend(only);
+                    object.extend(said.map(|said| ("description".to_owned(), said)));
+                }
+            }
+            if let Some(Value::Array(values)) = object.get_mut("enum") {
+                values.retain(|value| !value.is_null());
+            }
+            if object.get("format").is_some_and(Value::is_string) {
+                object.remove("format");
+            }
+            if object.get("default") == Some(&Value::Null) {
+                object.remove("default");
+            }
+            object.values_mut().for_each(simplify);
+        }
+        Value::Array(values) => values.iter_mut().for_each(simplify),
+        _ => {}
+    }
+}
+
+/// Arguments as a model writes them: 10.0 for 10, and `null` for what is not said.
+pub(super) fn tolerate(arguments: Map<String, Value>) -> Map<String, Value> {
+    let whole = |value: Value| match value.as_f64() {
+        Some(number) if value.is_f64() && number.fract() == 0.0 && number.abs() < 9e15 => Value::from(number as i64),
+        _ => value,
+    };
+    arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, whole(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(JsonSchema)]
+    #[allow(dead_code)]
+    struct Inner {
+        /// How many.
+        n: Option<u32>,
+    }
+
+    #[derive(JsonSchema)]
+    #[allow(dead_code)]
+    struct Outer {
+        /// A text.
+        text: String,
+        /// What else.
+        inner: Option<Inner>,
+        format: Option<f32>,
+    }
+
+    #[test]
+    fn schemas_are_plain() {
+        let schema = of::<Outer>();
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["required"], json!(["text"]));
+        let properties = &schema["properties"];
+        assert_eq!(properties["inner"]["type"], "object");
+        assert_eq!(properties["inner"]["description"], "What else.");
+        assert_eq!(
+            properties["inner"]["properties"]["n"],
+            json!({ "description": "How many.", "type": "integer", "minimum": 0 })
+        );
+        assert_eq!(properties["format"], json!({ "type": "number" }));
+        let text = Value::Object((*schema).clone()).to_string();
+        assert!(!text.contains("null") && !text.contains("$ref"), "{text}");
+    }
+
+    #[test]
+    fn arguments_may_be_a_little_odd() {
+        let given = json!({ "limit": 10.0, "share": 0.5, "vault": null, "query": "x" });
+        let Value::Object(given) = given else { unreachable!() };
+        assert_eq!(Value::Object(tolerate(given)), json!({ "limit": 10, "share": 0.5, "query": "x" }));
+    }
+}

@@ -1,0 +1,248 @@
+//! The protocol's side: what is offered, and how a call of a tool becomes calls of the daemon.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::answers::{self, Answer};
+use super::daemon::{Daemon, Listener, Trouble};
+use super::{clean, params, resources, schema, tools};
+use crate::client::Discovery;
+
+/// No more progress notifications of one request than one in this time.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How long a client may keep the list of tools: it changes with the program alone.
+const TOOLS_TTL_MS: u64 = 3_600_000;
+
+/// The server of one client.
+pub(super) struct Bridge {
+    daemon: Daemon,
+    left: Arc<AtomicBool>,
+}
+
+impl Bridge {
+    /// `left` is set once the client's input has ended.
+    pub(super) fn new(discovery: Discovery, left: Arc<AtomicBool>) -> Self {
+        Bridge { daemon: Daemon::new(discovery), left }
+    }
+}
+
+/// Whoever asked: hears of progress, and may have gone.
+pub(super) struct Caller {
+    pub(super) daemon: Daemon,
+    peer: Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
+    left: Arc<AtomicBool>,
+}
+
+impl Caller {
+    fn new(bridge: &Bridge, context: &RequestContext<RoleServer>) -> Self {
+        let cancelled = context.ct.clone();
+        Caller {
+            daemon: bridge.daemon.clone(),
+            peer: context.peer.clone(),
+            token: context.meta.get_progress_token(),
+            goes_on: Arc::new(move || !cancelled.is_cancelled()),
+            left: bridge.left.clone(),
+        }
+    }
+
+    /// Whether somebody still waits.
+    pub(super) fn goes_on(&self) -> bool {
+        (self.goes_on)()
+    }
+
+    /// Whether that is so because the client has gone, rather than changed its mind.
+    pub(super) fn has_left(&self) -> bool {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// A call of the daemon on behalf of this one.
+    pub(super) async fn call(
+        &self,
+        method: &'static str,
+        params: serde_json::Value,
+    ) -> Result<serde_json::Value, Trouble> {
+        self.daemon.call(method, params, Arc::new(Waiting { goes_on: self.goes_on.clone(), read: None })).await
+    }
+
+    /// The same, with the length of the answer's text as progress while it comes.
+    pub(super) async fn call_told(
+        &self,
+        method: &'static str,
+        params: serde_json::Value,
+    ) -> Result<serde_json::Value, Trouble> {
+        let (sender, mut pieces) = unbounded_channel::<usize>();
+        let read = self.token.is_some().then_some(sender);
+        let listener = Arc::new(Waiting { goes_on: self.goes_on.clone(), read });
+        let tell = async {
+            let (mut sum, mut told) = (0, None::<Instant>);
+            while let Some(piece) = pieces.recv().await {
+                sum += piece;
+                if told.is_none_or(|told| told.elapsed() >= PROGRESS_INTERVAL) {
+                    told = Some(Instant::now());
+                    self.progress(sum as f64, None, "characters of the answer").await;
+                }
+            }
+        };
+        // The sender goes with the listener, so the telling ends when the call has.
+        tokio::join!(self.daemon.call(method, params, listener), tell).0
+    }
+
+    /// Tells how far it is, if that was asked for; `done` must grow.
+    pub(super) async fn progress(&self, done: f64, total: Option<f64>, message: &str) {
+        let Some(token) = &self.token else { return };
+        let mut param = ProgressNotificationParam::new(token.clone(), done).with_message(message);
+        param.total = total;
+        // A client that has gone need not be told.
+        let _ = self.peer.notify_progress(param).await;
+    }
+}
+
+struct Waiting {
+    goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
+    read: Option<UnboundedSender<usize>>,
+}
+
+impl Listener for Waiting {
+    fn text(&self, piece: &str) {
+        if let Some(read) = &self.read {
+            let _ = read.send(piece.chars().count());
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        (self.goes_on)()
+    }
+}
+
+impl ServerHandler for Bridge {
+    fn get_info(&self) -> ServerConfig {
+        let this = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+            .with_title("situated")
+            .with_description("The user's Markdown notes, searched by words and meaning");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
+            .with_server_info(this)
+            .with_instructions(tools::INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut tools = ListToolsResult::with_all_items(tools::all());
+        if knows_caching(&context) {
+            tools = tools.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(CacheScope::Public);
+        }
+        Ok(tools)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::definition(name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(kind) = tools::named(&request.name) else {
+            let name: String = clean::line(&request.name).chars().take(80).collect();
+            let message = format!("there is no tool `{name}`; the tools are {}", tools::names());
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let caller = Caller::new(self, &context);
+        let arguments = schema::tolerate(request.arguments.unwrap_or_default());
+        let result = match answers::answer(kind, arguments, &caller).await {
+            Ok(Answer { text, structured }) => {
+                let mut result = CallToolResult::structured(structured);
+                result.content = vec![ContentBlock::text(text)];
+                result
+            }
+            Err(trouble) => CallToolResult::error(vec![ContentBlock::text(clean::text(&trouble.message))]),
+        };
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let after = request.and_then(|request| request.cursor);
+        let params = json!({ "limit": resources::PAGE, "after": after });
+        let recent = Caller::new(self, &context).call("recent", params).await.map_err(error)?;
+        let mut page = resources::page(&recent);
+        if knows_caching(&context) {
+            // Another save, another list; and it is nobody else's.
+            page = page.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+        }
+        Ok(page)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let mut templates = ListResourceTemplatesResult::with_all_items(vec![resources::template()]);
+        if knows_caching(&context) {
+            templates = templates.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(CacheScope::Public);
+        }
+        Ok(templates)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let Some((vault, path)) = resources::place(&request.uri) else {
+            let message = "this is no address of a note: they look like `note://VAULT/PATH`, percent-encoded";
+            return Err(ErrorData::invalid_params(message, Some(json!({ "uri": request.uri }))));
+        };
+        let read = params::Read { path, vault: Some(vault), line: None, lines: None, max_chars: None };
+        let (note, _) = answers::note(read, &Caller::new(self, &context)).await.map_err(|trouble| {
+            if trouble.kind == "not_found" {
+                return ErrorData::resource_not_found(
+                    clean::line(&trouble.message),
+                    Some(json!({ "uri": request.uri })),
+                );
+            }
+            error(trouble)
+        })?;
+        let mut contents = resources::contents(&request.uri, &note);
+        if knows_caching(&context) {
+            contents = contents.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+        }
+        Ok(contents.into())
+    }
+}
+
+/// Whether results say how long they may be kept: older versions of the protocol know nothing of that.
+fn knows_caching(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// A trouble where the protocol has no result that could say it.
+fn error(trouble: Trouble) -> ErrorData {
+    let message = clean::text(&trouble.message);
+    match trouble.kind.as_str() {
+        "invalid_params" | "not_found" => ErrorData::invalid_params(message, None),
+        _ => ErrorData::internal_error(message, None),
+    }
+}

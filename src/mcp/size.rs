@@ -1,0 +1,101 @@
+//! How much of a result a model's window gets: a limit on the characters of all of it, kept by shortening texts first
+//! and leaving things out at the end second; and what was left out is said.
+
+use serde::Serialize;
+
+/// Characters of a whole result, unless the caller says otherwise.
+pub(super) const USUAL: usize = 20_000;
+
+/// What a caller may ask for.
+const RANGE: std::ops::RangeInclusive<usize> = 2_000..=200_000;
+
+/// A text shorter than this says too little to be worth its place.
+const SHORTEST: usize = 200;
+
+/// The limit of a call.
+pub(super) fn limit(asked: Option<usize>) -> usize {
+    asked.unwrap_or(USUAL).clamp(*RANGE.start(), *RANGE.end())
+}
+
+/// Characters that a value takes as JSON.
+pub(super) fn of(value: &impl Serialize) -> usize {
+    serde_json::to_string(value).map_or(usize::MAX, |text| text.chars().count())
+}
+
+/// The most characters that a text may have for `room` to be kept: found by halving, `fits` says what is kept.
+/// `None` if not even the shortest is.
+pub(super) fn longest(most: usize, fits: &dyn Fn(usize) -> bool) -> Option<usize> {
+    if fits(most) {
+        return Some(most);
+    }
+    let (mut low, mut high) = (SHORTEST.min(most), most);
+    if !fits(low) {
+        return None;
+    }
+    while high - low > 16 {
+        let middle = usize::midpoint(low, high);
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    Some(low)
+}
+
+/// At most so many characters of a text, ended by an ellipsis if there was more, at a line's end if one is near.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let kept = &text[..end];
+    let near = kept.rfind('\n').filter(|at| kept.len() - at < kept.len() / 4);
+    format!("{}…", kept[..near.unwrap_or(end)].trim_end())
+}
+
+/// Whole lines of a text, with at most `room` characters when `cost` is what each takes; at least a part of the first.
+/// The text, and how many lines it has.
+pub(super) fn lines(text: &str, room: usize, cost: &dyn Fn(&str) -> usize) -> (String, usize) {
+    let (mut kept, mut count, mut used) = (String::new(), 0, 0);
+    for line in text.split_inclusive('\n') {
+        used += cost(line);
+        if used > room {
+            if count == 0 {
+                return (cut(line, room / 3), 1);
+            }
+            break;
+        }
+        kept.push_str(line);
+        count += 1;
+    }
+    (kept, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits() {
+        assert_eq!(
+            [limit(None), limit(Some(0)), limit(Some(5000)), limit(Some(1 << 40))],
+            [20_000, 2_000, 5_000, 200_000]
+        );
+        assert_eq!(of(&"a\n\"é"), 8);
+    }
+
+    #[test]
+    fn the_longest_that_fits() {
+        assert_eq!(longest(5_000, &|_| true), Some(5_000));
+        assert_eq!(longest(5_000, &|_| false), None);
+        let found = longest(5_000, &|chars| chars * 10 <= 12_345).unwrap();
+        assert!((1_215..=1_234).contains(&found), "{found}");
+        assert_eq!(longest(100, &|chars| chars <= 100), Some(100));
+    }
+
+    #[test]
+    fn cuts() {
+        assert_eq!(cut("short", 10), "short");
+        assert_eq!(cut("Grüße aus Köln", 5), "Grüße…");
+        assert_eq!(cut("0123456789\n01", 12), "0123456789…");
+        let cost = |line: &str| line.chars().count();
+        assert_eq!(lines("a\nbb\nccc\n", 5, &cost), ("a\nbb\n".to_owned(), 2));
+        assert_eq!(lines("a\nbb", 9, &cost), ("a\nbb".to_owned(), 2));
+        assert_eq!(lines("", 9, &cost), (String::new(), 0));
+        assert_eq!(lines(&"x".repeat(90), 30, &cost), (format!("{}…", "x".repeat(10)), 1));
+    }
+}

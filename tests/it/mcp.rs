@@ -1,0 +1,440 @@
+//! What an assistant gets over MCP: tools and resources in both eras of the protocol, with clients that behave badly, a
+//! daemon that comes and goes, and notes that try to command.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::assistant::{Assistant, Era};
+use crate::model::Model;
+use crate::support::{Place, eventually};
+
+const HERON: &str = "# Heron\n\nHerons hunt in shallow water.\n\n## Nesting\n\nThe quibbleheron builds its nest high up in old alders. See [[Egret]].\n";
+const EGRET: &str =
+    "---\ntags: [birds/white]\n---\n# Egret\n\nEgrets are white, and stand in the same shallow water as herons do.\n";
+
+fn birds() -> Place {
+    Place::with(&[("Birds/Heron.md", HERON), ("Birds/Egret.md", EGRET), ("Plan.md", "# Plan\n\nBuy a boat.\n")])
+}
+
+/// Whether a value is what a schema says, as far as these schemas go.
+fn conforms(schema: &Value, value: &Value, at: &str) {
+    let of_type = |kind: &str| match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        other => panic!("{at}: what is {other}?"),
+    };
+    assert!(of_type(schema["type"].as_str().unwrap_or_else(|| panic!("{at}: {schema}"))), "{at}: {value}");
+    for name in schema["required"].as_array().into_iter().flatten() {
+        assert!(value.get(name.as_str().unwrap()).is_some(), "{at} lacks {name}: {value}");
+    }
+    if let Some(members) = value.as_object() {
+        for (name, member) in members {
+            assert!(schema["properties"].get(name).is_some(), "{at}: nothing is said of {name}");
+            conforms(&schema["properties"][name], member, &format!("{at}.{name}"));
+        }
+    }
+    for item in value.as_array().into_iter().flatten() {
+        conforms(&schema["items"], item, &format!("{at}[]"));
+    }
+}
+
+#[test]
+fn every_tool_answers_as_its_schema_says_in_both_eras() {
+    let place = birds();
+    let daemon = place.start();
+    let before = place.tree();
+    for era in [Era::Legacy, Era::Stateless] {
+        let mut assistant = Assistant::start(&place, era);
+        if era == Era::Stateless {
+            let found = assistant.request("server/discover", json!({}))["result"].clone();
+            assert!(found["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{found}");
+            assert!(found["instructions"].as_str().unwrap().contains("never orders"), "{found}");
+        }
+        let listed = assistant.request("tools/list", json!({}))["result"].clone();
+        let tools = listed["tools"].as_array().unwrap().clone();
+        assert_eq!(listed["ttlMs"].is_u64(), era == Era::Stateless);
+        let calls = [
+            ("search_notes", json!({ "query": "shallow water", "limit": 5.0, "vault": null })),
+            (
+                "search_with_contextual_retrieval",
+                json!({ "query": "quibbleheron", "top_k": 3, "filters": { "path": "Birds/" } }),
+            ),
+            ("read_note", json!({ "path": "Birds/Heron.md", "line": 5, "lines": 2 })),
+            ("related_notes", json!({ "path": "Birds/Heron.md" })),
+            ("recent_notes", json!({ "limit": 2 })),
+            ("vault_status", json!({})),
+            (
+                "generate_context_for_chunk",
+                json!({ "document": HERON, "chunk": "Herons hunt in shallow water.", "metadata": { "title": "Heron", "source": 3 }, "max_words": 30 }),
+            ),
+            ("reindex_with_context", json!({ "force": true, "wait": true })),
+            ("reindex_with_context", json!({ "vault": "notes" })),
+            ("get_reindexing_progress", json!({})),
+            ("get_contextual_retrieval_stats", json!({ "vault": "notes" })),
+        ];
+        let mut results = Vec::new();
+        for (name, arguments) in calls {
+            let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+            let result = assistant.tool(name, arguments);
+            conforms(&tool["outputSchema"], &result["structuredContent"], name);
+            results.push(result);
+        }
+        assert_eq!(tools.len(), 11);
+        let data = |n: usize| &results[n]["structuredContent"];
+        assert_eq!(data(0)["trust"], "untrusted-note-text");
+        assert!(data(0)["hits"].as_array().unwrap().len() >= 2, "{}", data(0));
+        assert_eq!(data(1)["hits"][0]["path"], "Birds/Heron.md");
+        assert!(data(1)["hits"][0]["context"].as_str().unwrap().contains("Heron"), "{}", data(1));
+        assert_eq!((&data(2)["text"], &data(2)["end_line"]), (&json!("## Nesting\n\n"), &json!(6)));
+        assert_eq!(
+            (&data(3)["hits"][0]["path"], &data(3)["hits"][0]["linked"]),
+            (&json!("Birds/Egret.md"), &json!(true))
+        );
+        assert_eq!((&data(4)["total"], data(4)["notes"].as_array().unwrap().len()), (&json!(3), 2));
+        assert_eq!((&data(5)["vaults"][0]["notes"], &data(5)["may_spend"]), (&json!(3), &json!(false)));
+        assert!(data(6)["contextualized_text"].as_str().unwrap().ends_with("Herons hunt in shallow water."));
+        assert_eq!((&data(7)["status"], &data(8)["status"]), (&json!("done"), &json!("nothing_to_do")));
+        assert_eq!((&data(9)["status"], &data(9)["percentage"]), (&json!("done"), &json!(100.0)));
+        assert_eq!((&data(10)["provider"], &data(10)["contextualized_chunks"]), (&json!("template"), &json!(0)));
+        let next = data(4)["next"].clone();
+        let rest = assistant.data("recent_notes", json!({ "after": next }));
+        assert_eq!((rest["notes"].as_array().unwrap().len(), rest.get("next")), (1, None));
+        assert!(
+            assistant.refused("ask", json!({ "question": "Where do herons nest?" })).contains("no model is configured")
+        );
+        assert_eq!(assistant.close().0, Some(0));
+    }
+    assert_eq!(place.tree(), before, "nothing is written to the vault");
+    drop(daemon);
+}
+
+#[test]
+fn notes_are_resources_page_by_page() {
+    let place = birds();
+    for n in 0..150 {
+        place.write(&format!("Many/Nr {n}.md"), format!("Note number {n}.\n"));
+    }
+    let _daemon = place.start();
+    for era in [Era::Legacy, Era::Stateless] {
+        let mut assistant = Assistant::start(&place, era);
+        let template =
+            assistant.request("resources/templates/list", json!({}))["result"]["resourceTemplates"][0].clone();
+        assert_eq!(template["uriTemplate"], "note://{vault}/{+path}");
+        let (mut uris, mut cursor) = (Vec::new(), Value::Null);
+        loop {
+            let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
+            let page = assistant.request("resources/list", params)["result"].clone();
+            assert_eq!(page["cacheScope"] == "private", era == Era::Stateless, "{page}");
+            uris.extend(page["resources"].as_array().unwrap().iter().map(|r| r["uri"].as_str().unwrap().to_owned()));
+            cursor = page["nextCursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
+        }
+        uris.sort();
+        uris.dedup();
+        assert_eq!(uris.len(), 153);
+        assert!(uris.contains(&"note://notes/Many/Nr%207.md".to_owned()));
+        let read =
+            assistant.request("resources/read", json!({ "uri": "note://notes/Many/Nr%207.md" }))["result"].clone();
+        assert_eq!(read["contents"][0]["text"], "Note number 7.\n");
+        assert_eq!(read["contents"][0]["_meta"]["situated/trust"], "untrusted-note-text");
+        for wrong in [
+            "note://notes/Missing.md",
+            "note://notes/..%2F..%2Fetc%2Fpasswd",
+            "file:///etc/passwd",
+            "note://other/Plan.md",
+        ] {
+            let answer = assistant.request("resources/read", json!({ "uri": wrong }));
+            assert!(answer["error"]["code"].as_i64().unwrap() < 0, "{wrong}: {answer}");
+        }
+        assert!(assistant.request("resources/list", json!({ "cursor": "made up" })).get("error").is_some());
+    }
+}
+
+#[test]
+fn clients_that_misbehave_are_answered_and_the_next_request_works() {
+    let place = birds();
+    let _daemon = place.start();
+    for era in [Era::Legacy, Era::Stateless] {
+        let mut assistant = Assistant::spawn(&place, era);
+        // Before anything that makes sense.
+        assistant.write(
+            b"hello\n{}\n[]\n\xff\xfe\n\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{}}\n",
+        );
+        if era == Era::Legacy {
+            let params = json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+            assert_eq!(assistant.request("initialize", params)["result"]["protocolVersion"], "2024-11-05");
+            assistant.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        }
+        assistant.tool("vault_status", json!({}));
+        assistant.write(
+            b"garbage\n\x00\x01\n{\"jsonrpc\":\"2.0\"}\n[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]\n{\"a\":",
+        );
+        assistant.write(b"\n");
+        assistant.write(&[b'x'; 6 << 20]);
+        assistant.write(b"\n");
+        let long = "long ".repeat(300_000);
+        assert!(
+            assistant.refused("search_notes", json!({ "query": long })).contains("1048576"),
+            "the daemon's limit is told"
+        );
+        let unknown = assistant.request("tools/call", json!({ "name": "delete_everything", "arguments": {} }));
+        assert!(unknown["error"]["message"].as_str().unwrap().contains("search_notes"), "{unknown}");
+        assert!(assistant.refused("search_notes", json!({})).contains("query"));
+        assert!(assistant.refused("search_notes", json!({ "query": " " })).contains("empty"));
+        assert!(assistant.refused("read_note", json!({ "path": 7 })).contains("string"));
+        assert!(assistant.refused("read_note", json!({ "path": "../../etc/passwd" })).contains("no path in a vault"));
+        assert!(assistant.refused("read_note", json!({ "path": "Missing.md" })).contains("not known"));
+        assert!(
+            assistant.refused("search_notes", json!({ "query": "x", "vault": "other" })).contains("there are: notes")
+        );
+        assert!(assistant.refused("get_reindexing_progress", json!({ "job": 99 })).contains("99"));
+        assert!(assistant.request("no/such/method", json!({})).get("error").is_some());
+        assert_eq!(assistant.data("search_notes", json!({ "query": "boat" }))["hits"][0]["path"], "Plan.md");
+        assert_eq!(assistant.close().0, Some(0));
+    }
+    // Somebody who looks in and leaves, and somebody whose last line has no end.
+    assert_eq!(Assistant::spawn(&place, Era::Legacy).close().0, Some(0));
+    let mut hasty = Assistant::start(&place, Era::Legacy);
+    hasty.write(br#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"search_notes","arguments":{"query":"boat"}}}"#);
+    let (code, rest) = hasty.close();
+    assert_eq!((code, &rest[0]["id"]), (Some(0), &json!(77)), "{rest:?}");
+}
+
+#[test]
+fn a_daemon_that_is_away_costs_the_call_alone() {
+    let place = birds();
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let began = Instant::now();
+    let told = assistant.refused("search_notes", json!({ "query": "boat" }));
+    assert!(told.contains("situated service start") && told.contains("situated run"), "{told}");
+    assert!(
+        assistant.request("resources/list", json!({}))["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("situated service start")
+    );
+    assert!(began.elapsed() < Duration::from_secs(10));
+    let daemon = place.start();
+    assert_eq!(assistant.data("search_notes", json!({ "query": "boat" }))["hits"][0]["path"], "Plan.md");
+    daemon.kill();
+    assert!(assistant.refused("search_notes", json!({ "query": "boat" })).contains("no situated daemon"));
+    let daemon = place.start();
+    assert_eq!(assistant.data("search_notes", json!({ "query": "boat" }))["hits"][0]["path"], "Plan.md");
+    // One that accepts and never answers is given up.
+    daemon.signal(rustix::process::Signal::STOP);
+    let began = Instant::now();
+    let told = assistant.refused("vault_status", json!({}));
+    assert!(told.contains("within") || told.contains("answer"), "{told}");
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+    daemon.signal(rustix::process::Signal::CONT);
+    assert_eq!(assistant.data("vault_status", json!({}))["vaults"][0]["name"], "notes");
+}
+
+#[test]
+fn an_older_daemon_is_told_of_rather_than_trusted() {
+    let place = birds();
+    let listener = std::os::unix::net::UnixListener::bind(place.socket()).unwrap();
+    let old = std::thread::spawn(move || {
+        use std::io::{BufRead as _, Write as _};
+        let (stream, _) = listener.accept().unwrap();
+        let mut lines = std::io::BufReader::new(stream.try_clone().unwrap()).lines();
+        let hello: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(hello["method"], "hello");
+        let welcome = json!({ "jsonrpc": "2.0", "id": hello["id"], "result": { "protocol": 1, "server": { "version": "0.0.9" }, "features": ["search"] } });
+        (&stream).write_all(format!("{welcome}\n").as_bytes()).unwrap();
+        lines.next().is_none()
+    });
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let told = assistant.refused("search_notes", json!({ "query": "boat" }));
+    assert!(told.contains("restart") && told.contains("0.0.9"), "{told}");
+    assert!(old.join().unwrap(), "nothing was asked of it");
+}
+
+#[test]
+fn what_a_client_cancels_ends_and_is_not_answered() {
+    let model = Model::start();
+    model.latency(Duration::from_secs(30));
+    let place = birds();
+    place.configure(&format!(
+        "{}automatic = false\n[mcp]\nallow_spending = true\n",
+        model.config("openai", "model = \"m\"\nkey_command = \"echo k\"\n")
+    ));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let id =
+        assistant.ask("tools/call", json!({ "name": "ask", "arguments": { "question": "Where do herons nest?" } }));
+    eventually("the model is asked", || model.calls() > 0);
+    assistant.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id, "reason": "changed my mind" } }));
+    let began = Instant::now();
+    assert_eq!(assistant.data("search_notes", json!({ "query": "boat" }))["hits"][0]["path"], "Plan.md");
+    assert!(began.elapsed() < Duration::from_secs(10));
+    while let Some(message) = assistant.line(Duration::from_millis(500)) {
+        assert_ne!(message["id"], json!(id), "{message}");
+    }
+}
+
+#[test]
+fn a_reindexing_tells_how_far_it_is_and_ends_when_it_is_cancelled() {
+    let place = Place::new();
+    for n in 0..400 {
+        place.write(&format!("{n}.md"), format!("# Note {n}\n\n{}", "Some words about something.\n\n".repeat(40)));
+    }
+    let mut daemon = place.start();
+    let mut assistant = Assistant::start(&place, Era::Legacy);
+    let reindex = |assistant: &mut Assistant, token: &str| {
+        let params = json!({ "name": "reindex_with_context", "arguments": { "force": true, "wait": true }, "_meta": { "progressToken": token } });
+        assistant.ask("tools/call", params)
+    };
+    let id = reindex(&mut assistant, "t1");
+    let answer = assistant.answer(id);
+    assert_eq!(answer["result"]["structuredContent"]["status"], "done", "{answer}");
+    let told: Vec<f64> = assistant
+        .notifications
+        .iter()
+        .filter(|m| m["method"] == "notifications/progress" && m["params"]["progressToken"] == "t1")
+        .map(|m| m["params"]["progress"].as_f64().unwrap())
+        .collect();
+    assert!(!told.is_empty() && told.windows(2).all(|two| two[0] < two[1]), "{told:?}");
+    daemon.call("pause", json!({}));
+    let id = reindex(&mut assistant, "t2");
+    eventually("it runs", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "running");
+    assistant.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
+    eventually("the job ends", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "cancelled");
+    // Whoever leaves has not said that.
+    reindex(&mut assistant, "t3");
+    eventually("it runs", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "running");
+    assert_eq!(assistant.close().0, Some(0));
+    assert_eq!(daemon.call("jobs", json!({}))["jobs"][0]["state"], "running");
+}
+
+#[test]
+fn results_keep_to_a_models_window_and_say_what_is_missing() {
+    let place = Place::new();
+    for n in 0..30 {
+        place.write(
+            &format!("{n}.md"),
+            format!("# Note {n}\n\n{}", "The boat is \"red\" and sails far out.\n".repeat(200)),
+        );
+    }
+    let lines: Vec<String> = (1..=3_000).map(|n| format!("Line {n} of the long log.")).collect();
+    place.write("Long.md", lines.join("\n"));
+    place.write("Wide.md", "word ".repeat(60_000));
+    let _daemon = place.start();
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let chars = |result: &Value| {
+        result["structuredContent"].to_string().chars().count()
+            + result["content"][0]["text"].as_str().unwrap().chars().count()
+    };
+    for (limit, most) in [(None, 20_000), (Some(3_000), 3_000), (Some(60_000), 60_000)] {
+        for (name, mut arguments) in [
+            ("search_notes", json!({ "query": "red boat", "limit": 30 })),
+            ("search_with_contextual_retrieval", json!({ "query": "red boat", "top_k": 100 })),
+            ("related_notes", json!({ "path": "3.md", "limit": 30 })),
+            ("read_note", json!({ "path": "Long.md" })),
+            ("read_note", json!({ "path": "Wide.md" })),
+        ] {
+            if let Some(limit) = limit {
+                arguments["max_chars"] = json!(limit);
+            }
+            let result = assistant.tool(name, arguments);
+            assert!(chars(&result) <= most && chars(&result) > most / 5, "{name}: {} of {most}", chars(&result));
+            if most < 60_000 || name == "read_note" {
+                assert!(
+                    result["structuredContent"]["omitted"]["how"].as_str().unwrap().contains("read_note")
+                        || name == "read_note",
+                    "{result}"
+                );
+                assert!(result["content"][0]["text"].as_str().unwrap().contains("Left out:"), "{name}");
+            }
+        }
+    }
+    // All of a note is had, page by page.
+    let (mut line, mut all) = (1, String::new());
+    loop {
+        let page = assistant.data("read_note", json!({ "path": "Long.md", "line": line }));
+        all.push_str(page["text"].as_str().unwrap());
+        line = page["end_line"].as_i64().unwrap() + 1;
+        if page.get("omitted").is_none() {
+            break;
+        }
+    }
+    assert_eq!(all, lines.join("\n"));
+}
+
+#[test]
+fn what_costs_needs_leave_and_the_users_word() {
+    let model = Model::start();
+    let place = birds();
+    let long = "# A\n\nWords of the first section.\n\n# B\n\nWords of the second section.\n\n".repeat(40);
+    place.write("Long.md", &long);
+    let paid = "key_command = \"echo k\"\nautomatic = false\n";
+    place.configure(&model.config("anthropic", paid));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let reindex = json!({ "path": "Long.md", "force": true });
+    let answer = assistant.data("reindex_with_context", reindex.clone());
+    assert_eq!(
+        (&answer["status"], answer["missing"].as_array().unwrap().len()),
+        (&json!("needs_confirmation"), 2),
+        "{answer}"
+    );
+    assert!(answer["estimate"]["calls"].as_u64().unwrap() > 0, "{answer}");
+    let mut confirmed = reindex.clone();
+    confirmed["confirm"] = json!(true);
+    let answer = assistant.data("reindex_with_context", confirmed.clone());
+    assert_eq!(
+        (&answer["status"], answer["missing"].as_array().unwrap().len()),
+        (&json!("needs_confirmation"), 1),
+        "{answer}"
+    );
+    assert!(answer["message"].as_str().unwrap().contains("allow_spending"), "{answer}");
+    let told = assistant.refused("ask", json!({ "question": "Where do herons nest?" }));
+    assert!(told.contains("allow_spending"), "{told}");
+    let told = assistant
+        .refused("generate_context_for_chunk", json!({ "document": HERON, "chunk": "Herons hunt in shallow water." }));
+    assert!(told.contains("allow_spending"), "{told}");
+    assert_eq!(model.calls(), 0, "nothing was spent");
+    place.configure(&format!("{}[mcp]\nallow_spending = true\n", model.config("anthropic", paid)));
+    assert_eq!(daemon.call("reload", json!({}))["problems"], json!([]));
+    daemon.wait_idle();
+    let answer = assistant.data("reindex_with_context", reindex);
+    assert_eq!(
+        (&answer["status"], answer["missing"].as_array().unwrap().len()),
+        (&json!("needs_confirmation"), 1),
+        "{answer}"
+    );
+    assert_eq!(model.calls(), 0, "nothing was spent");
+    let mut waited = confirmed;
+    waited["wait"] = json!(true);
+    let answer = assistant.data("reindex_with_context", waited);
+    assert_eq!(answer["status"], "done", "{answer}");
+    assert!(model.calls() > 0);
+    let told = assistant.data("get_reindexing_progress", json!({}));
+    assert_eq!((&told["unit"], &told["percentage"]), (&json!("chunks"), &json!(100.0)), "{told}");
+    let stats = assistant.data("get_contextual_retrieval_stats", json!({}));
+    assert!(
+        stats["contextualized_chunks"].as_u64().unwrap() > 0 && stats["average_context_length"].as_f64().unwrap() > 0.0,
+        "{stats}"
+    );
+    // Over the budget of a rebuild nothing begins either.
+    place.configure(&format!(
+        "{}[mcp]\nallow_spending = true\n[budget]\nrebuild = 0\nrebuild_tokens = 0\n",
+        model.config("anthropic", paid)
+    ));
+    daemon.call("reload", json!({}));
+    daemon.wait_idle();
+    let answer = assistant.data("reindex_with_context", json!({ "path": "Long.md", "force": true, "confirm": true }));
+    assert!(
+        answer["status"] == "needs_confirmation" && answer["message"].as_str().unwrap().contains("budget.rebuild"),
+        "{answer}"
+    );
+}
