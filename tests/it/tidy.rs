@@ -74,15 +74,16 @@ const IMPURE: [&str; 10] = [
 ];
 
 /// Which edge may import which other edge.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("vault", &["config"]),
     ("store", &["config"]),
-    ("index", &["config"]),
+    ("index", &["config", "sandbox"]),
     ("engine", &["config", "vault", "llm", "store", "index", "sandbox"]),
     ("serve", &["config", "engine"]),
+    ("sandbox", &["config"]),
     ("client", &["config", "serve"]),
     ("cli", &["config", "sandbox", "client", "serve", "engine", "daemon", "llm", "store", "vault"]),
-    ("daemon", &["config", "engine", "serve", "cli", "sandbox"]),
+    ("daemon", &["config", "engine", "serve", "cli", "sandbox", "llm"]),
 ];
 
 const EDGE_MODULES: [&str; 11] =
