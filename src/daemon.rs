@@ -1,5 +1,6 @@
 //! The daemon put together: lock, engine, socket, signals, and what it tells its supervisor.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,10 +8,11 @@ use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
 
-use crate::config::{Config, Overrides};
-use crate::engine::Engine;
+use crate::config::{Config, Overrides, Problem, config_file};
 use crate::engine::handle::{Handle, Notice, State};
-use crate::sandbox;
+use crate::engine::{Engine, Reload};
+use crate::llm;
+use crate::sandbox::{self, Rules};
 use crate::serve::bind::{self, DataLock};
 use crate::serve::{self, Door, keep};
 
@@ -34,17 +36,7 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
         sandbox::no_core_dumps();
     }
     let serve_config = config.serve.clone();
-    let overrides = options.overrides;
-    let (data_dir, socket) = (config.data_dir.clone(), config.serve.socket.clone());
-    let reload = Box::new(move || match Config::load(&overrides) {
-        Ok(loaded) => {
-            if loaded.config.data_dir != data_dir || loaded.config.serve.socket != socket {
-                tracing::warn!("another `data_dir` or `serve.socket` takes effect when the daemon is started anew");
-            }
-            Ok(loaded.config)
-        }
-        Err(errors) => Err(errors.problems),
-    });
+    let reload = hold(&config, options.overrides, bound.socket());
     let engine = Engine::start(config, bound.socket().to_owned(), reload).context("starting the engine")?;
     let handle = engine.handle.clone();
     if let Some(listen) = options.listen {
@@ -82,6 +74,56 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     drop(bound);
     tracing::info!("the daemon has ended");
     served.context("serving the socket")
+}
+
+/// Gives up all rights that the configuration does not need, before there is any other thread, and says how the
+/// configuration is read again under that.
+fn hold(config: &Config, overrides: Overrides, socket: &Path) -> Reload {
+    let file = config_file(&overrides);
+    let rules = Rules::of(config, &file, socket);
+    if rules.commands && config.host.sandbox {
+        llm::keep_command_runner();
+    }
+    sandbox::landlock::enter(config, &rules);
+    let socket = socket.to_owned();
+    let (data_dir, own_socket) = (config.data_dir.clone(), config.serve.socket.clone());
+    Box::new(move || {
+        let loaded = Config::load(&overrides).map_err(|errors| {
+            let explained = errors.problems.into_iter().map(explained);
+            explained.collect::<Vec<_>>()
+        })?;
+        let lacking = rules.lacks(&Rules::of(&loaded.config, &file, &socket));
+        match lacking.filter(|_| sandbox::landlock::is_held()) {
+            None => {
+                if loaded.config.data_dir != data_dir || loaded.config.serve.socket != own_socket {
+                    tracing::warn!("another `data_dir` or `serve.socket` takes effect when the daemon is started anew");
+                }
+                Ok(loaded.config)
+            }
+            Some(lacking) => Err(vec![Problem {
+                file: loaded.file,
+                line: None,
+                column: None,
+                key: None,
+                message: format!("the daemon must be allowed to {lacking}; {RESTART}"),
+            }]),
+        }
+    })
+}
+
+/// What the kernel holds the daemon to cannot be widened while it runs.
+const RESTART: &str = "the kernel holds it to what it needed when it started, so start it again: `situated service restart`, or \
+     `situated stop` and `situated run`";
+
+/// A vault that others can read is kept from the daemon by what holds it.
+fn explained(problem: Problem) -> Problem {
+    let vault = problem.key.as_deref().is_some_and(|key| key.starts_with("vault.") && key.ends_with(".path"));
+    // All that is left of the system's error is its text.
+    let refused = std::io::Error::from_raw_os_error(libc::EACCES).to_string();
+    if !(vault && sandbox::landlock::is_held() && problem.message.contains(&refused)) {
+        return problem;
+    }
+    Problem { message: format!("{}; {RESTART}", problem.message), ..problem }
 }
 
 /// Resolves when the daemon is to stop: SIGTERM, SIGINT, or the engine ended (a client's `shutdown`). SIGHUP

@@ -115,7 +115,7 @@ pub enum Command {
     Contexts(Contexts),
     /// Have a context written for a passage of any text
     Generate(Generate),
-    /// Find out whether the provider of contexts answers
+    /// Find what is wrong, with what to do about each; fit to be shown to others
     Doctor(Doctor),
     /// Give back the disk space of what is gone (while no daemon runs)
     Compact(Compact),
@@ -284,9 +284,12 @@ pub struct Pause {
 /// `doctor`
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Ask the configured model one tiny question, within the day's budget; no daemon is needed
+    /// Only ask the configured model one tiny question, within the day's budget; no daemon is needed
     #[arg(long)]
     pub provider: bool,
+    /// Name folders, notes, user and host in full: not fit to be shown to others
+    #[arg(long, conflicts_with = "provider")]
+    pub full: bool,
 }
 
 /// `compact`
@@ -384,6 +387,8 @@ mod tests {
             "contexts review --sample 5 --vault n --jsonl",
             "generate --document a.md --chunk -",
             "generate --document a.md --chunk b.md --title T --max-words 20",
+            "doctor",
+            "doctor --full --json",
             "doctor --provider",
             "contexts export",
             "contexts import x.jsonl --vault n",

@@ -11,6 +11,7 @@ use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, 
 use super::session::{Failure, Session, safe};
 use crate::engine::handle::{ContextStatus, EmbedStatus, Job, State, Status, VaultStatus};
 use crate::plan::Action;
+use crate::sandbox::landlock::{Held, Sandbox};
 use crate::store::ledger::CostReport;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
@@ -60,12 +61,17 @@ struct Report {
 }
 
 fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std::io::Result<()> {
+    let until = status.paused_until.and_then(|until| jiff::Timestamp::from_second(until).ok());
+    let until = until.filter(|until| until.as_second() > 0).map_or_else(String::new, |until| {
+        format!(" until {}", until.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M"))
+    });
+    let paused = format!("paused{until}; `situated resume` lets it go on");
     let (dot, health) = match status.state {
         State::Idle if status.problems.is_empty() => (green("●"), "healthy, up to date"),
         State::Idle => (yellow("●"), "up to date, but see below"),
         State::Indexing => (green("●"), "healthy, indexing"),
         State::Starting => (yellow("●"), "starting"),
-        State::Paused => (yellow("●"), "paused; `situated resume` lets it go on"),
+        State::Paused => (yellow("●"), paused.as_str()),
         State::Degraded => (red("●"), "needs you: see below"),
     };
     out.line(format!("{dot} {}", bold(health)))?;
@@ -78,6 +84,9 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
     }
     out.line("")?;
     row("doing", &doing(status, jobs), out)?;
+    for held in &status.held {
+        row("", &safe(held), out)?;
+    }
     if is_free(&status.contexts.provider) {
         row("contexts", &format!("{}, free", safe(&status.contextualizer)), out)?;
     } else {
@@ -96,6 +105,7 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
     for (i, leaving) in status.leaves_machine.iter().enumerate() {
         row(if i == 0 { "leaves" } else { "" }, &safe(leaving), out)?;
     }
+    row("sandbox", &sandbox(&status.sandbox), out)?;
     let by = match status.supervisor.as_str() {
         "none" => "started by hand".to_owned(),
         supervisor => format!("kept by {}", safe(supervisor)),
@@ -110,6 +120,17 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
 /// A line of the screen: what it is about, in a column of its own.
 fn row(name: &str, value: &str, out: &mut Out) -> std::io::Result<()> {
     out.row("  ", name, 10, value)
+}
+
+/// What the kernel holds the daemon to.
+fn sandbox(sandbox: &Sandbox) -> String {
+    let network = if sandbox.network { "" } else { ", and connect to nothing" };
+    let why = sandbox.why.as_ref().map_or_else(String::new, |why| format!(": {}", safe(why)));
+    match sandbox.landlock {
+        Held::Full => format!("it can read the vaults, write to its own folders{network}; the kernel sees to it"),
+        Held::Partial => format!("the kernel holds it to a part of its rules{why}"),
+        Held::None => format!("none{why}"),
+    }
 }
 
 /// What goes on at this moment.
@@ -281,6 +302,9 @@ mod tests {
             rss_bytes: 50_000_000,
             version: "0.1.0".into(),
             pid: 7,
+            held: vec!["making anew waits: on battery".into()],
+            paused_until: None,
+            sandbox: Sandbox { landlock: Held::Full, abi: 6, network: false, why: None },
             supervisor: "systemd".into(),
             socket: "/run/user/1000/situated/sock".into(),
         }
@@ -309,7 +333,9 @@ mod tests {
             "and 4 more",
             "doing     rebuild: 1,200 of 5,678 notes\n",
             "cost      nothing today, nothing this month",
+            "making anew waits: on battery",
             "leaves    nothing leaves this machine",
+            "write to its own folders, and connect to nothing",
             "the disk is full; make room",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");

@@ -1,10 +1,11 @@
 //! The one table of scalar keys: how each is called, explained, read and shown.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Config;
 use super::units::{self, Value};
+use super::{Config, HostConfig};
 use crate::chunk::Strategy;
 use crate::context::settings::{Dialect, FormChoice, Provider};
 use crate::embed::settings::EmbedProvider;
@@ -38,7 +39,7 @@ impl Key {
 }
 
 /// The sections of scalar keys, in the order in which they are shown.
-pub(super) const SECTIONS: [(&str, &str); 11] = [
+pub(super) const SECTIONS: [(&str, &str); 12] = [
     ("watch", "When changes are looked at."),
     ("chunk", "How notes are cut into chunks; sizes in tokens."),
     ("context", "What is written about each chunk to situate it in its note."),
@@ -50,6 +51,7 @@ pub(super) const SECTIONS: [(&str, &str); 11] = [
     ("sync", "The daily look after contexts that serve and should be better."),
     ("budget", "What may be spent on models' contexts and vectors. Each call is reserved here before it is made."),
     ("serve", "The socket."),
+    ("host", "What the daemon takes from its host: files, battery, memory."),
 ];
 
 /// Stands for a value that is set and not shown.
@@ -329,7 +331,30 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.serve.max_connections = units::count(v, 1..=1024)? as usize, Some(c.serve.max_connections.to_string())),
     key!("serve" "query_timeout", "After this a query is given up.",
         |c, v| c.serve.query_timeout = units::duration(v, 10 * MS..=10 * MINUTE)?, time(c.serve.query_timeout)),
+    key!("host" "sandbox", "\"auto\" has the kernel (Landlock) keep the daemon to the vaults and its own folders; \"off\".",
+        |c, v| c.host.sandbox = units::word(v, &["auto", "off"])? == "auto",
+        quoted(if c.host.sandbox { "auto" } else { "off" })),
+    key!("host" "battery", "On battery, work in bulk waits below 50 %, and all work but saves below 20 %: \"auto\", or \"ignore\".",
+        |c, v| c.host.battery = battery(v)?, quoted(shown_battery(&c.host))),
+    key!("host" "memory", "Above so much resident memory work in bulk goes on in small steps.",
+        |c, v| c.host.memory = units::bytes(v, 16 << 20..=1 << 40)?, quoted(units::show_bytes(c.host.memory))),
 ];
+
+/// Another folder than the system's can be named where that one is not complete.
+fn battery(value: &Value) -> Result<Option<PathBuf>, String> {
+    match value {
+        Value::Typed(text) | Value::Text(text) if text.starts_with('/') => units::path(value).map(Some),
+        _ => Ok((units::word(value, &["auto", "ignore"])? == "auto").then(|| HostConfig::POWER_SUPPLY.into())),
+    }
+}
+
+fn shown_battery(host: &HostConfig) -> String {
+    match &host.battery {
+        None => "ignore".to_owned(),
+        Some(path) if path == Path::new(HostConfig::POWER_SUPPLY) => "auto".to_owned(),
+        Some(path) => path.to_string_lossy().into_owned(),
+    }
+}
 
 /// The names of the keys of a section.
 pub(super) fn names_in(section: &str) -> Vec<&'static str> {

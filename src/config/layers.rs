@@ -91,6 +91,11 @@ pub(super) fn environment() -> Environment {
 /// The short names that OPS promises besides `SITUATED_<SECTION>_<KEY>`; the short one wins.
 const SHORT_NAMES: [(&str, &str); 1] = [("serve.socket", "SITUATED_SOCKET")];
 
+/// The file that [`super::Config::load`] reads, whether or not it is there.
+pub fn config_file(overrides: &Overrides) -> PathBuf {
+    file_to_read(overrides, &environment()).0
+}
+
 /// The file to read, and whether it must exist.
 fn file_to_read(overrides: &Overrides, environment: &Environment) -> (PathBuf, Option<Origin>) {
     if let Some(path) = &overrides.config {

@@ -29,7 +29,7 @@ use crate::note::NoteRules;
 use crate::search::question::Expand;
 use crate::search::rerank::RerankConfig;
 
-pub use layers::{Loaded, Origin, Overrides, Whereabouts};
+pub use layers::{Loaded, Origin, Overrides, Whereabouts, config_file};
 pub use paths::{default_config_file, default_data_dir, home, socket_too_long};
 pub use show::{sample_file, sample_file_of};
 pub use units::show_dollars;
@@ -63,6 +63,8 @@ pub struct Config {
     pub mcp: McpConfig,
     /// The socket.
     pub serve: ServeConfig,
+    /// What the daemon takes from its host.
+    pub host: HostConfig,
     /// Where indexes live: one folder per vault in it.
     pub data_dir: PathBuf,
     /// What opens a note for a person.
@@ -201,6 +203,29 @@ pub struct ServeConfig {
     pub query_timeout: Duration,
 }
 
+/// What the daemon takes from its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// Whether the kernel holds the daemon to the files and connections that it needs, where it can.
+    pub sandbox: bool,
+    /// Where the state of the battery is read; `None`: it does not matter.
+    pub battery: Option<PathBuf>,
+    /// Resident memory in bytes above which work in bulk slows down.
+    pub memory: u64,
+}
+
+impl HostConfig {
+    /// Where Linux tells of batteries and mains.
+    pub const POWER_SUPPLY: &str = "/sys/class/power_supply";
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        // Below what the systemd unit calls high (`MemoryHigh=1G`), where the kernel would slow down searches too.
+        HostConfig { sandbox: true, battery: Some(HostConfig::POWER_SUPPLY.into()), memory: 900 << 20 }
+    }
+}
+
 impl Default for WatchConfig {
     fn default() -> Self {
         WatchConfig {
@@ -291,6 +316,7 @@ impl Config {
             ask: AskConfig::default(),
             mcp: McpConfig::default(),
             serve: ServeConfig::default(),
+            host: HostConfig::default(),
             data_dir: data_dir.into(),
             open: Opener::default(),
         }

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::keeper::{Doubt, Keeper};
 use super::scan::Findings;
+use crate::sandbox::landlock;
 use crate::vault::VaultPath;
 use crate::vault::policy::Verdict;
 use crate::vault::read::stat;
-use crate::vault::root::{RootId, VaultError, git_locked};
+use crate::vault::root::{RootId, VaultError, git_locked, root_id};
 use crate::vault::walk;
 
 /// How often a vault that is gone is asked for again.
@@ -80,12 +81,30 @@ impl Keeper {
         }
     }
 
+    /// Whether it is what holds this process ([`crate::sandbox`]) that keeps it from reading the vault: its rules are
+    /// about the folder that was there at the start.
+    fn is_kept_from(&self, error: &VaultError) -> bool {
+        let VaultError::Unreadable { error, .. } = error else { return false };
+        error.kind() == std::io::ErrorKind::PermissionDenied
+            && landlock::is_held()
+            && root_id(&self.config.path).is_ok_and(|root| Some(root) != self.root_id)
+    }
+
     /// The root cannot be read: a doubt, not an empty vault.
     pub(super) fn doubt_gone(&mut self, error: &VaultError) {
-        let why = format!(
-            "vault `{}` cannot be read ({error}); its index is kept as it was and goes on when the vault is back",
-            self.config.name
-        );
+        let why = if self.is_kept_from(error) {
+            format!(
+                "another folder is in the place of vault `{}`, and the kernel lets this process read only the one that \
+                 was there when it started; its index is kept as it was: start the daemon again, `situated service \
+                 restart`, or `situated stop` and `situated run`",
+                self.config.name
+            )
+        } else {
+            format!(
+                "vault `{}` cannot be read ({error}); its index is kept as it was and goes on when the vault is back",
+                self.config.name
+            )
+        };
         if self.doubt.is_none() {
             tracing::warn!(vault = self.config.name, "{why}");
         }

@@ -25,6 +25,7 @@ use crate::embed::settings::{EmbedConfig, EmbedProvider};
 use crate::embed::{EmbedError, Embedder, Input};
 use crate::llm::Health;
 use crate::plan::Reason;
+use crate::sandbox::power::Brake;
 use crate::store::ledger::Purpose;
 use crate::vault::VaultPath;
 use worker::{Order, Tell, Told, Worker};
@@ -300,7 +301,7 @@ impl Keeper {
     }
 
     /// Notes that wait for vectors of the embedder that serves.
-    fn waiting_for_vectors(&self) -> u64 {
+    pub(super) fn waiting_for_vectors(&self) -> u64 {
         self.awaited.ordered.len() as u64
     }
 
@@ -332,8 +333,11 @@ impl Loop {
         for keeper in self.keepers.values_mut() {
             keeper.land_vectors();
         }
-        for vault in self.keepers.keys().copied().collect::<Vec<_>>() {
-            self.tend_switch(vault);
+        // Vectors of another embedder are work in bulk.
+        if self.brakes.level() == Brake::Off {
+            for vault in self.keepers.keys().copied().collect::<Vec<_>>() {
+                self.tend_switch(vault);
+            }
         }
     }
 
@@ -342,7 +346,7 @@ impl Loop {
         for keeper in self.keepers.values() {
             let next = keeper.switch.as_ref().and_then(switch::Switch::service);
             for service in [Some(&keeper.desk.service), next].into_iter().flatten() {
-                service.worker.iter().for_each(|worker| worker.pause(self.paused.is_some()));
+                service.worker.iter().for_each(|worker| worker.pause(self.all_waits()));
             }
         }
         let serving = self.keepers.values().filter_map(|keeper| keeper.desk.service.embedder.leaves_to());

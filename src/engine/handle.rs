@@ -32,6 +32,7 @@ pub use super::report::{
 
 pub(super) use contexts::OwnChunk;
 
+use super::brake::now_ms;
 use super::decide::{Desk, Task};
 use super::keeper::decision;
 use super::{Event, Shared, VaultShared, now_s};
@@ -92,8 +93,11 @@ impl Handle {
             embedder,
             embedding: vectors::embed_status(&chosen),
             contexts: self.context_status(),
+            sandbox: crate::sandbox::landlock::state().cloned().unwrap_or_default(),
+            held: self.0.waits().clone(),
+            paused_until: self.0.paused_until(),
             uptime_s: self.0.started.elapsed().as_secs(),
-            rss_bytes: resident_bytes(),
+            rss_bytes: crate::sandbox::resident_bytes(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             supervisor: supervisor().to_owned(),
@@ -277,7 +281,8 @@ impl Handle {
 
     /// Stops working, for a time or until [`Handle::resume`]; queries are answered all the same.
     pub fn pause(&self, seconds: Option<u64>) -> Result<(), CallError> {
-        self.send(Event::Pause(seconds.map(|s| Instant::now() + Duration::from_secs(s.min(1 << 30)))))
+        let until = |seconds: u64| now_ms().saturating_add(seconds.min(1 << 30) as i64 * 1000);
+        self.send(Event::Pause(seconds.map(until)))
     }
 
     /// Works again.
@@ -438,13 +443,6 @@ fn parse_path(path: &str) -> Result<VaultPath, CallError> {
 
 fn not_found(what: &'static str, name: &str, hint: &str) -> CallError {
     CallError::NotFound { what, name: name.to_owned(), hint: hint.to_owned() }
-}
-
-/// Resident memory of this process in bytes, 0 where that cannot be told.
-fn resident_bytes() -> u64 {
-    let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
-    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
-    pages * rustix::param::page_size() as u64
 }
 
 fn supervisor() -> &'static str {

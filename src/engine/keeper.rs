@@ -95,6 +95,7 @@ pub(super) struct Keeper {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) jobs: Vec<u64>,
+    pub(super) size: usize,
     pub(super) left: usize,
     pub(super) done: u64,
     pub(super) changed: u64,
@@ -235,7 +236,7 @@ impl Keeper {
     /// Queues tasks as one batch, a few before work in bulk; returns its number.
     pub(super) fn enqueue(&mut self, tasks: Vec<Task>, jobs: Vec<u64>, quiet: bool) -> u64 {
         let number = self.batches.keys().next_back().map_or(0, |last| last + 1).max(self.shared.next_batch());
-        let batch = Batch { jobs, left: tasks.len(), quiet, ..Batch::default() };
+        let batch = Batch { jobs, size: tasks.len(), left: tasks.len(), quiet, ..Batch::default() };
         self.batches.insert(number, batch);
         if tasks.len() <= AT_ONCE {
             tasks.into_iter().rev().for_each(|task| self.queue.push_front((number, task)));

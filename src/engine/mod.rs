@@ -8,6 +8,7 @@
 
 mod ask;
 mod batch;
+mod brake;
 mod contexts;
 mod decide;
 mod doubt;
@@ -46,13 +47,15 @@ use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::context::cost::Estimate;
 use crate::embed::EmbedError;
 use crate::index::LexicalError;
+use crate::sandbox::power::Brake;
 use crate::store::StoreError;
 use crate::store::ledger::{self, Ledger};
 use crate::vault::pending::Timing;
 use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason, VaultPath};
 use batch::BatchTold;
-use decide::Outcome;
+use brake::Brakes;
+use decide::{Outcome, Task};
 use graph::Grapher;
 use handle::Handle;
 use jobs::Jobs;
@@ -136,7 +139,7 @@ enum Event {
     /// A job was cancelled.
     Cancelled,
     /// No work until then, or until `Resume`.
-    Pause(Option<Instant>),
+    Pause(brake::Until),
     /// Work again.
     Resume,
     /// Another configuration is in force.
@@ -172,6 +175,9 @@ struct Shared {
     embedders: Mutex<Vec<String>>,
     /// Why nothing is asked of the model at present.
     held: Mutex<Option<String>>,
+    /// Why work waits.
+    waits: Mutex<Vec<String>>,
+    paused: Mutex<Option<brake::Until>>,
     state: Mutex<(State, Vec<String>)>,
     socket: PathBuf,
     started: Instant,
@@ -235,6 +241,8 @@ impl Engine {
             queries: embedding::queries::Queries::default(),
             embedders: Mutex::default(),
             held: Mutex::default(),
+            waits: Mutex::default(),
+            paused: Mutex::default(),
             renewal: Mutex::default(),
             state: Mutex::new((State::Starting, Vec::new())),
             socket,
@@ -257,6 +265,7 @@ impl Engine {
             next_vault: listed.len() as u64,
             listed,
             paused: None,
+            brakes: Brakes::new(&config.host),
             asleep: time_asleep(),
             notes_of_trouble: Vec::new(),
             unopened: BTreeMap::new(),
@@ -286,7 +295,8 @@ struct Loop {
     /// What is told of, opened or not.
     listed: BTreeMap<u64, Arc<VaultShared>>,
     /// `Some(None)`: until resumed.
-    paused: Option<Option<Instant>>,
+    paused: Option<brake::Until>,
+    brakes: Brakes,
     asleep: Duration,
     notes_of_trouble: Vec<String>,
     unopened: BTreeMap<u64, Unopened>,
@@ -305,6 +315,7 @@ struct Unopened {
 
 impl Loop {
     fn run(mut self, config: &Config) {
+        self.recall_pause();
         self.start_writers(config);
         self.start_reranker(config);
         self.open(config);
@@ -318,8 +329,11 @@ impl Loop {
                 self.open_again();
                 self.land();
                 self.flush_pending();
-                self.sync_if_due();
-                self.ask_models();
+                self.look_at_battery();
+                if !self.all_waits() {
+                    self.sync_if_due();
+                    self.ask_models();
+                }
                 self.tend_vectors();
                 self.feed();
             }
@@ -361,9 +375,8 @@ impl Loop {
     fn wait(&self) -> Duration {
         let now = Instant::now();
         let mut until = now + HEARTBEAT;
-        if let Some(Some(end)) = self.paused {
-            until = until.min(end);
-        }
+        until = self.pause_left().map_or(until, |left| until.min(now + left));
+        until = self.next_look().map_or(until, |look| until.min(look));
         if self.paused.is_none() {
             until = self.unopened.values().map(|unopened| unopened.again_at).fold(until, Instant::min);
             for keeper in self.keepers.values() {
@@ -417,9 +430,10 @@ impl Loop {
                 self.drop_cancelled();
                 self.stop_cancelled_runs();
             }
-            Event::Pause(until) => self.paused = Some(until),
+            Event::Pause(until) => self.pause(Some(until)),
             Event::Resume => {
-                self.paused = None;
+                self.pause(None);
+                self.brakes.insist();
                 self.let_go();
             }
             Event::Reload(config) => self.reload(&config),
@@ -430,10 +444,8 @@ impl Loop {
     /// A machine that slept sent no events meanwhile: everything is looked at.
     fn check_clock(&mut self) {
         let now = Instant::now();
-        if let Some(Some(end)) = self.paused
-            && end <= now
-        {
-            self.paused = None;
+        if self.pause_left().is_some_and(|left| left.is_zero()) {
+            self.pause(None);
         }
         let asleep = time_asleep();
         if asleep > self.asleep + Duration::from_secs(5) {
@@ -474,6 +486,7 @@ impl Loop {
         }
         self.show_embedders();
         let held = self.model_problem();
+        *self.shared.waits() = self.waits();
         let (state, problems) = self.state(held.clone());
         *self.shared.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
         let mut shared = self.shared.state();
@@ -498,8 +511,10 @@ impl Loop {
             problems.extend(keeper.trouble.as_ref().map(|trouble| trouble.why.clone()));
         }
         let busy = self.keepers.values().any(Keeper::is_busy);
+        let flying = self.keepers.values().any(|keeper| !keeper.in_flight.is_empty() || !keeper.looked);
+        let braked = self.brakes.level() != Brake::Off && !self.shared.waits().is_empty() && !flying;
         let state = match () {
-            () if self.paused.is_some() => State::Paused,
+            () if self.paused.is_some() || braked => State::Paused,
             () if busy => State::Indexing,
             () if !problems.is_empty() => State::Degraded,
             () => State::Idle,

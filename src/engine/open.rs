@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::beside::active;
+use super::brake::Brakes;
 use super::embedding::switch::Switch;
 use super::keeper::{Keeper, TRY_AGAIN};
 use super::report;
@@ -163,6 +164,7 @@ impl Loop {
             self.start_reranker(config);
         }
         self.shared.config.store(Arc::new(config.clone()));
+        self.brakes = Brakes::new(&config.host);
         for keeper in self.keepers.values_mut() {
             keeper.pending.set_timing(timing(&config.watch));
             keeper.switch.iter_mut().for_each(Switch::try_again);

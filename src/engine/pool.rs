@@ -44,6 +44,11 @@ impl Pool {
         Ok(Pool { errands, size })
     }
 
+    /// How many work side by side.
+    pub(super) fn workers(&self) -> usize {
+        self.size
+    }
+
     /// How many errands keep all workers busy without piling results up.
     pub(super) fn room(&self) -> usize {
         self.size * 24

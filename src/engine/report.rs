@@ -17,6 +17,7 @@ mod search;
 pub use crate::config::Problem;
 use crate::context::cost::Estimate;
 use crate::plan::{Action, Reason};
+pub use crate::sandbox::Sandbox;
 pub use ask::{AskAnswer, AskPassage, AskRequest, Citation};
 pub use audience::{Audience, RecentAnswer, RecentNote, RecentRequest};
 pub use contexts::{
@@ -120,6 +121,15 @@ pub struct Status {
     /// Contexts that a model writes.
     #[serde(default)]
     pub contexts: ContextStatus,
+    /// What holds the daemon to the files and connections that it needs.
+    #[serde(default)]
+    pub sandbox: Sandbox,
+    /// Why work waits that could go on, each with what lets it go on: the battery, the memory.
+    #[serde(default)]
+    pub held: Vec<String>,
+    /// Until when work is paused, seconds since 1970 (UTC); 0 stands for until it is resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_until: Option<i64>,
     /// Seconds since the daemon started.
     pub uptime_s: u64,
     /// Resident memory in bytes, 0 if unknown.

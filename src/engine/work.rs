@@ -138,11 +138,13 @@ impl Loop {
         result: Result<Findings, VaultError>,
     ) {
         let config = self.shared.config.load().watch.clone();
+        let whole = matches!(extent, Extent::Everything);
+        let walk_pause = if whole { self.walk_pause(config.walk_interval) } else { Duration::ZERO };
         let Some(keeper) = self.keepers.get_mut(&vault) else { return self.end_jobs(&jobs, 0, 0, "failed") };
-        if matches!(extent, Extent::Everything) {
+        if whole {
             let blind = keeper.watcher.as_ref().is_some_and(Watcher::needs_poll);
             let polled = keeper.polled.is_some() || blind;
-            let pause = if polled { config.poll_interval } else { config.walk_interval };
+            let pause = if polled { config.poll_interval } else { walk_pause };
             keeper.next_walk = Instant::now() + pause;
         }
         let mut findings = match result {
@@ -259,10 +261,14 @@ impl Loop {
     pub(super) fn feed(&mut self) {
         let mut room = self.pool.room();
         let flying: usize = self.keepers.values().map(|k| k.in_flight.len()).sum();
-        room = room.saturating_sub(flying);
+        if self.keepers.values().all(|keeper| keeper.queue.is_empty()) {
+            return;
+        }
+        room = self.room(room).saturating_sub(flying);
+        let level = self.brakes.level();
         for (vault, keeper) in &mut self.keepers {
             while room > 0
-                && let Some((batch, mut task)) = keeper.queue.pop_front()
+                && let Some((batch, mut task)) = keeper.next_task(level)
             {
                 self.tickets += 1;
                 // What it overtakes does not count any more, so what that was to do is done here.

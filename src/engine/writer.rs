@@ -24,6 +24,7 @@ use crate::fingerprint::{ContextKey, Sketch};
 use crate::llm::{self, Client};
 use crate::note;
 use crate::plan::{Due, Reason};
+use crate::sandbox;
 use crate::store::ledger::{Ledger, Purpose, Refused};
 use crate::vault::VaultPath;
 use crate::vault::read::read;
@@ -117,7 +118,10 @@ impl Writer {
         let (worker, tell) = (asker.clone(), Arc::new(tell));
         std::thread::Builder::new()
             .name("contexts".to_owned())
-            .spawn(move || runtime.block_on(serve(inbox, worker, tell)))
+            .spawn(move || {
+                sandbox::background_thread();
+                runtime.block_on(serve(inbox, worker, tell));
+            })
             .map_err(|error| format!("no thread for asking models: {error}"))?;
         Ok(Some(Writer { commands, asker, room: context.concurrency.max(1) }))
     }

@@ -22,6 +22,7 @@ use super::analyze::{Analyzer, Reading};
 use super::disk::Folder;
 use super::nearly::Names;
 use super::{ChunkDoc, ChunkText, Language, LexicalError, NoteEntry, NoteNo};
+use crate::sandbox;
 
 const ANALYZER: &str = "words";
 /// Memory of a writer that follows saves: the least that tantivy allows.
@@ -434,7 +435,19 @@ fn writer(index: &tantivy::Index, bulk: bool) -> tantivy::Result<IndexWriter> {
         .memory_budget_per_thread(heap)
         .num_merge_threads(1)
         .build();
-    let writer = index.writer_with_options(options)?;
+    let start = || {
+        if bulk {
+            sandbox::background_thread();
+        }
+        index.writer_with_options(options)
+    };
+    // Threads have the priority of whoever starts them: those of a bulk give way to everything else.
+    let writer = if bulk {
+        let started = std::thread::scope(|scope| scope.spawn(start).join());
+        started.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
+    } else {
+        start()?
+    };
     // What a writer leaves behind that died, or failed, within a commit has names that this one would give again.
     writer.garbage_collect_files().wait()?;
     if bulk {

@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -173,9 +173,37 @@ fn read(file: File, place: &str) -> Result<Secret, String> {
     }
 }
 
+/// Work for the thread of [`keep_command_runner`].
+type Errand = Box<dyn FnOnce() + Send>;
+
+/// To the thread that runs commands, if there is one.
+static RUNNER: OnceLock<mpsc::Sender<Errand>> = OnceLock::new();
+
+/// Starts the thread that runs `key_command`s from now on. To be called before this process gives up its rights:
+/// a password manager needs the user's, and what a restricted thread starts is as restricted.
+pub fn keep_command_runner() {
+    let (sender, errands) = mpsc::channel::<Errand>();
+    let run = move || errands.into_iter().for_each(|errand| errand());
+    if thread::Builder::new().name("key-commands".to_owned()).spawn(run).is_ok() {
+        // A second one has nothing to do, and ends.
+        let _ = RUNNER.set(sender);
+    }
+}
+
+/// The first line that a command prints, run by the thread that may if there is one.
+fn from_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
+    let Some(runner) = RUNNER.get() else { return run_command(command, place, time) };
+    let (sender, printed) = mpsc::sync_channel(1);
+    let (command, at) = (command.to_owned(), place.to_owned());
+    let errand = move || drop(sender.send(run_command(&command, &at, time)));
+    let nobody = || format!("{place} cannot be run: the thread that should has ended");
+    runner.send(Box::new(errand)).map_err(|_| nobody())?;
+    printed.recv().unwrap_or_else(|_| Err(nobody()))
+}
+
 /// The first line that a command prints. It runs in a process group of its own, so that what it started can be
 /// ended with it.
-fn from_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
+fn run_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
     let mut child = Command::new("sh")
         .arg("-c")
         .arg(command)

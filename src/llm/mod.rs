@@ -32,6 +32,7 @@ use crate::context::settings::{ContextConfig, Provider};
 pub use batches::{BatchState, Batches, SubmittedBatch};
 pub use client::Client;
 pub use embeddings::{Document, Embedded, Embeddings, PerCall, Runner, tokens_of};
+pub use key::keep_command_runner;
 pub use rerank::{Billed, Judged, Reranker};
 pub use stream::{OnText, Streamed};
 

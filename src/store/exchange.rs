@@ -242,7 +242,7 @@ impl Store {
         for (key, record) in fresh.iter().filter(|(key, _)| !first.contains_key(key)) {
             writes.archive(*key, record).map_err(|fault| self.fault(fault))?;
         }
-        self.trees.commit(&writes).map_err(|fault| self.fault(fault))?;
+        self.commit(&writes).map_err(|fault| self.fault(fault))?;
         report.added += fresh.len() as u64;
         Ok(())
     }

@@ -20,7 +20,7 @@ impl Store {
         }
         locked(&self.journal).append([(key, context)])?;
         let mut writes = Writes::default();
-        writes.archive(key, context).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))
+        writes.archive(key, context).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))
     }
 
     /// The context that was last archived or paid for under this key.
@@ -73,7 +73,7 @@ impl Store {
         }
         if after != before {
             let mut writes = Writes::default();
-            writes.note(&after).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
+            writes.note(&after).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))?;
             *locked(&self.scanned) = None;
         }
         drop(counters);

@@ -14,6 +14,7 @@ mod cache;
 mod codec;
 mod compact;
 mod exchange;
+mod flush;
 mod journal;
 mod keep;
 pub mod ledger;
@@ -38,6 +39,7 @@ use crate::fingerprint::{ContextKey, InputHash, StructureHash, TextHash, context
 use crate::plan::Reason;
 use crate::vault::{FileStat, VaultPath};
 use codec::Counters;
+use flush::Flusher;
 use journal::Journal;
 use record::NoteRecord;
 use salvage::Fault;
@@ -46,7 +48,7 @@ use tree::{Scan, Trees, Writes};
 pub use cache::VectorCache;
 pub use compact::{CompactReport, compact};
 pub use exchange::ImportReport;
-pub use peek::journaled;
+pub use peek::{Looked, journaled, look, rehearse};
 
 const JOURNAL: &str = "contexts.journal";
 const LOCK: &str = "store.lock";
@@ -100,6 +102,8 @@ pub struct NoteWrite {
 /// One vault's store.
 pub struct Store {
     dir: PathBuf,
+    /// Before the trees: it lets go of them first.
+    flusher: Flusher,
     trees: Trees,
     counters: Mutex<Counters>,
     journal: Mutex<Journal>,
@@ -160,6 +164,7 @@ impl Store {
         let vectors = Arc::new(VectorCache::open(dir, embedder_identity, dimensions)?);
         let store = Store {
             dir: dir.to_path_buf(),
+            flusher: Flusher::start(trees.clone())?,
             trees,
             counters: Mutex::new(scan.counters),
             journal: Mutex::new(journal),
@@ -188,9 +193,16 @@ impl Store {
                     writes.archive(key, &context).map_err(|fault| self.fault(fault))?;
                 }
             }
-            self.trees.commit(&writes).map_err(|fault| self.fault(fault))?;
+            self.commit(&writes).map_err(|fault| self.fault(fault))?;
         }
         Ok(journal.len() as u64)
+    }
+
+    /// Carries out all writes or none; they are on the disk a moment later.
+    fn commit(&self, writes: &Writes) -> Result<(), Fault> {
+        self.trees.commit(writes)?;
+        self.flusher.committed();
+        Ok(())
     }
 
     fn fault(&self, fault: Fault) -> StoreError {
@@ -247,7 +259,7 @@ impl Store {
         if records.is_empty() {
             return Ok(records);
         }
-        writes.counters(next).and_then(|()| self.trees.commit(&writes)).map_err(|fault| self.fault(fault))?;
+        writes.counters(next).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))?;
         *counters = next;
         *locked(&self.scanned) = None;
         Ok(records)

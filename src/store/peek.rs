@@ -2,13 +2,79 @@
 //! journal only grows, and a frame that is being written just now is passed over.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 
 use super::journal::{HEAD, scan};
+use super::tree::Trees;
 use super::v1::Entry;
 use super::{JOURNAL, StoreError, codec};
 use crate::context::ContextRecord;
 use crate::fingerprint::ContextKey;
+
+/// How a store's files are, looked at beside whoever has it open. Nothing is changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Entries of the journal, and damaged stretches in it; or why it cannot be read.
+    pub journal: Option<Result<(u64, u64), String>>,
+    /// Databases that were moved aside, newest last.
+    pub moved_aside: Vec<PathBuf>,
+    /// Bytes on disk.
+    pub bytes: u64,
+}
+
+/// Looks at the store in `dir`.
+pub fn look(dir: &Path) -> Looked {
+    let journal = match std::fs::read(dir.join(JOURNAL)) {
+        Ok(bytes) => {
+            let frames = scan(&bytes);
+            Some(Ok((frames.whole.len() as u64, frames.damaged)))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => Some(Err(error.to_string())),
+    };
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_aside = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".damaged-"));
+    let mut moved_aside: Vec<PathBuf> = entries.filter(is_aside).collect();
+    moved_aside.sort();
+    Looked { journal, moved_aside, bytes: super::bytes_in(dir) }
+}
+
+/// Opens and scans a copy of the database of a store that nobody has open; the notes in it, or what is wrong.
+/// `None` if there is none, or more than `most` bytes of it.
+///
+/// # Errors
+/// What is wrong: with the database, or with copying it.
+pub fn rehearse(dir: &Path, most: u64) -> Option<Result<u64, String>> {
+    let original = dir.join(super::compact::SLED);
+    if !original.is_dir() || super::bytes_in(&original) > most {
+        return None;
+    }
+    let copy = std::env::temp_dir().join(format!("situated-doctor-{}", std::process::id()));
+    let made =
+        std::fs::DirBuilder::new().mode(0o700).create(&copy).and_then(|()| copy_files(&original, &copy.join("db")));
+    let looked = made.map_err(|error| format!("it cannot be copied to {}: {error}", copy.display())).and_then(|()| {
+        let scanned = Trees::open_scanned(&copy.join("db"), |_| true).map_err(|fault| format!("{fault:?}"));
+        scanned.map(|(_, scan)| scan.notes.len() as u64)
+    });
+    // What is left of it in a temporary folder does no harm.
+    let _ = std::fs::remove_dir_all(&copy);
+    Some(looked)
+}
+
+fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_files(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
 
 /// The last context under each key of the journal in a store's folder; none if there is no journal. What cannot
 /// be read is passed over.
@@ -46,6 +112,27 @@ mod tests {
     use crate::fingerprint::{context_key, text_hash};
     use crate::store::journal::Journal;
     use crate::store::tests::{paid, section};
+
+    #[test]
+    fn a_store_is_looked_at_and_rehearsed_without_a_trace() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!((look(dir.path()), rehearse(dir.path(), 1 << 30)), (Looked::default(), None), "nothing is there");
+        let store = dir.path().join("store");
+        let (opened, _) = crate::store::Store::open(&store, "e", 4).unwrap();
+        opened.flush(true).unwrap();
+        drop(opened);
+        let before = look(&store);
+        assert!(before.bytes > 0 && before.moved_aside.is_empty(), "{before:?}");
+        assert_eq!(rehearse(&store, 1 << 30), Some(Ok(0)));
+        assert_eq!(rehearse(&store, 1), None, "too much to copy");
+        assert_eq!(look(&store), before);
+        std::fs::write(store.join("sled/conf"), "nonsense").unwrap();
+        assert!(matches!(rehearse(&store, 1 << 30), Some(Err(_))));
+        std::fs::create_dir(store.join("sled.damaged-1")).unwrap();
+        std::fs::write(store.join(JOURNAL), "no frames").unwrap();
+        let damaged = look(&store);
+        assert_eq!((damaged.moved_aside.len(), damaged.journal.is_some()), (1, true));
+    }
 
     #[test]
     fn the_last_context_under_each_key_is_found_and_nothing_is_written() {

@@ -23,9 +23,14 @@ use crate::vault::VaultPath;
 /// the pages that are being written; sled's default is a gigabyte.
 const CACHE_BYTES: u64 = 32 << 20;
 
-/// How often sled's own thread writes and cleans up. A crash of the machine loses at most this much, and
-/// all of it is made again from the vault.
-const FLUSH_EVERY_MS: u64 = 500;
+/// How often sled's own thread cleans up behind what was overwritten. What is committed our own puts on the disk
+/// ([`super::flush`]), so that nobody wakes while nothing happens.
+const CLEAN_EVERY_MS: u64 = 60_000;
+
+/// How late sled's threads may wake from a wait that has a limit: seven of them look every second whether there is
+/// work, without any need, for they are woken when there is.
+#[cfg(target_os = "linux")]
+const SLACK: Duration = Duration::from_mins(5);
 
 /// The key of the counters in `meta`.
 const COUNTERS: &[u8] = b"counters";
@@ -102,6 +107,35 @@ impl Writes {
     }
 }
 
+/// While it lives, what the calling thread starts is in no hurry to wake up by itself.
+struct Lazy {
+    #[cfg(target_os = "linux")]
+    before: Option<std::num::NonZeroU64>,
+}
+
+impl Lazy {
+    #[cfg(target_os = "linux")]
+    fn begin() -> Self {
+        use rustix::thread::{current_timer_slack, set_current_timer_slack};
+        let before = current_timer_slack().ok().and_then(std::num::NonZeroU64::new);
+        // A kernel that does not want to makes threads wake more often than they need, no more.
+        let _ = set_current_timer_slack(std::num::NonZeroU64::new(SLACK.as_nanos() as u64));
+        Lazy { before }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn begin() -> Self {
+        Lazy {}
+    }
+}
+
+impl Drop for Lazy {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        let _ = rustix::thread::set_current_timer_slack(self.before);
+    }
+}
+
 impl Trees {
     /// Opens or creates the database in `path`.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
@@ -117,9 +151,12 @@ impl Trees {
     }
 
     fn open_once(path: &Path) -> Result<Self, Fault> {
+        // Threads inherit it from whoever starts them; sled starts all of its when a database is opened.
+        let _lazy = Lazy::begin();
         // `Config::mode` is read by nothing in this version of sled, so it is not set.
         let db =
-            sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(Some(FLUSH_EVERY_MS)).open()?;
+            sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(Some(CLEAN_EVERY_MS)).open()?;
+        db.flush()?;
         Ok(Trees {
             meta: db.open_tree("meta")?,
             notes: db.open_tree("notes")?,

@@ -55,7 +55,8 @@ impl Place {
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
-        self.dir.path().join("s")
+        // In a folder of its own, which the daemon makes: what else is here is not the socket's business.
+        self.dir.path().join("run/s")
     }
 
     /// `situated` with this place's data and socket, and nothing of the user's.

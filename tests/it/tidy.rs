@@ -92,14 +92,15 @@ const IMPURE: [&str; 10] = [
 const EDGES: &[(&str, &[&str])] = &[
     ("vault", &["config"]),
     ("store", &["config"]),
-    ("index", &["config"]),
+    ("index", &["config", "sandbox"]),
     ("engine", &["config", "vault", "llm", "store", "index", "sandbox"]),
     ("serve", &["config", "engine"]),
+    ("sandbox", &["config"]),
     ("client", &["config", "serve"]),
     ("service", &["config", "serve", "client"]),
     ("mcp", &["client"]),
     ("cli", &["config", "sandbox", "client", "service", "mcp", "serve", "engine", "daemon", "llm", "store", "vault"]),
-    ("daemon", &["config", "engine", "serve", "cli", "sandbox"]),
+    ("daemon", &["config", "engine", "serve", "cli", "sandbox", "llm"]),
 ];
 
 const EDGE_MODULES: &[&str] = &[

@@ -15,6 +15,7 @@ use crate::embed::{EmbedError, Input, Made, Vector};
 use crate::fingerprint::InputHash;
 use crate::llm::{Health, tokens_of};
 use crate::plan::Reason;
+use crate::sandbox;
 use crate::store::VectorCache;
 use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Refused, Reservation, Settled};
 use crate::vault::VaultPath;
@@ -127,7 +128,10 @@ impl Worker {
         };
         std::thread::Builder::new()
             .name("vectors".to_owned())
-            .spawn(move || desk.run(&inbox))
+            .spawn(move || {
+                sandbox::background_thread();
+                desk.run(&inbox);
+            })
             .map_err(|error| format!("no thread for embedding: {error}"))?;
         Ok(Worker { commands, common })
     }

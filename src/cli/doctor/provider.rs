@@ -7,11 +7,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::Doctor;
+use super::super::money::{dated, flaw, price, tokens};
+use super::super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
+use super::super::session::{Failure, Session, safe};
 use super::exit;
-use super::money::{dated, flaw, price, tokens};
-use super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
-use super::session::{Failure, Session, safe};
 use crate::chunk::{ChunkConfig, Strategy};
 use crate::config::{BudgetConfig, Config, ConfigErrors};
 use crate::context::cost::{Usage, cost, dollars};
@@ -67,11 +66,11 @@ struct Report {
 }
 
 /// Where the key should be. Never the key.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct Key {
-    place: String,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Key {
+    pub(super) place: String,
     /// Whether it is there; absent where only asking tells.
-    found: Option<bool>,
+    pub(super) found: Option<bool>,
 }
 
 /// What came back.
@@ -104,11 +103,8 @@ struct Failed {
     hint: &'static str,
 }
 
-/// `situated doctor`.
-pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, Failure> {
-    if !args.provider {
-        return Err(Failure::usage("say what to look at: `situated doctor --provider`"));
-    }
+/// `situated doctor --provider`.
+pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
     let config = session.config()?.config;
     if !config.context.costs() {
         if session.globals.json {
@@ -190,7 +186,7 @@ fn introduced(context: &ContextConfig, model: &Model, leaves_to: Option<String>)
 }
 
 /// Where a provider's key is looked for first: in the order of the places that `llm` looks at.
-fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) -> bool) -> Key {
+pub(super) fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) -> bool) -> Key {
     if let Some(file) = &config.file {
         return Key { place: format!("the file {}", file.display()), found: Some(file.exists()) };
     }
@@ -415,7 +411,7 @@ fn verdict(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::search::tests::Page;
+    use super::super::super::search::tests::Page;
     use super::*;
 
     #[test]

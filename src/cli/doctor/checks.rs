@@ -1,0 +1,467 @@
+//! Facts → findings. Pure: a table of facts is a test.
+
+use super::super::print::{bytes, counted, millis};
+use super::facts::{Daemon, Facts, Place, ProviderFacts};
+use super::vaults::{UNREADABLE, VaultFacts};
+use super::{Check, Level};
+use crate::engine::handle::{State, Status};
+use crate::sandbox::Held;
+use Level::{Fail, Note, Ok, Warn};
+
+/// Less free than this stops indexing before long.
+const LEAST_FREE: u64 = 64 << 20;
+
+/// Less than this is worth knowing.
+const LITTLE_FREE: u64 = 1 << 30;
+
+/// A clock before this (2026-01-01) is wrong.
+const EARLIEST: i64 = 1_767_225_600;
+
+/// A file may be as much newer than now.
+const AHEAD: i64 = 300;
+
+/// Looks at all facts; with `full` the first few notes are named.
+pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
+    let mut found = vec![config(facts), daemon(facts)];
+    found.extend(version(facts));
+    found.push(data(facts));
+    found.extend(lock_and_socket(facts));
+    found.extend(sandbox(facts));
+    found.extend(namespaces(facts));
+    found.push(disk(facts));
+    found.push(clock(facts));
+    found.push(model(facts));
+    found.extend(facts.providers.iter().flat_map(|provider| key(provider, facts.uid)));
+    found.push(leaves(facts));
+    found.extend(watches(facts));
+    for vault in &facts.vaults {
+        found.extend(vault_checks(vault, full));
+    }
+    found.extend(told(facts));
+    found
+}
+
+fn config(facts: &Facts) -> Check {
+    let id = "config";
+    match (facts.config_problems.as_slice(), &facts.config_file) {
+        ([], Some(file)) => Check::new(id, Ok, format!("{} says what to do", file.display())),
+        ([], None) if facts.vaults.is_empty() && !matches!(facts.daemon, Daemon::Answers(..)) => {
+            Check::new(id, Warn, "there is no configuration, so nothing says which vault to index")
+                .remedy("situated init ~/Notes")
+        }
+        ([], None) => Check::new(id, Note, "there is no configuration; the defaults are in force"),
+        ([first, rest @ ..], _) => {
+            let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+            Check::new(id, Fail, format!("the configuration is wrong{more}"))
+                .because(first.clone())
+                .remedy("situated config check")
+        }
+    }
+}
+
+fn daemon(facts: &Facts) -> Check {
+    let id = "daemon";
+    match &facts.daemon {
+        Daemon::Answers(status, took) => {
+            let by = match status.supervisor.as_str() {
+                "none" => String::new(),
+                by => format!(", kept by {by}"),
+            };
+            Check::new(id, Ok, format!("it answers (process {}{by}) in {}", status.pid, millis(*took)))
+        }
+        Daemon::Silent(why) => Check::new(id, Fail, "one holds the index and does not answer")
+            .because(why.clone())
+            .remedy("situated service restart"),
+        Daemon::Absent => {
+            Check::new(id, Note, "none runs: what only it knows was not looked at").remedy("situated run")
+        }
+    }
+}
+
+fn version(facts: &Facts) -> Option<Check> {
+    let Daemon::Answers(status, _) = &facts.daemon else { return None };
+    let (id, ours, its) = ("version", &facts.version, &status.version);
+    Some(if ours == its {
+        Check::new(id, Ok, format!("program and daemon are {ours}"))
+    } else {
+        Check::new(id, Warn, format!("this program is {ours}, the daemon is {its}")).remedy("situated service restart")
+    })
+}
+
+fn data(facts: &Facts) -> Check {
+    let (id, dir) = ("data", facts.data_dir.display());
+    if let Some(Err(why)) = &facts.writable {
+        return Check::new(id, Fail, format!("nothing can be written in {dir}, where the index has to be"))
+            .because(why.clone())
+            .remedy("set `data_dir` in the configuration to a folder that can be written");
+    }
+    match &facts.data {
+        Some(place) if place.path == facts.data_dir && place.uid != facts.uid => {
+            Check::new(id, Fail, format!("{dir} belongs to user {}, not to you ({})", place.uid, facts.uid))
+                .remedy(format!("sudo chown -R {} {dir}", facts.uid))
+        }
+        Some(place) if place.path == facts.data_dir && place.mode & 0o077 != 0 => {
+            let open = format!("{dir} can be read by others (mode {:03o}), and holds the text of notes", place.mode);
+            Check::new(id, Warn, open).remedy(format!("chmod 700 {dir}"))
+        }
+        Some(place) if place.path == facts.data_dir => Check::new(id, Ok, format!("{dir} is yours alone")),
+        _ => Check::new(id, Note, format!("{dir} is not there yet: nothing was indexed")),
+    }
+}
+
+fn lock_and_socket(facts: &Facts) -> Vec<Check> {
+    let mut found = Vec::new();
+    let runs = !matches!(facts.daemon, Daemon::Absent);
+    match &facts.socket {
+        Some(Place { path, is_socket: false, .. }) => {
+            found.push(
+                Check::new("socket", Fail, format!("{} is in the way and is no socket", path.display()))
+                    .remedy(format!("mv {0} {0}.old", path.display())),
+            );
+        }
+        Some(Place { path, uid, .. }) if *uid != facts.uid => {
+            let finding = format!("the socket {} belongs to user {uid}, not to you ({})", path.display(), facts.uid);
+            found.push(Check::new("socket", Fail, finding).remedy("set `serve.socket` to a path of your own"));
+        }
+        Some(Place { path, mode, .. }) if mode & 0o077 != 0 => {
+            let finding = format!("the socket {} is open to others (mode {mode:03o})", path.display());
+            found.push(Check::new("socket", Fail, finding).remedy(format!("chmod 600 {}", path.display())));
+        }
+        Some(Place { path, .. }) if !runs => {
+            let finding = format!("{} was left by a daemon that is gone; the next one replaces it", path.display());
+            found.push(Check::new("socket", Note, finding));
+        }
+        Some(Place { path, .. }) => found.push(Check::new("socket", Ok, format!("{} is yours alone", path.display()))),
+        None if runs => found.push(
+            Check::new("socket", Fail, "the daemon's socket was removed, so nobody reaches it")
+                .remedy("situated service restart"),
+        ),
+        None => {}
+    }
+    if let Some(dir) = &facts.socket_dir {
+        let sticky = dir.mode & 0o1000 != 0;
+        if dir.mode & 0o022 != 0 && !sticky {
+            let finding =
+                format!("others can put a socket of theirs into {} (mode {:03o})", dir.path.display(), dir.mode);
+            found.push(Check::new("socket", Fail, finding).remedy(format!("chmod go-w {}", dir.path.display())));
+        }
+    }
+    found
+}
+
+fn sandbox(facts: &Facts) -> Vec<Check> {
+    let id = "landlock";
+    let kernel = match facts.host.landlock {
+        Some(abi) => format!("the kernel has version {abi}"),
+        None => "the kernel has none".to_owned(),
+    };
+    let Daemon::Answers(status, _) = &facts.daemon else {
+        return vec![match facts.host.landlock {
+            Some(_) => Check::new(id, Ok, format!("{kernel}: a daemon will be held to its files")),
+            None => Check::new(
+                id,
+                Note,
+                "the kernel has no Landlock, so nothing but the daemon itself keeps it to its files",
+            ),
+        }];
+    };
+    let sandbox = &status.sandbox;
+    let network = if sandbox.network { "it can open connections" } else { "it can open no connection" };
+    let why = sandbox.why.clone().unwrap_or_default();
+    let mut found = vec![match (sandbox.landlock, facts.host.landlock) {
+        (Held::Full, _) => Check::new(
+            id,
+            Ok,
+            format!("the kernel lets the daemon read the vaults and write to its own folders only; {network}"),
+        ),
+        (Held::Partial, _) => {
+            Check::new(id, Note, format!("the kernel holds the daemon to its files in part; {network}")).because(why)
+        }
+        (Held::None, None) => {
+            Check::new(id, Note, "nothing but the daemon itself keeps it to its files").because(kernel)
+        }
+        // The kernel could, so somebody has to have said no: the configuration, or the unit's filter of calls.
+        (Held::None, Some(_)) => {
+            Check::new(id, Warn, "nothing but the daemon itself keeps it to its files, and the kernel could")
+                .because(format!("{kernel}; {why}"))
+                .remedy("set `host.sandbox = \"auto\"`, or install the unit again: situated service install")
+        }
+    }];
+    if sandbox.landlock != Held::None && sandbox.network && status.leaves_machine.is_empty() && sandbox.abi < 4 {
+        found[0] = found[0].clone().because("versions before 4 know no rules for the network");
+    }
+    found
+}
+
+fn namespaces(facts: &Facts) -> Option<Check> {
+    let id = "namespaces";
+    Some(match facts.host.namespaces? {
+        true => Check::new(id, Ok, "users may make namespaces: the unit's strict part can hold"),
+        false => Check::new(
+            id,
+            Note,
+            "users may make no namespaces: the unit's strict part does nothing, Landlock does the work",
+        ),
+    })
+}
+
+fn disk(facts: &Facts) -> Check {
+    let id = "disk";
+    let store: u64 = facts.vaults.iter().map(|vault| vault.store.bytes).sum();
+    match facts.disk {
+        None => Check::new(id, Note, "how much room there is cannot be told"),
+        Some((free, _)) => {
+            let finding = format!("{} are free, the indexes take {}", bytes(free), bytes(store));
+            match free {
+                _ if free < LEAST_FREE => Check::new(id, Fail, finding)
+                    .because("what cannot be written is tried again when there is room; what was indexed is found")
+                    .remedy(format!("make room on the disk of {}", facts.data_dir.display())),
+                // A compaction, and a rebuild beside the old index, need as much again.
+                _ if free < LITTLE_FREE.max(store) => {
+                    Check::new(id, Warn, finding).remedy("situated stop && situated compact")
+                }
+                _ => Check::new(id, Ok, finding),
+            }
+        }
+    }
+}
+
+fn clock(facts: &Facts) -> Check {
+    let id = "clock";
+    match facts.newest {
+        _ if facts.now < EARLIEST => Check::new(id, Warn, "the clock is years behind: ages and budgets will be wrong")
+            .remedy("timedatectl set-ntp true"),
+        Some(newest) if newest > facts.now + AHEAD => {
+            let ahead = millis((newest - facts.now) as f64 * 1000.0);
+            Check::new(id, Warn, format!("files of the index are {ahead} from now: the clock was set back"))
+                .remedy("timedatectl set-ntp true")
+        }
+        _ => Check::new(id, Ok, "it is plausible"),
+    }
+}
+
+fn model(facts: &Facts) -> Check {
+    let id = "model";
+    if facts.model_error < 1e-4 {
+        Check::new(id, Ok, "the built-in one gives the vector that it should")
+    } else {
+        Check::new(
+            id,
+            Fail,
+            "the built-in one gives another vector than it should: this program is damaged, or miscompiled",
+        )
+        .because(format!("off by {}", facts.model_error))
+        .remedy("cargo install situated --force")
+    }
+}
+
+fn key(provider: &ProviderFacts, uid: u32) -> Vec<Check> {
+    let ProviderFacts { section, name, key, file } = provider;
+    let id = "key";
+    let whose = format!("the key of {name} (`{section}`)");
+    let setting = format!("{section}.key_file");
+    if let Some(file) = file {
+        return vec![match file {
+            Err(why) => Check::new(id, Fail, format!("{whose} cannot be read"))
+                .because(why.clone())
+                .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`")),
+            Result::Ok(place) if place.uid != uid => {
+                Check::new(id, Fail, format!("{whose} belongs to user {}, so it is not taken", place.uid))
+                    .remedy(format!("sudo chown {uid} {}", place.path.display()))
+            }
+            Result::Ok(place) if place.mode & 0o077 != 0 => Check::new(
+                id,
+                Fail,
+                format!("{whose} can be read by others (mode {:04o}), so it is not taken", place.mode),
+            )
+            .remedy(format!("chmod 600 {}", place.path.display())),
+            Result::Ok(place) => Check::new(id, Ok, format!("{whose} is in {}, for you alone", place.path.display())),
+        }];
+    }
+    let Some(key) = key else { return Vec::new() };
+    let ask = "situated doctor --provider";
+    vec![match key.found {
+        Some(true) if key.place.starts_with("the variable") => {
+            Check::new(id, Note, format!("{whose} is in {} here; a service does not see what a shell sets", key.place))
+                .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`"))
+        }
+        Some(true) => Check::new(id, Ok, format!("{whose} is in {}", key.place)),
+        Some(false) => {
+            Check::new(id, Warn, format!("{whose} is not in {}; a server of this machine may need none", key.place))
+                .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`"))
+        }
+        None => Check::new(id, Note, format!("{whose} comes from {}; whether it works only asking tells", key.place))
+            .remedy(ask),
+    }]
+}
+
+fn leaves(facts: &Facts) -> Check {
+    let id = "privacy";
+    match &facts.daemon {
+        Daemon::Answers(status, _) if status.leaves_machine.is_empty() => {
+            Check::new(id, Ok, "nothing leaves this machine")
+        }
+        Daemon::Answers(status, _) => {
+            Check::new(id, Note, "text leaves this machine").because(status.leaves_machine.join("; "))
+        }
+        _ if facts.providers.is_empty() => {
+            Check::new(id, Ok, "no provider is configured: nothing will leave this machine")
+        }
+        _ => {
+            let names: Vec<&str> = facts.providers.iter().map(|provider| provider.name).collect();
+            Check::new(id, Note, format!("texts go to {}", names.join(", ")))
+        }
+    }
+}
+
+/// Watches that the vaults need, against those that are left.
+fn watches(facts: &Facts) -> Vec<Check> {
+    let id = "watches";
+    let polled =
+        |vault: &&VaultFacts| vault.poll.unwrap_or_else(|| vault.file_system.as_ref().is_some_and(|found| found.1));
+    let needed: u64 = facts.vaults.iter().filter(|vault| !polled(vault)).map(|vault| vault.folders).sum();
+    let sysctl = |key: &str, value: u64| {
+        format!("echo fs.inotify.{key}={value} | sudo tee /etc/sysctl.d/60-situated.conf && sudo sysctl --system")
+    };
+    let mut found = Vec::new();
+    if let Some((most, used)) = facts.host.watches.filter(|_| needed > 0) {
+        let left = most.saturating_sub(used);
+        let finding =
+            format!("{} needed, {left} of {most} left", counted(needed, "watch").replace("watchs", "watches"));
+        let enough = (2 * (used + needed)).next_power_of_two().max(524_288);
+        found.push(match needed {
+            _ if needed > left => Check::new(id, Warn, finding)
+                .because("what goes without is looked at every 30 seconds instead of at once")
+                .remedy(sysctl("max_user_watches", enough)),
+            _ if needed * 5 > left * 4 => Check::new(id, Note, finding).remedy(sysctl("max_user_watches", enough)),
+            _ => Check::new(id, Ok, finding),
+        });
+    }
+    if let Some((most, used)) = facts.host.instances.filter(|(most, used)| needed > 0 && used + 2 > *most) {
+        let finding = format!("{used} of {most} instances of inotify are taken: vaults cannot be listened to");
+        found.push(Check::new(id, Warn, finding).remedy(sysctl("max_user_instances", 512.max(most * 2))));
+    }
+    if !facts.host.proc {
+        found.push(Check::new(id, Note, "there is no /proc, so limits and memory cannot be told"));
+    }
+    found
+}
+
+fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
+    let name = format!("`{}`", vault.name);
+    if let Some(why) = &vault.unreadable {
+        return vec![Check::new("vault", Fail, format!("{name} cannot be read")).because(why.clone())];
+    }
+    let on = vault.file_system.as_ref().map_or(String::new(), |(kind, _)| format!(" on {kind}"));
+    let mut found = vec![match (&vault.file_system, vault.poll) {
+        (Some((kind, true)), None) => Check::new(
+            "vault",
+            Note,
+            format!("{name} lies on {kind}, where changes by others go unheard: it is looked at every 30 seconds"),
+        ),
+        (Some((kind, true)), Some(false)) => Check::new(
+            "vault",
+            Warn,
+            format!("{name} lies on {kind}, where changes by others go unheard, and is not polled"),
+        )
+        .remedy(format!("take `poll = false` out of the vault {name}")),
+        _ => Check::new("vault", Ok, format!("{name}: {}{on}", counted(vault.notes, "note"))),
+    }];
+    let named = |paths: &[String]| if full { paths.join(", ") } else { String::new() };
+    for (reason, (count, paths)) in &vault.skipped {
+        let level = if *reason == UNREADABLE { Warn } else { Note };
+        let finding = format!("{name}: {} left out, {reason}", counted(*count, "file"));
+        found.push(Check::new("skipped", level, finding).because(named(paths)));
+    }
+    if vault.conflicts.0 > 0 {
+        let finding = format!(
+            "{name}: {} that a sync left when two sides had changed",
+            counted(vault.conflicts.0, "copy").replace("copys", "copies")
+        );
+        found.push(
+            Check::new("conflicts", Note, finding)
+                .because(named(&vault.conflicts.1))
+                .remedy(format!("situated --json status {} | jq '.vaults[].conflicts'", vault.name)),
+        );
+    }
+    found.extend(index_checks(vault, &name));
+    found
+}
+
+fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
+    let mut found = Vec::new();
+    if !vault.indexed {
+        found.push(Check::new("store", Note, format!("{name} was never indexed")));
+        return found;
+    }
+    let size = bytes(vault.store.bytes);
+    found.push(match &vault.database {
+        Some(Err(why)) => {
+            let finding = format!(
+                "{name}: the database does not open; the next daemon moves it aside and makes it anew from the notes"
+            );
+            Check::new("store", Warn, finding).because(why.clone()).remedy("situated run")
+        }
+        Some(Result::Ok(notes)) => {
+            Check::new("store", Ok, format!("{name}: it opens, with {} in {size}", counted(*notes, "note")))
+        }
+        None => Check::new("store", Ok, format!("{name}: {size}")),
+    });
+    if let Some(newest) = vault.store.moved_aside.last() {
+        let finding =
+            format!("{name}: {} moved aside", counted(vault.store.moved_aside.len() as u64, "damaged database"));
+        found.push(
+            Check::new("store", Note, finding)
+                .because("what a model had written came back from the journal; they are kept for whoever wants to know")
+                .remedy(format!("rm -r {}", newest.display())),
+        );
+    }
+    match &vault.store.journal {
+        None => {}
+        Some(Err(why)) => found.push(
+            Check::new("journal", Fail, format!("{name}: the contexts that were paid for cannot be read"))
+                .because(why.clone())
+                .remedy(format!("chmod u+rw {}/contexts.journal", vault.index.display())),
+        ),
+        Some(Result::Ok((entries, 0))) => {
+            found.push(Check::new("journal", Ok, format!("{name}: {entries} entries of contexts can be read")));
+        }
+        Some(Result::Ok((entries, damaged))) => {
+            let finding = format!("{name}: {entries} entries of contexts can be read, {damaged} stretches cannot");
+            found.push(
+                Check::new("journal", Warn, finding).remedy("situated stop && situated contexts export backup.jsonl"),
+            );
+        }
+    }
+    if !vault.words {
+        found.push(Check::new(
+            "words",
+            Note,
+            format!("{name}: the index of words is not there; the next daemon makes it"),
+        ));
+    }
+    found
+}
+
+/// What the daemon itself tells.
+fn told(facts: &Facts) -> Vec<Check> {
+    let Daemon::Answers(status, _) = &facts.daemon else { return Vec::new() };
+    let Status { problems, held, vaults, state, .. } = &**status;
+    let mut found: Vec<Check> = problems.iter().map(|problem| Check::new("status", Warn, problem.clone())).collect();
+    found.extend(held.iter().map(|held| Check::new("status", Note, held.clone())));
+    if *state == State::Paused && held.is_empty() {
+        found.push(Check::new("status", Note, "work is paused").remedy("situated resume"));
+    }
+    for vault in vaults {
+        if vault.warned > 0 {
+            let finding =
+                format!("`{}`: {} with something odd, mostly front matter", vault.name, counted(vault.warned, "note"));
+            found.push(Check::new("notes", Note, finding).because("they are indexed all the same"));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "checks_tests.rs"]
+mod tests;

@@ -1,0 +1,210 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::cli::doctor::host::Host;
+use crate::cli::doctor::provider::Key;
+use crate::sandbox::Sandbox;
+use crate::store::Looked;
+
+fn status() -> Status {
+    serde_json::from_value(serde_json::json!({
+        "state": "idle", "vaults": [], "problems": [], "leaves_machine": [], "contextualizer": "", "embedder": "",
+        "uptime_s": 0, "rss_bytes": 0, "version": "1.0.0", "pid": 7, "supervisor": "systemd", "socket": "/run/s",
+        "sandbox": {"landlock": "full", "abi": 7, "network": false}
+    }))
+    .unwrap()
+}
+
+fn place(path: &str, mode: u32) -> Place {
+    Place { path: path.into(), uid: 1000, mode, is_socket: path.ends_with("/s") }
+}
+
+fn vault() -> VaultFacts {
+    VaultFacts {
+        name: "n".into(),
+        path: "/home/a/Notes".into(),
+        file_system: Some(("ext4".into(), false)),
+        folders: 40,
+        notes: 300,
+        index: "/data/vaults/n".into(),
+        indexed: true,
+        words: true,
+        store: Looked { journal: Some(Result::Ok((5, 0))), bytes: 1 << 20, ..Looked::default() },
+        ..VaultFacts::default()
+    }
+}
+
+/// Everything as it should be.
+fn healthy() -> Facts {
+    Facts {
+        version: "1.0.0".into(),
+        uid: 1000,
+        config_file: Some("/home/a/.config/situated/config.toml".into()),
+        daemon: Daemon::Answers(Box::new(status()), 0.4),
+        data_dir: "/data".into(),
+        data: Some(place("/data", 0o700)),
+        writable: Some(Result::Ok(())),
+        socket: Some(place("/run/s", 0o600)),
+        socket_dir: Some(place("/run", 0o700)),
+        host: Host {
+            landlock: Some(7),
+            namespaces: Some(true),
+            proc: true,
+            watches: Some((8192, 1000)),
+            instances: Some((128, 20)),
+        },
+        vaults: vec![vault()],
+        disk: Some((50 << 30, 100 << 30)),
+        now: 1_795_000_000,
+        newest: Some(1_794_999_000),
+        ..Facts::default()
+    }
+}
+
+#[test]
+fn nothing_is_wrong_with_a_healthy_one() {
+    let found = checks(&healthy(), false);
+    let bad: Vec<&Check> = found.iter().filter(|check| check.level != Ok).collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+    for id in [
+        "config", "daemon", "version", "data", "socket", "landlock", "disk", "clock", "model", "privacy", "watches",
+        "vault", "store", "journal",
+    ] {
+        assert!(found.iter().any(|check| check.id == id), "{id}");
+    }
+}
+
+/// What a change of the healthy facts must be told as: id, level, words of the finding, words of the remedy.
+type Row = (&'static str, Level, &'static str, &'static str, fn(&mut Facts));
+
+fn with_status(facts: &mut Facts, change: impl FnOnce(&mut Status)) {
+    if let Daemon::Answers(status, _) = &mut facts.daemon {
+        change(status);
+    }
+}
+
+#[test]
+fn each_fault_is_told_with_what_to_do() {
+    let rows: &[Row] = &[
+        ("config", Fail, "wrong (and 1 more)", "config check", |f| f.config_problems = vec!["a".into(), "b".into()]),
+        ("config", Warn, "no configuration", "situated init", |f| {
+            (f.config_file, f.daemon) = (None, Daemon::Absent);
+            f.vaults.clear();
+        }),
+        ("daemon", Fail, "does not answer", "restart", |f| f.daemon = Daemon::Silent("no answer in 2 s".into())),
+        ("daemon", Note, "none runs", "situated run", |f| f.daemon = Daemon::Absent),
+        ("version", Warn, "the daemon is 1.0.0", "restart", |f| f.version = "1.1.0".into()),
+        ("data", Fail, "nothing can be written", "data_dir", |f| {
+            f.writable = Some(Err("Read-only file system".into()))
+        }),
+        ("data", Fail, "belongs to user 1000", "chown", |f| f.uid = 1001),
+        ("data", Warn, "mode 755", "chmod 700 /data", |f| f.data = Some(place("/data", 0o755))),
+        ("socket", Fail, "no socket", "mv ", |f| f.socket = Some(place("/run/x", 0o600))),
+        ("socket", Fail, "mode 666", "chmod 600 /run/s", |f| f.socket = Some(place("/run/s", 0o666))),
+        ("socket", Fail, "was removed", "restart", |f| f.socket = None),
+        ("socket", Fail, "put a socket of theirs", "chmod go-w /run", |f| f.socket_dir = Some(place("/run", 0o777))),
+        ("socket", Note, "was left by a daemon", "", |f| f.daemon = Daemon::Absent),
+        ("landlock", Warn, "and the kernel could", "host.sandbox", |f| {
+            with_status(f, |s| s.sandbox = Sandbox { network: true, why: Some("off".into()), ..Sandbox::default() });
+        }),
+        ("landlock", Note, "nothing but the daemon itself", "", |f| {
+            f.host.landlock = None;
+            with_status(f, |s| s.sandbox = Sandbox { network: true, ..Sandbox::default() });
+        }),
+        ("landlock", Note, "in part", "", |f| {
+            with_status(f, |s| {
+                s.sandbox = Sandbox { landlock: Held::Partial, abi: 2, network: true, why: Some("old".into()) }
+            });
+        }),
+        ("namespaces", Note, "make no namespaces", "", |f| f.host.namespaces = Some(false)),
+        ("disk", Fail, "are free", "make room", |f| f.disk = Some((1 << 20, 1 << 40))),
+        ("disk", Warn, "are free", "compact", |f| f.disk = Some((500 << 20, 1 << 40))),
+        ("clock", Warn, "years behind", "timedatectl", |f| f.now = 1_000_000),
+        ("clock", Warn, "set back", "timedatectl", |f| f.newest = Some(f.now + 86_400)),
+        ("model", Fail, "another vector", "cargo install", |f| f.model_error = 0.3),
+        ("key", Fail, "mode 0644", "chmod 600 /home/a/key", |f| {
+            let file = Some(Result::Ok(place("/home/a/key", 0o644)));
+            f.providers = vec![ProviderFacts { section: "context", name: "anthropic", key: None, file }];
+        }),
+        ("key", Fail, "cannot be read", "context.key_file", |f| {
+            let file = Some(Err("No such file".into()));
+            f.providers = vec![ProviderFacts { section: "context", name: "anthropic", key: None, file }];
+        }),
+        ("key", Warn, "is not in the variable", "embed.key_file", |f| {
+            let key = Some(Key { place: "the variable VOYAGE_API_KEY".into(), found: Some(false) });
+            f.providers = vec![ProviderFacts { section: "embed", name: "voyage", key, file: None }];
+        }),
+        ("key", Note, "a service does not see", "rerank.key_file", |f| {
+            let key = Some(Key { place: "the variable CO_API_KEY".into(), found: Some(true) });
+            f.providers = vec![ProviderFacts { section: "rerank", name: "cohere", key, file: None }];
+        }),
+        ("privacy", Note, "leaves this machine", "", |f| {
+            with_status(f, |s| s.leaves_machine = vec!["text of notes, to api.example.org".into()]);
+        }),
+        (
+            "watches",
+            Warn,
+            "40 watches needed, 20 of 8192 left",
+            "echo fs.inotify.max_user_watches=524288 | sudo tee",
+            |f| {
+                f.host.watches = Some((8192, 8172));
+            },
+        ),
+        ("watches", Note, "40 watches needed, 45 of", "max_user_watches", |f| f.host.watches = Some((1045, 1000))),
+        ("watches", Warn, "127 of 128 instances", "max_user_instances=512", |f| f.host.instances = Some((128, 127))),
+        ("watches", Note, "no /proc", "", |f| f.host = Host { landlock: Some(7), ..Host::default() }),
+        ("vault", Fail, "cannot be read", "", |f| f.vaults[0].unreadable = Some("Permission denied".into())),
+        ("vault", Note, "lies on NFS", "", |f| f.vaults[0].file_system = Some(("NFS".into(), true))),
+        ("vault", Warn, "and is not polled", "poll = false", |f| {
+            (f.vaults[0].file_system, f.vaults[0].poll) = (Some(("FUSE".into(), true)), Some(false));
+        }),
+        ("skipped", Warn, "2 files left out, unreadable", "", |f| {
+            f.vaults[0].skipped.insert(UNREADABLE, (2, vec!["a.md".into(), "b.md".into()]));
+        }),
+        ("conflicts", Note, "1 copy that a sync left", "jq", |f| {
+            f.vaults[0].conflicts = (1, vec!["a.sync-conflict-1.md".into()])
+        }),
+        ("store", Note, "never indexed", "", |f| f.vaults[0].indexed = false),
+        ("store", Warn, "does not open", "situated run", |f| f.vaults[0].database = Some(Err("torn".into()))),
+        ("store", Note, "1 damaged database moved aside", "rm -r /data/vaults/n/sled.damaged-1", |f| {
+            f.vaults[0].store.moved_aside = vec![PathBuf::from("/data/vaults/n/sled.damaged-1")];
+        }),
+        ("journal", Fail, "cannot be read", "chmod u+rw", |f| {
+            f.vaults[0].store.journal = Some(Err("Permission denied".into()))
+        }),
+        ("journal", Warn, "2 stretches cannot", "export", |f| f.vaults[0].store.journal = Some(Result::Ok((5, 2)))),
+        ("words", Note, "not there", "", |f| f.vaults[0].words = false),
+        ("status", Warn, "is the disk full?", "", |f| {
+            with_status(f, |s| s.problems = vec!["is the disk full?".into()])
+        }),
+        ("status", Note, "paused: battery", "", |f| {
+            with_status(f, |s| s.held = vec!["paused: battery at 31 %".into()])
+        }),
+        ("status", Note, "work is paused", "situated resume", |f| with_status(f, |s| s.state = State::Paused)),
+    ];
+    for (id, level, finding, remedy, change) in rows {
+        let mut facts = healthy();
+        change(&mut facts);
+        let found = checks(&facts, false);
+        let hit = found.iter().find(|c| c.id == *id && c.level == *level && c.finding.contains(finding));
+        let hit = hit.unwrap_or_else(|| panic!("{id} {level:?} {finding}: {found:#?}"));
+        assert!(hit.remedy.as_deref().unwrap_or_default().contains(remedy), "{hit:?}");
+    }
+}
+
+#[test]
+fn polled_vaults_need_no_watches() {
+    let mut facts = healthy();
+    facts.host.watches = Some((10, 10));
+    facts.vaults[0].poll = Some(true);
+    assert!(!checks(&facts, false).iter().any(|check| check.id == "watches"));
+}
+
+#[test]
+fn notes_are_named_only_when_asked_for() {
+    let mut facts = healthy();
+    facts.vaults[0].skipped.insert("a link to nothing", (1, vec!["Secret plan.md".into()]));
+    facts.vaults[0].conflicts = (1, vec!["Secret plan.sync-conflict-1.md".into()]);
+    let named = |full| checks(&facts, full).iter().any(|check| format!("{check:?}").contains("Secret plan"));
+    assert!(!named(false) && named(true));
+}

@@ -1,0 +1,249 @@
+//! What is gathered for `situated doctor`: from the daemon if one answers, from the disk and the kernel in any case.
+//! Nothing is changed, and nothing here judges.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+
+use super::super::session::{Failure, Session};
+use super::provider::{self, Key};
+use super::{host, vaults};
+use crate::client::{Client, Discovery};
+use crate::config::{Config, ConfigErrors, default_data_dir};
+use crate::context::settings::{KeyConfig, Provider};
+use crate::embed::builtin;
+use crate::embed::settings::EmbedProvider;
+use crate::engine::handle::Status;
+use crate::search::rerank::RerankProvider;
+use crate::serve::locate;
+
+/// All that `doctor` judges.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    pub(super) version: String,
+    pub(super) uid: u32,
+    /// Names that must not be shown.
+    pub(super) home: Option<PathBuf>,
+    pub(super) user: Option<String>,
+    pub(super) hostname: Option<String>,
+    /// What is wrong with the configuration.
+    pub(super) config_problems: Vec<String>,
+    /// Whether there is a file at all.
+    pub(super) config_file: Option<PathBuf>,
+    pub(super) daemon: Daemon,
+    pub(super) data_dir: PathBuf,
+    /// The data folder, or the first one above it that is there, and whether we may write there.
+    pub(super) data: Option<Place>,
+    pub(super) writable: Option<Result<(), String>>,
+    pub(super) socket: Option<Place>,
+    pub(super) socket_dir: Option<Place>,
+    pub(super) host: host::Host,
+    pub(super) vaults: Vec<vaults::VaultFacts>,
+    /// Free and all bytes of the disk under the data folder.
+    pub(super) disk: Option<(u64, u64)>,
+    /// How far the built-in model's vector is off, or why it has none.
+    pub(super) model_error: f32,
+    pub(super) providers: Vec<ProviderFacts>,
+    pub(super) now: i64,
+    /// The newest time that a file of ours has.
+    pub(super) newest: Option<i64>,
+}
+
+/// Whether a daemon answers.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Daemon {
+    /// It does.
+    Answers(Box<Status>, f64),
+    /// One holds the data and does not answer: why.
+    Silent(String),
+    /// None runs.
+    #[default]
+    Absent,
+}
+
+/// A file or folder that has to be ours alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) uid: u32,
+    pub(super) mode: u32,
+    pub(super) is_socket: bool,
+}
+
+/// Somebody behind HTTP, or a model of one's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ProviderFacts {
+    /// `context`, `embed`, `rerank`.
+    pub(super) section: &'static str,
+    pub(super) name: &'static str,
+    pub(super) key: Option<Key>,
+    /// The file that holds the key.
+    pub(super) file: Option<Result<Place, String>>,
+}
+
+impl Place {
+    pub(super) fn look(path: &Path) -> Result<Place, String> {
+        use std::os::unix::fs::FileTypeExt as _;
+        let meta = std::fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+        let is_socket = meta.file_type().is_socket();
+        Ok(Place { path: path.to_owned(), uid: meta.uid(), mode: meta.mode() & 0o7777, is_socket })
+    }
+}
+
+/// Gathers all of it.
+pub(super) fn gather(session: &Session) -> Facts {
+    let found = Config::whereabouts(&session.overrides());
+    let (config, config_problems) = match Config::load(&session.overrides()) {
+        Ok(loaded) => (Some((loaded.config, loaded.file)), Vec::new()),
+        Err(ConfigErrors { problems }) => (None, problems.iter().map(ToString::to_string).collect()),
+    };
+    let data_dir = if found.data_dir.as_os_str().is_empty() { default_data_dir() } else { found.data_dir.clone() };
+    let discovery = Discovery { socket: found.socket, data_dir: data_dir.clone() };
+    let daemon = ask(session, &data_dir);
+    let socket = match &daemon {
+        Daemon::Answers(status, _) => status.socket.clone(),
+        _ => discovery.socket(),
+    };
+    let look = |path: &Path| Place::look(path).ok();
+    let config_file = config.as_ref().and_then(|(_, file)| file.clone());
+    let config = config.map(|(config, _)| config);
+    let host = host::look(match &daemon {
+        Daemon::Answers(status, _) => Some(status.pid),
+        _ => None,
+    });
+    let vaults = config.as_ref().map(|config| vaults::look(config, &daemon)).unwrap_or_default();
+    let existing = data_dir.ancestors().find(|dir| dir.exists()).map(Path::to_owned);
+    Facts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        uid: rustix::process::geteuid().as_raw(),
+        home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
+        user: ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()),
+        hostname: std::fs::read_to_string("/etc/hostname").ok().map(|name| name.trim().to_owned()),
+        config_problems,
+        config_file,
+        data: existing.as_deref().and_then(look),
+        writable: existing.as_deref().map(writable),
+        socket_dir: socket.parent().and_then(look),
+        socket: look(&socket),
+        host,
+        vaults,
+        disk: existing.as_deref().and_then(disk),
+        model_error: model_error(),
+        providers: config.as_ref().map(providers).unwrap_or_default(),
+        now: seconds(SystemTime::now()),
+        newest: newest(&data_dir),
+        daemon,
+        data_dir,
+    }
+}
+
+/// A status, or why there is none.
+fn ask(session: &Session, data_dir: &Path) -> Daemon {
+    let began = Instant::now();
+    let asked: Result<Status, Failure> = session.client().and_then(|mut client: Client| {
+        let answer = client.call("status", json!({}))?;
+        Ok(serde_json::from_value(answer)?)
+    });
+    match asked {
+        Ok(status) => Daemon::Answers(Box::new(status), began.elapsed().as_secs_f64() * 1e3),
+        Err(failure) if locate::is_locked(data_dir) => Daemon::Silent(match failure {
+            Failure::Said { message, .. } => message,
+            Failure::Quiet => "it hung up".to_owned(),
+        }),
+        Err(_) => Daemon::Absent,
+    }
+}
+
+/// Whether a file can be made in `dir`: modes do not say it of a file system that is mounted read-only.
+fn writable(dir: &Path) -> Result<(), String> {
+    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(dir, access).map_err(|error| std::io::Error::from(error).to_string())
+}
+
+fn disk(dir: &Path) -> Option<(u64, u64)> {
+    let found = rustix::fs::statvfs(dir).ok()?;
+    Some((found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize))
+}
+
+/// The beginning of a vector that is known, and how far off this build's is.
+fn model_error() -> f32 {
+    const TEXT: &str = "hello world";
+    const KNOWN: [f32; 6] = [-0.05118, -0.026_269, 0.027_208, -0.068_691, 0.008_929, 0.022_739];
+    let made = builtin::model().embed_f32(TEXT);
+    KNOWN.iter().zip(made).map(|(known, made)| (known - made).abs()).fold(0.0, f32::max)
+}
+
+fn providers(config: &Config) -> Vec<ProviderFacts> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let file = |key: &KeyConfig| key.file.as_deref().map(Place::look);
+    let mut found = Vec::new();
+    let context = &config.context;
+    if context.costs() {
+        let key = provider::key(context.provider, &context.key, &is_set);
+        let needs = context.provider != Provider::Ollama;
+        found.push(ProviderFacts {
+            section: "context",
+            name: context.provider.name(),
+            key: needs.then_some(key),
+            file: file(&context.key),
+        });
+    }
+    let others: [(&str, &str, &[&str], &KeyConfig, bool); 2] = [
+        (
+            "embed",
+            config.embed.provider.name(),
+            embed_variables(config.embed.provider),
+            &config.embed.key,
+            config.embed.provider.is_remote(),
+        ),
+        (
+            "rerank",
+            config.rerank.provider.name(),
+            config.rerank.provider.variables(),
+            &config.rerank.key,
+            !matches!(config.rerank.provider, RerankProvider::None | RerankProvider::Transformer),
+        ),
+    ];
+    for (section, name, variables, key, asked) in others {
+        if asked {
+            found.push(ProviderFacts { section, name, key: other_key(key, variables, &is_set), file: file(key) });
+        }
+    }
+    found
+}
+
+fn embed_variables(provider: EmbedProvider) -> &'static [&'static str] {
+    match provider {
+        EmbedProvider::OpenAi => &["OPENAI_API_KEY"],
+        EmbedProvider::Voyage => &["VOYAGE_API_KEY"],
+        EmbedProvider::Cohere => &["CO_API_KEY", "COHERE_API_KEY"],
+        EmbedProvider::Builtin | EmbedProvider::Transformer | EmbedProvider::Ollama => &[],
+    }
+}
+
+/// Where the key of an embedder or reranker should be; `None` if none is needed.
+fn other_key(config: &KeyConfig, variables: &[&str], is_set: &dyn Fn(&str) -> bool) -> Option<Key> {
+    let place = |place: String, found| Some(Key { place, found });
+    match (&config.file, &config.command, &config.credential, variables) {
+        (Some(file), ..) => place(format!("the file {}", file.display()), Some(file.exists())),
+        (_, Some(_), ..) => place("the command of `key_command`".to_owned(), None),
+        (_, _, Some(name), _) => place(format!("the systemd credential `{name}`"), None),
+        (_, _, _, [first, ..]) => {
+            let set = variables.iter().find(|name| is_set(name));
+            place(format!("the variable {}", set.unwrap_or(first)), Some(set.is_some()))
+        }
+        _ => None,
+    }
+}
+
+/// The newest time of the files that a daemon writes often.
+fn newest(data_dir: &Path) -> Option<i64> {
+    let files = [data_dir.join("lock"), data_dir.join("daemon.json"), data_dir.join("ledger"), data_dir.join("vaults")];
+    files.iter().filter_map(|file| Some(seconds(std::fs::metadata(file).ok()?.modified().ok()?))).max()
+}
+
+fn seconds(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+}

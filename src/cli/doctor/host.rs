@@ -1,0 +1,92 @@
+//! What the kernel has to give: Landlock, namespaces, watches.
+
+use std::path::Path;
+
+use crate::sandbox::landlock;
+
+/// What the kernel tells; every part may be missing where there is no `/proc`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Host {
+    /// Version of Landlock; `None`: there is none.
+    pub(super) landlock: Option<u32>,
+    /// Whether a user may make namespaces, which a part of the unit's sandbox needs; `None`: it is not told.
+    pub(super) namespaces: Option<bool>,
+    /// Whether `/proc` is there.
+    pub(super) proc: bool,
+    /// Watches that a user may have, and those that this user's other programs have.
+    pub(super) watches: Option<(u64, u64)>,
+    /// The same of instances.
+    pub(super) instances: Option<(u64, u64)>,
+}
+
+/// Looks; `daemon` is not among the other programs.
+pub(super) fn look(daemon: Option<u32>) -> Host {
+    look_in(Path::new("/proc"), daemon, landlock::kernel_abi())
+}
+
+fn look_in(proc: &Path, daemon: Option<u32>, landlock: Option<u32>) -> Host {
+    let text = |path: &str| std::fs::read_to_string(proc.join(path)).ok().map(|text| text.trim().to_owned());
+    let number = |path: &str| text(path)?.parse::<u64>().ok();
+    let (instances, watches) = used(proc, daemon);
+    let forbidden = number("sys/user/max_user_namespaces") == Some(0)
+        || number("sys/kernel/unprivileged_userns_clone") == Some(0)
+        || number("sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1);
+    Host {
+        landlock,
+        namespaces: number("sys/user/max_user_namespaces").map(|_| !forbidden),
+        proc: proc.join("self").exists(),
+        watches: number("sys/fs/inotify/max_user_watches").map(|most| (most, watches)),
+        instances: number("sys/fs/inotify/max_user_instances").map(|most| (most, instances)),
+    }
+}
+
+/// Instances and watches of the programs that we may look at, which are those of this user.
+fn used(proc: &Path, but: Option<u32>) -> (u64, u64) {
+    let (mut instances, mut watches) = (0, 0);
+    for process in std::fs::read_dir(proc).into_iter().flatten().flatten() {
+        let pid = process.file_name().to_string_lossy().parse::<u32>().ok();
+        if pid.is_none() || pid == but {
+            continue;
+        }
+        for fd in std::fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten() {
+            if std::fs::read_link(fd.path()).is_ok_and(|target| target == Path::new("anon_inode:inotify")) {
+                instances += 1;
+                let info = std::fs::read_to_string(process.path().join("fdinfo").join(fd.file_name()));
+                watches +=
+                    info.map_or(0, |info| info.lines().filter(|line| line.starts_with("inotify")).count() as u64);
+            }
+        }
+    }
+    (instances, watches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_tells_nothing_and_one_that_does() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(look_in(dir.path(), None, None), Host::default());
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("sys/fs/inotify/max_user_watches", "8192\n");
+        write("sys/fs/inotify/max_user_instances", "128\n");
+        write("sys/user/max_user_namespaces", "100\n");
+        write("self/status", "");
+        write("77/fdinfo/5", "pos:\t0\ninotify wd:1 ino:2\ninotify wd:2 ino:3\n");
+        write("88/fdinfo/5", "inotify wd:1 ino:2\n");
+        for pid in ["77", "88"] {
+            std::fs::create_dir(dir.path().join(pid).join("fd")).unwrap();
+            std::os::unix::fs::symlink("anon_inode:inotify", dir.path().join(pid).join("fd/5")).unwrap();
+        }
+        let found = look_in(dir.path(), Some(88), Some(4));
+        assert_eq!((found.watches, found.instances), (Some((8192, 2)), Some((128, 1))));
+        assert_eq!((found.namespaces, found.proc, found.landlock), (Some(true), true, Some(4)));
+        write("sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
+        assert_eq!(look_in(dir.path(), None, None).namespaces, Some(false));
+    }
+}

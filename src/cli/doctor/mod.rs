@@ -1,0 +1,151 @@
+//! `situated doctor`: what is wrong, and what to do about each. Facts are gathered at the edge ([`facts`]), judged by a
+//! pure function ([`checks`]), and shown so that they can be pasted into a public place ([`redact`]).
+
+mod checks;
+mod facts;
+mod host;
+mod provider;
+mod redact;
+mod vaults;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::args::Doctor;
+use super::exit;
+use super::print::{Out, bold, counted, dim, green, printable, red, yellow};
+use super::session::{Failure, Session};
+use redact::Redactor;
+
+/// How good or bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    /// As it should be.
+    Ok,
+    /// Worth knowing; nothing has to be done.
+    Note,
+    /// Something does not work as well as it could.
+    Warn,
+    /// Something does not work.
+    Fail,
+}
+
+/// What one look found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Check {
+    /// What was looked at; stable, for programs.
+    id: &'static str,
+    level: Level,
+    finding: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<String>,
+    /// One command, or one edit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Check {
+    fn new(id: &'static str, level: Level, finding: impl Into<String>) -> Self {
+        Check { id, level, finding: finding.into(), evidence: None, remedy: None }
+    }
+
+    fn because(mut self, evidence: impl Into<String>) -> Self {
+        self.evidence = Some(evidence.into()).filter(|text| !text.is_empty());
+        self
+    }
+
+    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+}
+
+/// `situated doctor`.
+pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, Failure> {
+    if args.provider {
+        return provider::run(session);
+    }
+    let facts = facts::gather(session);
+    let mut found = checks::checks(&facts, args.full);
+    found.extend(service());
+    let redactor = if args.full { Redactor::none() } else { Redactor::of(&facts) };
+    for check in &mut found {
+        for text in [Some(&mut check.finding), check.evidence.as_mut(), check.remedy.as_mut()].into_iter().flatten() {
+            *text = redactor.redact(text);
+        }
+    }
+    let worst = found.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
+    if session.globals.json {
+        session.json(json!({ "ok": worst < Level::Fail, "version": env!("CARGO_PKG_VERSION"), "checks": found }))?;
+    } else {
+        print(&found, session.globals.quiet, &mut session.out)?;
+        if !args.full {
+            session.say(dim("names of yours are left out: fit to be shown to others; `--full` names them"));
+        }
+    }
+    Ok(if worst == Level::Fail { exit::NOTHING } else { exit::OK })
+}
+
+/// What the login service says of itself.
+fn service() -> Vec<Check> {
+    Vec::new()
+}
+
+/// The worst last, where a person at a terminal looks first.
+fn print(found: &[Check], quiet: bool, out: &mut Out) -> std::io::Result<()> {
+    let mut sorted: Vec<&Check> = found.iter().filter(|check| !quiet || check.level > Level::Note).collect();
+    sorted.sort_by_key(|check| check.level);
+    for check in sorted {
+        let mark = match check.level {
+            Level::Ok => green("✓"),
+            Level::Note => dim("·"),
+            Level::Warn => yellow("!"),
+            Level::Fail => red("✗"),
+        };
+        let bad = check.level >= Level::Warn;
+        out.row(&format!("{mark} "), check.id, 12, &printable(&check.finding))?;
+        if let Some(evidence) = check.evidence.as_ref().filter(|_| bad || check.level == Level::Note) {
+            out.wrapped("    ", &printable(evidence))?;
+        }
+        if let Some(remedy) = &check.remedy {
+            // Not wrapped: it is there to be copied.
+            out.line(format!("    {} {}", bold("→"), printable(remedy)))?;
+        }
+    }
+    let count = |level| found.iter().filter(|check| check.level == level).count() as u64;
+    let (failed, warned) = (count(Level::Fail), count(Level::Warn));
+    let verdict = match (failed, warned) {
+        (0, 0) => green("nothing is wrong"),
+        (0, warned) => yellow(format!("it works; {} to look at", counted(warned, "thing"))),
+        (failed, 0) => red(counted(failed, "thing") + " to mend"),
+        (failed, warned) => red(format!("{} to mend, {warned} to look at", counted(failed, "thing"))),
+    };
+    out.line("")?;
+    out.line(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::tests::Page;
+    use super::*;
+
+    #[test]
+    fn the_worst_is_last_and_says_what_to_do() {
+        let found = [
+            Check::new("disk", Level::Fail, "the disk is full").because("0 B are free").remedy("free some"),
+            Check::new("model", Level::Ok, "it embeds").because("not shown"),
+            Check::new("watch", Level::Warn, "a\u{1b}[2Jb"),
+        ];
+        let page = Page::default();
+        print(&found, false, &mut Out::to(page.clone(), 80)).unwrap();
+        let text = page.text();
+        assert!(!text.contains('\u{1b}') && !text.contains("not shown"), "{text:?}");
+        let place = |what: &str| text.find(what).unwrap();
+        assert!(place("it embeds") < place("watch") && place("watch") < place("0 B are free"), "{text}");
+        assert!(text.contains("→ free some") && text.ends_with("1 thing to mend, 1 to look at\n"), "{text}");
+        let page = Page::default();
+        print(&found[1..2], true, &mut Out::to(page.clone(), 80)).unwrap();
+        assert_eq!(page.text(), "\nnothing is wrong\n");
+    }
+}

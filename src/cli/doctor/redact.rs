@@ -1,0 +1,106 @@
+//! What is shown can be pasted into a public place: folders of vaults, their names, the home, the user's and the host's
+//! name are replaced. Names of notes are never in a finding; where one slipped into a message it is cut out.
+
+use super::facts::Facts;
+
+/// Replaces names.
+pub(super) struct Redactor {
+    /// What, by what; the longest first, so that a part of it is not replaced before.
+    names: Vec<(String, String)>,
+    /// Whole words only: a user called `in` must not spoil the text.
+    words: Vec<(String, &'static str)>,
+}
+
+impl Redactor {
+    /// Leaves everything as it is.
+    pub(super) fn none() -> Self {
+        Redactor { names: Vec::new(), words: Vec::new() }
+    }
+
+    /// What must not be shown of these.
+    pub(super) fn of(facts: &Facts) -> Self {
+        let mut names = Vec::new();
+        for (n, vault) in (1..).zip(&facts.vaults) {
+            names.push((vault.path.to_string_lossy().into_owned(), format!("<vault {n}>")));
+            names.push((vault.index.to_string_lossy().into_owned(), format!("<index {n}>")));
+            names.push((format!("`{}`", vault.name), format!("<vault {n}>")));
+        }
+        names.extend(facts.home.iter().map(|home| (home.to_string_lossy().into_owned(), "~".to_owned())));
+        names.retain(|(name, _)| name.len() > 1);
+        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let words = [(&facts.user, "<user>"), (&facts.hostname, "<host>")];
+        let words = words.into_iter().filter_map(|(name, by)| Some((name.clone()?, by)));
+        Redactor { names, words: words.filter(|(name, _)| !name.is_empty()).collect() }
+    }
+
+    /// The text without them.
+    pub(super) fn redact(&self, text: &str) -> String {
+        if self.names.is_empty() && self.words.is_empty() {
+            return text.to_owned();
+        }
+        let mut text = self.names.iter().fold(text.to_owned(), |text, (name, by)| text.replace(name.as_str(), by));
+        for (name, by) in &self.words {
+            text = replace_word(&text, name, by);
+        }
+        without_notes(&text)
+    }
+}
+
+fn replace_word(text: &str, word: &str, by: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
+        let inside = part(before.chars().next_back().or(out.chars().next_back())) || part(after.chars().next());
+        // The program's own name may be the user's.
+        out.push_str(before);
+        out.push_str(if inside || word == "situated" { word } else { by });
+        rest = after;
+    }
+    out + rest
+}
+
+/// Cuts out words that end as a note's file does.
+fn without_notes(text: &str) -> String {
+    let is_note = |word: &str| {
+        let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+        [".md", ".markdown", ".txt"].iter().any(|end| word.len() > end.len() && word.to_lowercase().ends_with(end))
+    };
+    let words: Vec<&str> = text.split(' ').map(|word| if is_note(word) { "<note>" } else { word }).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vaults::VaultFacts;
+    use super::*;
+
+    #[test]
+    fn names_go_and_the_rest_stays() {
+        let facts = Facts {
+            home: Some("/home/ada".into()),
+            user: Some("ada".into()),
+            hostname: Some("engine".into()),
+            vaults: vec![VaultFacts {
+                name: "Divorce".into(),
+                path: "/home/ada/Notes/Divorce".into(),
+                index: "/home/ada/.local/share/situated/vaults/Divorce-1234abcd".into(),
+                ..VaultFacts::default()
+            }],
+            ..Facts::default()
+        };
+        let redactor = Redactor::of(&facts);
+        for (text, expected) in [
+            ("chmod 600 /home/ada/.keys/a", "chmod 600 ~/.keys/a"),
+            ("the vault /home/ada/Notes/Divorce is gone", "the vault <vault 1> is gone"),
+            ("vault `Divorce` cannot be read", "vault <vault 1> cannot be read"),
+            ("/home/ada/.local/share/situated/vaults/Divorce-1234abcd/sled", "<index 1>/sled"),
+            ("ada's engine, Canada, /srv/ada/x", "<user>'s <host>, Canada, /srv/<user>/x"),
+            ("Letters/To/lawyer.md, and b.txt: too large", "<note> and <note> too large"),
+        ] {
+            assert_eq!(redactor.redact(text), expected);
+        }
+        assert_eq!(Redactor::none().redact("/home/ada/a.md"), "/home/ada/a.md");
+    }
+}

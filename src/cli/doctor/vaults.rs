@@ -1,0 +1,133 @@
+//! What is gathered of each vault: its folder, its file system, what is left out, its store.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::facts::Daemon;
+use crate::config::{Config, VaultConfig};
+use crate::store::{self, Looked};
+use crate::vault::policy::Policy;
+use crate::vault::root::needs_polling;
+use crate::vault::walk::{self, Skip};
+
+/// Databases up to this size are copied to see whether they open.
+const MOST_TO_COPY: u64 = 512 << 20;
+
+/// Paths that are named of each kind.
+const NAMED: usize = 3;
+
+/// What is known of one vault.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VaultFacts {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    /// Why it cannot be read.
+    pub(super) unreadable: Option<String>,
+    /// What it lies on, and whether changes there are not told of.
+    pub(super) file_system: Option<(String, bool)>,
+    /// Whether the configuration has it polled, or listened to.
+    pub(super) poll: Option<bool>,
+    pub(super) folders: u64,
+    pub(super) notes: u64,
+    /// What is left out, by reason: how many, and the first few.
+    pub(super) skipped: BTreeMap<&'static str, (u64, Vec<String>)>,
+    /// Copies that a sync left: how many, and the first few.
+    pub(super) conflicts: (u64, Vec<String>),
+    /// Where its index is.
+    pub(super) index: PathBuf,
+    pub(super) indexed: bool,
+    pub(super) store: Looked,
+    /// Notes in the database, or what is wrong with it; only where no daemon has it open.
+    pub(super) database: Option<Result<u64, String>>,
+    /// Whether the words are there.
+    pub(super) words: bool,
+}
+
+/// Looks at all of them.
+pub(super) fn look(config: &Config, daemon: &Daemon) -> Vec<VaultFacts> {
+    config.vaults.iter().map(|vault| look_at(vault, &config.data_dir, daemon)).collect()
+}
+
+fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts {
+    let index = crate::engine::vault_dir(data_dir, &vault.path);
+    let free = matches!(daemon, Daemon::Absent);
+    let mut facts = VaultFacts {
+        name: vault.name.clone(),
+        path: vault.path.clone(),
+        file_system: file_system(&vault.path),
+        poll: vault.poll,
+        indexed: index.is_dir(),
+        store: store::look(&index),
+        database: if free { store::rehearse(&index, MOST_TO_COPY) } else { None },
+        words: index.join("lexical/meta.json").is_file(),
+        index,
+        ..VaultFacts::default()
+    };
+    let walked = Policy::new(&vault.path, vault)
+        .and_then(|policy| Ok((walk::walk(&vault.path, &policy, None, &AtomicBool::new(false))?, policy)));
+    let (walk, policy) = match walked {
+        Ok(walked) => walked,
+        Err(error) => {
+            facts.unreadable = Some(error.to_string());
+            return facts;
+        }
+    };
+    (facts.folders, facts.notes) = (walk.folders.len() as u64 + 1, walk.files.len() as u64);
+    for (path, why) in &walk.skipped {
+        let (count, first) = facts.skipped.entry(reason(why)).or_default();
+        *count += 1;
+        if first.len() < NAMED {
+            first.push(path.to_string());
+        }
+    }
+    for (path, _) in walk.files.iter().filter(|(path, _)| policy.is_conflict(path)) {
+        facts.conflicts.0 += 1;
+        if facts.conflicts.1.len() < NAMED {
+            facts.conflicts.1.push(path.to_string());
+        }
+    }
+    facts
+}
+
+/// The reason without what is particular to one file.
+fn reason(why: &Skip) -> &'static str {
+    match why {
+        Skip::TooLarge(_) => "larger than `max_note_bytes`",
+        Skip::LinkInside => "a link into the vault",
+        Skip::LinkOutside => "a link that leaves the vault",
+        Skip::LinkBroken => "a link to nothing",
+        Skip::NotAFile => "no file",
+        Skip::Unreadable(_) => UNREADABLE,
+    }
+}
+
+/// What the system does not let us read.
+pub(super) const UNREADABLE: &str = "unreadable";
+
+/// The name of what a folder lies on, and whether changes by others go unheard there.
+fn file_system(path: &Path) -> Option<(String, bool)> {
+    if let Some(name) = needs_polling(path) {
+        return Some((name.to_owned(), true));
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let magic = rustix::fs::statfs(path).ok()?.f_type as u32;
+        let name = match magic {
+            0xEF53 => "ext4",
+            0x9123_683E => "btrfs",
+            0x5846_5342 => "xfs",
+            0x0102_1994 => "tmpfs",
+            0x2FC1_2FC1 => "zfs",
+            0x794C_7630 => "overlayfs",
+            0xF2F5_2010 => "f2fs",
+            0xCA45_1A4E => "bcachefs",
+            0x4D44 => "FAT",
+            0x2011_BAB0 => "exFAT",
+            other => return Some((format!("kind {other:#x}"), false)),
+        };
+        Some((name.to_owned(), false))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}

@@ -1,0 +1,62 @@
+//! The memory brake: how much there is, how much may be.
+
+use std::path::Path;
+
+/// Gives memory back that was needed for work in bulk and is free now.
+pub fn give_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // SAFETY: `malloc_trim` only returns free pages to the system; it may be called from any thread.
+        #[allow(unsafe_code)]
+        unsafe {
+            libc::malloc_trim(0);
+        }
+    }
+}
+
+/// Resident memory of this process in bytes, 0 where that cannot be told.
+pub fn resident_bytes() -> u64 {
+    let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
+    pages * rustix::param::page_size() as u64
+}
+
+/// The limit in force: the configured one, or what the control group calls high, less a tenth for what is not ours
+/// to slow down.
+pub fn memory_limit(configured: u64) -> u64 {
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    high(Path::new("/sys/fs/cgroup"), &own).map_or(configured, |high| configured.min(high / 10 * 9))
+}
+
+/// The lowest `memory.high` of a control group and those above it; `own` is what `/proc/self/cgroup` says.
+fn high(root: &Path, own: &str) -> Option<u64> {
+    let group = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let read = |group: &Path| std::fs::read_to_string(root.join(group).join("memory.high")).ok()?.trim().parse().ok();
+    Path::new(group).ancestors().filter_map(read).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_limit_above_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let inner = root.path().join("user.slice/situated.service");
+        std::fs::create_dir_all(&inner).unwrap();
+        let own = "1:cpu:/other\n0::/user.slice/situated.service\n";
+        assert_eq!(high(root.path(), own), None, "nobody set one");
+        std::fs::write(inner.join("memory.high"), "max\n").unwrap();
+        assert_eq!(high(root.path(), own), None);
+        std::fs::write(inner.join("memory.high"), "2000\n").unwrap();
+        std::fs::write(root.path().join("user.slice/memory.high"), "1000\n").unwrap();
+        assert_eq!(high(root.path(), own), Some(1000));
+        assert_eq!(high(root.path(), "1:memory:/x\n"), None, "version 1 has no such thing");
+    }
+
+    #[test]
+    fn this_process_has_memory_and_a_limit() {
+        assert!(!cfg!(target_os = "linux") || resident_bytes() > 1 << 20);
+        assert!(memory_limit(1 << 30) <= 1 << 30);
+    }
+}

@@ -1,0 +1,23 @@
+//! What the daemon takes from its host, and how little: files and connections (Landlock), priorities of threads,
+//! memory, the battery.
+
+pub mod landlock;
+mod memory;
+pub mod power;
+mod threads;
+
+pub use landlock::{Held, Rules, Sandbox};
+pub use memory::{give_memory_back, memory_limit, resident_bytes};
+pub use threads::{background_thread, io_thread};
+
+/// Keeps the memory of this process out of core dumps: it holds the key of a provider.
+pub fn no_core_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    // The limit alone does not keep it from a handler that the kernel pipes dumps to.
+    let limited = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    #[cfg(target_os = "linux")]
+    let limited = limited.and(rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable));
+    if let Err(error) = limited {
+        tracing::warn!(%error, "a crash of this process may write its memory to a core dump");
+    }
+}

@@ -1,0 +1,132 @@
+//! The battery: whether the machine runs on it, and how much is left. Read when there is work that could wait, never
+//! while the daemon rests.
+
+use std::path::Path;
+
+/// Below this, in percent, work in bulk waits for mains.
+pub const BULK_WAITS: u8 = 50;
+
+/// Below this all work but saves does.
+pub const ALL_WAITS: u8 = 20;
+
+/// Where the power comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Supply {
+    /// Whether it is the battery; a machine that does not tell is on mains.
+    pub on_battery: bool,
+    /// What is left of it, in percent, if it is.
+    pub percent: Option<u8>,
+}
+
+/// What work has to wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Brake {
+    /// None.
+    #[default]
+    Off,
+    /// What could be done another day: making notes, contexts or vectors anew.
+    Bulk,
+    /// All but saves.
+    All,
+}
+
+impl Supply {
+    /// What has to wait.
+    pub fn brake(self) -> Brake {
+        match self.percent {
+            _ if !self.on_battery => Brake::Off,
+            Some(percent) if percent < ALL_WAITS => Brake::All,
+            Some(percent) if percent < BULK_WAITS => Brake::Bulk,
+            _ => Brake::Off,
+        }
+    }
+}
+
+/// What the folder `supplies` (as `/sys/class/power_supply`) tells; mains if it tells nothing.
+pub fn supply(supplies: &Path) -> Supply {
+    let Ok(entries) = std::fs::read_dir(supplies) else { return Supply::default() };
+    let (mut plugged, mut discharging, mut left) = (false, false, Vec::new());
+    for entry in entries.flatten() {
+        let read = |name: &str| {
+            let text = std::fs::read_to_string(entry.path().join(name)).ok()?;
+            Some(text.trim().to_owned())
+        };
+        // A mouse or a pen has a battery of its own.
+        if read("scope").is_some_and(|scope| scope == "Device") {
+            continue;
+        }
+        match read("type").as_deref() {
+            Some("Battery") => {
+                discharging |= read("status").is_some_and(|status| status == "Discharging");
+                left.extend(read("capacity").and_then(|percent| percent.parse::<u8>().ok()));
+            }
+            // Mains, USB, Wireless.
+            Some(_) => plugged |= read("online").is_some_and(|online| online != "0"),
+            None => {}
+        }
+    }
+    // A charger that is plugged in may be too weak, and one battery of two may discharge into the other.
+    let on_battery = discharging && !plugged;
+    // Of several, the sum would need their sizes; the fullest one keeps the machine up.
+    Supply { on_battery, percent: left.into_iter().max().filter(|_| on_battery) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with supplies: name, and files with their content.
+    fn folder(supplies: &[(&str, &[(&str, &str)])]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, files) in supplies {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+            for (file, text) in *files {
+                std::fs::write(dir.path().join(name).join(file), format!("{text}\n")).unwrap();
+            }
+        }
+        dir
+    }
+
+    #[test]
+    fn machines() {
+        const OFF: (&str, &[(&str, &str)]) = ("AC", &[("type", "Mains"), ("online", "0")]);
+        const ON: (&str, &[(&str, &str)]) = ("AC", &[("type", "Mains"), ("online", "1")]);
+        let on_battery = |percent| Supply { on_battery: true, percent };
+        let cases: [(&[(&str, &[(&str, &str)])], Supply, Brake); 8] = [
+            (&[], Supply::default(), Brake::Off),
+            (&[ON], Supply::default(), Brake::Off),
+            (
+                &[OFF, ("BAT0", &[("type", "Battery"), ("status", "Discharging"), ("capacity", "81")])],
+                on_battery(Some(81)),
+                Brake::Off,
+            ),
+            (
+                &[OFF, ("BAT0", &[("type", "Battery"), ("status", "Discharging"), ("capacity", "49")])],
+                on_battery(Some(49)),
+                Brake::Bulk,
+            ),
+            (
+                &[OFF, ("BAT0", &[("type", "Battery"), ("status", "Discharging"), ("capacity", "19")])],
+                on_battery(Some(19)),
+                Brake::All,
+            ),
+            (
+                &[ON, ("BAT0", &[("type", "Battery"), ("status", "Charging"), ("capacity", "5")])],
+                Supply::default(),
+                Brake::Off,
+            ),
+            // A mouse is no reason, nor a battery that says nothing.
+            (
+                &[("mouse", &[("type", "Battery"), ("scope", "Device"), ("status", "Discharging"), ("capacity", "3")])],
+                Supply::default(),
+                Brake::Off,
+            ),
+            (&[OFF, ("BAT0", &[("type", "Battery"), ("status", "Discharging")])], on_battery(None), Brake::Off),
+        ];
+        for (supplies, expected, brake) in cases {
+            let dir = folder(supplies);
+            assert_eq!((supply(dir.path()), expected.brake()), (expected, brake), "{supplies:?}");
+        }
+        assert_eq!(supply(Path::new("/nowhere")), Supply::default());
+    }
+}

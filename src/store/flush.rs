@@ -1,0 +1,73 @@
+//! Puts on the disk what was committed, a moment after, on a thread that rests while nothing is. sled has a thread
+//! for that too, which looks twice a second whether there is something, and syncs whether there is or not.
+
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::StoreError;
+use super::tree::Trees;
+
+/// A crash of the machine loses at most what was committed within this time, and all of it is made again from the
+/// vault.
+const AFTER: Duration = Duration::from_millis(500);
+
+/// How long whoever closes the store waits for a write that is under way; sled may wait for threads that are gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The thread's other end.
+pub(super) struct Flusher {
+    /// Holds one message: that there is something is all there is to say.
+    committed: Option<SyncSender<()>>,
+    /// Closed when the thread has let go of the database.
+    ended: Mutex<Receiver<()>>,
+}
+
+impl Flusher {
+    /// Starts the thread.
+    pub(super) fn start(trees: Trees) -> Result<Self, StoreError> {
+        let (committed, inbox) = mpsc::sync_channel(1);
+        let (end, ended) = mpsc::channel();
+        let run = move || {
+            run(&inbox, &trees);
+            drop((trees, end));
+        };
+        match thread::Builder::new().name("store-flush".to_owned()).spawn(run) {
+            Ok(_) => Ok(Flusher { committed: Some(committed), ended: Mutex::new(ended) }),
+            Err(error) => Err(StoreError::io(std::path::Path::new("its thread"), &error)),
+        }
+    }
+
+    /// Something was committed.
+    pub(super) fn committed(&self) {
+        // Full: it knows already. Closed: it ends, and the database writes the rest when it is closed.
+        let _ = self.committed.as_ref().map(|committed| committed.try_send(()));
+    }
+}
+
+impl Drop for Flusher {
+    fn drop(&mut self) {
+        self.committed = None;
+        if let Ok(ended) = self.ended.get_mut() {
+            let _ = ended.recv_timeout(PATIENCE);
+        }
+    }
+}
+
+fn run(inbox: &Receiver<()>, trees: &Trees) {
+    while inbox.recv().is_ok() {
+        let until = Instant::now() + AFTER;
+        loop {
+            match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+        // The next commit will fail of the same, and be told of.
+        if let Err(fault) = trees.flush(true) {
+            tracing::debug!(?fault, "what was committed is not on the disk yet");
+        }
+    }
+}

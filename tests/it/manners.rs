@@ -1,0 +1,288 @@
+//! What the daemon takes from its host: files and connections, the battery, memory, wake-ups; and the user's pause.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use situated::sandbox::landlock::kernel_abi;
+
+use crate::model::Model;
+use crate::support::{Daemon, PATIENCE, Place, eventually};
+
+/// Whether there is something to test; says so if not.
+fn has_landlock() -> bool {
+    let has = kernel_abi().is_some();
+    if !has {
+        eprintln!("this kernel has no Landlock: nothing was tried");
+    }
+    has
+}
+
+fn notes(n: usize) -> Place {
+    let place = Place::new();
+    for i in 0..n {
+        place.write(&format!("n{i}.md"), format!("# Note {i}\n\nIts word is marker{i}.\n"));
+    }
+    place
+}
+
+fn configured(place: &Place, more: &str) -> Daemon {
+    place.configure(more);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    daemon
+}
+
+#[test]
+fn every_thread_is_held_to_its_files_and_saves_are_found_all_the_same() {
+    if !has_landlock() {
+        return;
+    }
+    let place = notes(3);
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("secret.md"), "# Secret\n\nperiwinkle\n").unwrap();
+    std::os::unix::fs::symlink(elsewhere.path().join("secret.md"), place.vault.join("leak.md")).unwrap();
+    let mut daemon = configured(&place, "");
+    let sandbox = daemon.call("status", json!({}))["sandbox"].clone();
+    assert_eq!((&sandbox["landlock"], &sandbox["network"]), (&json!("full"), &json!(kernel_abi() < Some(4))));
+    // Bulk and saves have run, and a query: all threads are there. What restricts a thread marks it so for good.
+    place.write("new.md", "# New\n\nfreshly\n");
+    daemon.wait_holding("freshly", &["new.md"]);
+    for thread in fs::read_dir(format!("/proc/{}/task", daemon.pid())).unwrap() {
+        let status = fs::read_to_string(thread.unwrap().path().join("status")).unwrap_or_default();
+        assert!(status.is_empty() || status.contains("NoNewPrivs:\t1"), "{status}");
+    }
+    place.write("Sub/deep.md", "# Deep\n\nbelow\n");
+    daemon.wait_holding("below", &["Sub/deep.md"]);
+    fs::remove_file(place.vault.join("new.md")).unwrap();
+    daemon.wait_holding("freshly", &[]);
+    assert_eq!(daemon.holding("periwinkle"), [] as [&str; 0]);
+    // A reload reads the configuration again, which an editor may have put in the old one's place.
+    let config = place.dir.path().join("config.toml");
+    fs::write(config.with_extension("new"), fs::read_to_string(&config).unwrap() + "[search]\nlimit = 7\n").unwrap();
+    fs::rename(config.with_extension("new"), &config).unwrap();
+    assert_eq!(daemon.call("reload", json!({}))["problems"], json!([]));
+    let before = place.tree();
+    assert_eq!(daemon.stop(), Some(0));
+    assert!(!place.socket().exists(), "it may remove its socket");
+    assert!(place.tree() == before && place.run(&["compact"]).status.success());
+}
+
+#[test]
+fn a_reload_that_needs_more_says_so_and_a_restart_brings_it() {
+    if !has_landlock() {
+        return;
+    }
+    let place = notes(3);
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("other.md"), "# Other\n\nperiwinkle\n").unwrap();
+    let mut daemon = configured(&place, "");
+    let more = format!("[[vault]]\nname = \"more\"\npath = {:?}\n", elsewhere.path());
+    place.configure(&more);
+    let problems = daemon.call("reload", json!({}))["problems"].clone();
+    assert!(problems.to_string().contains("situated service restart"), "{problems}");
+    assert_eq!(daemon.holding("marker1"), ["n1.md"], "it goes on with what it had");
+    place.configure("[context]\nprovider = \"ollama\"\n");
+    let problems = daemon.call("reload", json!({}))["problems"].clone();
+    assert!(problems.to_string().contains("open network connections"), "{problems}");
+    assert_eq!(daemon.stop(), Some(0));
+    let mut daemon = configured(&place, &more);
+    daemon.wait_holding("periwinkle", &["other.md"]);
+    // Less than before needs no restart.
+    place.configure("");
+    assert_eq!(daemon.call("reload", json!({}))["problems"], json!([]));
+    daemon.wait_holding("periwinkle", &[]);
+}
+
+#[test]
+fn another_folder_in_the_vaults_place_needs_a_restart_and_loses_nothing() {
+    if !has_landlock() {
+        return;
+    }
+    let place = notes(20);
+    // The folder of the configuration may be read, so it is another one than the vault's.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let config = elsewhere.path().join("config.toml");
+    fs::write(&config, format!("[watch]\ndoubt = \"1s\"\n[[vault]]\npath = {:?}\n", place.vault)).unwrap();
+    let start = || place.spawn_command(place.command().env("SITUATED_CONFIG", &config).arg("run"));
+    let mut daemon = start();
+    daemon.wait_idle();
+    fs::rename(&place.vault, elsewhere.path().join("away")).unwrap();
+    daemon.wait_status("in doubt", |status| status["vaults"][0]["doubt"].is_string());
+    place.write("n3.md", "# Note 3\n\nelsewhere\n");
+    for i in 4..20 {
+        place.write(&format!("n{i}.md"), format!("# Note {i}\n\nIts word is marker{i}.\n"));
+    }
+    let said =
+        |status: &Value| status["vaults"][0]["doubt"].as_str().is_some_and(|doubt| doubt.contains("service restart"));
+    daemon.wait_status("told what to do", said);
+    assert_eq!(daemon.holding("marker7"), ["n7.md"], "its index is kept");
+    assert_eq!(daemon.stop(), Some(0));
+    let mut daemon = start();
+    daemon.wait_holding("elsewhere", &["n3.md"]);
+}
+
+#[test]
+fn a_key_is_printed_by_a_command_that_reads_what_the_daemon_may_not() {
+    let model = Model::start();
+    let place = notes(1);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let key = elsewhere.path().join("key");
+    fs::write(&key, "sk-from-a-command\n").unwrap();
+    place.write("long.md", "# Long\n\n## One\n\nA word about it.\n\n## Two\n\nAnother word about it.\n");
+    let command = format!("key_command = \"cat {}\"\nllm_min_chunks = 1", key.display());
+    let mut daemon = configured(&place, &model.config("anthropic", &command));
+    eventually("the model was asked", || model.calls() > 0);
+    let asked = format!("{:?}", model.asked());
+    assert!(asked.contains("sk-from-a-command"), "{asked}");
+    let sandbox = daemon.call("status", json!({}))["sandbox"].clone();
+    if has_landlock() {
+        assert_eq!((&sandbox["landlock"], &sandbox["network"]), (&json!("partial"), &json!(true)));
+        assert!(sandbox["why"].as_str().unwrap().contains("command"), "{sandbox}");
+    }
+}
+
+#[test]
+fn it_can_be_switched_off() {
+    let place = notes(1);
+    let mut daemon = configured(&place, "[host]\nsandbox = \"off\"\n");
+    let sandbox = daemon.call("status", json!({}))["sandbox"].clone();
+    assert_eq!((&sandbox["landlock"], &sandbox["network"]), (&json!("none"), &json!(true)));
+    assert!(sandbox["why"].as_str().unwrap().contains("host.sandbox"), "{sandbox}");
+}
+
+/// A battery, discharging.
+fn battery(place: &Place, percent: u8) -> String {
+    let supplies = place.dir.path().join("supplies");
+    for (supply, files) in [
+        ("AC", vec![("type", "Mains".to_owned()), ("online", "0".to_owned())]),
+        (
+            "BAT0",
+            vec![
+                ("type", "Battery".to_owned()),
+                ("status", "Discharging".to_owned()),
+                ("capacity", percent.to_string()),
+            ],
+        ),
+    ] {
+        fs::create_dir_all(supplies.join(supply)).unwrap();
+        for (file, text) in files {
+            fs::write(supplies.join(supply).join(file), text + "\n").unwrap();
+        }
+    }
+    format!("[host]\nbattery = {supplies:?}\n")
+}
+
+fn waits_for_the_battery(status: &Value) -> bool {
+    status["state"] == "paused" && status["held"][0].as_str().is_some_and(|held| held.starts_with("paused: battery"))
+}
+
+#[test]
+fn on_battery_a_rebuild_waits_and_saves_do_not() {
+    let place = notes(40);
+    let config = battery(&place, 31);
+    // What is new is indexed, or a first start on the way would find nothing.
+    let mut daemon = configured(&place, &config);
+    assert_eq!(daemon.holding("marker7"), ["n7.md"]);
+    assert_eq!(daemon.call("status", json!({}))["held"], json!([]), "nothing waits, so nothing is said");
+    let job = daemon.call("rebuild", json!({}))["job"].clone();
+    let status = daemon.wait_status("waiting for mains", waits_for_the_battery);
+    assert!(status["held"][0].as_str().unwrap().contains("31 %"), "{status}");
+    place.write("n7.md", "# Note 7\n\nhasty\n");
+    daemon.wait_holding("hasty", &["n7.md"]);
+    for i in 100..130 {
+        place.write(&format!("n{i}.md"), "# Note\n\nmany\n");
+    }
+    eventually("what is new is indexed", || daemon.holding("many").len() == 30);
+    let state = |daemon: &mut Daemon| daemon.call("jobs", json!({"job": job}))["jobs"][0]["state"].clone();
+    assert_eq!(state(&mut daemon), "running");
+    daemon.call("resume", json!({}));
+    eventually("the user's word counts for more", || state(&mut daemon) == "done");
+    daemon.wait_idle();
+}
+
+#[test]
+fn on_an_almost_empty_battery_only_saves_are_indexed() {
+    let place = notes(3);
+    let config = battery(&place, 81);
+    let mut daemon = configured(&place, &config);
+    battery(&place, 12);
+    for i in 100..140 {
+        place.write(&format!("n{i}.md"), "# Note\n\nmany\n");
+    }
+    // The battery is looked at before work in bulk begins, once a minute at most: a look at everything is one.
+    daemon.call("sync", json!({"wait": false}));
+    if daemon.holding("many").is_empty() {
+        daemon.wait_status("waiting for mains", waits_for_the_battery);
+        place.write("n1.md", "# Note 1\n\nhasty\n");
+        daemon.wait_holding("hasty", &["n1.md"]);
+        daemon.call("resume", json!({}));
+    }
+    eventually("all is indexed", || daemon.holding("many").len() == 40);
+}
+
+#[test]
+fn a_pause_outlives_the_daemon_and_ends_by_itself() {
+    let place = notes(3);
+    let mut daemon = configured(&place, "");
+    daemon.call("pause", json!({"seconds": 3600}));
+    let status = daemon.wait_status("paused", |status| status["state"] == "paused");
+    assert!(status["paused_until"].as_i64().unwrap() > 1_700_000_000, "{status}");
+    place.write("n1.md", "# Note 1\n\nlater\n");
+    daemon.kill();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_status("still paused", |status| status["state"] == "paused" && status["vaults"][0]["notes"] == 3);
+    assert_eq!(daemon.holding("later"), [] as [&str; 0]);
+    daemon.call("resume", json!({}));
+    daemon.wait_holding("later", &["n1.md"]);
+    daemon.call("pause", json!({"seconds": 1}));
+    daemon.wait_status("paused", |status| status["state"] == "paused");
+    let status = daemon.wait_idle();
+    assert!(status["paused_until"].is_null(), "{status}");
+    assert_eq!(daemon.stop(), Some(0));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+}
+
+#[test]
+fn with_little_memory_work_goes_on_in_small_steps() {
+    let place = notes(200);
+    let mut daemon = configured(&place, "[host]\nmemory = \"16 MiB\"\n");
+    daemon.wait_holding("marker199", &["n199.md"]);
+    let job = daemon.call("rebuild", json!({}))["job"].clone();
+    eventually("it comes to its end", || daemon.call("jobs", json!({"job": job}))["jobs"][0]["state"] == "done");
+    assert!(daemon.log().contains("memory is tight"), "{}", daemon.log());
+    daemon.wait_status("nothing is said any more", |status| status["held"] == json!([]));
+}
+
+/// How often the threads of a process have woken by themselves so far.
+#[cfg(target_os = "linux")]
+fn wakes(pid: u32) -> u64 {
+    let of = |thread: &Path| {
+        let status = fs::read_to_string(thread.join("status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse::<u64>().ok()
+    };
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.filter_map(|thread| of(&thread.unwrap().path())).sum()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nobody_wakes_while_nothing_happens() {
+    const WINDOW: Duration = Duration::from_secs(3);
+    let place = notes(30);
+    let daemon = place.start();
+    // sled's seven threads alone would wake twenty times in this time.
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let before = wakes(daemon.pid());
+        std::thread::sleep(WINDOW);
+        let woken = wakes(daemon.pid()) - before;
+        if woken <= 3 {
+            return;
+        }
+        assert!(Instant::now() < until, "it woke {woken} times in {WINDOW:?}");
+    }
+}
