@@ -335,7 +335,7 @@ mod tests {
             "cost      nothing today, nothing this month",
             "making anew waits: on battery",
             "leaves    nothing leaves this machine",
-            "write to its own folders, and connect to nothing",
+            "it can read the vaults, write to its own folders",
             "the disk is full; make room",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
@@ -386,7 +386,7 @@ mod tests {
         assert!(told.contains("new ones: price unknown: 999 tokens") && !told.contains('$'), "{told}");
         let quiet = ContextStatus { provider: "ollama".into(), model: "m".into(), ..ContextStatus::default() };
         let told = shown(&Status { contexts: quiet, ..status() }, 80);
-        assert!(told.contains("none waits for it") && told.contains("not yet") && !told.contains("older"), "{told}");
+        assert!(told.contains("none waits for it") && told.contains("not yet") && !told.contains("an older"), "{told}");
         // The template needs no words of its own.
         for provider in ["template", ""] {
             let contexts = ContextStatus { provider: provider.into(), ..contexts.clone() };

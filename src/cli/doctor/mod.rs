@@ -6,6 +6,7 @@ mod facts;
 mod host;
 mod provider;
 mod redact;
+mod service;
 mod vaults;
 
 use serde::Serialize;
@@ -68,7 +69,7 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, Failure> {
     }
     let facts = facts::gather(session);
     let mut found = checks::checks(&facts, args.full);
-    found.extend(service());
+    found.extend(service::checks(&crate::service::inspect()));
     let redactor = if args.full { Redactor::none() } else { Redactor::of(&facts) };
     for check in &mut found {
         for text in [Some(&mut check.finding), check.evidence.as_mut(), check.remedy.as_mut()].into_iter().flatten() {
@@ -85,11 +86,6 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, Failure> {
         }
     }
     Ok(if worst == Level::Fail { exit::NOTHING } else { exit::OK })
-}
-
-/// What the login service says of itself.
-fn service() -> Vec<Check> {
-    Vec::new()
 }
 
 /// The worst last, where a person at a terminal looks first.

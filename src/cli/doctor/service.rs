@@ -1,0 +1,131 @@
+//! What the login service says of itself. Pure.
+
+use super::super::print::counted;
+use super::Check;
+use super::Level::{Fail, Note, Ok, Warn};
+use crate::service::Inspection;
+
+const ID: &str = "service";
+
+/// Writes the unit anew, whatever is wrong with it.
+const INSTALL: &str = "situated service install";
+
+/// Looks at the service, from whether there can be one to whether it runs.
+pub(super) fn checks(found: &Inspection) -> Vec<Check> {
+    if found.keeper == "none" {
+        let what = "nothing here keeps services at login; whatever starts your programs can run `situated run --quiet`";
+        return vec![Check::new(ID, Note, what)];
+    }
+    let Some(unit) = &found.unit else {
+        return vec![Check::new(ID, Note, "it is not installed: the daemon does not start at login").remedy(INSTALL)];
+    };
+    if found.masked {
+        return vec![Check::new(ID, Warn, "it is masked and cannot start").remedy("systemctl --user unmask situated")];
+    }
+    let mut checks = vec![state(found)];
+    if let Some(program) = &found.program {
+        let program = program.display();
+        if !found.program_exists {
+            checks.push(
+                Check::new(ID, Fail, "the program that it runs is gone")
+                    .because(format!("{} names {program}", unit.display()))
+                    .remedy(INSTALL),
+            );
+        } else if !found.program_is_this {
+            checks.push(
+                Check::new(ID, Warn, "it runs another program than this one")
+                    .because(format!("it runs {program}"))
+                    .remedy(INSTALL),
+            );
+        }
+    }
+    if found.older {
+        let version = found.version.as_deref().unwrap_or("before 0.1");
+        checks.push(Check::new(ID, Warn, format!("its unit was written by situated {version}")).remedy(INSTALL));
+    }
+    if let Some(hidden) = &found.hidden {
+        checks.push(
+            Check::new(ID, Note, "a unit of your own hides the packaged one")
+                .because(hidden.display().to_string())
+                .remedy("situated service uninstall"),
+        );
+    }
+    if !found.enabled {
+        checks.push(Check::new(ID, Warn, "it does not start at login").remedy(INSTALL));
+    } else if found.linger == Some(false) {
+        checks.push(
+            Check::new(ID, Note, "it ends with your last session; on a machine without a screen let it linger")
+                .remedy("situated service install --linger"),
+        );
+    }
+    checks
+}
+
+/// Whether it runs.
+fn state(found: &Inspection) -> Check {
+    let keeper = found.keeper;
+    if !found.reachable {
+        return Check::new(ID, Note, format!("{keeper} does not answer, so how it stands is not known"))
+            .because(found.keeper_says.clone());
+    }
+    match (&found.failed, found.running) {
+        (Some(why), _) => Check::new(ID, Fail, "it has failed").because(why.clone()).remedy("situated service logs"),
+        (None, false) => Check::new(ID, Warn, "it does not run").remedy("situated service start"),
+        (None, true) if found.restarts > 0 => {
+            let times = counted(found.restarts.into(), "time");
+            Check::new(ID, Warn, format!("it runs, and had to be started again {times}"))
+                .remedy("situated service logs")
+        }
+        (None, true) => {
+            let sandbox = if found.strict { ", in the strict sandbox" } else { "" };
+            Check::new(ID, Ok, format!("{keeper} keeps it{sandbox}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+
+    fn healthy() -> Inspection {
+        Inspection {
+            keeper: "systemd",
+            reachable: true,
+            unit: Some("/u/situated.service".into()),
+            ours: true,
+            enabled: true,
+            running: true,
+            program: Some("/p/situated".into()),
+            program_exists: true,
+            program_is_this: true,
+            strict: true,
+            ..Inspection::default()
+        }
+    }
+
+    #[test]
+    fn each_fault_has_its_remedy() {
+        assert_eq!(checks(&healthy()), [Check::new(ID, Ok, "systemd keeps it, in the strict sandbox")]);
+        type Fault = fn(&mut Inspection);
+        let faults: [(Fault, Level, &str, &str); 9] = [
+            (|i| i.keeper = "none", Note, "situated run --quiet", ""),
+            (|i| i.unit = None, Note, "not installed", INSTALL),
+            (|i| i.masked = true, Warn, "masked", "systemctl --user unmask situated"),
+            (|i| i.failed = Some("exit code 78".into()), Fail, "has failed", "situated service logs"),
+            (|i| i.running = false, Warn, "does not run", "situated service start"),
+            (|i| i.program_exists = false, Fail, "is gone", INSTALL),
+            (|i| i.program_is_this = false, Warn, "another program", INSTALL),
+            (|i| i.older = true, Warn, "was written by", INSTALL),
+            (|i| i.enabled = false, Warn, "does not start at login", INSTALL),
+        ];
+        for (fault, level, finding, remedy) in faults {
+            let mut inspection = healthy();
+            fault(&mut inspection);
+            let found = checks(&inspection);
+            let worst = found.iter().max_by_key(|check| check.level).unwrap();
+            assert_eq!(worst.level, level, "{found:?}");
+            assert!(worst.finding.contains(finding) && worst.remedy.as_deref().unwrap_or("") == remedy, "{worst:?}");
+        }
+    }
+}
