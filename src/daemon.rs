@@ -16,6 +16,9 @@ use crate::sandbox::{self, Rules};
 use crate::serve::bind::{self, DataLock};
 use crate::serve::{self, Door, keep};
 
+/// Target of what a log says about the daemon's own beginning and end.
+pub const LIFE: &str = "situated::life";
+
 /// How the daemon runs.
 #[derive(Default)]
 pub struct RunOptions {
@@ -49,7 +52,7 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
         .max_blocking_threads(64)
         .enable_all()
         .build()?;
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");
+    tracing::info!(target: LIFE, version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");
     let served = runtime.block_on(async {
         let listener = tokio::net::UnixListener::from_std(bound.listener()?)?;
         let (renew, renewed) = mpsc::channel(1);
@@ -72,7 +75,7 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     engine.join();
     runtime.shutdown_timeout(Duration::from_millis(200));
     drop(bound);
-    tracing::info!("the daemon has ended");
+    tracing::info!(target: LIFE, "the daemon has ended");
     served.context("serving the socket")
 }
 
@@ -216,7 +219,9 @@ fn tell_state(handle: &Handle) {
         State::Degraded => "needs attention: see `situated status`",
         State::Paused => "paused",
     };
-    notify(&[sd_notify::NotifyState::Status(&format!("{word}; {notes} notes, {chunks} chunks"))]);
+    let counted = |n: u64, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+    let told = format!("{word}; {}, {}", counted(notes, "note"), counted(chunks, "chunk"));
+    notify(&[sd_notify::NotifyState::Status(&told)]);
 }
 
 fn notify(states: &[sd_notify::NotifyState<'_>]) {

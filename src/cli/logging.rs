@@ -5,6 +5,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, OnceLock};
 
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, fmt};
@@ -12,7 +13,8 @@ use tracing_subscriber::{EnvFilter, fmt};
 use super::args::{Cli, Command};
 use super::print::{Color, printable};
 use crate::config::{Config, Overrides};
-use crate::service::logfile::{self, LogFile};
+use crate::daemon::LIFE;
+use crate::service::logfile::LogFile;
 use crate::service::logs::{self, FIELDS};
 
 /// The daemon's own file, if it has one.
@@ -77,9 +79,9 @@ pub(super) fn begin(cli: &Cli) {
     let journal = sinks.journal.then(tracing_journald::layer).and_then(Result::ok);
     // A journal that cannot be reached leaves its lines to standard error.
     let lines = sinks.stderr || sinks.journal && journal.is_none();
-    let file = sinks.file.then(|| {
-        let path = named.unwrap_or_else(|| logfile::path(&Config::whereabouts(&overrides(cli)).data_dir));
-        LogFile::open(&path).map_err(|error| trouble = Some(format!("{}: {error}", path.display()))).ok()
+    let file = sinks.file.then(|| match named {
+        Some(path) => LogFile::open(&path).map_err(|error| trouble = Some(format!("{}: {error}", path.display()))).ok(),
+        None => Some(LogFile::in_data(&Config::whereabouts(&overrides(cli)).data_dir)),
     });
     let file = file.flatten().map(|file| FILE.get_or_init(|| Arc::new(file)).clone());
     let plain = cli.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -87,7 +89,9 @@ pub(super) fn begin(cli: &Cli) {
     let stderr = lines.then(|| {
         let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(ansi);
         // A journal notes the time itself.
-        if sinks.journal { layer.without_time().boxed() } else { layer.boxed() }
+        let layer = if sinks.journal { layer.without_time().boxed() } else { layer.boxed() };
+        // Who started it at a terminal sees that it lives.
+        layer.with_filter(filter_fn(|line| line.target() != LIFE))
     });
     let file = file.map(|file| fmt::layer().with_ansi(false).with_writer(file));
     let journal = journal

@@ -98,15 +98,23 @@ pub fn main() -> ExitCode {
     };
     logging::begin(&cli);
     let json = cli.globals.json;
+    let daemon = matches!(cli.command, args::Command::Run(_));
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             if let Failure::Said { message, .. } = &failure {
                 logging::last_words(message);
             }
-            ExitCode::from(failure.tell(json))
+            let code = failure.tell(json);
+            ExitCode::from(if daemon && in_vain(code) { exit::OK } else { code })
         }
     }
+}
+
+/// Whether launchd must not start the daemon again: it does after every code but 0. systemd knows them from its unit.
+fn in_vain(code: u8) -> bool {
+    let wrong = [64, exit::TEMPORARY, crate::config::ConfigErrors::EXIT_CODE];
+    wrong.contains(&code) && std::env::var_os("SITUATED_SUPERVISOR").is_some_and(|name| name == "launchd")
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Failure> {

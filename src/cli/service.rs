@@ -106,6 +106,9 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, Failure> {
             Installed::Later => session.out.line(format!("{} installed, starts at the next login", yellow("●")))?,
         }
     }
+    if cfg!(target_os = "macos") {
+        permitted(session);
+    }
     let lingers = Manager::find(&places).lingers() == Some(true);
     if args.linger {
         linger(&places, session);
@@ -115,6 +118,18 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, Failure> {
         ));
     }
     Ok(exit::OK)
+}
+
+/// What an agent may read its user decides, folder by folder, and a shell may read more: the daemon itself has to say.
+fn permitted(session: &Session) {
+    let status = session.client().and_then(|mut client| Ok(client.call("status", json!({}))?)).unwrap_or_default();
+    let problems = status["problems"].as_array().cloned().unwrap_or_default();
+    for problem in problems.iter().filter_map(|problem| problem.as_str()) {
+        session.say(format!("{} {}", yellow("!"), printable(problem)));
+        if problem.contains("not permitted") || problem.contains("ermission denied") {
+            session.say("  allow it in System Settings, Privacy & Security, Files & Folders (or Full Disk Access)");
+        }
+    }
 }
 
 /// Asks the system that it runs without a login; says what came of it.

@@ -97,7 +97,10 @@ pub(super) fn run(places: &Places, discovery: &Discovery, verb: &str) -> Result<
         launchd::load(places).map_err(ServiceError::unavailable)?;
         return wait(discovery, began, &mut || {
             let state = launchd::state(places);
-            Look { pid: state.pid, over: state.failure().map(|why| (state.last_exit, why)) }
+            // Where starting again cannot help the daemon ends as if all were well, so that launchd lets it be.
+            let over = state.last_exit.filter(|_| state.pid.is_none());
+            let why = state.failure().unwrap_or_else(|| "it ended at once".to_owned());
+            Look { pid: state.pid, over: over.map(|code| (Some(code), why)) }
         });
     }
     let manager = Manager::find(places);

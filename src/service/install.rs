@@ -157,6 +157,8 @@ impl Plan {
             }
             match needed.iter().find(|(other, _)| *other == kind) {
                 Some((_, text)) => self.writes.push(Write::new(path, text.clone())),
+                // Whether it can be had nobody tells now: what was found out before stands.
+                None if kind == DropIn::Sandbox && !manager.answers() => {}
                 None if there.is_some() => self.removes.push(path),
                 None => {}
             }

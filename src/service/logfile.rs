@@ -26,7 +26,9 @@ pub fn aside(path: &Path) -> PathBuf {
 pub struct LogFile {
     path: PathBuf,
     most: u64,
-    open: Mutex<Open>,
+    /// Nothing is written before this is there.
+    after: Option<PathBuf>,
+    open: Mutex<Option<Open>>,
 }
 
 #[derive(Debug)]
@@ -36,6 +38,13 @@ struct Open {
 }
 
 impl LogFile {
+    /// The one in a data folder: it begins when a daemon has the folder, and makes none. What is configured may be no
+    /// data folder at all, or lie in a vault.
+    pub fn in_data(data_dir: &Path) -> LogFile {
+        let after = Some(data_dir.join("lock"));
+        LogFile { path: path(data_dir), most: MOST, after, open: Mutex::new(None) }
+    }
+
     /// Opens it to append, and makes it if need be; its folder too.
     pub fn open(path: &Path) -> io::Result<LogFile> {
         LogFile::bounded(path, MOST)
@@ -46,7 +55,7 @@ impl LogFile {
             use std::os::unix::fs::DirBuilderExt as _;
             fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        Ok(LogFile { path: path.to_owned(), most, open: Mutex::new(append(path)?) })
+        Ok(LogFile { path: path.to_owned(), most, after: None, open: Mutex::new(Some(append(path)?)) })
     }
 }
 
@@ -59,6 +68,10 @@ fn append(path: &Path) -> io::Result<Open> {
 impl Write for &LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.is_none() && self.after.as_ref().is_none_or(|after| after.is_file()) {
+            *open = Some(append(&self.path)?);
+        }
+        let Some(open) = open.as_mut() else { return Ok(bytes.len()) };
         if open.length > 0 && open.length + bytes.len() as u64 > self.most {
             // What cannot be put aside goes on growing rather than being lost.
             if fs::rename(&self.path, aside(&self.path)).is_ok() {
@@ -81,6 +94,20 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+
+    #[test]
+    fn a_folder_that_no_daemon_has_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = LogFile::in_data(&dir.path().join("data"));
+        writeln!(&log, "one").unwrap();
+        assert!(!dir.path().join("data").exists());
+        let log = LogFile::in_data(dir.path());
+        writeln!(&log, "one").unwrap();
+        assert!(!path(dir.path()).exists());
+        fs::write(dir.path().join("lock"), "").unwrap();
+        writeln!(&log, "two").unwrap();
+        assert_eq!(fs::read_to_string(path(dir.path())).unwrap(), "two\n");
+    }
 
     #[test]
     fn two_files_at_most_and_nobody_else_reads_them() {

@@ -189,6 +189,14 @@ fn without_a_terminal_and_a_journal_it_keeps_a_log_of_its_own() {
     let shown = place.run(&["service", "logs", "-n", "1"]);
     assert!(String::from_utf8_lossy(&shown.stdout).contains("another situated is running"), "{shown:?}");
 
+    // launchd starts again what ends with another code than 0, and puts standard error into a file that only grows.
+    let mut command = place.command();
+    command.env("SITUATED_SUPERVISOR", "launchd").args(["run", place.vault.to_str().unwrap()]);
+    std::fs::remove_file(&log).unwrap();
+    let ended = command.output().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(std::fs::read_to_string(&log).unwrap().contains("another situated is running"));
+
     let named = place.dir.path().join("logs/mine");
     assert_eq!(daemon.stop(), Some(0));
     let daemon = place.spawn(&["run", place.vault.to_str().unwrap(), "--log-file", named.to_str().unwrap()]);

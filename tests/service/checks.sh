@@ -48,7 +48,7 @@ config=~/.config/situated/config.toml
 vaults() { printf '[[vault]]\nname = "notes"\npath = "%s"\n' "$vault"; }
 
 sandbox="system calls filtered, home read-only, own user namespace, no network"
-[ "$mode" != plain ] || sandbox="system calls filtered, no user namespace, no network"
+[ "$mode" != plain ] || sandbox="system calls filtered, without the strict part, no network"
 
 if [ "$mode" = all ]; then
   check "a dry run says what it would write" says "X-SituatedVersion=" situated service install --dry-run

@@ -133,7 +133,7 @@ fn sandbox(found: &Inspection) -> String {
         return "none: launchd has none".to_owned();
     }
     let mut layers = vec!["system calls filtered"];
-    layers.push(if found.strict { "home read-only, own user namespace" } else { "no user namespace" });
+    layers.push(if found.strict { "home read-only, own user namespace" } else { "without the strict part" });
     layers.push(if found.network { "network for the provider" } else { "no network" });
     layers.join(", ")
 }
