@@ -56,6 +56,7 @@ impl Shown {
         match command {
             b'H' => self.at = (numbers[0] - 1, numbers.get(1).copied().unwrap_or(1) - 1),
             b'J' => self.cells.clear(),
+            b'h' | b'l' if parameters == "?1049" => self.cells.clear(),
             _ => {}
         }
     }

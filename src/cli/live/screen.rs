@@ -4,7 +4,7 @@ use std::io::{self, Stdout, Write, stdout};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::execute;
@@ -34,7 +34,10 @@ impl Screen {
 
     /// Draws everything anew the next time, whatever is believed to be there.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // Not `Terminal::clear`: that asks the terminal where its cursor is, and reads the answer where keys are read.
+        self.terminal.backend_mut().clear()?;
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Lends the terminal to another program.

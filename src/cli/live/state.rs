@@ -7,6 +7,7 @@ use super::desk::{Ask, Desk, Slot, What};
 use super::keys::{Action, action};
 use super::line::Line;
 use crate::engine::handle::{Job, Notice, SearchAnswer, State as Daemon, Status};
+use crate::plan::Reason;
 use crate::search::{Hit, Mode};
 
 /// Notes that lie near the selected hit, beside the preview.
@@ -154,6 +155,8 @@ pub(super) struct State {
     desk: Desk,
     /// The list that is asked for is the one that is shown, made anew.
     again: bool,
+    /// The index moved on while an answer was on its way, which may not know of it.
+    behind: bool,
 }
 
 impl Default for State {
@@ -176,6 +179,7 @@ impl Default for State {
             measures: Measures::default(),
             desk: Desk::default(),
             again: false,
+            behind: false,
         }
     }
 }
@@ -321,8 +325,11 @@ impl State {
 
     /// Asks once more for what is shown: the index has moved on, or the daemon is back.
     fn refresh(&mut self) -> Vec<Effect> {
-        // While something newer is on its way it will see what is new by itself.
-        if self.desk.is_waiting() || !matches!(self.link, Link::There { .. }) {
+        if !matches!(self.link, Link::There { .. }) {
+            return Vec::new();
+        }
+        if self.desk.is_waiting() {
+            self.behind = true;
             return Vec::new();
         }
         self.again = true;
@@ -336,7 +343,11 @@ impl State {
             (Some(Slot::List), Ok(answer)) => {
                 self.failure = None;
                 self.show(*answer);
-                effects.extend(self.look_around());
+                if std::mem::take(&mut self.behind) {
+                    effects.extend(self.refresh());
+                } else {
+                    effects.extend(self.look_around());
+                }
             }
             (Some(Slot::List), Err(why)) => {
                 self.failure = Some(why);
@@ -444,6 +455,11 @@ impl State {
         self.refresh()
     }
 
+    /// Something in a vault has changed, which may be one that is searched.
+    fn changed(&mut self, vault: &str) -> Vec<Effect> {
+        if self.vault.as_ref().is_none_or(|searched| searched == vault) { self.refresh() } else { Vec::new() }
+    }
+
     fn told(&mut self, notice: Notice) -> Vec<Effect> {
         let Link::There { daemon, vaults } = &mut self.link else { return Vec::new() };
         match notice {
@@ -453,11 +469,19 @@ impl State {
                 if let Some((_, count)) = vaults.iter_mut().find(|(name, _)| *name == vault) {
                     *count = notes;
                 }
-                if self.vault.as_ref().is_none_or(|searched| *searched == vault) {
-                    return self.refresh();
-                }
+                return self.changed(&vault);
             }
-            Notice::Decision(_) => {}
+            // A lone save is told as a decision only.
+            Notice::Decision(decision) => {
+                if let Some((_, count)) = vaults.iter_mut().find(|(name, _)| *name == decision.vault) {
+                    match decision.reason {
+                        Reason::NewNote => *count += 1,
+                        Reason::NoteRemoved => *count = count.saturating_sub(1),
+                        _ => {}
+                    }
+                }
+                return self.changed(&decision.vault);
+            }
         }
         Vec::new()
     }

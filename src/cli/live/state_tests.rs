@@ -227,6 +227,21 @@ fn news_keeps_the_list_current() {
     let effects = state.handle(index(1240));
     assert_eq!(query(&effects).as_deref(), Some("tide"));
     assert_eq!(state.handle(index(1241)), [], "one look at a time");
+    let again = state.handle(Input::Answer(number(&effects), Ok(Box::new(answer(three())))));
+    assert_eq!(query(&again).as_deref(), Some("tide"), "that answer may not have known of it");
+    let side = state.handle(Input::Answer(number(&again), Ok(Box::new(answer(three())))));
+    assert_eq!(query(&side), None);
+    state.handle(Input::Answer(number(&side), Ok(Box::default())));
+    let decided = |reason: &str| {
+        let decision = json!({
+            "kind": "decision", "vault": "notes", "path": "a.md", "reason": reason, "kept": 0, "reembedded": 0,
+            "regenerated": 1, "removed": 0, "steps": [], "seq": 3, "took_ms": 1.0, "at": 1,
+        });
+        Input::Notice(Box::new(serde_json::from_value(decision).unwrap()))
+    };
+    let effects = state.handle(decided("NewNote"));
+    assert_eq!(query(&effects).as_deref(), Some("tide"));
+    state.handle(decided("NoteRemoved"));
     assert_eq!(state.link, Link::There { daemon: Daemon::Idle, vaults: vec![("notes".into(), 1241)] });
     state.handle(Input::Notice(Box::new(Notice::Job(Box::new(job("running", 5))))));
     assert_eq!(state.job.as_ref().map(|job| job.done), Some(5));

@@ -139,7 +139,7 @@ pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> s
 /// Listens until the daemon is gone; `Ok` when nobody wants to know any more.
 fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) -> Result<(), ClientError> {
     let mut events = Client::connect(discovery)?;
-    events.call("subscribe", json!({ "events": ["state", "job", "index"] }))?;
+    events.call("subscribe", json!({ "events": ["state", "job", "index", "decision"] }))?;
     // Over a connection of its own, for what is told meanwhile must not be lost.
     let mut asking = Client::connect(discovery)?;
     let arrival = arrival(&mut asking)?;

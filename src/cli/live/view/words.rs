@@ -22,7 +22,9 @@ pub(super) fn placeholder(state: &State) -> String {
 pub(super) fn instead_of_hits(state: &State) -> Option<String> {
     if let Link::Away(why) = &state.link {
         return Some(format!(
-            "No daemon answers.\n\n{}\n\nThis screen comes back to life by itself as soon as one does; Esc leaves.",
+            "No daemon answers.\n\n{}\n\nThis screen comes back to life by itself as soon as one does; Esc leaves.\n\n\
+             New here? `situated try` shows it on a sample vault, `situated init` sets it up, `situated --help` lists \
+             everything.",
             printable_lines(why)
         ));
     }
