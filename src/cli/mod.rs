@@ -131,6 +131,8 @@ fn logging(cli: &Cli) {
     let level = match (cli.globals.verbose, matches!(cli.command, args::Command::Run(_))) {
         // What a provider answers is the very thing that it tells.
         (0, false) if matches!(cli.command, args::Command::Doctor(_)) => "error",
+        // What a tool could not do stands in its result.
+        (0, false) if matches!(cli.command, args::Command::Mcp(_)) => "warn,rmcp=error",
         (0, false) => "warn",
         (0, true) => "situated=info,warn",
         (1, _) => "situated=debug,info",
