@@ -58,6 +58,8 @@ pub(super) fn begin(cli: &Cli) {
         (0, false) if matches!(cli.command, Command::Live) => "off",
         // What a provider answers is the very thing that it tells.
         (0, false) if matches!(cli.command, Command::Doctor(_)) => "error",
+        // What a tool could not do stands in its result.
+        (0, false) if matches!(cli.command, Command::Mcp(_)) => "warn,rmcp=error",
         (0, false) => "warn",
         (0, true) => "situated=info,warn",
         (1, _) => "situated=debug,info",

@@ -63,6 +63,8 @@ pub struct ContextConfig {
     pub model: Option<String>,
     /// Where, if not at the provider's own address.
     pub base_url: Option<String>,
+    /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
+    pub passes_on: bool,
     /// `anthropic-version`.
     pub api_version: String,
     /// Of an OpenAI-compatible server; decided by the address if absent.
@@ -156,6 +158,7 @@ impl Default for ContextConfig {
             provider: Provider::Template,
             model: None,
             base_url: None,
+            passes_on: false,
             api_version: "2023-06-01".to_owned(),
             dialect: None,
             region: "us-east-1".to_owned(),

@@ -65,6 +65,8 @@ pub struct EmbedConfig {
     pub model: Option<String>,
     /// Where, if not at the provider's own address.
     pub base_url: Option<String>,
+    /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
+    pub passes_on: bool,
     /// Where the key is.
     pub key: KeyConfig,
     /// Components of a vector, for models that can give several numbers of them.
@@ -91,6 +93,7 @@ impl Default for EmbedConfig {
             provider: EmbedProvider::Builtin,
             model: None,
             base_url: None,
+            passes_on: false,
             key: KeyConfig::default(),
             dimensions: None,
             query_prefix: None,

@@ -2,6 +2,8 @@
 //! Reads the vault and the store, changes neither: workers run it side by side, and `situated plan` runs it
 //! for its answer alone.
 
+mod archive;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, t
 use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
 use crate::note::{self, Link, LinkKind, Note, NoteRules, Private};
 use crate::plan::{
-    self, Action, Archived, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk,
+    self, Action, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk,
     StoredNote, Trigger,
 };
 use crate::store::record::{ChunkRecord, NoteRecord};
@@ -23,6 +25,7 @@ use crate::store::{NoteWrite, Store, StoreError, VectorCache};
 use crate::vault::policy::is_conflict;
 use crate::vault::read::{self, ReadError, read};
 use crate::vault::{FileStat, VaultPath};
+use archive::Archive;
 
 /// What deciding needs to know of a vault.
 pub(super) struct Desk {
@@ -31,6 +34,8 @@ pub(super) struct Desk {
     pub(super) rules: NoteRules,
     /// Which notes are nobody else's.
     pub(super) private: Arc<Private>,
+    /// Whether what the model of contexts is shown leaves this machine.
+    pub(super) writer_leaves: bool,
     pub(super) chunk: ChunkRules,
     /// What makes vectors.
     pub(super) service: Arc<Service>,
@@ -142,7 +147,8 @@ impl Desk {
     /// Whether a record was made by the generation in force.
     pub(super) fn is_current(&self, record: &NoteRecord) -> bool {
         let Generation { embedder, chunker, llm_min_chunks: _, contextualizer: _, costs: _ } = &self.generation;
-        record.contextualizer == self.contextualizer(record.kind.as_deref())
+        let private = self.private.covers(&record.path, &record.tags);
+        record.contextualizer == self.contextualizer_of(private, record.kind.as_deref())
             && record.embedder == *embedder
             && record.chunker == *chunker
     }
@@ -161,6 +167,21 @@ impl Desk {
             Some(prompter) => prompter.generation(kind),
             None => self.generation.contextualizer.clone(),
         }
+    }
+
+    /// The same for a note that may be private: such a one keeps the template if the model is elsewhere.
+    fn contextualizer_of(&self, private: bool, kind: Option<&str>) -> String {
+        if private && self.writer_leaves { TEMPLATE.to_owned() } else { self.contextualizer(kind) }
+    }
+
+    /// Whether a private note's vectors are not to be asked for: whoever makes them is not on this machine.
+    fn embedder_leaves(&self) -> bool {
+        self.service.embedder.leaves_to().is_some()
+    }
+
+    /// Whether a note goes without vectors, for it is private.
+    pub(super) fn withholds_vectors(&self, record: &NoteRecord) -> bool {
+        self.embedder_leaves() && self.private.covers(&record.path, &record.tags)
     }
 
     fn stored(&self, task: &Task) -> Result<Option<(NoteRecord, Vec<ContextRecord>)>, StoreError> {
@@ -188,9 +209,12 @@ impl Desk {
         let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
         let current = current(&note, &chunks, &templates);
         let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts));
-        let contextualizer = self.contextualizer(note.kind.as_deref());
+        let private = self.private.covers_note(&note);
+        let unasked = private && self.writer_leaves;
+        let contextualizer = self.contextualizer_of(private, note.kind.as_deref());
         let archive = Archive::new(self, &contextualizer);
-        let generation = Generation { contextualizer: contextualizer.clone(), ..self.generation.clone() };
+        let costs = self.generation.costs && !unasked;
+        let generation = Generation { contextualizer: contextualizer.clone(), costs, ..self.generation.clone() };
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
@@ -199,6 +223,7 @@ impl Desk {
             note: &note,
             chunks: &chunks,
             templates,
+            unasked,
             now,
             since: task.since.unwrap_or(now),
             vectors: HashMap::new(),
@@ -210,9 +235,13 @@ impl Desk {
         };
         let (new_contexts, texts) = sheet.contexts(&plan, record, contexts)?;
         let (chunk_records, docs) = sheet.chunks(&plan, record, &new_contexts, &texts);
-        let missing = std::mem::take(&mut sheet.missing);
+        let mut missing = std::mem::take(&mut sheet.missing);
+        if private && self.embedder_leaves() {
+            // It is found by its words, and by what vectors were made before.
+            missing.clear();
+        }
         let vectors = sheet.fresh_vectors();
-        let record = self.record(&note, stat, record, &plan, chunk_records, now);
+        let record = NoteRecord { contextualizer, ..self.record(&note, stat, record, &plan, chunk_records, now) };
         let entry = note_entry(&record);
         let moved_from = task.moved_from.clone().filter(|old| stored.as_ref().is_some_and(|(r, _)| r.path == *old));
         let before = stored.iter().flat_map(|(r, _)| &r.chunks);
@@ -273,6 +302,8 @@ struct Sheet<'a> {
     note: &'a Note,
     chunks: &'a [Chunk],
     templates: Vec<String>,
+    /// Whether no model is to be shown this note.
+    unasked: bool,
     now: i64,
     /// When what is wished for now was wished for.
     since: i64,
@@ -363,7 +394,7 @@ impl Sheet<'_> {
                 heading_path: heading_path.to_vec(),
                 hash: chunk.hash,
                 context_hash: text_hash(context.as_bytes()),
-                wanted: plan::wants_model(chunk.has_words, self.chunks.len(), &self.desk.generation),
+                wanted: !self.unasked && plan::wants_model(chunk.has_words, self.chunks.len(), &self.desk.generation),
                 inputs: inputs.iter().map(|input| input.hash).collect(),
                 decided: unchanged.unwrap_or((step.action, step.reason)),
                 later: step.later,
@@ -440,35 +471,6 @@ impl Sheet<'_> {
         let mut fresh: Vec<_> = known.filter(|(_, (_, fresh))| *fresh).map(|(hash, (v, _))| (hash, v)).collect();
         fresh.sort_by_key(|(hash, _)| *hash);
         fresh
-    }
-}
-
-/// The store's archive as the plan asks for it; the first error is kept, for the plan cannot fail.
-struct Archive<'a> {
-    desk: &'a Desk,
-    contextualizer: &'a str,
-    error: std::cell::RefCell<Option<StoreError>>,
-}
-
-impl<'a> Archive<'a> {
-    fn new(desk: &'a Desk, contextualizer: &'a str) -> Self {
-        Archive { desk, contextualizer, error: std::cell::RefCell::new(None) }
-    }
-
-    fn look_up(&self, key: ContextKey) -> Option<Archived> {
-        match self.desk.archived(key, self.contextualizer) {
-            Ok(found) => {
-                found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch, written_at: c.written_at })
-            }
-            Err(error) => {
-                self.error.borrow_mut().get_or_insert(error);
-                None
-            }
-        }
-    }
-
-    fn check(&self) -> Result<(), StoreError> {
-        self.error.borrow_mut().take().map_or(Ok(()), Err)
     }
 }
 

@@ -27,6 +27,7 @@ use crate::llm::Health;
 use crate::plan::Reason;
 use crate::sandbox::power::Brake;
 use crate::store::ledger::Purpose;
+use crate::store::record::NoteRecord;
 use crate::vault::VaultPath;
 use worker::{Order, Tell, Told, Worker};
 
@@ -256,8 +257,15 @@ pub(super) struct Awaited {
 
 impl Keeper {
     /// A note was decided about and lacks these vectors: they are ordered.
-    pub(super) fn order_vectors(&mut self, path: &VaultPath, missing: Vec<Vec<Input>>, bulk: bool) {
+    pub(super) fn order_vectors(&mut self, record: &NoteRecord, missing: Vec<Vec<Input>>, bulk: bool) {
         let Some(worker) = &self.desk.service.worker else { return };
+        let path = &record.path;
+        if self.desk.withholds_vectors(record) {
+            // What was ordered before it became private is not sent any more.
+            worker.forget(self.shared.id, path.clone());
+            self.awaited.ordered.remove(path);
+            return;
+        }
         let documents: Vec<Vec<Input>> = missing.into_iter().filter(|document| !worker.refused(document)).collect();
         if documents.is_empty() {
             return;

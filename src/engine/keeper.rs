@@ -127,8 +127,7 @@ impl Keeper {
         shared: Arc<VaultShared>,
         engine: &Arc<Shared>,
     ) -> Result<(Self, Opened), EngineError> {
-        let shared_generation = shared.generation.clone();
-        let dir = generation_dir(&config.data_dir, &vault.path, &shared_generation);
+        let dir = generation_dir(&config.data_dir, &vault.path, &shared.generation);
         std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
         let (service, asked_for) = serving(engine, config, &dir);
         let embedder = &service.embedder;
@@ -150,12 +149,14 @@ impl Keeper {
             vectors: store.vectors(),
             service,
             prompter: prompter(config)?,
+            writer_leaves: crate::llm::leaves(&config.context),
             store: Arc::new(store),
         });
         let policy = Arc::new(Policy::new(&vault.path, vault)?);
         let mut keeper = Keeper {
             config: vault.clone(),
             desk,
+            generation: shared.generation.clone(),
             shared,
             policy,
             watcher: None,
@@ -176,7 +177,6 @@ impl Keeper {
             emptied: HashMap::new(),
             trouble: None,
             contexts: Contexts::default(),
-            generation: shared_generation,
             beside: false,
             settle: config.context.settle,
             awaited: Awaited::default(),
@@ -212,7 +212,7 @@ impl Keeper {
                 chunks.push((chunk_entry(&record, position), found));
             }
             let current = self.index.load(note_entry(&record), chunks) == Verdict::Current;
-            if !(current && complete && self.desk.is_current(&record)) {
+            if !(current && (complete || self.desk.withholds_vectors(&record)) && self.desk.is_current(&record)) {
                 again.push(record.path.clone());
             }
             self.known.insert(record.path.clone(), Known { hash: record.hash, stat: record.stat });
@@ -271,7 +271,7 @@ impl Keeper {
             records.into_iter().zip(moved).zip(rest)
         {
             (entry.no, entry.seq) = (record.no, record.seq);
-            self.order_vectors(&task.path, missing, bulk);
+            self.order_vectors(&record, missing, bulk);
             self.switch.iter_mut().for_each(|switch| switch.changed(&task.path));
             if let Some(old) = moved_from {
                 self.switch.iter_mut().for_each(|switch| switch.changed(&old));

@@ -70,7 +70,7 @@ impl Questions {
 
     /// Host that questions go to, `None` for an address of this machine.
     pub(super) fn leaves_to(&self, config: &Config) -> Option<String> {
-        self.questioner(config).ok()?.client.leaves_to()
+        self.questioner(config).ok()?.leaves_to()
     }
 
     /// Forgets what keeps the provider from being asked.
@@ -119,6 +119,11 @@ pub(super) struct Purse<'a> {
 }
 
 impl Questioner {
+    /// Host that questions go to; `None` for an address of this machine.
+    pub(super) fn leaves_to(&self) -> Option<String> {
+        self.client.leaves_to()
+    }
+
     fn start(config: ContextConfig) -> Result<Self, String> {
         let model = llm::model(&config)?;
         let client = Client::new(&config, &model)?;

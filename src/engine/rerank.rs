@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::context::cost::Usage;
 use crate::index::{LexicalError, Row, Snapshot};
 use crate::llm::Billed;
+use crate::note::Private;
 use crate::plan::Reason;
 use crate::search::Ranking;
 use crate::search::rerank::{self, RerankConfig, RerankProvider};
@@ -96,22 +97,29 @@ impl Reranker {
         Ok(Some(Arc::new(Reranker { questions, asker, config: rerank, identity, logged: Mutex::default() })))
     }
 
-    /// Puts rankings, each of the snapshot beside it, in the order that the reranker gives. Returns what kept it from
+    /// Puts rankings, each of the vault beside it, in the order that the reranker gives. Returns what kept it from
     /// that, for the user; then they are as they were.
     pub(crate) fn rerank(
         &self,
         query: &str,
         contextual: bool,
-        snapshots: &[Arc<Snapshot>],
+        vaults: &[(Arc<Snapshot>, Arc<Private>)],
         rankings: &mut [Ranking],
         cancel: &Cancel,
     ) -> Result<Option<String>, CallError> {
         let until = Instant::now() + self.config.deadline;
-        let shown = rerank::best(rankings, self.config.top);
+        let mut shown = rerank::best(rankings, usize::MAX);
+        if self.asker.judge.leaves_to().is_some() {
+            // Private notes are not shown to anybody elsewhere; they stand behind what is judged.
+            shown.retain(|(of, row)| {
+                !vaults.get(*of).is_some_and(|(snapshot, private)| is_private(snapshot, private, *row))
+            });
+        }
+        shown.truncate(self.config.top);
         if shown.len() < 2 {
             return Ok(None);
         }
-        let read = |(of, row): &(usize, Row)| snapshots.get(*of).map(|snapshot| document(snapshot, *row, contextual));
+        let read = |(of, row): &(usize, Row)| vaults.get(*of).map(|(snapshot, _)| document(snapshot, *row, contextual));
         let documents: Result<Vec<String>, LexicalError> = shown.iter().filter_map(read).collect();
         let documents = documents.map_err(|error| CallError::Storage(error.to_string()))?;
         match self.scores(query, documents, until, cancel)? {
@@ -190,6 +198,11 @@ impl Reranker {
         let host = self.asker.judge.leaves_to()?;
         Some(format!("queries and the passages found for them, to {host}, which puts them in order"))
     }
+}
+
+fn is_private(snapshot: &Snapshot, private: &Private, row: Row) -> bool {
+    let note = snapshot.chunk(row).and_then(|chunk| snapshot.note(chunk.note));
+    note.is_none_or(|note| private.covers(&note.path, &note.tags))
 }
 
 /// What is shown of a chunk.

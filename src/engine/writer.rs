@@ -181,10 +181,14 @@ pub(super) struct Work {
 }
 
 /// Reads the note and finds the chunks that were ordered; blocks.
+/// A note that has become private since is not shown to a model elsewhere.
 pub(super) fn prepare(order: &Order) -> Result<Work, Held> {
     let desk = &order.desk;
     let (bytes, _) = read(&desk.root, &order.path, desk.max_note_bytes).map_err(|_| Held::Changed)?;
     let note = note::parse(&order.path, &bytes, &desk.rules);
+    if desk.writer_leaves && desk.private.covers_note(&note) {
+        return Err(Held::Changed);
+    }
     let chunks = builtin::cut(&note, desk.chunk.of(note.kind.as_deref()));
     let document = Document::new(&note, &chunks);
     let ordered: HashMap<ContextKey, u8> = order.dues.iter().map(|(key, due)| (*key, due.tries)).collect();

@@ -60,7 +60,7 @@ impl Client {
     /// What is wrong with the address.
     pub fn new(config: &ContextConfig, model: &Model) -> Result<Self, String> {
         let wire = Wire::new(config, model)?;
-        let transport = Transport::new(wire.base(), wire.is_loopback())?;
+        let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(super::leaves(config));
         let provider = config.provider.name();
         let keys = Keyring::new(config.provider, config.key.clone());
         let shared =

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use reqwest::Method;
 
+use super::CLOUD;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
 use super::retry::{Fault, Next};
@@ -63,7 +64,9 @@ impl Embeddings {
     /// What is wrong with the address, or that the provider is not asked over HTTP.
     pub fn new(config: &EmbedConfig) -> Result<Self, String> {
         let wire = EmbedWire::new(config)?;
-        let transport = Transport::new(wire.base(), wire.is_loopback())?.with_answers_of(MOST_ANSWER);
+        let transport = Transport::new(wire.base(), wire.is_loopback())?
+            .passing_on(config.passes_on || config.model().ends_with(CLOUD))
+            .with_answers_of(MOST_ANSWER);
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.timeout, config.timeout * ATTEMPTS_TIME);
         let line = Shared::new(config.provider.name(), wire, transport, keys, config.concurrency, times);

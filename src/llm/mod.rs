@@ -48,6 +48,19 @@ pub fn model(config: &ContextConfig) -> Result<Model, String> {
     Model::find(config.provider, config.model(), local, &config.models)
 }
 
+/// How Ollama calls models that it does not run here, but passes on.
+const CLOUD: &str = "-cloud";
+
+/// Whether what is shown to a configuration's model leaves this machine.
+pub fn leaves(config: &ContextConfig) -> bool {
+    let local = match &config.base_url {
+        Some(url) => wire::is_loopback(url),
+        None => config.provider == Provider::Ollama,
+    };
+    let passed_on = config.provider == Provider::Ollama && config.model().ends_with(CLOUD);
+    config.costs() && (!local || config.passes_on || passed_on)
+}
+
 /// What a model answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completion {

@@ -85,7 +85,7 @@ impl Reranker {
     pub fn new(config: &RerankConfig) -> Result<Self, String> {
         let wire = Rerank::new(config)?;
         let price = Price::of(config, wire.is_loopback());
-        let transport = Transport::new(wire.base(), wire.is_loopback())?;
+        let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(config.passes_on);
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.deadline, config.deadline);
         let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);

@@ -34,6 +34,7 @@ pub(super) struct Transport {
     host: String,
     /// Whether that is this machine.
     local: bool,
+    passes_on: bool,
     /// Longest body that is an answer.
     most: usize,
 }
@@ -88,12 +89,17 @@ impl Transport {
         }
         let client =
             builder.build().map_err(|error| format!("cannot set up connections to {host}: {}", why(&error)))?;
-        Ok(Transport { client, host, local, most: MOST_BODY })
+        Ok(Transport { client, host, local, passes_on: false, most: MOST_BODY })
     }
 
     /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
     pub(super) fn leaves_to(&self) -> Option<String> {
-        (!self.local).then(|| self.host.clone())
+        (!self.local || self.passes_on).then(|| self.host.clone())
+    }
+
+    /// The same, if what is on this machine hands texts on to others.
+    pub(super) fn passing_on(self, passes_on: bool) -> Self {
+        Transport { passes_on, ..self }
     }
 
     /// Host, and port if it is not the scheme's own.

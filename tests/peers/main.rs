@@ -1,9 +1,11 @@
 //! Programs that others wrote in the place of the providers: the real `situated` against `LiteLLM`'s proxy, `aimock`,
-//! `moto` (which verifies AWS signatures), and `mitmproxy` as a network that fails. `.ci/peers` installs them below
+//! `moto` (which verifies AWS signatures), and `mitmproxy` as a network that fails; and in the place of assistants the official
+//! Python client and inspector of MCP. `.ci/peers` installs them below
 //! `target/peers/` and runs this; a test whose server is not installed says so and passes.
 
 mod aimock;
 mod litellm;
+mod mcp;
 mod moto;
 mod network;
 mod orchard;

@@ -24,6 +24,8 @@ pub(crate) enum Peer {
     Aimock,
     Moto,
     Mitmproxy,
+    Mcp,
+    Inspector,
 }
 
 impl Peer {
@@ -33,16 +35,20 @@ impl Peer {
             Peer::Aimock => "aimock",
             Peer::Moto => "moto",
             Peer::Mitmproxy => "mitmproxy",
+            Peer::Mcp => "mcp",
+            Peer::Inspector => "inspector",
         }
     }
 
     /// Where it is if it is installed.
-    fn program(self) -> PathBuf {
+    pub(crate) fn program(self) -> PathBuf {
         let program = match self {
             Peer::Litellm => "litellm/bin/litellm",
             Peer::Aimock => "aimock/node_modules/@copilotkit/aimock/dist/cli.js",
             Peer::Moto => "moto/bin/moto_server",
             Peer::Mitmproxy => "mitmproxy/bin/mitmdump",
+            Peer::Mcp => "mcp/bin/python",
+            Peer::Inspector => "inspector/node_modules/.bin/mcp-inspector",
         };
         // Cargo names a folder inside its target folder.
         Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("peers").join(program)

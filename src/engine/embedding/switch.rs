@@ -290,6 +290,7 @@ impl Keeper {
             max_note_bytes: desk.max_note_bytes,
             rules: desk.rules.clone(),
             private: desk.private.clone(),
+            writer_leaves: desk.writer_leaves,
             chunk: desk.chunk.clone(),
             service: service.clone(),
             vectors: cache,

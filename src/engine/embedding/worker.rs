@@ -61,6 +61,8 @@ pub(in crate::engine) type Tell = Arc<dyn Fn(Told) + Send + Sync>;
 
 enum Command {
     Order(Box<Order>),
+    /// A note is not to be sent any more.
+    Forget(Key),
     /// The embedder answered a batch.
     Done(u64, Result<Made, EmbedError>),
     /// A query took so many tokens.
@@ -139,6 +141,11 @@ impl Worker {
     pub(in crate::engine) fn order(&self, order: Order) {
         // The thread ends only with this handle.
         let _ = self.commands.send(Command::Order(Box::new(order)));
+    }
+
+    /// Sends nothing of a note that is not on its way yet.
+    pub(in crate::engine) fn forget(&self, vault: u64, path: VaultPath) {
+        let _ = self.commands.send(Command::Forget((vault, path)));
     }
 
     /// Whether the embedder refused an input of a document for good.
@@ -236,6 +243,7 @@ impl Desk {
         match command {
             Command::Wake | Command::Stop => {}
             Command::Order(order) => self.accept(*order),
+            Command::Forget(key) => self.forget(&key),
             Command::Done(batch, result) => self.done(batch, result),
             Command::Query(tokens) => self.pay_for_query(tokens),
             Command::Resume => self.let_go(),
@@ -246,6 +254,14 @@ impl Desk {
         self.until = None;
         let mut common = locked(&self.common);
         (common.held, common.no_queries) = (None, None);
+    }
+
+    fn forget(&mut self, key: &Key) {
+        self.saved.retain(|parcel| parcel.of != *key);
+        self.bulk.retain(|parcel| parcel.of != *key);
+        self.again.iter_mut().for_each(|batch| batch.retain(|parcel| parcel.of != *key));
+        self.again.retain(|batch| !batch.is_empty());
+        self.orders.remove(key);
     }
 
     /// Queues an order in the place of an older one for the same note.

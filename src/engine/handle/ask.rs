@@ -47,7 +47,12 @@ impl Handle {
         // Before the search: who cannot be asked need not be searched for.
         let questioner = self.0.questions.questioner(&config)?;
         self.may_spend(request.audience, questioner.model.price != Price::Free, "an answer of the model")?;
-        let (hits, mut answer) = self.passages(&request, most, cancel)?;
+        let leaves = questioner.leaves_to();
+        let hide = leaves.is_some() || request.audience.is_assistant();
+        let (hits, mut answer) = self.passages(&request, most, hide, cancel)?;
+        if let Some(host) = leaves.filter(|_| !request.audience.is_assistant() && self.has_private()) {
+            answer.warnings.push(format!("private notes were left out, for the model is at {host}"));
+        }
         answer.provider = questioner.model.provider.name().to_owned();
         answer.model.clone_from(&questioner.model.id);
         answer.micro_dollars = Some(0);
@@ -111,7 +116,13 @@ impl Handle {
     }
 
     /// The passages for a question, and an answer that lists them and says nothing yet.
-    fn passages(&self, request: &AskRequest, most: usize, cancel: &Cancel) -> Result<(Vec<Hit>, AskAnswer), CallError> {
+    fn passages(
+        &self,
+        request: &AskRequest,
+        most: usize,
+        hide: bool,
+        cancel: &Cancel,
+    ) -> Result<(Vec<Hit>, AskAnswer), CallError> {
         let find = |query: &str, fresh: bool, again: bool| {
             let search = SearchRequest {
                 query: query.to_owned(),
@@ -127,7 +138,7 @@ impl Handle {
                 audience: request.audience,
                 ..SearchRequest::default()
             };
-            self.search(search, cancel)
+            self.search_hiding(search, hide, cancel)
         };
         let found = find(&request.question, request.fresh, false)?;
         let before = match request.history.last() {

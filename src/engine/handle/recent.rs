@@ -56,6 +56,16 @@ impl Handle {
         Ok(RecentAnswer { notes: notes.collect(), total, next })
     }
 
+    /// Whether there are private notes.
+    pub(super) fn has_private(&self) -> bool {
+        self.0
+            .vaults
+            .load()
+            .iter()
+            .filter_map(|vault| ready(vault).ok())
+            .any(|(snapshot, desk)| snapshot.notes().any(|note| desk.private.covers(&note.path, &note.tags)))
+    }
+
     /// Whether assistants may have a model asked that costs.
     pub fn assistants_may_spend(&self) -> bool {
         self.0.config.load().mcp.allow_spending

@@ -133,7 +133,10 @@ fn selected(
         [row] => snapshot.chunk(row).filter(|chunk| chunk.lines.0 < line || chunk.lines.1 > end).map(|c| (row, c)),
         _ => None,
     };
-    if let Some((row, chunk)) = only {
+    // The text of a private note is embedded here or nowhere; its chunks have what vectors they have.
+    let private = snapshot.note_at(path).is_some_and(|note| desk.private.covers(&note.path, &note.tags));
+    let stays = private && desk.service.embedder.leaves_to().is_some();
+    if let Some((row, chunk)) = only.filter(|_| !stays) {
         let text = snapshot.text(row).map_err(|error| CallError::Storage(error.to_string()))?.text;
         let first = line.saturating_sub(chunk.lines.0) as usize;
         let count = (end - line.max(chunk.lines.0)) as usize + 1;

@@ -33,6 +33,17 @@ pub(super) struct Asked {
 impl Handle {
     /// Answers a query from the published snapshots.
     pub fn search(&self, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
+        let hide = request.audience.is_assistant();
+        self.search_hiding(request, hide, cancel)
+    }
+
+    /// The same; with `hide` as if there were no private notes, whoever asks.
+    pub(super) fn search_hiding(
+        &self,
+        request: SearchRequest,
+        hide: bool,
+        cancel: &Cancel,
+    ) -> Result<SearchAnswer, CallError> {
         let began = Instant::now();
         let mut vaults = self.choose(request.vault.as_deref())?;
         let contextual = match &request.contextual {
@@ -88,7 +99,7 @@ impl Handle {
         for vault in &vaults {
             let (snapshot, desk) = ready(vault)?;
             options.boosts.graph = vault.graph.load_full();
-            parsed.filter.hidden = desk.hidden(request.audience);
+            parsed.filter.hidden = hide.then(|| desk.private.clone());
             let vector = if dense { vectors.of(&desk, &text) } else { None };
             if dense {
                 // A lane that does not know the language must not drag the other down.
@@ -99,14 +110,14 @@ impl Handle {
             }
             let ranking = search::rank(&snapshot, &parsed, vector.as_ref(), &options).map_err(storage)?;
             rankings.push(expansion.blend(ranking, &snapshot, (&desk, &mut vectors), &parsed, &options)?);
-            snapshots.push(snapshot);
+            snapshots.push((snapshot, desk.private.clone()));
         }
         let mut unjudged = None;
         if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
             unjudged = reranker.rerank(&text, contextual, &snapshots, &mut rankings, cancel)?;
         }
         let mut answers = Vec::new();
-        for ((vault, snapshot), ranking) in vaults.iter().zip(snapshots).zip(rankings) {
+        for ((vault, (snapshot, _)), ranking) in vaults.iter().zip(snapshots).zip(rankings) {
             let (_, desk) = ready(vault)?;
             let found = search::finish(&snapshot, &vault.name, ranking, &options).map_err(storage)?;
             answers.push(freshness(found, &snapshot, &desk));

@@ -76,6 +76,8 @@ pub struct RerankConfig {
     pub model: Option<String>,
     /// Where, if not at the provider's own address.
     pub base_url: Option<String>,
+    /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
+    pub passes_on: bool,
     /// Where the key is.
     pub key: KeyConfig,
     /// Chunks that are judged at most.
@@ -106,6 +108,7 @@ impl Default for RerankConfig {
             provider: RerankProvider::None,
             model: None,
             base_url: None,
+            passes_on: false,
             key: KeyConfig::default(),
             top: 100,
             deadline: Duration::from_millis(1500),

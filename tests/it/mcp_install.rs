@@ -1,0 +1,90 @@
+//! `situated mcp install`: an entry in somebody else's file, and nothing else of it changed.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::commands::{err, out};
+use crate::support::Place;
+
+#[test]
+fn an_entry_is_shown_and_written_beside_what_is_there() {
+    let place = Place::new();
+    let home = place.dir.path();
+    let list = out(&place.run(&["mcp", "install"]));
+    for name in ["claude", "claude-desktop", "cursor", "vscode", "zed"] {
+        assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
+    }
+    let file = home.join(".claude.json");
+    let before = "{\n  \"zz\": 1.50,\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\", \"env\": { \"KEY\": \"k\" } }\n  },\n  \"aa\": [1,2]\n}\n";
+    std::fs::write(&file, before).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+    let shown = place.run(&["mcp", "install", "claude", "--dry-run"]);
+    assert!(out(&shown).contains("\"situated\"") && out(&shown).contains(".claude.json"), "{}", out(&shown));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    // Nobody can be asked here.
+    assert_eq!(place.run(&["mcp", "install", "claude"]).status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    let written = place.run(&["mcp", "install", "claude", "--yes"]);
+    assert!(written.status.success(), "{}", err(&written));
+    let after = std::fs::read_to_string(&file).unwrap();
+    let parsed: Value = serde_json::from_str(&after).unwrap();
+    let entry = &parsed["mcpServers"]["situated"];
+    assert!(entry["command"].as_str().unwrap().ends_with("/situated"), "{entry}");
+    assert_eq!(entry["args"].as_array().unwrap().last(), Some(&json!("mcp")));
+    assert!(
+        entry["args"].as_array().unwrap().contains(&json!(place.socket())),
+        "where the daemon is goes along: {entry}"
+    );
+    assert!(after.starts_with("{\n  \"zz\": 1.50,") && after.contains("\"aa\": [1,2]\n}\n"), "{after}");
+    assert_eq!(std::fs::read_to_string(home.join(".claude.json.before-situated")).unwrap(), before);
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(out(&place.run(&["mcp", "install", "claude", "--yes"])).contains("already"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
+    assert!(
+        out(&place.run(&["mcp", "install"]))
+            .lines()
+            .any(|line| line.starts_with("claude ") && line.contains("entered"))
+    );
+
+    // What is started by that entry works.
+    place.write("Boat.md", "# Boat\n\nA red boat.\n");
+    let _daemon = place.start();
+    let mut program = std::process::Command::new(entry["command"].as_str().unwrap());
+    program
+        .args(entry["args"].as_array().unwrap().iter().map(|a| a.as_str().unwrap()))
+        .env_clear()
+        .stdin(std::process::Stdio::piped());
+    let mut child = program.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": { "name": "it", "version": "1" }, "io.modelcontextprotocol/clientCapabilities": {} });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "_meta": meta, "name": "search_notes", "arguments": { "query": "red boat" } } });
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), format!("{call}\n").as_bytes()).unwrap();
+    let answered = child.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&answered.stdout).contains("Boat.md"), "{}", err(&answered));
+}
+
+#[test]
+fn files_that_are_not_understood_are_left_alone() {
+    let place = Place::new();
+    let home = place.dir.path();
+    let zed = home.join(".config/zed/settings.json");
+    std::fs::create_dir_all(zed.parent().unwrap()).unwrap();
+    std::fs::write(&zed, "// Zed settings\n{ \"theme\": \"One\" }\n").unwrap();
+    let told = place.run(&["mcp", "install", "zed", "--yes"]);
+    assert_eq!(told.status.code(), Some(73));
+    assert!(err(&told).contains("context_servers") && err(&told).contains("by hand"), "{}", err(&told));
+    assert_eq!(std::fs::read_to_string(&zed).unwrap(), "// Zed settings\n{ \"theme\": \"One\" }\n");
+    assert_eq!(place.run(&["mcp", "install", "nobody"]).status.code(), Some(2));
+    // A file that is not there is made, in a folder that is not there; a link stays one.
+    assert!(place.run(&["mcp", "install", "vscode", "--yes"]).status.success());
+    let made = out(&place.run(&["mcp", "install", "vscode", "--dry-run", "--json"]));
+    let made: Value = serde_json::from_str(&made).unwrap();
+    assert!(made["written"] == false && made["file"].as_str().unwrap().ends_with("mcp.json"), "{made}");
+    let real = home.join("dotfiles.json");
+    std::fs::write(&real, "{}").unwrap();
+    std::fs::create_dir_all(home.join(".cursor")).unwrap();
+    std::os::unix::fs::symlink(&real, home.join(".cursor/mcp.json")).unwrap();
+    assert!(place.run(&["mcp", "install", "cursor", "--yes"]).status.success());
+    assert!(home.join(".cursor/mcp.json").symlink_metadata().unwrap().file_type().is_symlink());
+    assert!(std::fs::read_to_string(&real).unwrap().contains("situated"));
+}

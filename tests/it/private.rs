@@ -1,0 +1,269 @@
+//! Private notes: what an assistant cannot find, and what no provider is sent. Each has a word that stands nowhere else,
+//! and every way out is searched for these words.
+
+use serde_json::{Value, json};
+
+use crate::assistant::{Assistant, Era};
+use crate::model::Model;
+use crate::reranker::Reranker;
+use crate::support::{Daemon, Place, eventually};
+use crate::vectors::Vectors;
+
+/// A word of each private note, of its title or of its path.
+const CANARIES: [&str; 4] = ["zanzibarque", "quokkanette", "velociraptorium", "Sealed"];
+
+fn place() -> Place {
+    let sections = |word: &str| {
+        format!(
+            "# Diary of {word}\n\nAbout the boat and {word}, at length and in detail.\n\n## More\n\nThe boat again, and {word} once more, with many other words.\n"
+        )
+    };
+    Place::with(&[
+        (
+            "Open/Boat.md",
+            "# Boat\n\nThe boat is red, and lies in the harbour.\n\n## Engine\n\nIts engine needs oil every spring. See [[Journal/Sealed one]].\n",
+        ),
+        (
+            "Open/Harbour.md",
+            "# Harbour\n\nThe harbour has room for nine boats.\n\n## Fees\n\nFees are due in May, for every boat.\n",
+        ),
+        ("Journal/Sealed one.md", &sections("zanzibarque")),
+        ("Open/Tagged.md", &format!("{}\n#private/family [[Harbour]]\n", sections("quokkanette"))),
+        ("Open/Front.md", &format!("---\ntags: [boats, Private]\n---\n{}", sections("velociraptorium"))),
+    ])
+}
+
+const PRIVATE: &str = "private = [\"Journal/**\"]\n";
+
+fn silent(what: &str, said: &str) {
+    for canary in CANARIES {
+        // What was asked is quoted; only what was not asked tells anything.
+        assert!(!said.contains(canary) || what.contains(canary), "{what} tells of {canary}: {said}");
+    }
+}
+
+#[test]
+fn an_assistant_never_hears_of_private_notes() {
+    let place = place();
+    place.configure(PRIVATE);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    assert_eq!(daemon.search("zanzibarque").len(), 1, "their owner finds them");
+    for era in [Era::Legacy, Era::Stateless] {
+        let mut assistant = Assistant::start(&place, era);
+        let queries = [
+            "boat",
+            "zanzibarque",
+            "diary",
+            "boat tag:private",
+            "path:Journal",
+            "\"zanzibarque once more\"",
+            "zanzibarqe",
+            "linked-from:\"Sealed one\"",
+            "linked-from:Tagged",
+            "-quokkanette boat",
+            "quokkanet",
+            "diary velociraptor",
+        ];
+        for query in queries {
+            for (tool, arguments) in [
+                ("search_notes", json!({ "query": query, "limit": 100 })),
+                ("search_with_contextual_retrieval", json!({ "query": query, "top_k": 100 })),
+                ("search_with_contextual_retrieval", json!({ "query": query, "top_k": 100, "mode": "dense" })),
+                (
+                    "search_with_contextual_retrieval",
+                    json!({ "query": query, "top_k": 100, "contextual": false, "filters": { "tag": "private" } }),
+                ),
+            ] {
+                let result = assistant.tool(tool, arguments);
+                let paths: Vec<&str> = result["structuredContent"]["hits"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|h| h["path"].as_str().unwrap())
+                    .collect();
+                assert!(
+                    paths.iter().all(|path| ["Open/Boat.md", "Open/Harbour.md"].contains(path)),
+                    "{query}: {paths:?}"
+                );
+                // A public note may link to a private one: that name is in its own text.
+                silent(query, &result["structuredContent"]["warnings"].to_string());
+            }
+        }
+        assert_eq!(assistant.data("search_notes", json!({ "query": "linked-from:Tagged" }))["hits"], json!([]));
+        let related = assistant.tool("related_notes", json!({ "path": "Open/Harbour.md", "limit": 100 }));
+        assert_eq!(related["structuredContent"]["hits"].as_array().unwrap().len(), 1, "{related}");
+        let related = assistant.tool("related_notes", json!({ "text": "diary of the boat", "limit": 100 }));
+        assert!(
+            related["structuredContent"]["hits"].as_array().unwrap().iter().all(|hit| hit["path"] != "Open/Tagged.md"),
+            "{related}"
+        );
+        let recent = assistant.data("recent_notes", json!({ "limit": 200 }));
+        assert_eq!((&recent["total"], recent["notes"].as_array().unwrap().len()), (&json!(2), 2), "{recent}");
+        silent("recent_notes", &recent.to_string());
+        let listed = assistant.request("resources/list", json!({}));
+        assert_eq!(listed["result"]["resources"].as_array().unwrap().len(), 2);
+        silent("resources/list", &listed.to_string());
+        let missing = assistant.refused("read_note", json!({ "path": "Journal/Nothing.md" }));
+        for path in ["Journal/Sealed one.md", "Open/Tagged.md", "Open/Front.md"] {
+            let told = assistant.refused("read_note", json!({ "path": path }));
+            assert_eq!(told.replace(path, "X"), missing.replace("Journal/Nothing.md", "X"), "as if it were not there");
+            assert!(assistant.refused("related_notes", json!({ "path": path })).contains("not known"));
+            assert!(
+                assistant.refused("reindex_with_context", json!({ "path": path, "force": true })).contains("not known")
+            );
+            let uri = format!("note://notes/{}", path.replace(' ', "%20"));
+            let read = assistant.request("resources/read", json!({ "uri": uri }));
+            assert!(read["error"].is_object(), "{read}");
+        }
+        for (tool, arguments) in [
+            ("vault_status", json!({})),
+            ("get_contextual_retrieval_stats", json!({})),
+            ("reindex_with_context", json!({ "force": true, "wait": true })),
+            ("get_reindexing_progress", json!({})),
+        ] {
+            silent(tool, &assistant.tool(tool, arguments).to_string());
+        }
+        // From the moment that a note says so.
+        place.write("Open/Boat.md", "# Boat\n\nThe boat is red.\n\n#private\n");
+        assert!(assistant.refused("read_note", json!({ "path": "Open/Boat.md" })).contains("not known"));
+        eventually("it is indexed", || assistant.data("recent_notes", json!({}))["total"] == 1);
+        assert_eq!(
+            assistant.data("search_notes", json!({ "query": "red boat", "filters": { "path": "Open/Boat.md" } }))["hits"],
+            json!([])
+        );
+        place.write(
+            "Open/Boat.md",
+            "# Boat\n\nThe boat is red, and lies in the harbour.\n\n## Engine\n\nIts engine needs oil.\n",
+        );
+        eventually("it is indexed", || assistant.data("recent_notes", json!({}))["total"] == 2);
+    }
+}
+
+/// A daemon whose private notes are settled: nothing waits.
+fn settled(place: &Place) -> Daemon {
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_status("settled", |s| {
+        let idle = s["state"] == "idle" || s["state"] == "degraded";
+        idle && s["vaults"][0]["notes"].as_u64() >= Some(5)
+            && s["contexts"]["waiting"] == 0
+            && s["embedding"]["waiting"] == 0
+            && s["embedding"]["next"].is_null()
+    });
+    daemon
+}
+
+#[test]
+fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_them() {
+    let model = Model::start();
+    let place = place();
+    let config = |passes_on: bool| {
+        format!(
+            "{PRIVATE}{}",
+            model.config("anthropic", &format!("key_command = \"echo k\"\npasses_on = {passes_on}\n"))
+        )
+    };
+    place.configure(&config(true));
+    let mut daemon = settled(&place);
+    let all = |model: &Model| model.asked().iter().map(|asked| asked.body.to_string()).collect::<Vec<_>>().join("\n");
+    assert!(model.calls() > 0 && all(&model).contains("harbour"), "public notes are asked about");
+    let stats = daemon.call("stats", json!({}));
+    assert_eq!((&stats["processed"], &stats["failed"]), (&stats["total"], &json!(0)), "{stats}");
+    assert!(stats["contextualized"].as_u64() < stats["total"].as_u64(), "{stats}");
+    assert!(daemon.call("status", json!({}))["leaves_machine"][0].as_str().unwrap().contains("127.0.0.1"));
+    // A save, a rebuild, a look after what is stale, and a question.
+    place.write(
+        "Open/Tagged.md",
+        "# Diary\n\nAbout quokkanette.\n\n## New section\n\nMore of quokkanette in a new section.\n\n#private\n",
+    );
+    eventually("it is saved", || {
+        daemon.call("search", json!({ "query": "quokkanette section" }))["hits"][0]["heading_path"]
+            .to_string()
+            .contains("New")
+    });
+    let plan = daemon.call("rebuild", json!({ "dry_run": true }));
+    assert_eq!(plan["estimate"]["notes"], 2, "{plan}");
+    daemon.call("rebuild", json!({ "wait": true }));
+    daemon.call("sync", json!({ "since": 0 }));
+    let answer = daemon
+        .call("ask", json!({ "question": "What does the diary say of zanzibarque and the boat?", "stream": false }));
+    assert!(
+        answer["passages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|p| p["path"] == "Open/Boat.md" || p["path"] == "Open/Harbour.md"),
+        "{answer}"
+    );
+    assert!(answer["warnings"].to_string().contains("private notes were left out"), "{answer}");
+    daemon.wait_idle();
+    let question = all(&model).replace("What does the diary say of zanzibarque and the boat?", "");
+    for canary in &CANARIES[..3] {
+        assert!(!question.contains(canary), "{canary} was sent");
+    }
+    // A restart plans nothing; with a model on this machine they are notes like all others.
+    let calls = model.calls();
+    daemon.stop();
+    let mut daemon = settled(&place);
+    assert_eq!(model.calls(), calls);
+    place.configure(&config(false));
+    daemon.call("reload", json!({}));
+    daemon.wait_idle();
+    daemon.call("rebuild", json!({ "wait": true }));
+    assert!(all(&model).contains("quokkanette"));
+}
+
+#[test]
+fn an_embedder_elsewhere_makes_no_vectors_of_private_notes() {
+    let vectors = Vectors::start(16);
+    let place = place();
+    place.configure(&format!(
+        "{PRIVATE}{}",
+        vectors.config("openai", "m", "key_command = \"echo k\"\npasses_on = true")
+    ));
+    let mut daemon = settled(&place);
+    assert!(vectors.texts().iter().any(|text| text.contains("harbour")));
+    for canary in &CANARIES[..3] {
+        assert_eq!(daemon.holding(canary).len(), 1, "words find it");
+    }
+    // A part of a private note is no query either.
+    daemon.call("related", json!({ "path": "Journal/Sealed one.md", "line": 3 }));
+    place.write("Journal/Sealed one.md", "# Diary\n\nNew words about zanzibarque.\n");
+    daemon.wait_holding("zanzibarque", &["Journal/Sealed one.md"]);
+    daemon.call("rebuild", json!({ "wait": true }));
+    // One that becomes private while it waits is not sent any more.
+    daemon.call("pause", json!({}));
+    vectors.down(true);
+    daemon.call("resume", json!({}));
+    place.write("Open/Late.md", "# Late\n\nA quincunxial thing.\n");
+    daemon.wait_holding("quincunxial", &["Open/Late.md"]);
+    place.write("Open/Late.md", "# Late\n\nA quincunxial thing. #private\n");
+    eventually("it is private", || daemon.call("recent", json!({ "audience": "assistant" }))["total"] == 2);
+    vectors.down(false);
+    daemon.call("resume", json!({}));
+    place.write("Open/After.md", "# After\n\nSomething public about lighthouses.\n");
+    eventually("the public one is sent", || vectors.texts().iter().any(|text| text.contains("lighthouses")));
+    let sent = vectors.texts().join("\n");
+    for canary in CANARIES.iter().chain(&["quincunxial"]).filter(|canary| **canary != "Sealed") {
+        assert!(!sent.contains(canary), "{canary} was sent");
+    }
+    let asked = vectors.asked().len();
+    daemon.stop();
+    let mut daemon = settled(&place);
+    assert!(daemon.call("status", json!({}))["embedding"]["waiting"] == 0 && vectors.asked().len() <= asked + 1);
+}
+
+#[test]
+fn a_reranker_elsewhere_is_shown_no_private_notes() {
+    let reranker = Reranker::start("harbour");
+    let place = place();
+    place.configure(&format!("{PRIVATE}{}", reranker.config("cohere", "key_command = \"echo k\"\npasses_on = true\n")));
+    let mut daemon = settled(&place);
+    let found = daemon.call("search", json!({ "query": "boat", "limit": 50 }));
+    assert_eq!(found["warnings"], json!([]), "{found}");
+    let shown: Vec<String> = reranker.asked().iter().flat_map(crate::reranker::Asked::documents).collect();
+    assert!(shown.len() >= 2, "{shown:?}");
+    silent("the reranker", &shown.join("\n").replace("Sealed one", ""));
+    let paths: Vec<&Value> = found["hits"].as_array().unwrap().iter().map(|hit| &hit["path"]).collect();
+    assert!(paths.contains(&&json!("Open/Tagged.md")), "their owner finds them all the same: {paths:?}");
+}
