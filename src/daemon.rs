@@ -65,6 +65,11 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     engine.join();
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(bound);
+    if handle.wants_restart() {
+        // A failure, for a supervisor starts again only what failed.
+        let why = "another folder is in a vault's place, and only a new process may read it";
+        return Err(std::io::Error::other(why).into());
+    }
     served.context("serving the socket")
 }
 
