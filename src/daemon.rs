@@ -76,6 +76,11 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     runtime.shutdown_timeout(Duration::from_millis(200));
     drop(bound);
     tracing::info!(target: LIFE, "the daemon has ended");
+    if handle.wants_restart() {
+        // A failure, for a supervisor starts again only what failed.
+        let why = "another folder is in a vault's place, and only a new process may read it";
+        return Err(std::io::Error::other(why).into());
+    }
     served.context("serving the socket")
 }
 

@@ -11,7 +11,7 @@ use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, 
 use super::session::{Failure, Session, safe};
 use crate::engine::handle::{ContextStatus, EmbedStatus, Job, State, Status, VaultStatus};
 use crate::plan::Action;
-use crate::sandbox::landlock::{Held, Sandbox};
+use crate::sandbox::{Held, Sandbox};
 use crate::store::ledger::CostReport;
 
 /// Lists are cut here: `--json` has all that the daemon tells.

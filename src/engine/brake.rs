@@ -31,6 +31,8 @@ pub(super) struct Brakes {
     looked_at: Option<Instant>,
     /// The user has said that work is to go on; until there is mains.
     insisted: bool,
+    /// Whether there was work that could wait when it was last asked.
+    busy: bool,
     /// Whether more memory is taken than may be.
     tight: bool,
     limit: u64,
@@ -89,9 +91,13 @@ impl Brakes {
 impl Loop {
     /// Looks at the battery if there is work that could wait for it: while the daemon rests nobody reads anything.
     pub(super) fn look_at_battery(&mut self) {
-        if self.keepers.values().any(Keeper::has_work) {
-            let config = self.shared.config.load();
-            self.brakes.look(&config.host, Instant::now());
+        let busy = self.keepers.values().any(Keeper::has_work);
+        let begins = busy && !std::mem::replace(&mut self.brakes.busy, busy);
+        let config = self.shared.config.load();
+        match (begins, busy) {
+            (true, _) => self.brakes.look_now(&config.host, Instant::now()),
+            (false, true) => self.brakes.look(&config.host, Instant::now()),
+            (false, false) => {}
         }
     }
 

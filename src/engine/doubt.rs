@@ -83,7 +83,7 @@ impl Keeper {
 
     /// Whether it is what holds this process ([`crate::sandbox`]) that keeps it from reading the vault: its rules are
     /// about the folder that was there at the start.
-    fn is_kept_from(&self, error: &VaultError) -> bool {
+    pub(super) fn is_kept_from(&self, error: &VaultError) -> bool {
         let VaultError::Unreadable { error, .. } = error else { return false };
         error.kind() == std::io::ErrorKind::PermissionDenied
             && landlock::is_held()

@@ -316,6 +316,11 @@ impl Handle {
         let _ = stopping.wait_for(|stopping| *stopping).await;
     }
 
+    /// Whether it stops to be started again, by whoever supervises it: only a new process can have the rights it needs.
+    pub fn wants_restart(&self) -> bool {
+        self.0.wants_restart.load(Ordering::Relaxed)
+    }
+
     /// Makes the engine put everything on the disk and end.
     pub fn shutdown(&self) {
         self.0.stopping.send_replace(true);
@@ -445,7 +450,8 @@ fn not_found(what: &'static str, name: &str, hint: &str) -> CallError {
     CallError::NotFound { what, name: name.to_owned(), hint: hint.to_owned() }
 }
 
-fn supervisor() -> &'static str {
+/// Who starts this process again when it fails: `systemd`, `launchd` or `none`.
+pub(super) fn supervisor() -> &'static str {
     match std::env::var("SITUATED_SUPERVISOR").as_deref() {
         Ok("launchd") => "launchd",
         _ if std::env::var_os("NOTIFY_SOCKET").is_some() || std::env::var_os("INVOCATION_ID").is_some() => "systemd",

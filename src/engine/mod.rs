@@ -183,6 +183,7 @@ struct Shared {
     started: Instant,
     beat: AtomicU64,
     stopping: watch::Sender<bool>,
+    wants_restart: AtomicBool,
 }
 
 impl Shared {
@@ -249,6 +250,7 @@ impl Engine {
             started: Instant::now(),
             beat: AtomicU64::new(0),
             stopping: watch::Sender::new(false),
+            wants_restart: AtomicBool::new(false),
         });
         let pool = Pool::start(move |errand, outcome| {
             // The engine ends before the workers do; then nobody needs the outcome.

@@ -1,10 +1,11 @@
 //! The loop's work: from hints to looks, from findings to tasks, from outcomes to what is published.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::decide::{Decided, Outcome, Task};
 use super::doubt::RETURN_EVERY;
+use super::handle::supervisor;
 use super::keeper::AT_ONCE;
 use super::pool::{Errand, look};
 use super::rebuild::Run;
@@ -151,6 +152,11 @@ impl Loop {
             Ok(findings) => keeper.check_again(findings),
             Err(error) => {
                 keeper.doubt_gone(&error);
+                if keeper.is_kept_from(&error) && supervisor() != "none" {
+                    // Whoever supervises starts it again, and a new process may read the folder that is there now.
+                    self.shared.wants_restart.store(true, Ordering::Relaxed);
+                    self.shared.stopping.send_replace(true);
+                }
                 return self.end_jobs(&jobs, 0, 0, "failed");
             }
         };

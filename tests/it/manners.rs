@@ -121,6 +121,18 @@ fn another_folder_in_the_vaults_place_needs_a_restart_and_loses_nothing() {
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = start();
     daemon.wait_holding("elsewhere", &["n3.md"]);
+    assert_eq!(daemon.stop(), Some(0));
+
+    // Under a supervisor it fails by itself, to be started again.
+    let supervised =
+        || place.spawn_command(place.command().env("SITUATED_CONFIG", &config).env("INVOCATION_ID", "x").arg("run"));
+    let mut daemon = supervised();
+    daemon.wait_idle();
+    fs::rename(&place.vault, elsewhere.path().join("again")).unwrap();
+    place.write("n3.md", "# Note 3\n\nthird\n");
+    assert_eq!(daemon.wait_exit(), Some(74));
+    let mut daemon = supervised();
+    daemon.wait_holding("third", &["n3.md"]);
 }
 
 #[test]
@@ -211,14 +223,11 @@ fn on_an_almost_empty_battery_only_saves_are_indexed() {
     for i in 100..140 {
         place.write(&format!("n{i}.md"), "# Note\n\nmany\n");
     }
-    // The battery is looked at before work in bulk begins, once a minute at most: a look at everything is one.
-    daemon.call("sync", json!({"wait": false}));
-    if daemon.holding("many").is_empty() {
-        daemon.wait_status("waiting for mains", waits_for_the_battery);
-        place.write("n1.md", "# Note 1\n\nhasty\n");
-        daemon.wait_holding("hasty", &["n1.md"]);
-        daemon.call("resume", json!({}));
-    }
+    // The battery is looked at when there is work in bulk.
+    daemon.wait_status("waiting for mains", waits_for_the_battery);
+    place.write("n1.md", "# Note 1\n\nhasty\n");
+    daemon.wait_holding("hasty", &["n1.md"]);
+    daemon.call("resume", json!({}));
     eventually("all is indexed", || daemon.holding("many").len() == 40);
 }
 

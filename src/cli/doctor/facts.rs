@@ -113,7 +113,7 @@ pub(super) fn gather(session: &Session) -> Facts {
         Daemon::Answers(status, _) => Some(status.pid),
         _ => None,
     });
-    let vaults = config.as_ref().map(|config| vaults::look(config, &daemon)).unwrap_or_default();
+    let vaults = vaults::look(config.as_ref(), &data_dir, &daemon);
     let existing = data_dir.ancestors().find(|dir| dir.exists()).map(Path::to_owned);
     Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),

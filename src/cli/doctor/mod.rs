@@ -14,9 +14,12 @@ use serde_json::json;
 
 use super::args::Doctor;
 use super::exit;
-use super::print::{Out, bold, counted, dim, green, printable, red, yellow};
+use super::print::{Out, bold, counted, dim, green, padded, printable, red, wrap, yellow};
 use super::session::{Failure, Session};
 use redact::Redactor;
+
+/// Columns of what was looked at.
+const COLUMN: usize = 12;
 
 /// How good or bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -100,7 +103,12 @@ fn print(found: &[Check], quiet: bool, out: &mut Out) -> std::io::Result<()> {
             Level::Fail => red("✗"),
         };
         let bad = check.level >= Level::Warn;
-        out.row(&format!("{mark} "), check.id, 12, &printable(&check.finding))?;
+        let finding = printable(&check.finding);
+        let mut head = format!("{mark} {}", padded(check.id, COLUMN));
+        for range in wrap(&finding, out.width().saturating_sub(COLUMN + 2)) {
+            out.line(format!("{head}{}", &finding[range]))?;
+            head = " ".repeat(COLUMN + 2);
+        }
         if let Some(evidence) = check.evidence.as_ref().filter(|_| bad || check.level == Level::Note) {
             out.wrapped("    ", &printable(evidence))?;
         }

@@ -44,9 +44,17 @@ pub(super) struct VaultFacts {
     pub(super) words: bool,
 }
 
-/// Looks at all of them.
-pub(super) fn look(config: &Config, daemon: &Daemon) -> Vec<VaultFacts> {
-    config.vaults.iter().map(|vault| look_at(vault, &config.data_dir, daemon)).collect()
+/// Looks at those of the configuration, and at those that the daemon serves without one.
+pub(super) fn look(config: Option<&Config>, data_dir: &Path, daemon: &Daemon) -> Vec<VaultFacts> {
+    let mut vaults = config.map(|config| config.vaults.clone()).unwrap_or_default();
+    if let Daemon::Answers(status, _) = daemon {
+        for served in &status.vaults {
+            if !vaults.iter().any(|vault| vault.path == served.path) {
+                vaults.push(VaultConfig::new(&served.name, &served.path));
+            }
+        }
+    }
+    vaults.iter().map(|vault| look_at(vault, data_dir, daemon)).collect()
 }
 
 fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts {
