@@ -104,8 +104,8 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
         let mut rankings = [search::rank(snapshot, &parsed, vector.as_ref(), &options)?];
         let first_order = match how.reranker.filter(|_| parsed.has_text()) {
             Some(reranker) => {
-                let snapshots = std::slice::from_ref(&built.snapshot);
-                let unjudged = reranker.rerank(&text, contextual, snapshots, &mut rankings, &Cancel::new());
+                let vaults = [(built.snapshot.clone(), source.private.clone())];
+                let unjudged = reranker.rerank(&text, contextual, &vaults, &mut rankings, &Cancel::new());
                 unjudged.map_err(|error| Failure::new(exit::IO, error.to_string()))?.is_some()
             }
             None => false,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::{Bench, Kinds};
@@ -15,7 +16,7 @@ use crate::eval::set::{Place, Query};
 use crate::eval::{Making, Rng, Set, Settings, make};
 use crate::fingerprint::ContextKey;
 use crate::index::Index;
-use crate::note::{Note, NoteRules, parse};
+use crate::note::{Note, NoteRules, Private, parse};
 use crate::store::journaled;
 use crate::vault::policy::Policy;
 use crate::vault::read::read;
@@ -48,6 +49,8 @@ pub(super) struct Source {
     pub(super) lost: usize,
     /// Size and times of a vault's notes: what is new counts more where boosts do.
     pub(super) stats: HashMap<VaultPath, FileStat>,
+    /// Which notes no model elsewhere may see.
+    pub(super) private: Arc<Private>,
     /// What hits stand for; of a vault their paths.
     set: Option<Set>,
     /// As they are on the disk: contexts of a model are kept under what they were written for.
@@ -143,6 +146,7 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
         notes,
         lost,
         stats,
+        private: Arc::new(Private::new(&vault.private)),
         set: None,
         unmasked,
         written: written.collect(),
@@ -193,6 +197,7 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Fail
         kinds: Kinds::new(),
         stats: HashMap::new(),
         lost: set.lost + unread,
+        private: Arc::default(),
         set: Some(set),
         unmasked: Vec::new(),
         written: HashMap::new(),
