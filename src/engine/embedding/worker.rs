@@ -331,7 +331,9 @@ impl Desk {
         (!batch.is_empty()).then_some(batch)
     }
 
-    fn send(&mut self, batch: Vec<Parcel>) {
+    fn send(&mut self, mut batch: Vec<Parcel>) {
+        // What was forgotten while it was on its way, and came back without an answer.
+        batch.retain(|parcel| self.orders.contains_key(&parcel.of));
         let tokens: u64 = batch.iter().flat_map(|p| &p.document).map(|input| tokens_of(&input.text)).sum();
         let reservation = match batch.first().and_then(|parcel| self.orders.get(&parcel.of)) {
             Some(open) => match self.bank.reserve(&open.order, tokens) {
