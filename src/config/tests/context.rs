@@ -8,6 +8,7 @@ const ALL: &str = r#"
 provider = "openai"
 model = "some/model:7b"
 base_url = "http://[::1]:8080/v1"
+passes_on = true
 api_version = "2026-10-21"
 dialect = "openai"
 region = "eu-central-1"
@@ -60,6 +61,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         provider: Provider::OpenAi,
         model: Some("some/model:7b".into()),
         base_url: Some("http://[::1]:8080/v1".into()),
+        passes_on: true,
         api_version: "2026-10-21".into(),
         dialect: Some(Dialect::OpenAi),
         region: "eu-central-1".into(),
