@@ -1,6 +1,6 @@
 //! The daemon as a login service: units of systemd, an agent of launchd, and where their logs are.
 //!
-//! Pure are [`unit`], [`plist`] and what the configuration asks for ([`wanted`]); the rest asks the manager by its own
+//! Pure are [`mod@unit`], [`plist`] and what the configuration asks for ([`wanted`]); the rest asks the manager by its own
 //! programs, each of which ends in time. Nothing here prints: [`inspect()`] says how things stand, [`install`] what it
 //! is going to do before it does it, and takes back exactly that if the daemon does not come up.
 
