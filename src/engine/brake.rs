@@ -92,12 +92,12 @@ impl Loop {
     /// Looks at the battery if there is work that could wait for it: while the daemon rests nobody reads anything.
     pub(super) fn look_at_battery(&mut self) {
         let busy = self.keepers.values().any(Keeper::has_work);
-        let begins = busy && !std::mem::replace(&mut self.brakes.busy, busy);
+        let before = std::mem::replace(&mut self.brakes.busy, busy);
         let config = self.shared.config.load();
-        match (begins, busy) {
-            (true, _) => self.brakes.look_now(&config.host, Instant::now()),
-            (false, true) => self.brakes.look(&config.host, Instant::now()),
-            (false, false) => {}
+        match (before, busy) {
+            (false, true) => self.brakes.look_now(&config.host, Instant::now()),
+            (true, true) => self.brakes.look(&config.host, Instant::now()),
+            (_, false) => {}
         }
     }
 

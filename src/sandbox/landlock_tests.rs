@@ -63,7 +63,9 @@ fn a_socket_among_other_things_gives_no_right_to_remove_them() {
 fn what_a_configuration_lacks_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let [one, two] = ["one", "two"].map(|name| dir.path().join(name));
-    [&one, &two].into_iter().for_each(|vault| std::fs::create_dir(vault).unwrap());
+    for vault in [&one, &two] {
+        std::fs::create_dir(vault).unwrap();
+    }
     let config = |vaults: &[&PathBuf]| {
         Config::new(dir.path().join("data"), vaults.iter().map(|path| VaultConfig::new("n", *path)).collect())
     };

@@ -55,7 +55,12 @@ pub fn rehearse(dir: &Path, most: u64) -> Option<Result<u64, String>> {
         std::fs::DirBuilder::new().mode(0o700).create(&copy).and_then(|()| copy_files(&original, &copy.join("db")));
     let looked = made.map_err(|error| format!("it cannot be copied to {}: {error}", copy.display())).and_then(|()| {
         let scanned = Trees::open_scanned(&copy.join("db"), |_| true).map_err(|fault| format!("{fault:?}"));
-        scanned.map(|(_, scan)| scan.notes.len() as u64)
+        let expected = std::fs::File::open(dir.join(super::LOCK)).map_or(0, |lock| super::mark::read(&lock));
+        let (_, scan) = scanned?;
+        if scan.counters.seq < expected {
+            return Err(format!("it ends at change {}, {expected} had been on the disk", scan.counters.seq));
+        }
+        Ok(scan.notes.len() as u64)
     });
     // What is left of it in a temporary folder does no harm.
     let _ = std::fs::remove_dir_all(&copy);
@@ -126,7 +131,9 @@ mod tests {
         assert_eq!(rehearse(&store, 1 << 30), Some(Ok(0)));
         assert_eq!(rehearse(&store, 1), None, "too much to copy");
         assert_eq!(look(&store), before);
-        std::fs::write(store.join("sled/conf"), "nonsense").unwrap();
+        let database = sled::open(store.join("sled")).unwrap();
+        database.open_tree("meta").unwrap().insert("counters", vec![2; 20]).unwrap();
+        drop(database);
         assert!(matches!(rehearse(&store, 1 << 30), Some(Err(_))));
         std::fs::create_dir(store.join("sled.damaged-1")).unwrap();
         std::fs::write(store.join(JOURNAL), "no frames").unwrap();

@@ -83,10 +83,10 @@ fn without_a_daemon_what_can_be_looked_at_is() {
     assert!(of(&report, "store")[0].starts_with("ok: <vault 1>: it opens, with 2 notes"), "{report}");
     // A database that was cut short is told of, and left for the daemon to move aside.
     let store = std::fs::read_dir(place.data().join("vaults")).unwrap().next().unwrap().unwrap().path();
-    std::fs::write(store.join("sled/conf"), "nonsense").unwrap();
+    std::fs::write(store.join("sled/db"), "").unwrap();
     let (report, _) = doctor(&place, &[], 0);
     assert!(of(&report, "store")[0].starts_with("warn: "), "{report}");
-    assert_eq!(std::fs::read(store.join("sled/conf")).unwrap(), b"nonsense");
+    assert_eq!(std::fs::read(store.join("sled/db")).unwrap(), b"");
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();
     assert_eq!(daemon.stop(), Some(0));

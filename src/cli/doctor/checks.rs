@@ -452,6 +452,10 @@ fn told(facts: &Facts) -> Vec<Check> {
     if *state == State::Paused && held.is_empty() {
         found.push(Check::new("status", Note, "work is paused").remedy("situated resume"));
     }
+    for vault in facts.vaults.iter().filter(|vault| !vaults.iter().any(|served| served.path == vault.path)) {
+        let finding = format!("the daemon does not serve `{}`, which the configuration names", vault.name);
+        found.push(Check::new("status", Warn, finding).remedy("situated service restart"));
+    }
     for vault in vaults {
         if vault.warned > 0 {
             let finding =

@@ -8,7 +8,13 @@ use crate::store::Looked;
 
 fn status() -> Status {
     serde_json::from_value(serde_json::json!({
-        "state": "idle", "vaults": [], "problems": [], "leaves_machine": [], "contextualizer": "", "embedder": "",
+        "state": "idle",
+        "vaults": [{
+            "name": "n", "path": "/home/a/Notes", "notes": 300, "chunks": 900, "seq": 1, "last_change": null,
+            "pending": 0, "skipped": [], "skipped_total": 0, "conflicts": [], "warned": 0, "watch": "inotify",
+            "watch_problem": null, "doubt": null, "index_bytes": 0, "decisions": []
+        }],
+        "problems": [], "leaves_machine": [], "contextualizer": "", "embedder": "",
         "uptime_s": 0, "rss_bytes": 0, "version": "1.0.0", "pid": 7, "supervisor": "systemd", "socket": "/run/s",
         "sandbox": {"landlock": "full", "abi": 7, "network": false}
     }))
@@ -177,6 +183,8 @@ fn each_fault_is_told_with_what_to_do() {
         ("status", Warn, "is the disk full?", "", |f| {
             with_status(f, |s| s.problems = vec!["is the disk full?".into()])
         }),
+        ("status", Warn, "does not serve `n`", "restart", |f| with_status(f, |s| s.vaults.clear())),
+        ("notes", Note, "2 notes with something odd", "", |f| with_status(f, |s| s.vaults[0].warned = 2)),
         ("status", Note, "paused: battery", "", |f| {
             with_status(f, |s| s.held = vec!["paused: battery at 31 %".into()])
         }),

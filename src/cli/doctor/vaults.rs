@@ -68,7 +68,7 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
         indexed: index.is_dir(),
         store: store::look(&index),
         database: if free { store::rehearse(&index, MOST_TO_COPY) } else { None },
-        words: index.join("lexical/meta.json").is_file(),
+        words: index.join("lexical/words/meta.json").is_file(),
         index,
         ..VaultFacts::default()
     };
