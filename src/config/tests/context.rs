@@ -60,6 +60,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         provider: Provider::OpenAi,
         model: Some("some/model:7b".into()),
         base_url: Some("http://[::1]:8080/v1".into()),
+        passes_on: false,
         api_version: "2026-10-21".into(),
         dialect: Some(Dialect::OpenAi),
         region: "eu-central-1".into(),

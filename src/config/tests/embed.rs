@@ -29,6 +29,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         provider: EmbedProvider::Voyage,
         model: Some("voyage-4".to_owned()),
         base_url: Some("https://proxy.example.org/v1".to_owned()),
+        passes_on: false,
         key: KeyConfig { file: Some(bench.path("key")), command: None, credential: Some("my-key".to_owned()) },
         dimensions: Some(512),
         // White space at the end is part of it.
