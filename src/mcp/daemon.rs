@@ -66,11 +66,11 @@ impl Daemon {
                 Err(ClientError::Closed) if again && method != "rebuild" && listener.goes_on() => again = false,
                 Err(ClientError::Remote(remote)) if is_opening(&remote) && began.elapsed() < OPENING => {
                     if !listener.goes_on() {
-                        return Err(self.trouble(ClientError::Remote(remote)));
+                        return Err(Daemon::trouble(ClientError::Remote(remote)));
                     }
                     std::thread::sleep(Duration::from_millis(100));
                 }
-                outcome => return outcome.map_err(|error| self.trouble(error)),
+                outcome => return outcome.map_err(Daemon::trouble),
             }
         }
     }
@@ -91,7 +91,7 @@ impl Daemon {
     }
 
     /// What to tell an assistant of an error: what happened, and what its user can do.
-    fn trouble(&self, error: ClientError) -> Trouble {
+    fn trouble(error: ClientError) -> Trouble {
         match error {
             ClientError::NotRunning(socket) => Trouble {
                 kind: "not_running".to_owned(),

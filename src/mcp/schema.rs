@@ -16,8 +16,8 @@ pub(super) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
     match schema {
         Value::Object(mut object) => {
             // Said once, by the tool itself; and the dialect is the protocol's own.
-            for name in ["title", "description", "$schema"] {
-                object.remove(name);
+            for said in ["title", "description", "$schema"] {
+                object.remove(said);
             }
             object.entry("type").or_insert_with(|| "object".into());
             object.entry("properties").or_insert_with(|| Map::new().into());

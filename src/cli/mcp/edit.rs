@@ -150,13 +150,11 @@ fn inserted(
 ) -> String {
     let member = format!("{}: {}", Value::from(key), nested(&pretty(value, unit), unit, depth));
     let line = format!("\n{}", unit.repeat(depth));
-    match members.last() {
-        Some(last) => replaced(text, &(last.value.end..last.value.end), &format!(",{line}{member}")),
-        None => {
-            let end = skip_space(text.as_bytes(), start + 1);
-            replaced(text, &(start + 1..end), &format!("{line}{member}\n{}", unit.repeat(depth - 1)))
-        }
+    if let Some(last) = members.last() {
+        return replaced(text, &(last.value.end..last.value.end), &format!(",{line}{member}"));
     }
+    let end = skip_space(text.as_bytes(), start + 1);
+    replaced(text, &(start + 1..end), &format!("{line}{member}\n{}", unit.repeat(depth - 1)))
 }
 
 #[cfg(test)]

@@ -45,14 +45,14 @@ pub(super) async fn start(asked: Reindex, caller: &Caller) -> Result<Answer, Tro
         }
     }
     let costs = estimate.as_ref().is_some_and(|estimate| estimate.micro_dollars != Some(0));
-    let refused = match asked.confirm || !costs {
-        true => match caller.call("rebuild", with(json!({}))).await {
+    let mut refused = String::new();
+    if asked.confirm || !costs {
+        match caller.call("rebuild", with(json!({}))).await {
             Ok(job) => return begun(&job, asked.wait, &told, caller).await,
-            Err(trouble) if trouble.kind == "forbidden" => trouble.message,
+            Err(trouble) if trouble.kind == "forbidden" => refused = trouble.message,
             Err(trouble) => return Err(trouble),
-        },
-        false => String::new(),
-    };
+        }
+    }
     let mut missing = Vec::new();
     if !asked.confirm {
         missing.push("`confirm: true`, after the user has seen this estimate and wants it".to_owned());
