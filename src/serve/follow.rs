@@ -62,15 +62,10 @@ pub(super) async fn follow(
         let rest = Instant::now() + EVERY.max(began.elapsed() * REST);
         while !all.iter().any(|followed| followed.due) {
             let again = all.iter().filter_map(|followed| followed.again).min();
-            let notice = match again {
-                None => notices.recv().await,
-                Some(at) => match tokio::time::timeout_at(at.into(), notices.recv()).await {
-                    Ok(notice) => notice,
-                    Err(_) => {
-                        all.iter_mut().for_each(|followed| followed.look_again(at));
-                        continue;
-                    }
-                },
+            let Some(notice) = hear(&mut notices, again).await else {
+                let now = Instant::now();
+                all.iter_mut().for_each(|followed| followed.look_again(now));
+                continue;
             };
             match notice {
                 Ok(notice) => all.iter_mut().for_each(|followed| followed.hear(&notice)),
@@ -89,6 +84,14 @@ pub(super) async fn follow(
     }
 }
 
+/// The next notice; nothing if none comes by then.
+async fn hear(notices: &mut Receiver<Arc<Notice>>, by: Option<Instant>) -> Option<Result<Arc<Notice>, RecvError>> {
+    match by {
+        None => Some(notices.recv().await),
+        Some(by) => tokio::time::timeout_at(by.into(), notices.recv()).await.ok(),
+    }
+}
+
 impl Followed {
     fn hear(&mut self, notice: &Notice) {
         self.due |= match notice {
@@ -103,8 +106,8 @@ impl Followed {
         };
     }
 
-    fn look_again(&mut self, at: Instant) {
-        if self.again.is_some_and(|again| again <= at) {
+    fn look_again(&mut self, now: Instant) {
+        if self.again.is_some_and(|again| again <= now) {
             (self.due, self.is_again, self.again) = (true, true, None);
         }
     }
