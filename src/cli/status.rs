@@ -15,7 +15,7 @@ use crate::sandbox::{Held, Sandbox};
 use crate::store::ledger::CostReport;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
-const SHOWN: usize = 5;
+const SHOWN: usize = 3;
 
 /// `situated status`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
@@ -330,7 +330,7 @@ mod tests {
             "1,234 notes, 5,678 chunks",
             "changed just now, by inotify",
             "9 files skipped",
-            "and 4 more",
+            "and 6 more",
             "doing     rebuild: 1,200 of 5,678 notes\n",
             "cost      nothing today, nothing this month",
             "making anew waits: on battery",

@@ -92,8 +92,8 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
     assert_eq!(config.budget, BudgetConfig { day: 1_000_000, rebuild: 2_500_000, day_tokens: 5, rebuild_tokens: 6 });
     assert_eq!(config.sync, SyncConfig { background: false, interval: Duration::from_hours(12) });
     let file = bench.path("config.toml");
-    assert_eq!(loaded.origin("context.prompt.*"), &Origin::File(file.clone(), 28));
-    assert_eq!(loaded.origin("context.models.other"), &Origin::File(file, 37));
+    assert_eq!(loaded.origin("context.prompt.*"), &Origin::File(file.clone(), 29));
+    assert_eq!(loaded.origin("context.models.other"), &Origin::File(file, 38));
 
     for origin in [false, true] {
         let shown = loaded.show(origin);
