@@ -54,7 +54,14 @@ fn a_healthy_daemon() {
         let found = of(&report, id);
         assert!(found.iter().any(|check| check.starts_with(expected)), "{id}: {found:?}");
     }
-    for name in ["Secret", "Hidden", place.vault.to_str().unwrap(), "`notes`", place.dir.path().to_str().unwrap()] {
+    for name in [
+        "Secret",
+        "Hidden",
+        "`notes`",
+        "status notes",
+        place.vault.to_str().unwrap(),
+        place.dir.path().to_str().unwrap(),
+    ] {
         assert!(!text.contains(name), "{name} is told: {text}");
     }
     let (_, full) = doctor(&place, &["--full"], 0);

@@ -365,7 +365,8 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
             format!("{name} lies on {kind}, where changes by others go unheard, and is not polled"),
         )
         .remedy(format!("take `poll = false` out of the vault {name}")),
-        _ => Check::new("vault", Ok, format!("{name}: {}{on}", counted(vault.notes, "note"))),
+        _ => Check::new("vault", Ok, format!("{name}: {}{on}", counted(vault.notes, "note")))
+            .because(vault.path.display().to_string()),
     }];
     let named = |paths: &[String]| if full { paths.join(", ") } else { String::new() };
     for (reason, (count, paths)) in &vault.skipped {
@@ -381,7 +382,7 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
         found.push(
             Check::new("conflicts", Note, finding)
                 .because(named(&vault.conflicts.1))
-                .remedy(format!("situated --json status {} | jq '.vaults[].conflicts'", vault.name)),
+                .remedy("situated --json status | jq '.vaults[].conflicts'"),
         );
     }
     found.extend(index_checks(vault, &name));
