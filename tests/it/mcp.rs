@@ -177,7 +177,7 @@ fn clients_that_misbehave_are_answered_and_the_next_request_works() {
             b"garbage\n\x00\x01\n{\"jsonrpc\":\"2.0\"}\n[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]\n{\"a\":",
         );
         assistant.write(b"\n");
-        assistant.write(&[b'x'; 6 << 20]);
+        assistant.write(&"x".repeat(6 << 20).into_bytes());
         assistant.write(b"\n");
         let long = "long ".repeat(300_000);
         assert!(

@@ -177,13 +177,9 @@ fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_th
     // A save, a rebuild, a look after what is stale, and a question.
     place.write(
         "Open/Tagged.md",
-        "# Diary\n\nAbout quokkanette.\n\n## New section\n\nMore of quokkanette in a new section.\n\n#private\n",
+        "# Diary\n\nAbout quokkanette.\n\n## New section\n\nMore of quokkanette in a new section, flamingoid.\n\n#private\n",
     );
-    eventually("it is saved", || {
-        daemon.call("search", json!({ "query": "quokkanette section" }))["hits"][0]["heading_path"]
-            .to_string()
-            .contains("New")
-    });
+    daemon.wait_holding("flamingoid", &["Open/Tagged.md"]);
     let plan = daemon.call("rebuild", json!({ "dry_run": true }));
     assert_eq!(plan["estimate"]["notes"], 2, "{plan}");
     daemon.call("rebuild", json!({ "wait": true }));
@@ -243,6 +239,7 @@ fn an_embedder_elsewhere_makes_no_vectors_of_private_notes() {
     vectors.refuse(Some((401, "{}")));
     place.write("Open/Late.md", "# Late\n\nA quincunxial thing.\n");
     eventually("it is asked for in vain", || times(&vectors) > 0);
+    daemon.wait_status("given up for now", |s| s["problems"].to_string().contains("not asked any more"));
     place.write("Open/Late.md", "# Late\n\nA quincunxial thing. #private\n");
     eventually("it is private", || daemon.call("recent", json!({ "audience": "assistant" }))["total"] == 2);
     let before = times(&vectors);
