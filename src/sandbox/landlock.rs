@@ -52,6 +52,8 @@ pub struct Rules {
     pub writes: BTreeSet<PathBuf>,
     /// Folders in which it may remove files: where its socket is.
     pub clears: BTreeSet<PathBuf>,
+    /// Folders below which it may make folders and sockets, for its own may be removed by others.
+    pub makes: BTreeSet<PathBuf>,
     /// Whether it may open TCP connections; nobody may ever open one to it.
     pub connects: bool,
     /// Whether a key is printed by a command.
@@ -80,17 +82,23 @@ impl Rules {
         rules.writes.insert(config.data_dir.clone());
         rules.writes.extend(state_dir());
         let home = home();
-        let private = |dir: &&Path| {
+        let apart = |dir: &&Path| {
             let above = |path: &Path| path.starts_with(dir);
+            !config.vaults.iter().any(|vault| above(&vault.path)) && !home.as_deref().is_some_and(above)
+        };
+        let private = |dir: &&Path| {
             let shared = std::fs::metadata(dir).is_ok_and(|meta| {
                 use std::os::unix::fs::MetadataExt as _;
                 meta.mode() & 0o1022 != 0
             });
-            !shared && !config.vaults.iter().any(|vault| above(&vault.path)) && !home.as_deref().is_some_and(above)
+            !shared && apart(dir)
         };
         // Of a folder that holds more than the socket nothing is ever removed; the socket is left there, and the next
         // daemon clears it away.
         rules.clears.extend(socket.parent().filter(private).map(Path::to_owned));
+        // The socket is made anew when it was removed, and so is its folder; never anything where notes are.
+        let folders = socket.ancestors().skip(1).take(2).filter(|dir| dir.parent().is_some());
+        rules.makes.extend(folders.filter(apart).map(Path::to_owned));
         rules
     }
 
@@ -247,6 +255,7 @@ pub fn restrict(rules: &Rules) -> Result<Sandbox, String> {
         (&rules.reads, read),
         (&rules.writes, all & !devices),
         (&rules.clears, AccessFs::RemoveFile.into()),
+        (&rules.makes, AccessFs::MakeSock | AccessFs::MakeDir),
         (&null, AccessFs::ReadFile | AccessFs::WriteFile),
     ];
     for (paths, access) in granted {

@@ -168,3 +168,17 @@ fn restricted_child() {
     .unwrap();
     println!("restricted as it should be");
 }
+
+#[test]
+fn a_removed_socket_can_be_made_anew_but_nothing_where_notes_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let vault = dir.path().join("notes");
+    std::fs::create_dir(&vault).unwrap();
+    let config = Config::new(dir.path().join("data"), vec![VaultConfig::new("n", &vault)]);
+    let makes = |socket: &str| Rules::of(&config, Path::new("/none/config.toml"), Path::new(socket)).makes;
+    let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
+    assert_eq!(makes("/run/user/7/situated/sock"), paths(&["/run/user/7/situated", "/run/user/7"]));
+    let beside = dir.path().join("run/sock");
+    assert_eq!(makes(beside.to_str().unwrap()), paths(&[beside.parent().unwrap().to_str().unwrap()]));
+    assert_eq!(makes(dir.path().join("sock").to_str().unwrap()), BTreeSet::new(), "the vault is below it");
+}

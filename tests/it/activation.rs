@@ -49,6 +49,7 @@ fn ping(place: &Place) -> std::io::Result<String> {
 #[test]
 fn over_two_restarts_with_a_socket_that_is_held_no_request_is_lost() {
     let place = Place::with(&[("a.md", "# A\n\naardvark\n")]);
+    std::fs::create_dir_all(place.socket().parent().unwrap()).unwrap();
     let held = UnixListener::bind(place.socket()).unwrap();
     let mut daemon = activated(&place, &held);
     daemon.wait_idle();
@@ -95,7 +96,8 @@ fn a_socket_that_somebody_removed_is_made_anew() {
     let place = Place::with(&[("a.md", "# A\n\naardvark\n")]);
     let mut command = place.command();
     // With a folder of its own, which goes too.
-    let socket = place.dir.path().join("run/s");
+    let apart = tempfile::tempdir().unwrap();
+    let socket = apart.path().join("run/s");
     std::fs::create_dir(socket.parent().unwrap()).unwrap();
     command.env("SITUATED_SOCKET", &socket).args(["--quiet", "run", place.vault.to_str().unwrap()]);
     let daemon = place.spawn_command(&mut command);
