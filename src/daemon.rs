@@ -125,7 +125,8 @@ const RESTART: &str = "the kernel holds it to what it needed when it started, so
 
 /// A vault that others can read is kept from the daemon by what holds it.
 fn explained(problem: Problem) -> Problem {
-    let vault = problem.key.as_deref().is_some_and(|key| key.starts_with("vault.") && key.ends_with(".path"));
+    let vault =
+        problem.key.as_deref().is_some_and(|key| key.starts_with("vault.") && key.rsplit('.').next() == Some("path"));
     // All that is left of the system's error is its text.
     let refused = std::io::Error::from_raw_os_error(libc::EACCES).to_string();
     if !(vault && sandbox::landlock::is_held() && problem.message.contains(&refused)) {

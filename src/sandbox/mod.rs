@@ -8,7 +8,7 @@ mod threads;
 
 pub use landlock::{Held, Rules, Sandbox};
 pub use memory::{give_memory_back, memory_limit, resident_bytes};
-pub use threads::{background_thread, io_thread};
+pub use threads::background_thread;
 
 /// Keeps the memory of this process out of core dumps: it holds the key of a provider.
 pub fn no_core_dumps() {

@@ -14,23 +14,21 @@ pub fn background_thread() {
             let priority: libc::sched_param = std::mem::zeroed();
             libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const priority);
         }
-        io_thread();
+        read_and_write_last();
     }
 }
 
 /// Lets the calling thread's reading and writing wait until nobody else wants the disk.
-pub fn io_thread() {
-    #[cfg(target_os = "linux")]
-    {
-        /// `IOPRIO_WHO_PROCESS`, which means a thread.
-        const THREAD: libc::c_int = 1;
-        /// `IOPRIO_CLASS_IDLE`, in its place.
-        const IDLE: libc::c_int = 3 << 13;
-        // SAFETY: three numbers; it changes nothing but the calling thread (0).
-        #[allow(unsafe_code)]
-        unsafe {
-            libc::syscall(libc::SYS_ioprio_set, THREAD, 0, IDLE);
-        }
+#[cfg(target_os = "linux")]
+fn read_and_write_last() {
+    /// `IOPRIO_WHO_PROCESS`, which means a thread.
+    const THREAD: libc::c_int = 1;
+    /// `IOPRIO_CLASS_IDLE`, in its place.
+    const IDLE: libc::c_int = 3 << 13;
+    // SAFETY: three numbers; it changes nothing but the calling thread (0).
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::syscall(libc::SYS_ioprio_set, THREAD, 0, IDLE);
     }
 }
 

@@ -195,13 +195,12 @@ fn sandbox(facts: &Facts) -> Vec<Check> {
 
 fn namespaces(facts: &Facts) -> Option<Check> {
     let id = "namespaces";
-    Some(match facts.host.namespaces? {
-        true => Check::new(id, Ok, "users may make namespaces: the unit's strict part can hold"),
-        false => Check::new(
-            id,
-            Note,
-            "users may make no namespaces: the unit's strict part does nothing, Landlock does the work",
-        ),
+    let allowed = facts.host.namespaces?;
+    Some(if allowed {
+        Check::new(id, Ok, "users may make namespaces: the unit's strict part can hold")
+    } else {
+        let finding = "users may make no namespaces: the unit's strict part does nothing, Landlock does the work";
+        Check::new(id, Note, finding)
     })
 }
 

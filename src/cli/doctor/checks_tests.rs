@@ -101,7 +101,7 @@ fn each_fault_is_told_with_what_to_do() {
         ("daemon", Note, "none runs", "situated run", |f| f.daemon = Daemon::Absent),
         ("version", Warn, "the daemon is 1.0.0", "restart", |f| f.version = "1.1.0".into()),
         ("data", Fail, "nothing can be written", "data_dir", |f| {
-            f.writable = Some(Err("Read-only file system".into()))
+            f.writable = Some(Err("Read-only file system".into()));
         }),
         ("data", Fail, "belongs to user 1000", "chown", |f| f.uid = 1001),
         ("data", Warn, "mode 755", "chmod 700 /data", |f| f.data = Some(place("/data", 0o755))),
@@ -168,7 +168,7 @@ fn each_fault_is_told_with_what_to_do() {
             f.vaults[0].skipped.insert(UNREADABLE, (2, vec!["a.md".into(), "b.md".into()]));
         }),
         ("conflicts", Note, "1 copy that a sync left", "jq", |f| {
-            f.vaults[0].conflicts = (1, vec!["a.sync-conflict-1.md".into()])
+            f.vaults[0].conflicts = (1, vec!["a.sync-conflict-1.md".into()]);
         }),
         ("store", Note, "never indexed", "", |f| f.vaults[0].indexed = false),
         ("store", Warn, "does not open", "situated run", |f| f.vaults[0].database = Some(Err("torn".into()))),
@@ -176,17 +176,17 @@ fn each_fault_is_told_with_what_to_do() {
             f.vaults[0].store.moved_aside = vec![PathBuf::from("/data/vaults/n/sled.damaged-1")];
         }),
         ("journal", Fail, "cannot be read", "chmod u+rw", |f| {
-            f.vaults[0].store.journal = Some(Err("Permission denied".into()))
+            f.vaults[0].store.journal = Some(Err("Permission denied".into()));
         }),
         ("journal", Warn, "2 stretches cannot", "export", |f| f.vaults[0].store.journal = Some(Result::Ok((5, 2)))),
         ("words", Note, "not there", "", |f| f.vaults[0].words = false),
         ("status", Warn, "is the disk full?", "", |f| {
-            with_status(f, |s| s.problems = vec!["is the disk full?".into()])
+            with_status(f, |s| s.problems = vec!["is the disk full?".into()]);
         }),
         ("status", Warn, "does not serve `n`", "restart", |f| with_status(f, |s| s.vaults.clear())),
         ("notes", Note, "2 notes with something odd", "", |f| with_status(f, |s| s.vaults[0].warned = 2)),
         ("status", Note, "paused: battery", "", |f| {
-            with_status(f, |s| s.held = vec!["paused: battery at 31 %".into()])
+            with_status(f, |s| s.held = vec!["paused: battery at 31 %".into()]);
         }),
         ("status", Note, "work is paused", "situated resume", |f| with_status(f, |s| s.state = State::Paused)),
     ];
