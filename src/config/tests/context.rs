@@ -101,7 +101,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         assert_eq!(again.config, *config, "{shown}");
     }
     let shown = loaded.show(true);
-    for (line, origin) in [("version = 3", ":23"), ("[context.models.other]", ":37"), ("day = 1.00", ":43")] {
+    for (line, origin) in [("version = 3", ":24"), ("[context.models.other]", ":38"), ("day = 1.00", ":44")] {
         assert!(shown.lines().any(|l| l.starts_with(line) && l.ends_with(origin)), "{line}\n{shown}");
     }
     let values = loaded.values();
