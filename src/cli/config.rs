@@ -55,11 +55,12 @@ fn reload(session: &mut Session) -> Result<u8, Failure> {
     for problem in &problems {
         session.out.line(printable(&problem.to_string()))?;
     }
-    if !problems.is_empty() {
-        session.say("the old configuration stays in force");
-        return Ok(code);
-    }
-    session.say("the daemon has read its configuration again");
+    session.say(if problems.is_empty() {
+        "the daemon has read its configuration again"
+    } else {
+        "the old configuration stays in force"
+    });
+    // Also where the kernel's rules are in the way: to start it again is not enough then.
     let now = session.config().ok().and_then(|loaded| super::service::not_allowed(&loaded.config));
     if let Some(missing) = now {
         session.say(printable(&missing));

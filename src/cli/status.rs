@@ -71,6 +71,7 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
         State::Idle => (yellow("●"), "up to date, but see below"),
         State::Indexing => (green("●"), "healthy, indexing"),
         State::Starting => (yellow("●"), "starting"),
+        State::Paused if !status.held.is_empty() => (yellow("●"), "paused, see below"),
         State::Paused => (yellow("●"), paused.as_str()),
         State::Degraded => (red("●"), "needs you: see below"),
     };

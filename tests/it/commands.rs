@@ -208,6 +208,8 @@ fn a_doctor_without_a_provider_asks_nobody() {
     let (said, _) = ran(&place, &["doctor", "--provider", "--json"], 0);
     let answer: Value = serde_json::from_str(&said).unwrap();
     assert!(answer["schema"] == 1 && answer["ok"] == true && answer["provider"] == "template", "{answer}");
+    let (said, _) = ran(&place, &["doctor"], 0);
+    assert!(said.contains("none runs"), "{said}");
     assert!(!place.data().exists(), "nothing is written when nobody is asked");
 }
 

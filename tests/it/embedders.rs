@@ -139,7 +139,8 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
         place.write(&format!("n{n}.md"), text);
     }
     place.write("Bread.md", NOTES[1].1);
-    place.configure("");
+    // Or the first reload would need a restart: only a daemon that has a provider when it starts may open connections.
+    place.configure("[host]\nsandbox = \"off\"\n");
     let mut daemon = place.start();
     assert_eq!(embedder(&mut daemon), "builtin static-v1/2");
     assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md");

@@ -197,7 +197,8 @@ fn it_is_installed_runs_is_asked_and_goes() {
 #[test]
 fn an_installation_that_fails_is_told_and_undone() {
     let home = Home::new();
-    std::fs::write(home.at("s"), "in the way").unwrap();
+    std::fs::create_dir_all(home.0.socket().parent().unwrap()).unwrap();
+    std::fs::write(home.0.socket(), "in the way").unwrap();
     std::fs::create_dir_all(home.units()).unwrap();
     let older = "[Unit]\nX-SituatedVersion=0.0.9\n[Service]\nExecStart=/bin/false\n";
     std::fs::write(home.units().join(UNIT), older).unwrap();
@@ -210,7 +211,7 @@ fn an_installation_that_fails_is_told_and_undone() {
     }
     assert_eq!(home.installed(), [UNIT]);
     assert_eq!(std::fs::read_to_string(home.units().join(UNIT)).unwrap(), older);
-    std::fs::remove_file(home.at("s")).unwrap();
+    std::fs::remove_file(home.0.socket()).unwrap();
     assert!(home.status()["service"]["older"] == true);
     home.well(&["service", "install"]);
     assert!(home.status()["service"]["older"] == false);
@@ -243,7 +244,9 @@ fn a_provider_gets_its_network_and_loses_it_again() {
     let home = Home::new();
     home.well(&["service", "install"]);
     home.0.configure("\n[context]\nprovider = \"ollama\"\nmodel = \"none\"\n");
-    let said = home.well(&["config", "reload"]);
+    // Nothing that runs is ever allowed more than it was when it started.
+    let (code, said) = home.said(&["config", "reload"]);
+    assert!(code == 1 && said.contains("open network connections") && said.contains("service restart"), "{said}");
     assert!(said.contains("may not use the network") && said.contains("[context] ollama"), "{said}");
     home.well(&["service", "install"]);
     let drop_in = home.units().join("situated.service.d/20-network.conf");
@@ -333,7 +336,7 @@ fn a_packaged_unit_is_used_and_two_are_told() {
         "--config {} --data-dir {} --socket {}",
         home.at("config.toml").display(),
         home.at("data").display(),
-        home.at("s").display()
+        home.0.socket().display()
     );
     let text = format!("[Unit]\nX-SituatedVersion=0.0.9\n[Service]\nExecStart={program} run --quiet {arguments}\n");
     std::fs::write(&packaged, &text).unwrap();

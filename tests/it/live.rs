@@ -236,7 +236,9 @@ fn typing_finding_opening_leaving() {
     place.write("Heron.md", "# Heron\n\nquibbleheron, quibbleheron\n");
     live.wait("the new note", |screen| screen.contains("4 notes") && screen.contains("Heron"));
     // What lies near a passage, and back.
-    live.press("\u{15}charts\u{12}");
+    live.press("\u{15}charts");
+    live.wait("another hit", |screen| screen.contains("▌Charts"));
+    live.press("\u{12}");
     live.wait("what lies near", |screen| screen.contains("near Tides/Charts.md:"));
     live.press("\u{1b}");
     live.wait("the results again", |screen| screen.contains("▌Charts") && !screen.contains("near Tides"));

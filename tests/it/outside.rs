@@ -140,7 +140,9 @@ fn another_user_is_not_answered() {
     let place = Place::with(&[("b.md", "# B\n\na badger\n")]);
     let mut daemon = place.start();
     // Somebody has opened all doors by hand.
-    std::fs::set_permissions(place.dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    for dir in [place.dir.path(), place.socket().parent().unwrap()] {
+        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
     std::fs::set_permissions(place.socket(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let mut command = place.command();
     command.args(["--json", "search", "badger"]).uid(65534).gid(65534);
