@@ -49,8 +49,7 @@ fn ping(place: &Place) -> std::io::Result<String> {
 #[test]
 fn over_two_restarts_with_a_socket_that_is_held_no_request_is_lost() {
     let place = Place::with(&[("a.md", "# A\n\naardvark\n")]);
-    std::fs::create_dir_all(place.socket().parent().unwrap()).unwrap();
-    let held = UnixListener::bind(place.socket()).unwrap();
+    let held = UnixListener::bind(place.socket_place()).unwrap();
     let mut daemon = activated(&place, &held);
     daemon.wait_idle();
     assert_eq!(daemon.holding("aardvark"), ["a.md"]);

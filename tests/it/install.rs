@@ -197,8 +197,7 @@ fn it_is_installed_runs_is_asked_and_goes() {
 #[test]
 fn an_installation_that_fails_is_told_and_undone() {
     let home = Home::new();
-    std::fs::create_dir_all(home.0.socket().parent().unwrap()).unwrap();
-    std::fs::write(home.0.socket(), "in the way").unwrap();
+    std::fs::write(home.0.socket_place(), "in the way").unwrap();
     std::fs::create_dir_all(home.units()).unwrap();
     let older = "[Unit]\nX-SituatedVersion=0.0.9\n[Service]\nExecStart=/bin/false\n";
     std::fs::write(home.units().join(UNIT), older).unwrap();

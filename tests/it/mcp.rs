@@ -240,7 +240,7 @@ fn a_daemon_that_is_away_costs_the_call_alone() {
 #[test]
 fn an_older_daemon_is_told_of_rather_than_trusted() {
     let place = birds();
-    let listener = std::os::unix::net::UnixListener::bind(place.socket()).unwrap();
+    let listener = std::os::unix::net::UnixListener::bind(place.socket_place()).unwrap();
     let old = std::thread::spawn(move || {
         use std::io::{BufRead as _, Write as _};
         let (stream, _) = listener.accept().unwrap();

@@ -17,7 +17,7 @@ use crate::support::Place;
 
 /// A daemon of another kind: answers each line with what `answer` makes of it. Counts the requests.
 fn stranger(place: &Place, answer: impl Fn(&Value) -> Vec<u8> + Send + Sync + 'static) -> Arc<AtomicUsize> {
-    let listener = UnixListener::bind(place.socket()).unwrap();
+    let listener = UnixListener::bind(place.socket_place()).unwrap();
     let (asked, answer) = (Arc::new(AtomicUsize::new(0)), Arc::new(answer));
     let count = Arc::clone(&asked);
     std::thread::spawn(move || {
@@ -146,7 +146,7 @@ fn a_daemon_without_its_socket_is_told_from_no_daemon() {
         }
     }
     // One that nobody listens at any more is no better.
-    drop(UnixListener::bind(place.socket()).unwrap());
+    drop(UnixListener::bind(place.socket_place()).unwrap());
     assert_eq!(said(&place.run(&["search", "heron"])).0, 75);
 }
 
@@ -170,7 +170,7 @@ fn a_daemon_that_serves_elsewhere_is_named_with_its_socket() {
 #[test]
 fn what_is_no_socket_is_told_and_left_alone() {
     let place = Place::with(&[]);
-    std::fs::write(place.socket(), "mine").unwrap();
+    std::fs::write(place.socket_place(), "mine").unwrap();
     for command in [&["search", "heron"][..], &["status"], &["call", "ping"]] {
         let (code, text) = said(&place.run(command));
         assert_eq!(code, 78, "{command:?}: {text}");

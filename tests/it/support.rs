@@ -59,6 +59,12 @@ impl Place {
         self.dir.path().join("run/s")
     }
 
+    /// Where its socket would be, in a folder that is there: for whoever puts something in its place.
+    pub(crate) fn socket_place(&self) -> PathBuf {
+        std::fs::create_dir_all(self.dir.path().join("run")).unwrap();
+        self.socket()
+    }
+
     /// `situated` with this place's data and socket, and nothing of the user's.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_situated"));
