@@ -146,7 +146,7 @@ impl Windows {
     /// The matrix in two halves that can be scanned apart, if it is so large that this is quicker.
     pub(super) fn halves(&self) -> Option<[Range<usize>; 2]> {
         let blocks = self.blocks.len();
-        (blocks * BLOCK * self.dimensions >= LARGE).then(|| [0..blocks / 2, blocks / 2..blocks])
+        (blocks * BLOCK * self.dimensions >= LARGE).then_some([0..blocks / 2, blocks / 2..blocks])
     }
 
     /// As [`Windows::nearest`], of some blocks.
@@ -279,7 +279,7 @@ mod tests {
                 rows.insert(row, vectors);
             }
             for (windows, rows) in kept.into_iter().chain([(windows, rows)]) {
-                let (allowed, blocks) = (|row: Row| row % 3 != 0, windows.blocks.len());
+                let (allowed, blocks) = (|row: Row| !row.is_multiple_of(3), windows.blocks.len());
                 prop_assert_eq!(windows.nearest(&query, &allowed, k), brute(&rows, &query, k));
                 let [one, other] = [0..blocks / 2, blocks / 2..blocks].map(|half| windows.scan(half, &query, &allowed, k));
                 prop_assert_eq!(one.join(other).finish(), brute(&rows, &query, k));

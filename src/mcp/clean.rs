@@ -59,7 +59,7 @@ fn seen(text: &str) -> String {
     out
 }
 
-/// Characters without a shape that [`printable`] leaves, since they do no harm to a terminal.
+/// Characters without a shape that [`printable()`] leaves, since they do no harm to a terminal.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'

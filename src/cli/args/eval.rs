@@ -25,7 +25,7 @@ pub struct Eval {
     /// Write a page with plots, and the queries that were missed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// Measure with the reranker of [rerank] too; it is asked about every query, and may cost
+    /// Measure with the reranker of the configuration too; it is asked about every query, and may cost
     #[arg(long)]
     pub rerank: bool,
     /// Spend without being asked
