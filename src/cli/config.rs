@@ -6,7 +6,7 @@ use super::args::{Config as Args, ConfigAction};
 use super::exit;
 use super::print::{printable, printable_lines};
 use super::session::{Failure, Session};
-use crate::config::{Config, Problem, default_config_file};
+use crate::config::{Config, Problem, config_file};
 
 /// `situated config`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
@@ -30,30 +30,30 @@ fn show(origin: bool, session: &mut Session) -> Result<u8, Failure> {
 
 fn check(session: &mut Session) -> Result<u8, Failure> {
     let problems = Config::load(&session.overrides()).map_or_else(|errors| errors.problems, |_| Vec::new());
-    let code = if problems.is_empty() { exit::OK } else { exit::NOTHING };
-    if session.globals.json {
-        session.json(json!({ "problems": problems }))?;
-        return Ok(code);
-    }
-    for problem in &problems {
-        session.out.line(printable(&problem.to_string()))?;
-    }
-    if problems.is_empty() {
+    if problems.is_empty() && !session.globals.json {
         session.say("the configuration is fine");
     }
-    Ok(code)
+    tell(&problems, session)
+}
+
+/// Prints problems, or none; they make the exit code.
+fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, Failure> {
+    if session.globals.json {
+        session.json(json!({ "problems": problems }))?;
+    } else {
+        for problem in problems {
+            session.out.line(printable(&problem.to_string()))?;
+        }
+    }
+    Ok(if problems.is_empty() { exit::OK } else { exit::NOTHING })
 }
 
 fn reload(session: &mut Session) -> Result<u8, Failure> {
     let answer = session.client()?.call("reload", json!({}))?;
     let problems: Vec<Problem> = serde_json::from_value(answer["problems"].clone())?;
-    let code = if problems.is_empty() { exit::OK } else { exit::NOTHING };
+    let code = tell(&problems, session)?;
     if session.globals.json {
-        session.json(json!({ "problems": problems }))?;
         return Ok(code);
-    }
-    for problem in &problems {
-        session.out.line(printable(&problem.to_string()))?;
     }
     session.say(if problems.is_empty() {
         "the daemon has read its configuration again"
@@ -69,9 +69,7 @@ fn reload(session: &mut Session) -> Result<u8, Failure> {
 }
 
 fn path(session: &mut Session) -> Result<u8, Failure> {
-    let named = session.globals.config.clone();
-    let variable = std::env::var_os("SITUATED_CONFIG").filter(|value| !value.is_empty()).map(Into::into);
-    let path = named.or(variable).unwrap_or_else(default_config_file);
+    let path = config_file(&session.overrides());
     if session.globals.json {
         session.json(json!({ "file": path, "exists": path.exists() }))?;
     } else {

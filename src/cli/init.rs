@@ -16,14 +16,13 @@ use super::args::{Globals, Init};
 use super::exit;
 use super::print::{bold, dim, printable};
 use super::session::{Failure, Session};
-use crate::config::{VaultConfig, default_config_file, name_of_folder, sample_file_of};
+use crate::config::{VaultConfig, config_file, name_of_folder, sample_file_of};
 use crate::context::settings::Provider;
 use questions::Answers;
 
 /// `situated init`.
 pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {
-    let variable = std::env::var_os("SITUATED_CONFIG").filter(|value| !value.is_empty()).map(PathBuf::from);
-    let file = session.globals.config.clone().or(variable).unwrap_or_else(default_config_file);
+    let file = config_file(&session.overrides());
     let here = std::env::current_dir()?;
     let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let answers = if args.vault.is_none() && !args.yes && !session.globals.json && somebody {

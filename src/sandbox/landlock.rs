@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
+use crate::config::{Config, home};
 use crate::context::settings::KeyConfig;
 use crate::embed::settings::EmbedProvider;
 use crate::search::rerank::RerankProvider;
@@ -303,10 +303,6 @@ fn unknown(abi: u32) -> &'static str {
 #[cfg(not(target_os = "linux"))]
 pub fn restrict(_rules: &Rules) -> Result<Sandbox, String> {
     Err("only Linux has Landlock".to_owned())
-}
-
-fn home() -> Option<PathBuf> {
-    Some(directories::BaseDirs::new()?.home_dir().to_owned())
 }
 
 /// Where logs go that no journal takes, if the folder is there.

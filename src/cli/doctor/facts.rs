@@ -118,7 +118,7 @@ pub(super) fn gather(session: &Session) -> Facts {
     Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         uid: rustix::process::geteuid().as_raw(),
-        home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
+        home: crate::config::home(),
         user: ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()),
         hostname: std::fs::read_to_string("/etc/hostname").ok().map(|name| name.trim().to_owned()),
         config_problems,
