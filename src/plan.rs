@@ -5,6 +5,7 @@
 //! the examples under `tests/spec/` are its tests.
 
 mod moves;
+mod reuse;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use crate::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash,
 use crate::vault::VaultPath;
 
 pub use moves::{Gone, Known, match_moves};
+pub use reuse::{Source, Unknown, may_adopt, may_reuse};
 
 /// Everything besides the notes that decides what is in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -249,7 +251,7 @@ pub const DRIFT_BELOW: f32 = 0.5;
 /// Decides what is to be done about one note.
 ///
 /// `stored` is what is known of it (under its old path if it moved), `now` what is on disk; `archived` looks
-/// a context up that no chunk holds any more. Deterministic; total.
+/// a context up that no chunk holds any more and that this note may be given ([`may_reuse`]). Deterministic; total.
 pub fn plan(
     stored: Option<&StoredNote>,
     now: Option<&CurrentNote<'_>>,

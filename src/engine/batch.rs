@@ -123,7 +123,7 @@ impl Keeper {
                     continue;
                 };
                 let key = context_key(&chunk.keys, chunk.hash);
-                let written = self.desk.store.archived_of(key, &generation)?;
+                let written = self.desk.written_by(self.desk.claimant(&record), key, &generation)?;
                 if written.is_none_or(|context| context.written_at < due.since) {
                     dues.push((key, due));
                 }

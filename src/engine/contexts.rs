@@ -21,6 +21,7 @@ use super::{EngineError, Loop, now_s};
 use crate::context::settings::ContextConfig;
 use crate::fingerprint::{ContextKey, context_key};
 use crate::llm::Health;
+use crate::note::PRIVATE_TAG;
 use crate::plan::{Due, Reason};
 use crate::store::ledger::{Purpose, Refused};
 use crate::store::record::{ChunkRecord, NoteRecord};
@@ -82,7 +83,7 @@ impl Keeper {
         for chunk in &record.chunks {
             let Some(due) = chunk.due.filter(|due| automatic || !is_save(due.reason)) else { continue };
             let key = context_key(&chunk.keys, chunk.hash);
-            let written = self.desk.store.archived_of(key, &generation)?;
+            let written = self.desk.written_by(self.desk.claimant(record), key, &generation)?;
             if written.is_some_and(|context| context.written_at >= due.since) {
                 found = true;
             } else if !self.waits_for_batch(due) {
@@ -202,8 +203,11 @@ impl Loop {
                 Ok(())
             }
             Told::Written(key, Some(record)) => {
+                // Of a note that is not known any more nobody can say here that it was not private.
+                let tags = [PRIVATE_TAG.to_owned()];
+                let kept = keeper.desk.store.keep_context_of(&path, &tags, key, &record).map_err(EngineError::from);
                 keeper.contexts.arrived.insert(path);
-                keeper.desk.store.keep_context(key, &record).map_err(EngineError::from)
+                kept
             }
             Told::Tried(key) => keeper.tried(&path, key, false),
             Told::GaveUp(key, flaw) => {

@@ -25,7 +25,7 @@ use crate::store::{NoteWrite, Store, StoreError, VectorCache};
 use crate::vault::policy::is_conflict;
 use crate::vault::read::{self, ReadError, read};
 use crate::vault::{FileStat, VaultPath};
-use archive::Archive;
+use archive::{Archive, Claimant};
 
 /// What deciding needs to know of a vault.
 pub(super) struct Desk {
@@ -153,14 +153,6 @@ impl Desk {
             && record.chunker == *chunker
     }
 
-    /// What the archive has under a key: by the generation in force if there is one, else the last one.
-    fn archived(&self, key: ContextKey, contextualizer: &str) -> Result<Option<ContextRecord>, StoreError> {
-        match self.store.archived_of(key, contextualizer)? {
-            Some(context) => Ok(Some(context)),
-            None => self.store.archived(key),
-        }
-    }
-
     /// Who writes the contexts of notes of a kind: instructions may differ between kinds.
     pub(super) fn contextualizer(&self, kind: Option<&str>) -> String {
         match &self.prompter {
@@ -212,7 +204,9 @@ impl Desk {
         let private = self.private.covers_note(&note);
         let unasked = private && self.writer_leaves;
         let contextualizer = self.contextualizer_of(private, note.kind.as_deref());
-        let archive = Archive::new(self, &contextualizer);
+        let moved_from = task.moved_from.as_ref();
+        let claimant = Claimant { path: &task.path, moved_from, stat, private };
+        let archive = Archive::new(self, claimant, &contextualizer);
         let costs = self.generation.costs && !unasked;
         let generation = Generation { contextualizer: contextualizer.clone(), costs, ..self.generation.clone() };
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
@@ -223,6 +217,7 @@ impl Desk {
             note: &note,
             chunks: &chunks,
             templates,
+            claimant,
             unasked,
             now,
             since: task.since.unwrap_or(now),
@@ -302,6 +297,8 @@ struct Sheet<'a> {
     note: &'a Note,
     chunks: &'a [Chunk],
     templates: Vec<String>,
+    /// The note, as it looks into the archive.
+    claimant: Claimant<'a>,
     /// Whether no model is to be shown this note.
     unasked: bool,
     now: i64,
@@ -326,7 +323,8 @@ impl Sheet<'_> {
             let found = match step.context {
                 ContextSource::Stored(i) => record.and_then(|_| stored.get(i)).filter(|c| c.is_paid()).cloned(),
                 ContextSource::Archive(key) => {
-                    self.desk.archived(key, &self.desk.contextualizer(self.note.kind.as_deref()))?
+                    let contextualizer = self.desk.contextualizer_of(self.claimant.private, self.note.kind.as_deref());
+                    self.desk.archived(self.claimant, key, &contextualizer)?
                 }
                 ContextSource::Fresh => None,
             };

@@ -245,9 +245,11 @@ async fn carry_out(asker: &Asker, order: Order, tell: &Tell) -> Result<(), Held>
                         record.written_at = record.written_at.max(order.since(key));
                         // In the journal before anybody hears of it. A store that was closed meanwhile, or that
                         // is full, is the engine's to open again.
-                        let store = store.clone();
+                        let (store, path, asked) = (store.clone(), order.path.clone(), shared.clone());
                         let keep = tokio::task::spawn_blocking(move || {
-                            let kept = store.upgrade().is_some_and(|store| store.keep_context(key, &record).is_ok());
+                            let store = store.upgrade();
+                            let tags = &asked.0.tags;
+                            let kept = store.is_some_and(|s| s.keep_context_of(&path, tags, key, &record).is_ok());
                             (!kept).then(|| Box::new(record))
                         });
                         let unkept =

@@ -71,13 +71,18 @@ pub(super) fn checksum(parts: &[&[u8]]) -> [u8; 8] {
 
 /// Seals a payload of the current version.
 fn seal(value: &impl Serialize) -> Result<Vec<u8>, Damage> {
+    seal_as(VERSION, value)
+}
+
+/// Seals a payload of a version.
+fn seal_as(version: u8, value: &impl Serialize) -> Result<Vec<u8>, Damage> {
     let shape = |error: bincode::Error| Damage::Shape(error.to_string());
     let size = options().serialized_size(value).map_err(shape)? as usize;
     let mut out = Vec::with_capacity(HEAD + size);
     out.extend_from_slice(&[0; HEAD]);
     options().serialize_into(&mut out, value).map_err(shape)?;
-    out[0] = VERSION;
-    let sum = checksum(&[&[VERSION], &out[HEAD..]]);
+    out[0] = version;
+    let sum = checksum(&[&[version], &out[HEAD..]]);
     out[1..HEAD].copy_from_slice(&sum);
     Ok(out)
 }
@@ -167,15 +172,15 @@ pub(super) fn decode_value(bytes: &[u8]) -> Result<String, Damage> {
     }
 }
 
-/// An entry of the journal.
+/// An entry of the journal, under the version that first had it: an older program then leaves it where it is.
 pub(super) fn encode_entry(entry: &v1::Entry) -> Result<Vec<u8>, Damage> {
-    seal(entry)
+    seal_as(entry.version(), entry)
 }
 
 /// The entry in the bytes.
 pub(super) fn decode_entry(bytes: &[u8]) -> Result<v1::Entry, Damage> {
     match unseal(bytes)? {
-        (1, payload) => read(payload),
+        (1 | 2, payload) => read(payload),
         (other, _) => Err(Damage::Version(other)),
     }
 }

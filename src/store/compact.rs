@@ -89,7 +89,7 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreErr
 
 /// Opens and scans; every paid context counts as known, for nobody asks for them here.
 fn open(path: &Path) -> Result<(Trees, Scan), Fault> {
-    Trees::open_scanned(path, |_| true)
+    Trees::open_scanned(path, |_, _| true)
 }
 
 /// Brings a compaction that was cut short to an end, as far as that needs no look at the data.

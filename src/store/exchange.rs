@@ -1,7 +1,9 @@
 //! Contexts as JSON Lines, to keep them elsewhere and bring them to another machine.
 //!
 //! One line per context and key: `{"schema":1,"key":…,"path":…,"text":…,…}`. Fingerprints are hexadecimal,
-//! `path` is there if a chunk of that note holds the context, unknown fields are passed over.
+//! `path` is there if a chunk of that note holds the context, `notes` names the notes that hold or held it, with their
+//! tags and whether they were removed since; unknown fields are passed over. A line with neither (of an older version)
+//! is a context of a note that nobody knows: it is used where no other note can be meant.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read, Write};
@@ -10,9 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::salvage::guarded;
 use super::tree::Writes;
-use super::{Store, StoreError, locked};
+use super::{ArchivedAll, Holder, Store, StoreError, locked};
 use crate::context::{ContextRecord, Making, Origin, Spent};
 use crate::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
+use crate::note::PRIVATE_TAG;
+use crate::vault::VaultPath;
 
 /// The version of the line format.
 const SCHEMA: u32 = 1;
@@ -41,6 +45,8 @@ struct Line {
     key: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<Holder>,
     text: String,
     origin: Origin,
     generation: String,
@@ -69,12 +75,13 @@ struct Schema {
 }
 
 impl Line {
-    fn new(key: ContextKey, path: Option<&str>, record: ContextRecord) -> Self {
+    fn new(key: ContextKey, path: Option<&str>, notes: Vec<Holder>, record: ContextRecord) -> Self {
         let Spent { tokens_in, tokens_out, tokens_cached, micro_dollars } = record.spent;
         Line {
             schema: SCHEMA,
             key: key.to_string(),
             path: path.map(str::to_owned),
+            notes,
             text: record.text,
             origin: record.origin,
             generation: record.generation,
@@ -91,7 +98,7 @@ impl Line {
         }
     }
 
-    fn parse(bytes: &[u8]) -> Result<(ContextKey, ContextRecord), String> {
+    fn parse(bytes: &[u8]) -> Result<Imported, String> {
         // The message of a JSON error may quote the text; its place says enough.
         let json = |error: serde_json::Error| match error.classify() {
             serde_json::error::Category::Data => {
@@ -130,8 +137,17 @@ impl Line {
             },
             making: line.making,
         };
-        Ok((key, record))
+        Ok(Imported { key, record, path: line.path, notes: line.notes })
     }
+}
+
+/// A context that is brought in.
+struct Imported {
+    key: ContextKey,
+    record: ContextRecord,
+    /// The note that held it, if the line says no more than that.
+    path: Option<String>,
+    notes: Vec<Holder>,
 }
 
 impl Store {
@@ -173,18 +189,21 @@ impl Store {
         templates: bool,
         out: &mut Sink<impl Write>,
     ) -> Result<(), StoreError> {
-        let mut contexts = locked(&self.journal).all(key)?;
-        let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
-        if let Some(archived) = archived.filter(|archived| !contexts.contains(archived)) {
-            contexts.insert(0, archived);
+        let ArchivedAll { found: mut contexts, unread } = self.archived_all(key)?;
+        if let Some(error) = unread {
+            return Err(error);
         }
-        if let Some((_, held)) = &held {
-            contexts.retain(|context| context != held);
+        contexts.reverse();
+        let mut holders = Vec::new();
+        if let Some((_, held)) = &held
+            && let Some(known) = contexts.iter().position(|(context, _)| context == held)
+        {
+            holders = contexts.remove(known).1;
         }
-        for context in contexts.into_iter().filter(|context| templates || context.is_paid()) {
-            out.line(&Line::new(key, None, context))?;
+        for (context, notes) in contexts.into_iter().filter(|(context, _)| templates || context.is_paid()) {
+            out.line(&Line::new(key, None, notes, context))?;
         }
-        held.map_or(Ok(()), |(path, context)| out.line(&Line::new(key, Some(path), context)))
+        held.map_or(Ok(()), |(path, context)| out.line(&Line::new(key, Some(path), holders, context)))
     }
 
     /// Reads what [`Store::export`] wrote: contexts that are new go through the journal into the archive,
@@ -202,8 +221,8 @@ impl Store {
                 Some(Err(why)) => report.bad.push((number, why)),
                 Some(Ok(line)) if line.trim_ascii().is_empty() => {}
                 Some(Ok(line)) => match Line::parse(&line) {
-                    Ok((_, record)) if !record.is_paid() => report.known += 1,
-                    Ok(context) => batch.push(context),
+                    Ok(line) if !line.record.is_paid() => report.known += 1,
+                    Ok(line) => batch.push(line),
                     Err(why) => report.bad.push((number, why)),
                 },
             }
@@ -217,26 +236,26 @@ impl Store {
 
     /// Journals and archives the contexts that are new. Where there is one under the key already, that one goes
     /// on being found first.
-    fn take_in(
-        &self,
-        batch: &mut Vec<(ContextKey, ContextRecord)>,
-        report: &mut ImportReport,
-    ) -> Result<(), StoreError> {
+    fn take_in(&self, batch: &mut Vec<Imported>, report: &mut ImportReport) -> Result<(), StoreError> {
+        let batch: Vec<(Imported, Vec<Holder>)> =
+            batch.drain(..).map(|line| self.holders(&line).map(|holders| (line, holders))).collect::<Result<_, _>>()?;
         let mut journal = locked(&self.journal);
-        let mut fresh: Vec<(ContextKey, ContextRecord)> = Vec::with_capacity(batch.len());
+        let mut fresh: Vec<(ContextKey, &ContextRecord)> = Vec::with_capacity(batch.len());
         let mut first = HashMap::new();
-        for (key, record) in batch.drain(..) {
-            if journal.holds(key, &record)? || fresh.iter().any(|known| known.0 == key && known.1 == record) {
+        for (Imported { key, record, .. }, _) in &batch {
+            if journal.holds(*key, record)? || fresh.contains(&(*key, record)) {
                 report.known += 1;
                 continue;
             }
-            if let Some(ours) = journal.get(key)? {
-                first.insert(key, ours);
+            if let Some(ours) = journal.get(*key)? {
+                first.insert(*key, ours);
             }
-            fresh.push((key, record));
+            fresh.push((*key, record));
         }
-        let ours = first.iter().map(|(key, record)| (*key, record));
-        journal.append(fresh.iter().map(|(key, record)| (*key, record)).chain(ours))?;
+        // One that is known may get to know its notes.
+        let lines = batch.iter().map(|(line, holders)| (line.key, &line.record, holders.as_slice()));
+        let ours = first.iter().map(|(key, record)| (*key, record, &[][..]));
+        journal.append_with(&lines.chain(ours).collect::<Vec<_>>())?;
         drop(journal);
         let mut writes = Writes::default();
         for (key, record) in fresh.iter().filter(|(key, _)| !first.contains_key(key)) {
@@ -245,6 +264,19 @@ impl Store {
         self.commit(&writes).map_err(|fault| self.fault(fault))?;
         report.added += fresh.len() as u64;
         Ok(())
+    }
+
+    /// The notes of a line, as notes that were: what became of them elsewhere says nothing of the notes here. Of a
+    /// note that the line only names, and that is not here, nobody can say that it was not private.
+    fn holders(&self, line: &Imported) -> Result<Vec<Holder>, StoreError> {
+        if !line.notes.is_empty() {
+            return Ok(line.notes.iter().map(|note| Holder { removed: true, ..note.clone() }).collect());
+        }
+        let Some(path) = line.path.as_deref().and_then(VaultPath::parse) else {
+            return Ok(vec![Holder::unnamed()]);
+        };
+        let tags = self.note(&path)?.map_or_else(|| vec![PRIVATE_TAG.to_owned()], |note| note.tags);
+        Ok(vec![Holder { path: path.to_string(), tags, removed: true }])
     }
 }
 

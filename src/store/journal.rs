@@ -10,8 +10,12 @@
 //! [`Journal::append`] returns; a further key only reaches the disk with the next sync, so that a save
 //! of a note does not wait for the disk.
 //!
-//! Several contexts may come under one key (another model, another try): the last one wins, and the others
-//! stay, to be found by [`Journal::find`].
+//! Several contexts may come under one key (another model, another try, another note with the same section and the
+//! same text): the last one wins, and the others stay, to be found by [`Journal::find`].
+//!
+//! Since version 2 the journal also says which note holds each context ([`holders`]): a context tells of its note, so
+//! another note must not be given it. Contexts that version 1 wrote get their holder when a store is opened whose
+//! notes hold them; what lay in the archive alone stays without one.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -19,11 +23,16 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+mod holders;
+
 use super::codec::{self, Damage};
 use super::v1::Entry;
 use super::{StoreError, salvage};
 use crate::context::ContextRecord;
 use crate::fingerprint::{ContextKey, context_key};
+use crate::vault::VaultPath;
+pub use holders::Holder;
+use holders::Holders;
 
 const MAGIC: [u8; 4] = [0xC7, 0x73, 0xF5, 0x0A];
 pub(super) const HEAD: usize = 8;
@@ -55,8 +64,31 @@ pub(super) struct Journal {
     /// Those before it, the oldest first; few keys have any.
     older: HashMap<ContextKey, Vec<u32>>,
     places: Vec<Place>,
+    holders: Holders,
     dirty: bool,
     broken: bool,
+}
+
+/// What happened to a note that holds contexts, or may.
+pub(super) enum NoteEvent<'a> {
+    /// It was written, with these tags.
+    Held { path: &'a VaultPath, tags: &'a [String], contexts: Vec<(ContextKey, &'a ContextRecord)> },
+    /// It has another path.
+    Moved { from: &'a VaultPath, to: &'a VaultPath },
+    /// It is gone; these were its tags.
+    Removed { path: &'a VaultPath, tags: &'a [String] },
+}
+
+/// Entries that are to be written at once.
+#[derive(Default)]
+struct Draft {
+    bytes: Vec<u8>,
+    /// Each with its offset in the bytes and its length.
+    entries: Vec<(Entry, u64, u32)>,
+    /// Contexts that it adds, so that one that comes twice is written once.
+    fresh: HashSet<Id>,
+    /// The last context under each key that it names.
+    last: HashMap<ContextKey, Id>,
 }
 
 /// What reading the frames of a file found.
@@ -95,6 +127,7 @@ impl Journal {
             by_key: HashMap::new(),
             older: HashMap::new(),
             places: Vec::new(),
+            holders: Holders::default(),
             dirty: false,
             broken: false,
         };
@@ -128,6 +161,12 @@ impl Journal {
                     self.hold(*key, n);
                 }
             }
+            Entry::Held { path, tags, removed, of } => {
+                let holder = Holder { path: path.clone(), tags: tags.clone(), removed: *removed };
+                self.holders.hold(&holder, of.iter().filter_map(|id| self.by_id.get(id).copied()));
+            }
+            Entry::Moved { from, to } => self.holders.moved(from, to),
+            Entry::Removed { path, tags } => self.holders.removed(path, tags),
         }
     }
 
@@ -183,11 +222,22 @@ impl Journal {
         unread.map_or(Ok(None), Err)
     }
 
-    /// All contexts under a key, the oldest first.
-    pub(super) fn all(&self, key: ContextKey) -> Result<Vec<ContextRecord>, StoreError> {
-        let mut numbers: Vec<u32> = self.under(key).collect();
-        numbers.reverse();
-        numbers.into_iter().map(|n| self.read(self.places[n as usize])).collect()
+    /// All contexts under a key with their holders, the last one first; those that cannot be read are left out, and
+    /// why the last of them cannot is said.
+    pub(super) fn all(&self, key: ContextKey) -> (Vec<(ContextRecord, Vec<Holder>)>, Option<StoreError>) {
+        let (mut found, mut unread) = (Vec::new(), None);
+        for n in self.under(key) {
+            match self.read(self.places[n as usize]) {
+                Ok(context) => found.push((context, self.holders.of(n).cloned().collect())),
+                Err(error) => unread = Some(error),
+            }
+        }
+        (found, unread)
+    }
+
+    /// Whether a key finds a context that the note at `path` is known to hold.
+    pub(super) fn contains_of(&self, key: ContextKey, path: &str) -> bool {
+        self.under(key).any(|n| self.holders.holds(path, n))
     }
 
     /// Whether a key finds this very context, as the last one or as an older one.
@@ -209,7 +259,7 @@ impl Journal {
         self.file.read_exact_at(&mut frame, place.offset).map_err(|e| StoreError::io(&self.path, &e))?;
         match codec::decode_entry(&frame[HEAD..]) {
             Ok(Entry::Context { record, .. }) => codec::decode_context(&record),
-            Ok(Entry::Alias { .. }) => Err(Damage::Shape("a context was expected".into())),
+            Ok(_) => Err(Damage::Shape("a context was expected".into())),
             Err(damage) => Err(damage),
         }
         .map_err(|damage| StoreError::Io { path: self.path.clone(), message: damage.to_string() })
@@ -222,49 +272,127 @@ impl Journal {
         &mut self,
         contexts: impl IntoIterator<Item = (ContextKey, &'a ContextRecord)>,
     ) -> Result<u64, StoreError> {
-        let mut bytes = Vec::new();
-        let mut entries: Vec<(Entry, u64, u32)> = Vec::new();
-        // What this call adds itself, so that a context that comes twice is written once.
-        let mut fresh: HashSet<Id> = HashSet::new();
-        let mut last: HashMap<ContextKey, Id> = HashMap::new();
+        let mut draft = Draft::default();
         for (key, context) in contexts {
-            if !context.is_paid() {
-                continue;
-            }
-            let record = codec::encode_contexts([context]).map_err(|d| self.unfit(&d))?;
-            let of = id(&record);
-            let known = self.by_id.get(&of).copied();
-            // One that a chunk still holds while a newer one waits to take its place must not come before it.
-            let is_there = match last.get(&key) {
-                Some(last) => *last == of,
-                None => known.is_some_and(|n| self.under(key).any(|other| other == n)),
-            };
-            if is_there {
-                continue;
-            }
-            let entry = if known.is_none() && fresh.insert(of) {
-                let own = context_key(&context.sections, context.written_for);
-                // Another context that was written for the same keeps that key.
-                let taken = own == key || self.contains(own) || last.contains_key(&own);
-                let keys = if taken { vec![key] } else { vec![own, key] };
-                last.extend(keys.iter().map(|&key| (key, of)));
-                Entry::Context { keys, record }
-            } else {
-                last.insert(key, of);
-                Entry::Alias { key, of }
-            };
-            let start = bytes.len();
-            frame(&entry, &mut bytes).map_err(|damage| self.unfit(&damage))?;
-            entries.push((entry, self.length + start as u64, (bytes.len() - start) as u32));
+            self.draft_context(key, context, &mut draft)?;
         }
-        self.write(&bytes)?;
-        if !fresh.is_empty() {
+        self.write_draft(draft)
+    }
+
+    /// As [`Journal::append`], with the notes that the contexts belong to, in the order of what happened to them.
+    /// Says nothing that the journal knows already.
+    pub(super) fn record(&mut self, events: Vec<NoteEvent<'_>>) -> Result<u64, StoreError> {
+        let mut draft = Draft::default();
+        // Where the notes that move are still known.
+        let mut before: HashMap<&str, &str> = HashMap::new();
+        // Those that are new here.
+        let mut new: HashSet<&str> = HashSet::new();
+        for event in events {
+            match event {
+                NoteEvent::Held { path, tags, contexts } => {
+                    let known = before.get(path.as_str()).copied().unwrap_or(path.as_str());
+                    let mut of: Vec<Id> = Vec::new();
+                    for (key, context) in contexts {
+                        let id = self.draft_context(key, context, &mut draft)?;
+                        of.extend(id.filter(|id| !self.is_held(known, id)));
+                    }
+                    let retagged = self.holders.tags_at(known).is_some_and(|known| known != tags);
+                    if !of.is_empty() || retagged {
+                        new.insert(path.as_str());
+                        self.draft(held(path.as_str(), tags, false, of), &mut draft)?;
+                    }
+                }
+                NoteEvent::Moved { from, to } if self.holders.tags_at(from.as_str()).is_some() => {
+                    before.insert(to.as_str(), from.as_str());
+                    self.draft(Entry::Moved { from: from.to_string(), to: to.to_string() }, &mut draft)?;
+                }
+                NoteEvent::Removed { path, tags }
+                    if new.contains(path.as_str()) || self.holders.tags_at(path.as_str()).is_some() =>
+                {
+                    self.draft(Entry::Removed { path: path.to_string(), tags: tags.to_vec() }, &mut draft)?;
+                }
+                NoteEvent::Moved { .. } | NoteEvent::Removed { .. } => {}
+            }
+        }
+        self.write_draft(draft)
+    }
+
+    /// Notes that hold or held contexts, elsewhere: as they were exported.
+    pub(super) fn append_with(
+        &mut self,
+        contexts: &[(ContextKey, &ContextRecord, &[Holder])],
+    ) -> Result<u64, StoreError> {
+        let mut draft = Draft::default();
+        for (key, context, holders) in contexts {
+            let Some(id) = self.draft_context(*key, context, &mut draft)? else { continue };
+            let known = self.by_id.get(&id).copied();
+            for holder in *holders {
+                if known.is_none_or(|n| self.holders.of(n).all(|known| known != holder)) {
+                    self.draft(held(&holder.path, &holder.tags, holder.removed, vec![id]), &mut draft)?;
+                }
+            }
+        }
+        self.write_draft(draft)
+    }
+
+    fn is_held(&self, path: &str, id: &Id) -> bool {
+        self.by_id.get(id).is_some_and(|n| self.holders.holds(path, *n))
+    }
+
+    /// Drafts what makes a key find a context; the context's id, unless it is free.
+    fn draft_context(
+        &self,
+        key: ContextKey,
+        context: &ContextRecord,
+        draft: &mut Draft,
+    ) -> Result<Option<Id>, StoreError> {
+        if !context.is_paid() {
+            return Ok(None);
+        }
+        let record = codec::encode_contexts([context]).map_err(|d| self.unfit(&d))?;
+        let of = id(&record);
+        let known = self.by_id.get(&of).copied();
+        // One that a chunk still holds while a newer one waits to take its place must not come before it.
+        let is_there = match draft.last.get(&key) {
+            Some(last) => *last == of,
+            None => known.is_some_and(|n| self.under(key).any(|other| other == n)),
+        };
+        if is_there {
+            return Ok(Some(of));
+        }
+        let entry = if known.is_none() && draft.fresh.insert(of) {
+            let own = context_key(&context.sections, context.written_for);
+            // Another context that was written for the same keeps that key.
+            let taken = own == key || self.contains(own) || draft.last.contains_key(&own);
+            let keys = if taken { vec![key] } else { vec![own, key] };
+            draft.last.extend(keys.iter().map(|&key| (key, of)));
+            Entry::Context { keys, record }
+        } else {
+            draft.last.insert(key, of);
+            Entry::Alias { key, of }
+        };
+        self.draft(entry, draft)?;
+        Ok(Some(of))
+    }
+
+    fn draft(&self, entry: Entry, draft: &mut Draft) -> Result<(), StoreError> {
+        let start = draft.bytes.len();
+        frame(&entry, &mut draft.bytes).map_err(|damage| self.unfit(&damage))?;
+        draft.entries.push((entry, start as u64, (draft.bytes.len() - start) as u32));
+        Ok(())
+    }
+
+    /// Writes a draft behind what is there; returns how many contexts are new.
+    fn write_draft(&mut self, draft: Draft) -> Result<u64, StoreError> {
+        let start = self.length;
+        self.write(&draft.bytes)?;
+        if !draft.fresh.is_empty() {
             self.sync()?;
         }
-        for (entry, offset, length) in &entries {
-            self.learn(entry, *offset, *length);
+        for (entry, offset, length) in &draft.entries {
+            self.learn(entry, start + *offset, *length);
         }
-        Ok(fresh.len() as u64)
+        Ok(draft.fresh.len() as u64)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
@@ -300,7 +428,7 @@ impl Journal {
     }
 }
 
-/// Rewrites the journal at `path` without damage, with each context's keys in one entry. Entries of
+/// Rewrites the journal at `path` without damage, with each context's keys in one entry and each note's contexts in one. Entries of
 /// another version are copied as they are; if there was damage, the file as it was stays beside the new
 /// one.
 pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
@@ -341,6 +469,10 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
             frame(&Entry::Alias { key, of }, &mut out).map_err(unfit)?;
         }
     }
+    for (holder, contexts) in journal.holders.all() {
+        let of = contexts.iter().filter_map(|n| ids.get(*n as usize).copied()).collect();
+        frame(&held(&holder.path, &holder.tags, holder.removed, of), &mut out).map_err(unfit)?;
+    }
     for (offset, length) in scan(&bytes).whole {
         let whole = &bytes[offset..offset + length];
         if matches!(codec::decode_entry(&whole[HEAD..]), Err(Damage::Version(_))) {
@@ -355,6 +487,10 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
     }
     fs::rename(&temporary, path).map_err(fail)?;
     path.parent().map_or(Ok(()), salvage::sync_dir)
+}
+
+fn held(path: &str, tags: &[String], removed: bool, of: Vec<Id>) -> Entry {
+    Entry::Held { path: path.to_owned(), tags: tags.to_vec(), removed, of }
 }
 
 pub(super) fn id(record: &[u8]) -> Id {

@@ -1,12 +1,28 @@
 //! What is kept beside the notes: contexts under the keys that find them, changes that the index does not
 //! see, and the engine's own small values.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::journal::NoteEvent;
 use super::salvage::Fault;
 use super::tree::Writes;
-use super::{Store, StoreError, locked, record::NoteRecord};
+use super::{Holder, Store, StoreError, locked, record::NoteRecord};
 use crate::context::ContextRecord;
-use crate::fingerprint::ContextKey;
+use crate::fingerprint::{ContextKey, SectionKey};
 use crate::vault::{FileStat, VaultPath};
+
+/// What [`Store::archived_all`] found.
+#[derive(Debug)]
+pub struct ArchivedAll {
+    /// Each with the notes that hold or held it; none means that nobody knows whose it is.
+    pub found: Vec<(ContextRecord, Vec<Holder>)>,
+    /// Why one could not be read.
+    pub unread: Option<StoreError>,
+}
+
+/// The paths of the notes that have a section.
+pub(super) type BySection = HashMap<SectionKey, Vec<Arc<VaultPath>>>;
 
 impl Store {
     /// Keeps a context that was just paid for: in the journal, on the disk, then in the archive under `key`.
@@ -23,7 +39,35 @@ impl Store {
         writes.archive(key, context).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))
     }
 
-    /// The context that was last archived or paid for under this key.
+    /// As [`Store::keep_context`], of a context that was written for the note at `path`, which then had these tags: no
+    /// other note is given it while that one is there.
+    ///
+    /// # Errors
+    /// As for [`Store::keep_context`].
+    pub fn keep_context_of(
+        &self,
+        path: &VaultPath,
+        tags: &[String],
+        key: ContextKey,
+        context: &ContextRecord,
+    ) -> Result<(), StoreError> {
+        if !context.is_paid() {
+            return Ok(());
+        }
+        let note = self.note(path)?;
+        let removed = note.is_none();
+        let tags = note.map_or_else(|| tags.to_vec(), |note| note.tags);
+        let holder = Holder { path: path.to_string(), tags: tags.clone(), removed };
+        locked(&self.journal).append_with(&[(key, context, &[holder])])?;
+        if !removed && self.note(path)?.is_none() {
+            // It was removed while this was written, which was perhaps said before.
+            locked(&self.journal).record(vec![NoteEvent::Removed { path, tags: &tags }])?;
+        }
+        let mut writes = Writes::default();
+        writes.archive(key, context).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))
+    }
+
+    /// The context that was last archived or paid for under this key, whichever note it was written for.
     ///
     /// # Errors
     /// The database cannot be read; or the journal cannot, and the database does not know the key.
@@ -40,7 +84,8 @@ impl Store {
         }
     }
 
-    /// Of the contexts that were ever archived or paid for under this key, the last one of a generation.
+    /// Of the contexts that were ever archived or paid for under this key, the last one of a generation, whichever
+    /// note it was written for.
     ///
     /// # Errors
     /// As for [`Store::archived`].
@@ -51,6 +96,70 @@ impl Store {
         }
         let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
         archived.filter(|context| context.generation == generation).map_or(journaled, |context| Ok(Some(context)))
+    }
+
+    /// The same, of those that the note at `path` holds or held under that path.
+    ///
+    /// # Errors
+    /// As for [`Store::archived_all`].
+    pub fn archived_of_note(
+        &self,
+        path: &VaultPath,
+        key: ContextKey,
+        generation: &str,
+    ) -> Result<Option<ContextRecord>, StoreError> {
+        let found = self.archived_all(key)?.found;
+        let its = |holders: &[Holder]| holders.iter().any(|holder| holder.path == path.as_str());
+        let wanted =
+            |(context, holders): &(ContextRecord, Vec<Holder>)| context.generation == generation && its(holders);
+        Ok(found.into_iter().find(wanted).map(|(context, _)| context))
+    }
+
+    /// All contexts that were ever archived or paid for under this key, with the notes that hold or held them, the
+    /// last one first.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn archived_all(&self, key: ContextKey) -> Result<ArchivedAll, StoreError> {
+        let (mut found, unread) = locked(&self.journal).all(key);
+        let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
+        if let Some(archived) = archived.filter(|archived| found.iter().all(|(known, _)| known != archived)) {
+            found.push((archived, Vec::new()));
+        }
+        Ok(ArchivedAll { found, unread })
+    }
+
+    /// Whether a note of the store, but for those at `except`, has one of these sections.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn has_section(&self, sections: &[SectionKey], except: &[&VaultPath]) -> Result<bool, StoreError> {
+        let notes = self.notes_by_section()?;
+        let mut others = sections.iter().filter_map(|section| notes.get(section)).flatten();
+        Ok(others.any(|path| !except.contains(&&**path)))
+    }
+
+    /// Which notes have a section; made anew when a note has changed since.
+    fn notes_by_section(&self) -> Result<Arc<BySection>, StoreError> {
+        let seq = self.seq();
+        if let Some((of, known)) = &*locked(&self.by_section)
+            && *of == seq
+        {
+            return Ok(known.clone());
+        }
+        let mut notes = BySection::new();
+        for note in self.notes()? {
+            let path = Arc::new(note.path);
+            for section in note.chunks.iter().flat_map(|chunk| &chunk.keys) {
+                let paths = notes.entry(*section).or_default();
+                if paths.last() != Some(&path) {
+                    paths.push(path.clone());
+                }
+            }
+        }
+        let notes = Arc::new(notes);
+        *locked(&self.by_section) = Some((seq, notes.clone()));
+        Ok(notes)
     }
 
     /// Changes a note's record and leaves it its sequence number, for what the index does not hold (`due`,

@@ -40,7 +40,7 @@ use crate::plan::Reason;
 use crate::vault::{FileStat, VaultPath};
 use codec::Counters;
 use flush::Flusher;
-use journal::Journal;
+use journal::{Journal, NoteEvent};
 use record::NoteRecord;
 use salvage::Fault;
 use tree::{Scan, Trees, Writes};
@@ -48,6 +48,8 @@ use tree::{Scan, Trees, Writes};
 pub use cache::VectorCache;
 pub use compact::{CompactReport, compact};
 pub use exchange::ImportReport;
+pub use journal::Holder;
+pub use keep::ArchivedAll;
 pub use peek::{Looked, journaled, look, rehearse};
 
 const JOURNAL: &str = "contexts.journal";
@@ -108,6 +110,8 @@ pub struct Store {
     counters: Mutex<Counters>,
     journal: Mutex<Journal>,
     vectors: Mutex<Arc<VectorCache>>,
+    /// Which notes had a section at a sequence number; made when a context is found that nobody knows the note of.
+    by_section: Mutex<Option<(u64, Arc<keep::BySection>)>>,
     /// What the scan at start decoded, until somebody takes it or it is no longer true.
     scanned: Mutex<Option<Vec<NoteRecord>>>,
     /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
@@ -130,6 +134,12 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
         Err(TryLockError::WouldBlock) => Err(StoreError::Locked(dir.to_path_buf())),
         Err(TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
     }
+}
+
+/// What the journal is told of a note that holds contexts.
+fn held<'a>(note: &'a NoteRecord, contexts: &'a [(ContextKey, ContextRecord)]) -> NoteEvent<'a> {
+    let contexts = contexts.iter().map(|(key, context)| (*key, context)).collect();
+    NoteEvent::Held { path: &note.path, tags: &note.tags, contexts }
 }
 
 /// Bytes that the files in a folder take on disk.
@@ -158,8 +168,10 @@ impl Store {
         compact::settle(dir)?;
         let (mut journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
         let (trees, scan, quarantined) = open_or_replace(dir, &lock, &journal)?;
-        // Contexts that only the database knows: entries of the journal went bad or the file is gone.
+        // Contexts that only the database knows: entries of the journal went bad, the file is gone, or it is of a
+        // version that did not say which note holds what.
         journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
+        journal.record(scan.held.iter().map(|(note, contexts)| held(&scan.notes[*note], contexts)).collect())?;
         let mut opened = Opened { quarantined, contexts_recovered: 0, journal_damaged, notes: scan.notes.len() as u64 };
         let vectors = Arc::new(VectorCache::open(dir, embedder_identity, dimensions)?);
         let store = Store {
@@ -169,6 +181,7 @@ impl Store {
             counters: Mutex::new(scan.counters),
             journal: Mutex::new(journal),
             vectors: Mutex::new(vectors),
+            by_section: Mutex::new(None),
             scanned: Mutex::new(Some(scan.notes)),
             lock,
         };
@@ -265,15 +278,34 @@ impl Store {
         Ok(records)
     }
 
-    /// Journals every paid context of the changes under the key that its chunk has now.
+    /// Journals every paid context of the changes under the key that its chunk has now, with the note that holds it,
+    /// and what becomes of the notes.
     fn journal_paid(&self, changes: &[(VaultPath, NoteWrite)]) -> Result<(), StoreError> {
-        let held = changes.iter().filter_map(|(_, change)| change.put.as_ref()).flat_map(|(note, contexts)| {
-            let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
-            note.chunks.iter().map(key).zip(contexts)
-        });
-        let archived = changes.iter().flat_map(|(_, change)| &change.archive);
-        let all = archived.map(|(key, context)| (*key, context)).chain(held);
-        locked(&self.journal).append(all).map(drop)
+        let gone: Vec<Vec<String>> = changes.iter().map(|change| self.last_tags(change)).collect::<Result<_, _>>()?;
+        let mut events = Vec::with_capacity(changes.len());
+        for ((path, change), tags) in changes.iter().zip(&gone) {
+            let archived = change.archive.iter().map(|(key, context)| (*key, context));
+            match &change.put {
+                Some((note, contexts)) => {
+                    let moved = change.moved_from.as_ref().filter(|from| *from != path);
+                    events.extend(moved.map(|from| NoteEvent::Moved { from, to: path }));
+                    let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
+                    let contexts = archived.chain(note.chunks.iter().map(key).zip(contexts)).collect();
+                    events.push(NoteEvent::Held { path, tags: &note.tags, contexts });
+                }
+                None => {
+                    events.push(NoteEvent::Held { path, tags, contexts: archived.collect() });
+                    events.push(NoteEvent::Removed { path, tags });
+                }
+            }
+        }
+        locked(&self.journal).record(events).map(drop)
+    }
+
+    /// The tags that a note which is removed had.
+    fn last_tags(&self, (path, change): &(VaultPath, NoteWrite)) -> Result<Vec<String>, StoreError> {
+        let record = if change.put.is_none() { self.note(path)? } else { None };
+        Ok(record.map_or_else(Vec::new, |record| record.tags))
     }
 
     /// Turns one change into writes.
@@ -393,7 +425,10 @@ fn open_or_replace(
     // Two tries after the first: the one from before a compaction may be damaged too.
     for _ in 0..3 {
         let expected = if sled.exists() { mark::read(lock) } else { 0 };
-        let scanned = Trees::open_scanned(&sled, |key| journal.contains(key));
+        let scanned = Trees::open_scanned(&sled, |key, note| match note {
+            Some(path) => journal.contains_of(key, path.as_str()),
+            None => journal.contains(key),
+        });
         let fault = match scanned {
             Ok((trees, scan)) if scan.counters.seq < expected => {
                 salvage::drop_damaged(trees);

@@ -67,7 +67,9 @@ pub(super) struct Scan {
     pub counters: Counters,
     /// All notes in order of path.
     pub notes: Vec<NoteRecord>,
-    /// Paid contexts that the caller did not know, with the keys that find them.
+    /// Notes that hold paid contexts which the caller did not know, by their place in `notes`, with the keys that find them.
+    pub held: Vec<(usize, Vec<(ContextKey, ContextRecord)>)>,
+    /// Paid contexts of the archive that the caller did not know, with the keys that find them.
     pub unknown: Vec<(ContextKey, ContextRecord)>,
 }
 
@@ -168,9 +170,12 @@ impl Trees {
         })
     }
 
-    /// Opens the database and decodes all of it. `is_known` tells which keys of paid contexts need not be
-    /// handed back.
-    pub(super) fn open_scanned(path: &Path, is_known: impl Fn(ContextKey) -> bool) -> Result<(Self, Scan), Fault> {
+    /// Opens the database and decodes all of it. `is_known` tells which keys of paid contexts, of a note or of the
+    /// archive, need not be handed back.
+    pub(super) fn open_scanned(
+        path: &Path,
+        is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
+    ) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
         match guarded(|| trees.scan(is_known)) {
             Ok(scan) => Ok((trees, scan)),
@@ -182,7 +187,7 @@ impl Trees {
     }
 
     /// Decodes everything.
-    fn scan(&self, is_known: impl Fn(ContextKey) -> bool) -> Result<Scan, Fault> {
+    fn scan(&self, is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool) -> Result<Scan, Fault> {
         let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
         let mut scan = Scan::default();
         let mut contexts = self.contexts.iter();
@@ -194,11 +199,15 @@ impl Trees {
             if key != path || of_note.len() != note.chunks.len() {
                 return Err(torn());
             }
+            let mut held = Vec::new();
             for (chunk, context) in note.chunks.iter().zip(of_note) {
                 let key = context_key(&chunk.keys, chunk.hash);
-                if context.is_paid() && !is_known(key) {
-                    scan.unknown.push((key, context));
+                if context.is_paid() && !is_known(key, Some(&note.path)) {
+                    held.push((key, context));
                 }
+            }
+            if !held.is_empty() {
+                scan.held.push((scan.notes.len(), held));
             }
             scan.notes.push(note);
         }
@@ -207,7 +216,7 @@ impl Trees {
         }
         for entry in self.archived() {
             let (key, context) = entry?;
-            if context.is_paid() && !is_known(key) {
+            if context.is_paid() && !is_known(key, None) {
                 scan.unknown.push((key, context));
             }
         }

@@ -108,6 +108,22 @@ pub(super) enum Entry {
     Context { keys: Vec<ContextKey>, record: Vec<u8> },
     /// One more key for the context whose bytes have this hash.
     Alias { key: ContextKey, of: [u8; 16] },
+    /// A note holds the contexts whose bytes have these hashes; it has these tags. Since version 2, as all below.
+    Held { path: String, tags: Vec<String>, removed: bool, of: Vec<[u8; 16]> },
+    /// The note that held contexts at one path is at another.
+    Moved { from: String, to: String },
+    /// The note that held contexts is gone; it had these tags.
+    Removed { path: String, tags: Vec<String> },
+}
+
+impl Entry {
+    /// The version of the journal's entries that first had it.
+    pub(super) fn version(&self) -> u8 {
+        match self {
+            Entry::Context { .. } | Entry::Alias { .. } => 1,
+            Entry::Held { .. } | Entry::Moved { .. } | Entry::Removed { .. } => 2,
+        }
+    }
 }
 
 impl<'a> From<&'a NoteRecord> for Note<'a> {

@@ -74,6 +74,15 @@ pub fn stat(root: &Path, path: &VaultPath) -> Option<FileStat> {
     regular(&file.metadata().ok()?)
 }
 
+/// Whether there is nothing under a path. What cannot be told (no permission, too many open files) is not gone.
+pub fn is_gone(root: &Path, path: &VaultPath) -> bool {
+    #[cfg(target_os = "linux")]
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    matches!(open(root, path, flags), Err(ReadError::Gone))
+}
+
 fn regular(meta: &Metadata) -> Option<FileStat> {
     meta.is_file().then(|| file_stat(meta))
 }

@@ -26,6 +26,7 @@ mod mcp_hostile;
 mod mcp_install;
 mod model;
 mod outside;
+mod own_contexts;
 mod private;
 mod protocol;
 mod rerank;

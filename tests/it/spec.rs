@@ -7,6 +7,7 @@
 //!   `embedder`. May stand again between drafts.
 //! - `draft PATH` (four backticks, so that notes can hold fences): the note as it is saved, under this path. The escapes `␍`
 //!   (a carriage return) and `␀` (a zero byte) stand for bytes that an editor would not keep. `draft` without a path: the note is deleted.
+//! - `beside PATH`: another note, saved under this path; it stays as it is.
 //! - `plan`: what is planned on saving the draft above: the note's reason, then one line per step,
 //!   `action | heading path | reason`, and ` | later REASON` where the context should be refreshed some time. Heading paths join with ` > `; the
 //!   text before the first heading is `-`. A draft that no `plan` follows is saved without a look at its plan.
@@ -20,10 +21,10 @@ use situated::chunk::{Chunk, ChunkConfig, Strategy};
 use situated::context::Template;
 use situated::embed::builtin;
 use situated::fingerprint::{ContextKey, Sketch, context_key, text_hash};
-use situated::note::{Note, NoteRules, parse};
+use situated::note::{Note, NoteRules, Private, parse};
 use situated::plan::{
-    Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, StoredChunk, StoredNote, Trigger,
-    plan, wants_model,
+    Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Source, StoredChunk, StoredNote,
+    Trigger, may_reuse, plan, wants_model,
 };
 use situated::vault::VaultPath;
 
@@ -87,11 +88,12 @@ impl Case {
                 ["settings"] => world.set(body)?,
                 ["draft", path] => world.draft(path, &body.replace('␍', "\r").replace('␀', "\0")),
                 ["draft"] => world.delete(),
+                ["beside", path] => world.beside(path, body),
                 ["plan", "rebuild"] => expect(body, &world.rebuild())?,
                 ["plan"] if drafted => expect(body, &world.last)?,
                 _ => return Err(format!("fence {i}: `{info}` is not known, or a plan stands before its draft")),
             }
-            drafted |= info.starts_with("draft");
+            drafted |= info.starts_with("draft") || info.starts_with("beside");
         }
         let planned = self.fences.iter().any(|(info, _)| info.starts_with("plan"));
         if planned { Ok(()) } else { Err("no plan is expected".to_owned()) }
@@ -108,12 +110,24 @@ fn fold_spaces(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// One note through its drafts, with the archive that the engine would keep.
+/// A context in the archive, with the note that holds it or held it last.
+#[derive(Clone)]
+struct Kept {
+    path: String,
+    private: bool,
+    context: Archived,
+}
+
+/// One note through its drafts, with the archive that the engine would keep, and the notes that stand beside it.
 struct World {
     generation: Generation,
     chunk: ChunkConfig,
     stored: Option<(StoredNote, Vec<String>)>,
-    archive: HashMap<ContextKey, Archived>,
+    archive: HashMap<ContextKey, Vec<Kept>>,
+    /// Paths of the notes that stand beside it.
+    others: Vec<String>,
+    /// Whether the note is private.
+    private: bool,
     text: (String, String),
     last: String,
 }
@@ -132,6 +146,8 @@ impl Default for World {
             chunk,
             stored: None,
             archive: HashMap::new(),
+            others: Vec::new(),
+            private: false,
             text: (String::new(), String::new()),
             last: String::new(),
         }
@@ -187,6 +203,30 @@ impl World {
         self.keep_paid(&stored);
     }
 
+    /// Saves another note, as if it were alone; the one at hand stays as it is.
+    fn beside(&mut self, path: &str, text: &str) {
+        let (note, own, private) = (self.stored.take(), std::mem::take(&mut self.text), self.private);
+        self.others.extend(note.as_ref().map(|(note, _)| note.path.to_string()));
+        self.draft(path, text);
+        (self.stored, self.text, self.private) = (note, own, private);
+        if let Some((note, _)) = &self.stored {
+            self.others.retain(|other| other != note.path.as_str());
+        }
+        self.others.push(path.to_owned());
+    }
+
+    /// What the archive has for a note that is at `path` and was at `before`.
+    fn archived(&self, key: ContextKey, path: &str, before: Option<&str>, private: bool) -> Option<Archived> {
+        let source = |kept: &Kept| Source {
+            here: kept.path == path || Some(kept.path.as_str()) == before,
+            removed: false,
+            gone: kept.path != path && !self.others.contains(&kept.path),
+            private: kept.private,
+        };
+        let kept = self.archive.get(&key)?.iter().rev().find(|kept| may_reuse(&[source(kept)], private))?;
+        Some(kept.context.clone())
+    }
+
     fn save(&mut self, trigger: Trigger) {
         let path = VaultPath::parse(&self.text.0).unwrap();
         let note = parse(&path, self.text.1.as_bytes(), &NoteRules::default());
@@ -199,27 +239,39 @@ impl World {
             chunks: chunks.iter().map(|c| current(&note, c, &template)).collect(),
         };
         let stored = self.stored.take();
-        let known = |key: ContextKey| self.archive.get(&key).cloned();
+        let private = Private::default().covers_note(&note);
+        let before = stored.as_ref().map(|(stored, _)| stored.path.to_string());
+        let known = |key: ContextKey| self.archived(key, now.path.as_str(), before.as_deref(), private);
         let planned = plan(stored.as_ref().map(|(s, _)| s), Some(&now), &self.generation, trigger, &known);
         let headings: Vec<String> = chunks.iter().map(|c| heading_path(&note, c)).collect();
         let before = stored.as_ref().map_or(&[][..], |(_, headings)| headings.as_slice());
         self.last = tell(&planned, &headings, before);
-        let next = self.applied(&planned, &now, stored.as_ref().map(|(s, _)| s));
+        let next = self.applied(&planned, &now, stored.as_ref().map(|(s, _)| s), &known);
         if let Some((stored, _)) = &stored {
             self.keep_paid(stored);
         }
+        // What is paid for is in the journal from then on.
+        self.private = private;
+        self.keep_paid(&next);
         self.stored = Some((next, headings));
     }
 
     fn keep_paid(&mut self, stored: &StoredNote) {
         for chunk in stored.chunks.iter().filter(|c| c.paid) {
             let (contextualizer, sketch) = (chunk.contextualizer.clone(), chunk.sketch.clone());
-            let archived = Archived { contextualizer, sketch, written_at: 0 };
-            self.archive.insert(context_key(&chunk.keys, chunk.hash), archived);
+            let context = Archived { contextualizer, sketch, written_at: 0 };
+            let kept = Kept { path: stored.path.to_string(), private: self.private, context };
+            self.archive.entry(context_key(&chunk.keys, chunk.hash)).or_default().push(kept);
         }
     }
 
-    fn applied(&self, plan: &Plan, now: &CurrentNote<'_>, stored: Option<&StoredNote>) -> StoredNote {
+    fn applied(
+        &self,
+        plan: &Plan,
+        now: &CurrentNote<'_>,
+        stored: Option<&StoredNote>,
+        known: &dyn Fn(ContextKey) -> Option<Archived>,
+    ) -> StoredNote {
         let by = &self.generation;
         let chunk = |step: &situated::plan::Step| {
             let chunk = &now.chunks[step.chunk];
@@ -247,7 +299,7 @@ impl World {
                     StoredChunk { context_hash, paid, wanted, contextualizer, sketch, ..fresh }
                 }
                 (ContextSource::Archive(key), _) => {
-                    let Archived { contextualizer, sketch, .. } = self.archive[&key].clone();
+                    let Archived { contextualizer, sketch, .. } = known(key).expect("it was found a moment ago");
                     StoredChunk { paid: true, contextualizer, sketch, ..fresh }
                 }
                 _ => fresh,

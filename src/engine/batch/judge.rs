@@ -81,10 +81,10 @@ fn answered(
                 record.generation.clone_from(&item.generation);
                 // Never older than the wish that it answers, whatever the clock says.
                 record.written_at = record.written_at.max(wanted.since);
-                let kept = store.archived_of(wanted.key, &item.generation)?;
+                let kept = store.archived_of_note(&item.path, wanted.key, &item.generation)?;
                 if kept.is_none_or(|kept| kept.written_at < wanted.since) {
                     // In the journal before anybody hears of it.
-                    store.keep_context(wanted.key, &record)?;
+                    store.keep_context_of(&item.path, &item.document.tags, wanted.key, &record)?;
                 }
                 tell(BatchTold::Note(item.path.clone(), Told::Written(wanted.key, None)));
             }

@@ -1,24 +1,140 @@
-//! The archive of contexts, as a plan looks into it.
+//! The archive of contexts, as a note may look into it: what was written for another note that is there, or for a
+//! private one, is not found ([`crate::plan::may_reuse`]).
 
 use super::Desk;
+use crate::context::ContextRecord;
 use crate::fingerprint::ContextKey;
-use crate::plan::Archived;
-use crate::store::StoreError;
+use crate::plan::{Archived, Source, Unknown, may_adopt, may_reuse};
+use crate::store::record::NoteRecord;
+use crate::store::{ArchivedAll, Holder, StoreError};
+use crate::vault::{FileStat, VaultPath, read};
+
+/// The note for which the archive is searched.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Claimant<'a> {
+    pub(super) path: &'a VaultPath,
+    /// Where it was before, if it moved just now.
+    pub(super) moved_from: Option<&'a VaultPath>,
+    pub(super) stat: FileStat,
+    pub(super) private: bool,
+}
+
+impl Desk {
+    /// A note of the store, as it looks into the archive.
+    pub(in crate::engine) fn claimant<'a>(&self, record: &'a NoteRecord) -> Claimant<'a> {
+        let private = self.private.covers(&record.path, &record.tags);
+        Claimant { path: &record.path, moved_from: None, stat: record.stat, private }
+    }
+
+    /// What a model of this generation wrote last for a chunk of a note.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(in crate::engine) fn written_by(
+        &self,
+        note: Claimant<'_>,
+        key: ContextKey,
+        generation: &str,
+    ) -> Result<Option<ContextRecord>, StoreError> {
+        let ArchivedAll { found, unread } = self.store.archived_all(key)?;
+        let by = |(context, _): &(ContextRecord, _)| context.generation == generation;
+        match self.first(note, found.into_iter().filter(by))? {
+            Some(context) => Ok(Some(context)),
+            None => unread.map_or(Ok(None), Err),
+        }
+    }
+
+    /// What the archive has for a chunk of a note: by the generation in force if there is one, else the last one.
+    pub(super) fn archived(
+        &self,
+        note: Claimant<'_>,
+        key: ContextKey,
+        contextualizer: &str,
+    ) -> Result<Option<ContextRecord>, StoreError> {
+        let ArchivedAll { found, unread } = self.store.archived_all(key)?;
+        let (by_it, by_others): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|(context, _)| context.generation == contextualizer);
+        match self.first(note, by_it.into_iter().chain(by_others))? {
+            Some(context) => Ok(Some(context)),
+            None => unread.map_or(Ok(None), Err),
+        }
+    }
+
+    /// The first context that a note may be given.
+    fn first(
+        &self,
+        note: Claimant<'_>,
+        contexts: impl Iterator<Item = (ContextRecord, Vec<Holder>)>,
+    ) -> Result<Option<ContextRecord>, StoreError> {
+        for (context, holders) in contexts {
+            let named = holders.iter().filter(|holder| !holder.is_unnamed());
+            let sources: Vec<Source> = named.map(|holder| self.source(note, holder)).collect();
+            let given = !holders.is_empty();
+            if may_reuse(&sources, note.private) || (sources.is_empty() && self.may_adopt(note, &context, given)?) {
+                return Ok(Some(context));
+            }
+        }
+        Ok(None)
+    }
+
+    fn source(&self, note: Claimant<'_>, holder: &Holder) -> Source {
+        let is = |path: &VaultPath| path.as_str() == holder.path;
+        let here = is(note.path) || note.moved_from.is_some_and(is);
+        let path = VaultPath::parse(&holder.path);
+        Source {
+            here,
+            removed: holder.removed,
+            gone: !here && path.as_ref().is_none_or(|path| self.is_gone(path, note.stat)),
+            private: path.is_none_or(|path| self.private.covers(&path, &holder.tags)),
+        }
+    }
+
+    /// Whether there is nothing under a path, or the very file of the note at hand: a file system that folds the case
+    /// of names finds a note under its old name too.
+    fn is_gone(&self, path: &VaultPath, stat: FileStat) -> bool {
+        read::is_gone(&self.root, path)
+            || read::stat(&self.root, path).is_some_and(|other| (other.dev, other.ino) == (stat.dev, stat.ino))
+    }
+
+    /// Whether a note may be given a context whose note nobody knows; `given`: somebody brought it in.
+    fn may_adopt(&self, note: Claimant<'_>, context: &ContextRecord, given: bool) -> Result<bool, StoreError> {
+        let mut own = vec![note.path];
+        own.extend(note.moved_from);
+        let mut was_there = false;
+        for path in &own {
+            was_there |= self.store.contexts(path)?.iter().any(|held| held.written_at <= context.written_at);
+        }
+        let unknown = Unknown {
+            elsewhere: self.store.has_section(&context.sections, &own)?,
+            shown: self.writer_leaves && self.wrote(context),
+            was_there,
+            given,
+        };
+        Ok(may_adopt(unknown, note.private))
+    }
+
+    /// Whether the model in force wrote a context, whatever its instructions were.
+    fn wrote(&self, context: &ContextRecord) -> bool {
+        let by = |generation: &str| generation.splitn(3, '/').take(2).collect::<Vec<_>>().join("/");
+        by(&context.generation) == by(&self.contextualizer(None))
+    }
+}
 
 /// The store's archive as the plan asks for it; the first error is kept, for the plan cannot fail.
 pub(super) struct Archive<'a> {
     desk: &'a Desk,
+    note: Claimant<'a>,
     contextualizer: &'a str,
     error: std::cell::RefCell<Option<StoreError>>,
 }
 
 impl<'a> Archive<'a> {
-    pub(super) fn new(desk: &'a Desk, contextualizer: &'a str) -> Self {
-        Archive { desk, contextualizer, error: std::cell::RefCell::new(None) }
+    pub(super) fn new(desk: &'a Desk, note: Claimant<'a>, contextualizer: &'a str) -> Self {
+        Archive { desk, note, contextualizer, error: std::cell::RefCell::new(None) }
     }
 
     pub(super) fn look_up(&self, key: ContextKey) -> Option<Archived> {
-        match self.desk.archived(key, self.contextualizer) {
+        match self.desk.archived(self.note, key, self.contextualizer) {
             Ok(found) => {
                 found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch, written_at: c.written_at })
             }
