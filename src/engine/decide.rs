@@ -195,7 +195,13 @@ impl Desk {
         stored: Option<(NoteRecord, Vec<ContextRecord>)>,
         now: i64,
     ) -> Result<Decided, StoreError> {
-        let note = note::parse(&task.path, bytes, &self.rules);
+        let mut note = note::parse(&task.path, bytes, &self.rules);
+        let last = stored.as_ref().map(|(record, _)| record.tags.as_slice());
+        if self.private.covers_now(&note, last) && !self.private.covers_note(&note) {
+            // It is known as private, to everybody who asks, until its front matter can be read again.
+            note.tags.push(note::PRIVATE_TAG.to_owned());
+            note.warnings.push(note::Warning { line: 1, message: STILL_PRIVATE.to_owned() });
+        }
         let chunks = builtin::cut(&note, self.chunk.of(note.kind.as_deref()));
         let template = Template::new(&note);
         let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
@@ -569,6 +575,9 @@ pub(super) fn note_entry(record: &NoteRecord) -> NoteEntry {
         rows: Vec::new(),
     }
 }
+
+/// What is said of a note that stays private.
+const STILL_PRIVATE: &str = "front matter cannot be read, and the note was private before: it is until it can";
 
 /// A hash that no text has: for a note whose bytes are not known.
 pub(super) const NO_HASH: TextHash = TextHash([0; 16]);

@@ -116,7 +116,8 @@ impl Handle {
             not_found("note", path.as_str(), &why)
         })?;
         let note = crate::note::parse(&path, &bytes, &desk.rules);
-        if hidden.is_some_and(|hidden| hidden.covers_note(&note)) {
+        let known = snapshot.note_at(&path).map(|entry| entry.tags.as_slice());
+        if hidden.is_some_and(|hidden| hidden.covers_now(&note, known)) {
             return Err(not_found("note", path.as_str(), HINT));
         }
         let first = request.line.unwrap_or(1).max(1);

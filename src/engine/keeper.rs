@@ -553,7 +553,7 @@ pub(super) fn generation(config: &Config, embedder: &Embedder) -> Generation {
         contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },
         costs: config.context.costs(),
         embedder: embedder.identity().to_owned(),
-        chunker: config.chunk.identity(),
+        chunker: format!("{}, {}", config.chunk.identity(), crate::note::READING),
         llm_min_chunks: config.context.llm_min_chunks,
     }
 }

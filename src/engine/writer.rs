@@ -186,7 +186,8 @@ pub(super) fn prepare(order: &Order) -> Result<Work, Held> {
     let desk = &order.desk;
     let (bytes, _) = read(&desk.root, &order.path, desk.max_note_bytes).map_err(|_| Held::Changed)?;
     let note = note::parse(&order.path, &bytes, &desk.rules);
-    if desk.writer_leaves && desk.private.covers_note(&note) {
+    let known = desk.store.note(&order.path).map_err(|_| Held::Changed)?;
+    if desk.writer_leaves && desk.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice())) {
         return Err(Held::Changed);
     }
     let chunks = builtin::cut(&note, desk.chunk.of(note.kind.as_deref()));

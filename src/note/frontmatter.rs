@@ -48,6 +48,24 @@ pub(super) struct Cut {
     pub(super) yaml: Range<usize>,
     /// Where the body starts.
     pub(super) body: usize,
+    /// What stands between the fences, whether it was read or not.
+    pub(super) block: Range<usize>,
+    /// How it was read.
+    pub(super) reading: Reading,
+}
+
+/// How front matter was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// There is none, or its end is missing.
+    #[default]
+    None,
+    /// As YAML.
+    Strict,
+    /// Line by line, for it is no YAML.
+    Lenient,
+    /// Not at all: it stays in the body.
+    Text,
 }
 
 /// Reads the front matter that begins at `start`, if one does.
@@ -57,14 +75,15 @@ pub(super) fn read(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Cut
         return none;
     };
     let slice = &text[yaml.clone()];
+    let none = Cut { block: yaml.clone(), reading: Reading::Text, ..none };
     if yaml.len() > LONGEST {
         if begins_with_a_property(slice) {
             warnings.push(Warning { line: 1, message: "front matter over 64 KiB is read as text".to_owned() });
         }
         return none;
     }
-    let properties = match strict(slice) {
-        Ok(properties) => properties,
+    let (properties, reading) = match strict(slice) {
+        Ok(properties) => (properties, Reading::Strict),
         Err(line) => {
             // Prose between two rules is no front matter and must stay in the body.
             if !begins_with_a_property(slice) {
@@ -74,10 +93,10 @@ pub(super) fn read(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Cut
             }
             let message = "front matter is not valid YAML and was read line by line".to_owned();
             warnings.push(Warning { line: line + 1, message });
-            lenient::read(slice)
+            (lenient::read(slice), Reading::Lenient)
         }
     };
-    Cut { front: typed(properties), yaml, body }
+    Cut { front: typed(properties), block: yaml.clone(), yaml, body, reading }
 }
 
 fn begins_with_a_property(yaml: &str) -> bool {
@@ -145,7 +164,8 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
     Ok(properties)
 }
 
-fn is_tags(key: &str) -> bool {
+/// Whether a property of this name holds tags.
+pub(super) fn is_tags(key: &str) -> bool {
     same_name(key, "tags") || same_name(key, "tag")
 }
 

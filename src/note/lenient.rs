@@ -36,6 +36,11 @@ pub(super) fn is_property(line: &str) -> bool {
     property(line.trim_end()).is_some()
 }
 
+/// The name of the property that a line begins.
+pub(super) fn name(line: &str) -> Option<&str> {
+    property(line.trim()).map(|(name, _)| name)
+}
+
 fn close(property: Option<Property>, properties: &mut Map<String, Value>) {
     if let Some(property) = property {
         properties.insert(property.key.to_owned(), property.value());

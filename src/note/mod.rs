@@ -4,6 +4,7 @@
 mod dates;
 mod decode;
 mod frontmatter;
+mod guard;
 mod kind;
 mod lenient;
 mod links;
@@ -59,6 +60,8 @@ pub struct Note {
     pub block_ids: Vec<(String, usize)>,
     /// Dataview fields of the text (`key:: value`).
     pub fields: Vec<(String, String)>,
+    /// Whether there is front matter, or the beginning of one, and nobody can say what it means.
+    pub unread: bool,
     /// Spans not to be indexed: `%%comments%%` and HTML comments.
     pub hidden: Vec<Range<usize>>,
     /// What was odd.
@@ -182,11 +185,20 @@ pub struct NoteRules {
     pub folders: Vec<(String, String)>,
 }
 
+/// Names how notes are read, as part of how they are cut: notes that were read in another way are read again, which
+/// buys nothing and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be private.
+pub const READING: &str = "notes/2";
+
+/// What is said of a note that is private because its front matter cannot be read.
+pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
+
 /// Understands a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
-    let frontmatter::Cut { front, yaml, body } = frontmatter::read(&text, start, &mut warnings);
+    let cut = frontmatter::read(&text, start, &mut warnings);
+    let guard = guard::look(&text, start, &cut);
+    let frontmatter::Cut { front, yaml, body, .. } = cut;
 
     let mut found = links::Found::default();
     found.properties(&text, yaml);
@@ -208,7 +220,13 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
     found.links.retain(|link| shown(link.span.start));
     let in_text = found.tags.iter().filter(|tag| shown(tag.start)).map(|tag| &text[tag.clone()]);
-    let tags = distinct_tags(front.tags.iter().map(String::as_str).chain(in_text));
+    let mut tags = distinct_tags(front.tags.iter().map(String::as_str).chain(in_text));
+    if let Some(tag) = guard.tag.filter(|_| !tags.iter().any(|tag| private::is_private(tag))) {
+        if guard.unread {
+            warnings.push(Warning { line: 1, message: GUARDED.to_owned() });
+        }
+        tags.push(tag);
+    }
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
     let fields = found.fields.iter().filter(|(at, ..)| shown(*at));
 
@@ -225,6 +243,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         fields: fields.map(|(_, key, value)| (text[key.clone()].to_owned(), text[value.clone()].to_owned())).collect(),
         path: path.clone(),
         links: found.links,
+        unread: guard.unread,
         front,
         outline,
         blocks,

@@ -45,6 +45,13 @@ impl Private {
         self.covers(&note.path, &note.tags)
     }
 
+    /// As [`Private::covers_note`], of a note that had the tags `last` when it was read before: one that was private
+    /// stays so while its front matter cannot be read.
+    pub fn covers_now(&self, note: &Note, last: Option<&[String]>) -> bool {
+        let was = || last.is_some_and(|tags| tags.iter().any(|tag| is_private(tag)));
+        self.covers_note(note) || (note.unread && was())
+    }
+
     fn covers_path(&self, path: &VaultPath) -> bool {
         if self.matcher.is_empty() {
             return false;
@@ -89,7 +96,8 @@ fn everything() -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-fn is_private(tag: &str) -> bool {
+/// Whether a tag makes its note private.
+pub(super) fn is_private(tag: &str) -> bool {
     let tag = tag.trim_start_matches('#');
     let first = tag.split('/').next().unwrap_or(tag);
     first.to_lowercase() == TAG

@@ -268,3 +268,59 @@ fn a_reranker_elsewhere_is_shown_no_private_notes() {
     let paths: Vec<&Value> = found["hits"].as_array().unwrap().iter().map(|hit| &hit["path"]).collect();
     assert!(paths.contains(&&json!("Open/Tagged.md")), "their owner finds them all the same: {paths:?}");
 }
+
+#[test]
+fn a_save_in_the_middle_of_typing_reaches_neither_assistant_nor_provider() {
+    let (model, vectors) = (Model::start(), Vectors::start(16));
+    let remote = "key_command = \"echo k\"\npasses_on = true\n";
+    let place = Place::with(&[("Boat.md", "# Boat\n\nThe boat is red, and lies in the harbour.\n")]);
+    let writer = model.config("anthropic", &format!("{remote}llm_min_chunks = 1\n"));
+    place.configure(&format!("{writer}{}", vectors.config("openai", "m", remote)));
+    let body =
+        |word: &str| format!("# Diary\n\nAbout zanzibarque and {word}.\n\n## More\n\nThe boat, and {word} again.\n");
+    place.write("Diary.md", format!("---\ntags: [private]\n---\n{}", body("first")));
+    place.write("Page.md", format!("tags:: private\n\n{}", body("second")));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_holding("first", &["Diary.md"]);
+    daemon.wait_holding("second", &["Page.md"]);
+    let still = |daemon: &mut Daemon, word: &str| {
+        daemon.wait_holding(word, &["Diary.md"]);
+        daemon.wait_status("settled", |s| s["contexts"]["waiting"] == 0 && s["embedding"]["waiting"] == 0);
+        for path in ["Diary.md", "Page.md"] {
+            assert!(
+                daemon.try_call("get", json!({ "path": path, "audience": "assistant" })).is_err(),
+                "{word}: {path}"
+            );
+        }
+        let found = daemon.call("search", json!({ "query": "boat", "limit": 50, "audience": "assistant" }));
+        assert!(!found.to_string().contains("zanzibarque"), "{word}: {found}");
+        assert_eq!(daemon.call("recent", json!({ "audience": "assistant" }))["total"], 1, "{word}");
+        let sent: Vec<String> =
+            model.asked().iter().map(|asked| asked.body.to_string()).chain(vectors.texts()).collect();
+        assert!(!sent.join("\n").contains("zanzibarque"), "{word} was sent");
+    };
+    still(&mut daemon, "first");
+    for (front, word) in [
+        ("---\ntags: [private, fam\n---\n", "typing"),
+        ("---\ntags: [priv\n---\n", "erasing"),
+        ("---\ntags: [private]\n\n", "unfenced"),
+        ("---\ntags: [pri", "torn"),
+        ("---\ntags: [private]\ntags: [work]\n---\n", "twice"),
+        ("---\ntitle: x\n  tags: [private]\n---\n", "indented"),
+    ] {
+        place.write("Diary.md", format!("{front}{}", body(word)));
+        still(&mut daemon, word);
+    }
+    // A daemon that knows nothing of it but what it reads and what it wrote down.
+    place.write("Diary.md", format!("---\ntags: [priv\n---\n{}", body("stopped")));
+    daemon.wait_holding("stopped", &["Diary.md"]);
+    daemon.stop();
+    place.write("Diary.md", format!("---\ntags: [pr\n---\n{}", body("restarted")));
+    let mut daemon = place.spawn(&["run"]);
+    still(&mut daemon, "restarted");
+    // The tag is taken away for good.
+    place.write("Diary.md", format!("---\ntags: [work]\n---\n{}", body("published")));
+    daemon.wait_holding("published", &["Diary.md"]);
+    eventually("it is shown", || model.asked().iter().any(|asked| asked.body.to_string().contains("published")));
+    assert!(daemon.try_call("get", json!({ "path": "Diary.md", "audience": "assistant" })).is_ok());
+}

@@ -1,0 +1,119 @@
+//! What makes a note private that does not read as a tag: front matter that cannot be read, and Logseq's page
+//! properties. A note that is being typed, or was written in part, must not become public for a moment: whoever makes
+//! it private writes a tag, and only a tag that can be read can be taken away again.
+
+use serde_json::Value;
+
+use super::frontmatter::{Cut, Reading, is_tags};
+use super::lenient;
+use super::private::{TAG, is_private};
+
+/// The longest front matter that is looked through, in bytes; as long as what is read.
+const LONGEST: usize = 64 * 1024;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Guard {
+    /// There is front matter, or the beginning of one, and nobody can say what it means.
+    pub(super) unread: bool,
+    /// A private tag, where none was read as a tag.
+    pub(super) tag: Option<String>,
+}
+
+/// Looks for what makes the note private whose front matter, which begins at `start`, was read as `cut`.
+pub(super) fn look(text: &str, start: usize, cut: &Cut) -> Guard {
+    let broken = broken(text, start, cut);
+    let meant = broken.is_some_and(mentions) || cut.front.properties.iter().any(|(key, value)| nested(key, value));
+    let tag = meant.then(|| TAG.to_owned()).or_else(|| page_tag(&text[cut.body..]));
+    Guard { unread: broken.is_some(), tag }
+}
+
+/// The front matter that cannot be read, if it is so.
+fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<&'a str> {
+    let block = &text[cut.block.clone()];
+    let is_broken = match cut.reading {
+        Reading::Strict => lines(block).any(|line| names_tags_twice(block, line)),
+        Reading::Lenient => true,
+        Reading::Text => block.lines().any(lenient::is_property),
+        Reading::None => return unfinished(&text[start..]),
+    };
+    is_broken.then_some(block)
+}
+
+/// The lines of properties that stand at the left edge.
+fn lines(block: &str) -> impl Iterator<Item = &str> {
+    block.lines().filter(|line| !line.starts_with([' ', '\t']))
+}
+
+/// Whether a line begins a property of tags whose name stands a second time: which of them counts, nobody said.
+fn names_tags_twice(block: &str, line: &str) -> bool {
+    let name = |line: &str| lenient::name(line).map(str::to_lowercase).filter(|name| is_tags(name));
+    let Some(own) = name(line) else { return false };
+    lines(block).filter_map(name).filter(|other| *other == own).count() > 1
+}
+
+/// Front matter that has been begun and not ended: a note that is being typed, or that is not all there.
+fn unfinished(text: &str) -> Option<&str> {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default().trim_end();
+    if !text.contains('\n') {
+        return "---".starts_with(first).then_some(text);
+    }
+    if first != "---" {
+        return None;
+    }
+    let mut told = lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let begun = told.next().is_none_or(|line| lenient::is_property(line) || told.next().is_none());
+    let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    begun.then(|| &text[..end])
+}
+
+/// Whether the private tag stands in a text as a word: in a list that is not closed, under a key that is not one.
+fn mentions(block: &str) -> bool {
+    let block = block.to_lowercase();
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    block.match_indices(TAG).any(|(at, _)| {
+        let (before, after) = (block[..at].chars().next_back(), block[at + TAG.len()..].chars().next());
+        !word(before) && !word(after)
+    })
+}
+
+/// Whether a property called tags, however deep, names a private one.
+fn nested(key: &str, value: &Value) -> bool {
+    if is_tags(key) && names(value) {
+        return true;
+    }
+    match value {
+        Value::Object(properties) => properties.iter().any(|(key, value)| nested(key, value)),
+        Value::Array(items) => items.iter().any(|item| nested("", item)),
+        _ => false,
+    }
+}
+
+/// Whether a value, or what is in it, is a private tag.
+fn names(value: &Value) -> bool {
+    let private = |text: &str| parts(text).any(is_private);
+    match value {
+        Value::String(text) => private(text),
+        Value::Array(items) => items.iter().any(names),
+        Value::Object(properties) => properties.iter().any(|(key, value)| private(key) || names(value)),
+        _ => false,
+    }
+}
+
+/// The tags in a text, as they are typed: `#a, [[b]]`.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| c == ',' || c.is_whitespace());
+    parts.map(|part| part.trim_matches(|c: char| matches!(c, '#' | '[' | ']' | '{' | '}' | '"' | '\'')))
+}
+
+/// The private tag among Logseq's page properties: lines `key:: value` at the top of the note.
+fn page_tag(body: &str) -> Option<String> {
+    let lines = body.lines().map(|line| line.trim().trim_start_matches("- ").trim_start());
+    let properties = lines.skip_while(|line| line.is_empty()).map_while(|line| line.split_once("::"));
+    let mut tags = properties.filter(|(key, _)| is_tags(key.trim())).flat_map(|(_, value)| parts(value));
+    tags.find(|tag| is_private(tag)).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests;
