@@ -8,11 +8,11 @@ use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
 
-use crate::config::{Config, Overrides, Problem, config_file};
+use crate::config::{Config, Overrides, Problem, config_file, home};
 use crate::engine::handle::{Handle, Notice, State};
 use crate::engine::{Engine, Reload};
 use crate::llm;
-use crate::sandbox::{self, Rules};
+use crate::sandbox::{self, Closed, Rules};
 use crate::serve::bind::{self, DataLock};
 use crate::serve::{self, Door, keep};
 
@@ -33,11 +33,10 @@ pub struct RunOptions {
 /// # Errors
 /// [`bind::BindError`] if another daemon has the data or the socket cannot be made; else what the runtime says.
 pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
+    sandbox::make_files_private();
     let lock = DataLock::acquire(&config.data_dir)?;
+    close_to_others(&config);
     let bound = Arc::new(bind::bind(config.serve.socket.as_deref(), lock)?);
-    if config.context.costs() {
-        sandbox::no_core_dumps();
-    }
     let serve_config = config.serve.clone();
     let reload = hold(&config, options.overrides, bound.socket());
     let engine = Engine::start(config, bound.socket().to_owned(), reload).context("starting the engine")?;
@@ -84,11 +83,38 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     served.context("serving the socket")
 }
 
+/// Keeps others out of the data folder, and says so if they were not.
+fn close_to_others(config: &Config) {
+    let dir = &config.data_dir;
+    let holds = |path: &Path| path.starts_with(dir);
+    let shared = home().is_some_and(|home| holds(&home)) || config.vaults.iter().any(|vault| holds(&vault.path));
+    let Closed { closed, failed } = sandbox::close_to_others(dir, shared);
+    if closed > 0 {
+        tracing::warn!(
+            target: LIFE,
+            "other users could open {closed} of the daemon's files and folders in {}; they cannot any more",
+            dir.display()
+        );
+    }
+    if let Some((path, why)) = failed.first() {
+        let (path, n) = (path.display(), failed.len());
+        tracing::warn!(target: LIFE, "other users can open {n} of the daemon's files, {path} among them: {why}");
+    }
+}
+
+/// Keeps the memory of a process that may hold a provider's key out of core dumps.
+fn guard_keys(rules: &Rules) {
+    if rules.connects || rules.commands {
+        sandbox::no_core_dumps();
+    }
+}
+
 /// Gives up all rights that the configuration does not need, before there is any other thread, and says how the
 /// configuration is read again under that.
 fn hold(config: &Config, overrides: Overrides, socket: &Path) -> Reload {
     let file = config_file(&overrides);
     let rules = Rules::of(config, &file, socket);
+    guard_keys(&rules);
     if rules.commands && config.host.sandbox {
         llm::keep_command_runner();
     }
@@ -100,7 +126,9 @@ fn hold(config: &Config, overrides: Overrides, socket: &Path) -> Reload {
             let explained = errors.problems.into_iter().map(explained);
             explained.collect::<Vec<_>>()
         })?;
-        let lacking = rules.lacks(&Rules::of(&loaded.config, &file, &socket));
+        let needed = Rules::of(&loaded.config, &file, &socket);
+        guard_keys(&needed);
+        let lacking = rules.lacks(&needed);
         match lacking.filter(|_| sandbox::landlock::is_held()) {
             None => {
                 if loaded.config.data_dir != data_dir || loaded.config.serve.socket != own_socket {

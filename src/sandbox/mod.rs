@@ -3,11 +3,13 @@
 
 pub mod landlock;
 mod memory;
+mod own;
 pub mod power;
 mod threads;
 
 pub use landlock::{Held, Rules, Sandbox};
 pub use memory::{give_memory_back, memory_limit, resident_bytes};
+pub use own::{Closed, close_to_others, make_files_private};
 pub use threads::background_thread;
 
 /// Keeps the memory of this process out of core dumps: it holds the key of a provider.

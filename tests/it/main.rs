@@ -27,6 +27,7 @@ mod mcp_install;
 mod model;
 mod outside;
 mod own_contexts;
+mod own_files;
 mod private;
 mod protocol;
 mod rerank;
