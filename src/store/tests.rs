@@ -12,6 +12,7 @@ use crate::fingerprint::{ChunkId, SectionKey, Sketch, text_hash};
 use crate::plan::{Action, Due, Reason};
 
 mod damage;
+mod holders;
 mod keep;
 
 pub(super) const EMBEDDER: &str = "test embedder/1";

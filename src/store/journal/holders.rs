@@ -40,6 +40,8 @@ pub(super) struct Holders {
     notes: Vec<Holder>,
     /// Of those that were not removed, by path.
     living: HashMap<String, u32>,
+    /// Of those that were, by their last path.
+    past: HashMap<String, Vec<u32>>,
     /// The first holder of each context.
     first: Vec<u32>,
     /// Those after it; few contexts have any.
@@ -57,9 +59,10 @@ impl Holders {
 
     /// The number of a holder, which is added if it is not known. One that lives takes the tags.
     fn number(&mut self, holder: &Holder) -> u32 {
-        let known = match holder.removed {
-            true => self.notes.iter().position(|note| note == holder).map(|note| note as u32),
-            false => self.living.get(&holder.path).copied(),
+        let past = self.past.get(&holder.path).filter(|_| holder.removed);
+        let known = match past {
+            Some(past) => past.iter().copied().find(|note| self.notes[*note as usize] == *holder),
+            None => self.living.get(&holder.path).copied().filter(|_| !holder.removed),
         };
         if let Some(known) = known {
             self.notes[known as usize].tags.clone_from(&holder.tags);
@@ -67,7 +70,9 @@ impl Holders {
         }
         let number = self.notes.len() as u32;
         self.notes.push(holder.clone());
-        if !holder.removed {
+        if holder.removed {
+            self.past.entry(holder.path.clone()).or_default().push(number);
+        } else {
             self.living.insert(holder.path.clone(), number);
         }
         number
@@ -92,7 +97,7 @@ impl Holders {
     pub(super) fn moved(&mut self, from: &str, to: &str) {
         let Some(note) = self.living.remove(from) else { return };
         if let Some(before) = self.living.insert(to.to_owned(), note) {
-            self.notes[before as usize].removed = true;
+            self.end(before);
         }
         to.clone_into(&mut self.notes[note as usize].path);
     }
@@ -100,8 +105,14 @@ impl Holders {
     /// The note at `path`, whose tags were these, is removed.
     pub(super) fn removed(&mut self, path: &str, tags: &[String]) {
         let Some(note) = self.living.remove(path) else { return };
+        self.notes[note as usize].tags = tags.to_vec();
+        self.end(note);
+    }
+
+    fn end(&mut self, note: u32) {
         let holder = &mut self.notes[note as usize];
-        (holder.removed, holder.tags) = (true, tags.to_vec());
+        holder.removed = true;
+        self.past.entry(holder.path.clone()).or_default().push(note);
     }
 
     /// The tags of the note that lives at a path, if it holds contexts.
