@@ -245,8 +245,9 @@ impl World {
         let planned = plan(stored.as_ref().map(|(s, _)| s), Some(&now), &self.generation, trigger, &known);
         let headings: Vec<String> = chunks.iter().map(|c| heading_path(&note, c)).collect();
         let before = stored.as_ref().map_or(&[][..], |(_, headings)| headings.as_slice());
-        self.last = tell(&planned, &headings, before);
+        let told = tell(&planned, &headings, before);
         let next = self.applied(&planned, &now, stored.as_ref().map(|(s, _)| s), &known);
+        self.last = told;
         if let Some((stored, _)) = &stored {
             self.keep_paid(stored);
         }
