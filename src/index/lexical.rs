@@ -8,13 +8,13 @@ use std::collections::HashSet;
 
 use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{SegmentReader, Term};
+use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
 
 use super::analyze::{Kind, Word, words};
 use super::documents::{View, guarded};
 use super::frequency::Frequencies;
 use super::vector::Best;
-use super::{Language, Row};
+use super::{Cancel, Language, Row};
 
 /// Weight of the context beside what the chunk and its note say.
 const CONTEXT: f32 = 0.5;
@@ -60,6 +60,8 @@ pub struct LexicalQuery {
     pub contextual: bool,
     /// Whether the last of the words is still being typed.
     pub prefix: bool,
+    /// Once it is raised, the search ends with [`LexicalError::Cancelled`].
+    pub cancel: Cancel,
 }
 
 /// What the lexical lane found.
@@ -73,10 +75,16 @@ pub struct Found {
     pub completed: Vec<String>,
 }
 
-/// The lexical index failed.
+/// The lexical index gave no answer.
 #[derive(Debug, thiserror::Error)]
-#[error("the word index failed: {0}")]
-pub struct LexicalError(pub String);
+pub enum LexicalError {
+    /// It failed.
+    #[error("the word index failed: {0}")]
+    Failed(String),
+    /// The caller raised its [`Cancel`].
+    #[error("the search was cancelled")]
+    Cancelled,
+}
 
 type Clauses = Vec<(Occur, Box<dyn Query>)>;
 
@@ -100,9 +108,11 @@ impl View {
             let excluded = self.excluded(query)?;
             let mut best = Best::new(k);
             for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
+                query.cancel.check()?;
+                let out = excluded.as_deref().map(|weight| matching(weight, reader, &query.cancel)).transpose()?;
                 // The threshold goes on from segment to segment, so that late ones are mostly skipped.
-                let out = excluded.as_deref().map(|weight| matching(weight, reader)).transpose()?;
-                weight.for_each_pruning(best.threshold.max(0.0), reader, &mut |doc, score| {
+                let least = best.threshold.max(0.0);
+                let mut take = |doc, score| {
                     if !reader.is_deleted(doc)
                         && !out.as_ref().is_some_and(|out| out[doc as usize])
                         && let Some(row) = row(numbers.of(doc))
@@ -110,8 +120,14 @@ impl View {
                         best.push(row, score);
                     }
                     best.threshold.max(0.0)
-                })?;
+                };
+                if query.phrases.is_empty() {
+                    best_first(&*weight, reader, least, &query.cancel, &mut take)?;
+                } else {
+                    one_by_one(&*weight, reader, least, &query.cancel, &mut take)?;
+                }
             }
+            query.cancel.check()?;
             found.rows = best.finish();
             Ok(found)
         })
@@ -264,14 +280,67 @@ impl View {
     }
 }
 
-/// Per document of a segment, whether it matches.
-fn matching(weight: &dyn Weight, reader: &SegmentReader) -> Result<Vec<bool>, LexicalError> {
-    let mut matching = vec![false; reader.max_doc() as usize];
-    weight.for_each_no_score(reader, &mut |docs| {
-        for &doc in docs {
-            matching[doc as usize] = true;
-        }
+/// Documents that are looked at between two looks at the caller's [`Cancel`].
+const DOCUMENTS_PER_LOOK: u32 = 256;
+
+/// Calls `take` with the documents that score above `threshold`, which is what `take` gave last; skips blocks that cannot.
+fn best_first(
+    weight: &dyn Weight,
+    reader: &SegmentReader,
+    mut threshold: Score,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(DocId, Score) -> Score,
+) -> Result<(), LexicalError> {
+    let mut until_look = DOCUMENTS_PER_LOOK;
+    weight.for_each_pruning(threshold, reader, &mut |doc, score| {
+        until_look = until_look.checked_sub(1).unwrap_or(DOCUMENTS_PER_LOOK);
+        // No score is above infinity, so this ends the walk.
+        threshold = if until_look == 0 && cancel.is_cancelled() { Score::INFINITY } else { take(doc, score) };
+        threshold
     })?;
+    Ok(())
+}
+
+/// The same without skipping: documents that hold a phrase have no bound on their score, and checking where their words
+/// stand takes so long that the caller may leave meanwhile.
+fn one_by_one(
+    weight: &dyn Weight,
+    reader: &SegmentReader,
+    mut threshold: Score,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(DocId, Score) -> Score,
+) -> Result<(), LexicalError> {
+    let mut scorer = weight.scorer(reader, 1.0)?;
+    let (mut doc, mut seen) = (scorer.doc(), 0);
+    while doc != TERMINATED {
+        if seen % DOCUMENTS_PER_LOOK == 0 {
+            cancel.check()?;
+        }
+        seen += 1;
+        let score = scorer.score();
+        if score > threshold {
+            threshold = take(doc, score);
+        }
+        doc = scorer.advance();
+    }
+    Ok(())
+}
+
+/// Per document of a segment, whether it matches.
+fn matching(weight: &dyn Weight, reader: &SegmentReader, cancel: &Cancel) -> Result<Vec<bool>, LexicalError> {
+    let mut matching = vec![false; reader.max_doc() as usize];
+    let mut scorer = weight.scorer(reader, 1.0)?;
+    let (mut doc, mut seen) = (scorer.doc(), 0);
+    while doc != TERMINATED {
+        if seen % DOCUMENTS_PER_LOOK == 0 {
+            cancel.check()?;
+        }
+        seen += 1;
+        if let Some(matches) = matching.get_mut(doc as usize) {
+            *matches = true;
+        }
+        doc = scorer.advance();
+    }
     Ok(matching)
 }
 

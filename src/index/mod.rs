@@ -7,6 +7,7 @@
 
 mod analyze;
 mod blocks;
+mod cancel;
 mod disk;
 mod documents;
 mod frequency;
@@ -32,6 +33,8 @@ use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
 
+pub use analyze::word_count;
+pub use cancel::Cancel;
 pub use graph::Graph;
 pub use language::Language;
 pub use lexical::{Found, LexicalError, LexicalQuery, is_stop_word};

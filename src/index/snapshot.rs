@@ -341,7 +341,7 @@ impl Snapshot {
 
     /// The texts of a chunk. Fails if the row is free or the lexical index lags.
     pub fn text(&self, row: Row) -> Result<ChunkText, LexicalError> {
-        let missing = || LexicalError("it does not hold this chunk".to_owned());
+        let missing = || LexicalError::Failed("it does not hold this chunk".to_owned());
         let chunk = self.chunk(row).ok_or_else(missing)?;
         let note = self.note(chunk.note).ok_or_else(missing)?;
         self.words.text(note.no, note.seq, chunk.position)?.ok_or_else(missing)

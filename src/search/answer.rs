@@ -80,7 +80,7 @@ pub(super) fn rank_to(
     let mode = lanes::effective(options.mode, vector);
     let (warnings, text) = (query.warnings.clone(), query.text());
     let mut ranking = Ranking { ranked: Vec::new(), mode, warnings, text, order: Order::default() };
-    let allowed = allowed(snapshot, query, options.contextual)?;
+    let allowed = allowed(snapshot, query, options)?;
     if allowed.as_ref().is_some_and(RowSet::is_empty) {
         return Ok(ranking);
     }
@@ -97,6 +97,7 @@ pub(super) fn rank_to(
     }
     let Brought { candidates, corrected, completed } =
         lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options, depth)?;
+    options.cancel.check()?;
     // The name may be that of a note which whoever asks is not to hear of.
     let named = corrected.is_empty() || !snapshot.notes().any(|note| query.filter.hides(note));
     for (typed, name) in &corrected {
@@ -151,10 +152,11 @@ pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Opti
 ///
 /// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
 /// lane, which sees no words, is then held to exactly what the lexical lane is.
-pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Option<RowSet>, LexicalError> {
-    let mut allowed = query.filter.rows(snapshot);
+pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) -> Result<Option<RowSet>, LexicalError> {
+    let (contextual, cancel) = (options.contextual, &options.cancel);
+    let mut allowed = query.filter.rows(snapshot, cancel)?;
     let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
-        let query = LexicalQuery { phrases, contextual, ..LexicalQuery::default() };
+        let query = LexicalQuery { phrases, contextual, cancel: cancel.clone(), ..LexicalQuery::default() };
         let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
         snapshot.lexical(&query, &among, snapshot.rows())
     };

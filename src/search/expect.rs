@@ -251,20 +251,20 @@ fn excluded_by(
     options: &Options,
     note: &NoteEntry,
 ) -> Result<Vec<String>, LexicalError> {
-    let admitted = allowed(snapshot, query, options.contextual)?;
+    let admitted = allowed(snapshot, query, options)?;
     if admitted.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row))) {
         return Ok(Vec::new());
     }
     let mut reasons = Vec::new();
     for (name, part) in query.filter.parts() {
-        let met = part.rows(snapshot).is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row)));
+        let met = part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row)));
         if !met {
             reasons.push(format!("it does not meet `{name}`"));
         }
     }
     let holding = |text: &String| {
-        let asked =
-            LexicalQuery { phrases: vec![text.clone()], contextual: options.contextual, ..LexicalQuery::default() };
+        let (contextual, cancel) = (options.contextual, options.cancel.clone());
+        let asked = LexicalQuery { phrases: vec![text.clone()], contextual, cancel, ..LexicalQuery::default() };
         snapshot.lexical(&asked, &|row| note.rows.contains(&row), note.rows.len())
     };
     for phrase in &query.phrases {
@@ -305,7 +305,8 @@ fn lacks(
         if is_stop_word(typed) || !seen.insert(form) {
             continue;
         }
-        let asked = LexicalQuery { words: typed.to_owned(), contextual: options.contextual, ..LexicalQuery::default() };
+        let (contextual, cancel) = (options.contextual, options.cancel.clone());
+        let asked = LexicalQuery { words: typed.to_owned(), contextual, cancel, ..LexicalQuery::default() };
         if snapshot.lexical(&asked, &|row| own.contains(&row), 1)?.is_empty() {
             lacks.push(typed.to_owned());
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::rows::RowSet;
 use super::{LaneScore, MAX_HITS, Mode, Options, Parsed};
 use crate::embed::Vector;
-use crate::index::{Allowed, Found, LexicalError, Row, Snapshot};
+use crate::index::{Allowed, Found, LexicalError, LexicalQuery, Row, Snapshot};
 
 /// Chunks that each lane brings at least: fifteen times an answer of the usual length, for a chunk far down
 /// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
@@ -64,7 +64,7 @@ pub(super) fn run(
     depth: usize,
 ) -> Result<Brought, LexicalError> {
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
-    let words = query.lexical(options.contextual);
+    let words = LexicalQuery { cancel: options.cancel.clone(), ..query.lexical(options.contextual) };
     let (found, dense) = match (mode, vector) {
         (Mode::Dense, vector) => (Found::default(), vector.map(|vector| snapshot.dense(vector, &allowed, depth))),
         (Mode::Hybrid, Some(vector)) => {

@@ -17,6 +17,7 @@ mod fuse;
 mod gather;
 mod hit;
 mod lanes;
+pub mod limits;
 mod pattern;
 pub mod printable;
 mod property;
@@ -31,10 +32,13 @@ mod window;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::index::Cancel;
+
 pub use answer::{Answer, Ranking, finish, merge, rank, search};
 pub use boost::{Boosted, Boosts};
 pub use expect::{Expected, Standing, expect};
 pub use filter::{Filter, Key};
+pub use limits::TooMuch;
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};
 pub use related::{Seed, related};
@@ -76,6 +80,8 @@ pub struct Options {
     pub merge: bool,
     /// Whether hits carry [`Lanes`].
     pub explain: bool,
+    /// Once it is raised, the search ends with [`LexicalError::Cancelled`](crate::index::LexicalError::Cancelled).
+    pub cancel: Cancel,
 }
 
 impl Default for Options {
@@ -90,6 +96,7 @@ impl Default for Options {
             boosts: Boosts::default(),
             merge: true,
             explain: false,
+            cancel: Cancel::default(),
         }
     }
 }

@@ -128,7 +128,8 @@ pub fn related(
         (own, note) => note != own,
     };
     let depth = depth(options.limit.min(MAX_HITS));
-    let query = LexicalQuery { words, contextual: options.contextual, ..LexicalQuery::default() };
+    let (contextual, cancel) = (options.contextual, options.cancel.clone());
+    let query = LexicalQuery { words, contextual, cancel, ..LexicalQuery::default() };
     let lexical = snapshot.lexical(&query, &allowed, depth)?;
     let candidates = lanes::beside(snapshot, lexical, vector.as_ref(), &allowed, depth);
     let mut near = fuse::fuse(candidates, DENSE_WEIGHT);

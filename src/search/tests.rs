@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::embed::{Embedder, Vector, builtin};
 use crate::fingerprint::{chunk_id, section_key};
-use crate::index::{ChunkDoc, ChunkEntry, Index, NoteEntry, Snapshot};
+use crate::index::{ChunkDoc, ChunkEntry, Index, LexicalError, NoteEntry, Snapshot};
 use crate::vault::{FileStat, VaultPath};
 
 const TODAY: Date = date(2026, 11, 20);
@@ -113,7 +113,7 @@ fn vault() -> Vault {
 }
 
 fn ask(vault: &Vault, query: &str, options: &Options) -> Answer {
-    let parsed = parse(query, TODAY);
+    let parsed = parse(query, TODAY).unwrap();
     let vector: Option<Vector> = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
     search(&vault.snapshot, "v", &parsed, vector.as_ref(), options).unwrap()
 }
@@ -219,4 +219,40 @@ fn related_notes_say_whether_they_are_linked() {
     let answer = related(&vault.snapshot, "v", &text, false, None, &options).unwrap();
     assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
     assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), false, None, &options).unwrap().warnings.len(), 1);
+}
+
+/// A vault of many small notes of one chunk each.
+fn many(notes: u32) -> Vault {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), Embedder::Builtin.dimensions()).unwrap();
+    for no in 1..=notes {
+        put(&mut index, no, &format!("{no}.md"), &["fruit"], None, &[], &["Ripe apples and sour cherries.\n"]);
+    }
+    Vault { snapshot: index.publish(1).unwrap(), _dir: dir }
+}
+
+#[test]
+fn a_cancelled_search_ends_wherever_it_is() {
+    const NOTES: u32 = 320;
+    let vault = many(NOTES);
+    let run = |query: &str, cancel: &Cancel| {
+        let parsed = parse(query, TODAY).unwrap();
+        let vector = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
+        let options = Options { cancel: cancel.clone(), ..Options::default() };
+        rank(&vault.snapshot, &parsed, vector.as_ref(), &options)
+    };
+    let looks = |query: &str| {
+        let cancel = Cancel::new();
+        assert!(!run(query, &cancel).unwrap().rows(1).is_empty(), "{query}");
+        cancel.looks()
+    };
+    let plain = looks("apples cherries");
+    assert!(looks("apples tag:fruit") >= plain + NOTES as usize / 32, "a filter looks at every note");
+    assert!(looks("\"ripe apples\"") > plain, "a phrase looks at every document");
+    for query in ["apples", "apples tag:fruit", "\"ripe apples\"", "cherries -pears", "tag:fruit"] {
+        for look in 1..=looks(query) {
+            let cancel = Cancel::at_look(look);
+            assert!(matches!(run(query, &cancel), Err(LexicalError::Cancelled)), "{query}: look {look}");
+        }
+    }
 }

@@ -163,7 +163,7 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             done(&handle.ask(parse(params)?, cancel, on_text)?)
         }
         Method::Related => done(&handle.related(parse(params)?, cancel)?),
-        Method::Graph => done(&handle.graph(&parse(params)?)?),
+        Method::Graph => done(&handle.graph(&parse(params)?, cancel)?),
         Method::Get => done(&handle.get(parse(params)?)?),
         Method::Recent => done(&handle.recent(&parse(params)?)?),
         Method::Plan => {
@@ -187,7 +187,7 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             let job = handle.rebuild(Scope { vault, path }, dry_run, batch, audience)?;
             if wait && !dry_run { Ok(Reply::Wait(job.job)) } else { done(&job) }
         }
-        Method::GenerateContext => done(&handle.generate_context(parse(params)?)?),
+        Method::GenerateContext => done(&handle.generate_context(parse(params)?, cancel)?),
         Method::ContextsReview => done(&Reviews { contexts: handle.review(&parse(params)?)? }),
         Method::Generations => {
             let generations = handle.generations(parse::<OfVault>(params)?.vault.as_deref())?;
@@ -317,6 +317,14 @@ impl From<CallError> for RpcError {
                 RpcError::new(ErrorKind::NotFound, message).hint(hint).with("what", what).with("name", name)
             }
             CallError::Invalid(_) => RpcError::new(ErrorKind::InvalidParams, message),
+            CallError::TooMuch(over) => {
+                let (what, given, limit) = over.parts();
+                RpcError::new(ErrorKind::InvalidParams, message)
+                    .hint("`related` with `text` takes a longer text, of which no word has to occur")
+                    .with("what", what)
+                    .with("given", given)
+                    .with("limit", limit)
+            }
             CallError::NotReady => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(200),
             CallError::Conflict { job, .. } => RpcError::new(ErrorKind::Conflict, message)
                 .hint("wait for that job, or cancel it with `cancel`")
@@ -345,12 +353,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::search::TooMuch;
 
     #[test]
     fn every_engine_error_has_its_kind() {
         let table = [
             (CallError::NotFound { what: "vault", name: "x".into(), hint: "h".into() }, 1005),
             (CallError::Invalid("no".into()), -32602),
+            (CallError::TooMuch(TooMuch::Terms { given: 65 }), -32602),
             (CallError::NotReady, 1001),
             (CallError::Conflict { message: "no".into(), job: 4 }, 1011),
             (CallError::Cancelled, 1003),

@@ -233,7 +233,7 @@ impl Expansion {
             let vector = if mode == Mode::Lexical { None } else { vectors.of(desk, text) };
             let options = Options { mode, ..options.clone() };
             let found = search::rank(snapshot, &query, vector.as_ref(), &options);
-            others.push(found.map_err(|error| CallError::Storage(error.to_string()))?);
+            others.push(found?);
         }
         Ok(ranking.blended(snapshot, others))
     }

@@ -26,7 +26,7 @@ pub(super) fn expected(
         let dense = options.mode != Mode::Lexical && query.has_text();
         let vector = if dense { vectors.of(&desk, &query.text()) } else { None };
         let expected = search::expect(&snapshot, &vault.name, query, vector.as_ref(), options, &note, hits);
-        let mut expected = expected.map_err(|error| CallError::Storage(error.to_string()))?;
+        let mut expected = expected?;
         let now = stat(&desk.root, &note.path);
         expected.stale = now != Some(note.stat);
         if now.is_none() {

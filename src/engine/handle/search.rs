@@ -10,8 +10,8 @@ use super::super::rerank::Reranker;
 use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, expect, ready,
 };
-use crate::index::{LexicalError, Snapshot};
-use crate::search::{self, Answer, Boosts, Key, MAX_HITS, Mode, Options};
+use crate::index::Snapshot;
+use crate::search::{self, Answer, Boosts, Key, MAX_HITS, Mode, Options, Parsed};
 use crate::vault::VaultPath;
 use crate::vault::read::stat;
 
@@ -57,9 +57,6 @@ impl Handle {
                 true
             }
         };
-        if request.fresh {
-            self.freshen(request.vault.as_deref(), cancel)?;
-        }
         let mut options = self.options(&Asked {
             mode: request.mode,
             limit: request.limit,
@@ -69,25 +66,14 @@ impl Handle {
             explain: request.explain,
             merge: request.merge,
         })?;
+        options.cancel = cancel.clone();
         let reranker = self.reranker(request.rerank)?;
         let now = jiff::Zoned::now();
-        let mut parsed = search::parse(&request.query, now.date());
-        parsed.filter.offset = now.offset();
         options.boosts.today = Some(now.date());
-        // The word that is being typed is the last one of the query, and a free one.
-        let last = parsed.words.rsplit(' ').next().unwrap_or_default();
-        parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);
-        let SearchFilter { path, tag, after, before, note_type, properties } = request.filter.unwrap_or_default();
-        let conditions =
-            [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
-        for (key, value) in conditions {
-            if let Some(value) = value {
-                parsed.filter.add(key, &value, now.date()).map_err(CallError::Invalid)?;
-            }
-        }
-        for (name, value) in properties {
-            let value = property(&name, &value)?;
-            parsed.filter.add_property(&name, &value, true, now.date()).map_err(CallError::Invalid)?;
+        // A request that is refused must not wait before it is.
+        let mut parsed = parsed(&request, &now)?;
+        if request.fresh {
+            self.freshen(request.vault.as_deref(), cancel)?;
         }
         let expand = self.expands_for(request.audience, request.expand);
         let (expansion, warning) = self.expansion(expand, &parsed, options.mode, cancel);
@@ -105,10 +91,8 @@ impl Handle {
                 // A lane that does not know the language must not drag the other down.
                 options.dense_weight = dense_weight * desk.service.embedder.familiarity(&text);
             }
-            if cancel.is_cancelled() {
-                return Err(CallError::Cancelled);
-            }
-            let ranking = search::rank(&snapshot, &parsed, vector.as_ref(), &options).map_err(storage)?;
+            cancel.check()?;
+            let ranking = search::rank(&snapshot, &parsed, vector.as_ref(), &options)?;
             rankings.push(expansion.blend(ranking, &snapshot, (&desk, &mut vectors), &parsed, &options)?);
             snapshots.push((snapshot, desk.private.clone()));
         }
@@ -118,8 +102,9 @@ impl Handle {
         }
         let mut answers = Vec::new();
         for ((vault, (snapshot, _)), ranking) in vaults.iter().zip(snapshots).zip(rankings) {
+            cancel.check()?;
             let (_, desk) = ready(vault)?;
-            let found = search::finish(&snapshot, &vault.name, ranking, &options).map_err(storage)?;
+            let found = search::finish(&snapshot, &vault.name, ranking, &options)?;
             answers.push(freshness(found, &snapshot, &desk));
         }
         let mut answer = search_answer(answers, options.limit, began);
@@ -170,6 +155,7 @@ impl Handle {
             },
             merge: asked.merge.unwrap_or(true),
             explain: asked.explain,
+            ..Options::default()
         })
     }
 
@@ -178,15 +164,39 @@ impl Handle {
         let until = Instant::now() + FRESH_WITHIN;
         let job = self.sync(Scope { vault: vault.map(str::to_owned), path: None })?;
         while self.wait_job(job, Duration::from_millis(100))?.state == "running" {
-            if cancel.is_cancelled() {
-                return Err(CallError::Cancelled);
-            }
+            cancel.check()?;
             if Instant::now() > until {
                 return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
             }
         }
         Ok(())
     }
+}
+
+/// What a request asks for: its query, and its filter as if the query had said it.
+fn parsed(request: &SearchRequest, now: &jiff::Zoned) -> Result<Parsed, CallError> {
+    let mut parsed = search::parse(&request.query, now.date())?;
+    parsed.filter.offset = now.offset();
+    // The word that is being typed is the last one of the query, and a free one.
+    let last = parsed.words.rsplit(' ').next().unwrap_or_default();
+    parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);
+    let Some(SearchFilter { path, tag, after, before, note_type, properties }) = &request.filter else {
+        return Ok(parsed);
+    };
+    let conditions =
+        [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
+    for (key, value) in conditions {
+        if let Some(value) = value {
+            parsed.counted.condition(value)?;
+            parsed.filter.add(key, value, now.date()).map_err(CallError::Invalid)?;
+        }
+    }
+    for (name, value) in properties {
+        let value = property(name, value)?;
+        parsed.counted.property(&value)?;
+        parsed.filter.add_property(name, &value, true, now.date()).map_err(CallError::Invalid)?;
+    }
+    Ok(parsed)
 }
 
 /// A property's value in JSON as it would stand in a query.
@@ -206,10 +216,6 @@ fn property(name: &str, value: &Value) -> Result<String, CallError> {
             "`filter.properties.{name}` is a text, a number, true, false, null, or a list of these"
         ))
     })
-}
-
-fn storage(error: LexicalError) -> CallError {
-    CallError::Storage(error.to_string())
 }
 
 /// Marks hits whose note is no longer what was indexed.
