@@ -14,9 +14,9 @@ mod search;
 
 pub use crate::config::Problem;
 use crate::context::cost::Estimate;
-use crate::plan::{Action, Reason};
 pub use crate::index::Cancel;
 use crate::index::LexicalError;
+use crate::plan::{Action, Reason};
 pub use crate::sandbox::Sandbox;
 use crate::search::TooMuch;
 pub use ask::{AskAnswer, AskPassage, AskRequest, Citation};

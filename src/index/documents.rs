@@ -54,7 +54,8 @@ impl From<std::io::Error> for LexicalError {
 /// Runs what reads files that may be damaged: tantivy checks them when they are opened, but a file that is
 /// damaged later can make it panic.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, LexicalError>) -> Result<T, LexicalError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(LexicalError::Failed("its files are damaged".to_owned())))
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(LexicalError::Failed("its files are damaged".to_owned())))
 }
 
 /// The fields of a document.

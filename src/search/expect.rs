@@ -257,7 +257,8 @@ fn excluded_by(
     }
     let mut reasons = Vec::new();
     for (name, part) in query.filter.parts() {
-        let met = part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row)));
+        let met =
+            part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row)));
         if !met {
             reasons.push(format!("it does not meet `{name}`"));
         }

@@ -398,7 +398,9 @@ mod tests {
 
     #[test]
     fn a_flood_is_refused() {
-        for operator in ["-x ", "tag:y ", "\"z\" ", "-\"z\" ", "after:never ", "prop.a:1 ", "[a:1] ", "-[a:1] ", "link:x "] {
+        for operator in
+            ["-x ", "tag:y ", "\"z\" ", "-\"z\" ", "after:never ", "prop.a:1 ", "[a:1] ", "-[a:1] ", "link:x "]
+        {
             let within = parse(&operator.repeat(MAX_TERMS), TODAY);
             assert!(within.warnings.len() <= MAX_WARNINGS, "{operator}");
             let over = super::parse(&operator.repeat(MAX_TERMS + 1), TODAY);
