@@ -21,6 +21,7 @@ pub mod limits;
 mod pattern;
 pub mod printable;
 mod property;
+mod rank;
 pub mod query;
 pub mod question;
 mod related;
@@ -34,14 +35,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::Cancel;
 
-pub use answer::{Answer, Ranking, finish, merge, rank, search};
+pub use answer::{Answer, Ranking, finish, merge};
 pub use boost::{Boosted, Boosts};
 pub use expect::{Expected, Standing, expect};
 pub use filter::{Filter, Key};
 pub use limits::TooMuch;
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};
-pub use related::{Seed, related};
+pub use rank::{Part, rank, rank_together, search};
+pub use related::{Near, Seed, related};
 
 /// Hits of one answer at most, whatever was asked for.
 pub const MAX_HITS: usize = 200;

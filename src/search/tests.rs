@@ -1,6 +1,7 @@
 //! Searches through a real index.
 
 mod expect_tests;
+mod vaults_tests;
 
 use std::sync::Arc;
 
@@ -198,7 +199,7 @@ fn any_script_finds_something() {
 #[test]
 fn without_a_vector_the_words_answer() {
     let vault = vault();
-    let parsed = parse("budget", TODAY);
+    let parsed = parse("budget", TODAY).unwrap();
     let words = search(&vault.snapshot, "v", &parsed, None, &Options::default()).unwrap();
     assert_eq!((paths(&words), words.mode), (vec!["Work/Budget.md"], Mode::Lexical));
     let dense = Options { mode: Mode::Dense, ..Options::default() };
@@ -210,15 +211,20 @@ fn without_a_vector_the_words_answer() {
 fn related_notes_say_whether_they_are_linked() {
     let vault = vault();
     let options = Options { per_note: 1, ..Options::default() };
-    let answer = related(&vault.snapshot, "v", &Seed::Note(1), false, None, &options).unwrap();
+    let answer = near(&vault, &Seed::Note(1), &options);
     assert!(!paths(&answer).contains(&"Garden/Apples.md"));
     let linked = |path: &str| answer.hits.iter().find(|hit| hit.path == path).and_then(|hit| hit.linked);
     assert_eq!(answer.hits[0].path, "Garden/Pruning.md");
     assert_eq!((linked("Garden/Pruning.md"), linked("Work/Budget.md").unwrap_or(false)), (Some(true), false));
     let text = Seed::Text("money for trips".to_owned(), builtin::model().embed("money for trips"));
-    let answer = related(&vault.snapshot, "v", &text, false, None, &options).unwrap();
+    let answer = near(&vault, &text, &options);
     assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
-    assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), false, None, &options).unwrap().warnings.len(), 1);
+    assert_eq!(near(&vault, &Seed::Note(99), &options).warnings.len(), 1);
+}
+
+fn near(vault: &Vault, seed: &Seed, options: &Options) -> Answer {
+    let vaults = [Near { snapshot: &vault.snapshot, vault: "v", seed, hidden: None }];
+    related(&vaults, false, options).unwrap().pop().unwrap()
 }
 
 /// A vault of many small notes of one chunk each.

@@ -10,7 +10,7 @@ use crate::engine::VaultShared;
 use crate::engine::decide::Desk;
 use crate::fingerprint::ChunkId;
 use crate::index::{Row, Snapshot};
-use crate::search::{self, Seed};
+use crate::search::{self, Near, Seed};
 use crate::vault::VaultPath;
 
 impl Handle {
@@ -47,17 +47,24 @@ impl Handle {
             Some(home) => seed.elsewhere(&ready(home)?.0)?,
             None => Some(seed.clone()),
         };
-        let mut answers = Vec::new();
+        let mut asked = Vec::new();
         for vault in &vaults {
-            cancel.check()?;
-            let (snapshot, desk) = ready(vault)?;
             let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
-            let Some(seed) = (if is_home { Some(&seed) } else { direction.as_ref() }) else { continue };
-            let hidden = desk.hidden(request.audience);
-            let found =
-                search::related(&snapshot, &vault.name, seed, request.exclude_linked, hidden.as_deref(), &options);
-            answers.push(freshness(found?, &snapshot, &desk));
+            if let Some(seed) = if is_home { Some(&seed) } else { direction.as_ref() } {
+                let (snapshot, desk) = ready(vault)?;
+                let hidden = desk.hidden(request.audience);
+                asked.push((vault, seed, hidden, snapshot, desk));
+            }
         }
+        let near = asked.iter().map(|(vault, seed, hidden, snapshot, _)| Near {
+            snapshot,
+            vault: &vault.name,
+            seed,
+            hidden: hidden.as_deref(),
+        });
+        let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
+        let answers = found.into_iter().zip(&asked);
+        let answers = answers.map(|(found, (.., snapshot, desk))| freshness(found, snapshot, desk)).collect();
         Ok(search_answer(answers, options.limit, began))
     }
 
