@@ -115,22 +115,9 @@ mod tests {
             path: "a.md".to_owned(),
             line: 1,
             end_line: 2,
-            title: String::new(),
-            heading_path: Vec::new(),
             score: *score,
-            snippet: String::new(),
-            highlights: Vec::new(),
-            text: String::new(),
-            context: String::new(),
-            window: String::new(),
             window_lines: (1, 2),
-            chunk: String::new(),
-            also: Vec::new(),
-            mtime: 0,
-            stale: false,
-            linked: None,
-            link: None,
-            lanes: None,
+            ..Hit::default()
         };
         let warnings = vec!["same".to_owned()];
         Answer { hits: scores.iter().map(hit).collect(), seq, truncated: false, warnings, mode: Mode::Lexical }

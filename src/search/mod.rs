@@ -104,7 +104,7 @@ impl Default for Options {
 }
 
 /// A found chunk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {
     /// Vault.
     pub vault: String,

@@ -98,7 +98,8 @@ impl Handle {
         });
         // A model that says nothing at all has found nothing.
         answer.found = found && !answer.answer.is_empty();
-        answer.citations = cited.into_iter().filter_map(|n| Some(citation(n, hits.get(n.checked_sub(1)?)?))).collect();
+        let cited = cited.into_iter().filter_map(|n| answer.passages.get(n.checked_sub(1)?));
+        answer.citations = cited.map(Citation::of).collect();
         if dropped > 0 {
             answer
                 .warnings
@@ -145,7 +146,7 @@ impl Handle {
             _ => Vec::new(),
         };
         let hits = question::passages(found.hits, before, most);
-        let passages = (1..).zip(&hits).map(|(n, hit)| passage(n, hit)).collect();
+        let passages = (1..).zip(&hits).map(|(n, hit)| AskPassage::of(n, hit)).collect();
         Ok((hits, AskAnswer { passages, seq: found.seq, warnings: found.warnings, ..AskAnswer::default() }))
     }
 
@@ -243,37 +244,5 @@ impl Expansion {
         }
         part.vector = if part.options.mode == Mode::Lexical { None } else { vectors.of(&served.desk, text) };
         part
-    }
-}
-
-fn citation(n: usize, hit: &Hit) -> Citation {
-    let (line, end_line) = question::lines(hit);
-    Citation {
-        n,
-        vault: hit.vault.clone(),
-        path: hit.path.clone(),
-        line,
-        end_line,
-        title: hit.title.clone(),
-        heading_path: hit.heading_path.clone(),
-        quote: hit.snippet.clone(),
-    }
-}
-
-fn passage(n: usize, hit: &Hit) -> AskPassage {
-    let (line, end_line) = question::lines(hit);
-    AskPassage {
-        n,
-        vault: hit.vault.clone(),
-        path: hit.path.clone(),
-        line,
-        end_line,
-        title: hit.title.clone(),
-        heading_path: hit.heading_path.clone(),
-        snippet: hit.snippet.clone(),
-        score: hit.score,
-        chars: hit.window.chars().count(),
-        stale: hit.stale,
-        lanes: hit.lanes.clone(),
     }
 }
