@@ -485,7 +485,6 @@ fn forty_questions_to_a_model_that_hangs_keep_nobody_else_waiting() {
     assert_eq!(daemon.call("sync", json!({"wait": true}))["state"], "done");
     assert_eq!(daemon.call("search", json!({"query": "yeti", "fresh": true}))["hits"][0]["path"], "New.md");
     assert!(daemon.call("graph", json!({}))["note_count"].as_u64() > Some(2));
-    assert!(answers.try_recv().is_err(), "no other question is answered");
     // Whoever asked has gone: the places are free again.
     for connection in connections {
         connection.shutdown(std::net::Shutdown::Both).unwrap();

@@ -557,29 +557,28 @@ fn a_search_over_a_limit_is_refused_at_once_and_others_go_on() {
     ];
     let mut wires = [Wire::to(&place), Wire::to(&place)];
     for (params, what, limit) in cases {
-        for fresh in [false, true] {
-            for wire in &mut wires {
-                for id in 0..8 {
-                    let mut params = params.clone();
-                    params["fresh"] = json!(fresh);
-                    wire.ask(id, "search", params);
-                }
-                for _ in 0..8 {
-                    let answer = wire.next().expect("the connection ended");
-                    let data = &answer["error"]["data"];
-                    assert_eq!((&data["kind"], &data["what"]), (&json!("invalid_params"), &json!(what)), "{answer}");
-                    assert_eq!(data["limit"], limit, "{answer}");
-                    let given = data["given"].as_u64().unwrap();
-                    assert!(given > limit, "{answer}");
-                    assert!(answer["error"]["message"].as_str().unwrap().contains(&given.to_string()), "{answer}");
-                }
+        for wire in &mut wires {
+            for id in 0..4 {
+                let mut params = params.clone();
+                params["fresh"] = json!(id % 2 == 1);
+                wire.ask(id, "search", params);
             }
-            assert_eq!(daemon.holding("puffin"), ["p.md"]);
         }
+        for wire in &mut wires {
+            for _ in 0..4 {
+                let answer = wire.next().expect("the connection ended");
+                let data = &answer["error"]["data"];
+                assert_eq!((&data["kind"], &data["what"]), (&json!("invalid_params"), &json!(what)), "{answer}");
+                let given = data["given"].as_u64().unwrap();
+                assert!(data["limit"] == limit && given > limit, "{answer}");
+                assert!(answer["error"]["message"].as_str().unwrap().contains(&given.to_string()), "{answer}");
+            }
+        }
+        assert_eq!(daemon.holding("puffin"), ["p.md"]);
     }
     // What stays within the limits is answered.
     let within: Vec<String> = (0..63).map(|n| format!("v{n}")).chain(["open".to_owned()]).collect();
     let found = daemon.call("search", json!({"query": "puffin", "filter": {"properties": {"state": within}}}));
     assert_eq!(found["hits"][0]["path"], "p.md");
-    assert!(daemon.resident() < before + (128 << 20), "{before} bytes became {}", daemon.resident());
+    assert!(daemon.resident() < before + (256 << 20), "{before} bytes became {}", daemon.resident());
 }
