@@ -300,6 +300,7 @@ async fn a_full_queue_refuses_at_once_and_others_are_answered() {
             client.ask(id, "ask", json!({ "query": "slow" })).await;
         }
     }
+    fake.until("a full pool", |seen| seen.running.load(Ordering::SeqCst) == 12).await;
     let mut refused = 0;
     let mut other = fake.connect_to(&server);
     for client in &mut clients {
