@@ -241,7 +241,7 @@ fn index(dir: &Path, pages: &[Page], cuts: &[Vec<Chunk>]) -> Result<std::sync::A
 /// The ids of what is found, best first.
 fn ask(snapshot: &Snapshot, query: &str) -> Result<Vec<String>> {
     let options = Options { mode: Mode::Hybrid, limit: 100, per_note: 100, window_chars: 0, ..Options::default() };
-    let parsed = search::parse(query, jiff::Zoned::now().date());
+    let parsed = search::parse(query, jiff::Zoned::now().date())?;
     let vector = builtin::model().embed(&parsed.text());
     let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
     Ok(answer.hits.into_iter().map(|hit| hit.chunk).collect())

@@ -48,7 +48,8 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads.min(4))
-        .max_blocking_threads(64)
+        // One more, for a reload that a signal asks for.
+        .max_blocking_threads(crate::serve::MOST_THREADS + 1)
         .enable_all()
         .build()?;
     tracing::info!(target: LIFE, version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");

@@ -259,7 +259,7 @@ pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures
     let today = jiff::Zoned::now().date();
     let mut measures = Vec::new();
     for query in set.queries() {
-        let parsed = search::parse(&query.text, today);
+        let parsed = search::parse(&query.text, today)?;
         let text = parsed.text();
         let vector = builtin::model().embed(&text);
         let dense_weight = options.dense_weight * builtin::model().familiarity(&text);

@@ -89,10 +89,10 @@ fn one(dir: &Path) -> Result<()> {
         .queries()
         .iter()
         .map(|query| {
-            let parsed = search::parse(&query.text, today);
-            Asked { vector: builtin::model().embed(&parsed.text()), parsed, judged: &query.judged }
+            let parsed = search::parse(&query.text, today)?;
+            Ok(Asked { vector: builtin::model().embed(&parsed.text()), parsed, judged: &query.judged })
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let days = by_lot(today, pages.len())?;
     pages.iter_mut().zip(days).for_each(|(page, day)| page.note.date = Some(day));
     let dated = build(&home.path().join("dated"), &pages, Arm::Template)?;

@@ -327,17 +327,14 @@ pub(super) mod tests {
             window: "raw".into(),
             window_lines: (12, 20),
             chunk: "abc".into(),
-            also: Vec::new(),
-            mtime: 0,
             stale: true,
-            linked: None,
-            link: None,
             lanes: Some(Lanes {
                 lexical: Some(LaneScore { rank: 1, score: 7.0 }),
                 dense: None,
                 fused: 0.5,
                 ..Lanes::default()
             }),
+            ..Hit::default()
         }
     }
 

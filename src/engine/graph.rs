@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::VaultShared;
-use crate::index::{Graph, Snapshot};
+use crate::index::{Cancel, Graph, Snapshot};
 use crate::sandbox;
 
 /// Quiet of a vault before its graph is made anew.
@@ -25,6 +25,9 @@ const REST: u32 = 10;
 
 /// Processor time of one graph.
 const LONGEST_RUN: Duration = Duration::from_secs(20);
+
+/// How often a caller that waits looks whether its client has gone.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Steps along links that betweenness may take, 20 ns each: it is exact for 5,000 notes with 30,000 links, and takes
 /// half of [`LONGEST_RUN`] for more. Steps, and not time, so that the same vault gives the same numbers everywhere.
@@ -67,12 +70,17 @@ impl Grapher {
         let _ = self.messages.send(Message::Changed(Arc::downgrade(vault)));
     }
 
-    /// Waits until the graph of the vault's present snapshot is there, so long at most.
-    pub(super) fn wait(&self, vault: &Arc<VaultShared>, patience: Duration) {
+    /// Waits until the graph of the vault's present snapshot is there, so long at most, and not once the caller has gone.
+    pub(super) fn wait(&self, vault: &Arc<VaultShared>, patience: Duration, cancel: &Cancel) {
+        let until = Instant::now() + patience;
         let (sender, ready) = mpsc::channel();
         let _ = self.messages.send(Message::Now(Arc::downgrade(vault), sender));
         // Nothing is ever sent: the other end goes when it is done.
-        let _ = ready.recv_timeout(patience);
+        while ready.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            if cancel.is_cancelled() || Instant::now() >= until {
+                return;
+            }
+        }
     }
 
     /// Ends the thread, in the middle of its work too.

@@ -1,8 +1,6 @@
 //! What the engine tells: the types of its answers and notices, as they go over the socket.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,8 +14,11 @@ mod search;
 
 pub use crate::config::Problem;
 use crate::context::cost::Estimate;
+pub use crate::index::Cancel;
+use crate::index::LexicalError;
 use crate::plan::{Action, Reason};
 pub use crate::sandbox::Sandbox;
+use crate::search::TooMuch;
 pub use ask::{AskAnswer, AskPassage, AskRequest, Citation};
 pub use audience::{Audience, RecentAnswer, RecentNote, RecentRequest};
 pub use contexts::{
@@ -47,6 +48,9 @@ pub enum CallError {
     /// The parameters are wrong.
     #[error("{0}")]
     Invalid(String),
+    /// The query is over a limit.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
     /// The daemon has not read its store yet.
     #[error("the index is still being opened; try again in a moment")]
     NotReady,
@@ -82,6 +86,15 @@ pub enum CallError {
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,
+}
+
+impl From<LexicalError> for CallError {
+    fn from(error: LexicalError) -> Self {
+        match error {
+            LexicalError::Cancelled => CallError::Cancelled,
+            LexicalError::Failed(_) => CallError::Storage(error.to_string()),
+        }
+    }
 }
 
 /// State of the daemon as a whole.
@@ -395,25 +408,4 @@ pub struct GetRequest {
     /// Who hears the answer.
     #[serde(default)]
     pub audience: Audience,
-}
-
-/// A flag that tells a running call to stop. Cheap to clone; clones share the flag.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// A flag that nobody has raised.
-    pub fn new() -> Self {
-        Cancel::default()
-    }
-
-    /// Asks whoever holds a clone to stop.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the call should stop.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
 }

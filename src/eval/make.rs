@@ -277,8 +277,10 @@ fn drop_unfit(candidates: &mut Vec<Candidate>, notes: &[Note], targets: &[Vec<Op
 
 /// Whether the query language reads a text as nothing but words.
 fn is_plain(text: &str) -> bool {
-    let parsed = search::parse(text, Date::constant(2000, 1, 1));
-    parsed.filter.is_empty() && parsed.phrases.is_empty() && parsed.without.is_empty() && parsed.warnings.is_empty()
+    search::parse(text, Date::constant(2000, 1, 1)).is_ok_and(|parsed| {
+        let no_operators = parsed.phrases.is_empty() && parsed.without.is_empty();
+        no_operators && parsed.filter.is_empty() && parsed.warnings.is_empty()
+    })
 }
 
 /// In how many notes each word stands.

@@ -84,6 +84,13 @@ pub(super) fn words(text: &str, language: Option<Language>) -> Vec<Word> {
     words
 }
 
+/// How many words the index has of `text`, those of compounds included.
+pub fn word_count(text: &str) -> usize {
+    let mut count = 0;
+    each_word(text, None, |_, _| count += 1);
+    count
+}
+
 /// How a value of the index is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reading {

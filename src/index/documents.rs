@@ -41,20 +41,21 @@ const MOST_LANGUAGES: usize = 4;
 
 impl From<TantivyError> for LexicalError {
     fn from(error: TantivyError) -> Self {
-        LexicalError(error.to_string())
+        LexicalError::Failed(error.to_string())
     }
 }
 
 impl From<std::io::Error> for LexicalError {
     fn from(error: std::io::Error) -> Self {
-        LexicalError(error.to_string())
+        LexicalError::Failed(error.to_string())
     }
 }
 
 /// Runs what reads files that may be damaged: tantivy checks them when they are opened, but a file that is
 /// damaged later can make it panic.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, LexicalError>) -> Result<T, LexicalError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(LexicalError("its files are damaged".to_owned())))
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(LexicalError::Failed("its files are damaged".to_owned())))
 }
 
 /// The fields of a document.
@@ -170,10 +171,10 @@ impl Documents {
         let (folder, reason) = Folder::open(&dir.join("words"), &rules)?;
         match Self::open_folder(&folder) {
             Ok(parts) => Ok((Self::new(folder, parts, language), reason)),
-            Err(Failure::Busy(message)) => Err(LexicalError(message)),
+            Err(Failure::Busy(message)) => Err(LexicalError::Failed(message)),
             Err(Failure::Damaged(message)) => {
                 folder.empty()?;
-                let parts = Self::open_folder(&folder).map_err(|e| LexicalError(e.message()))?;
+                let parts = Self::open_folder(&folder).map_err(|e| LexicalError::Failed(e.message()))?;
                 Ok((Self::new(folder, parts, language), Some(message)))
             }
         }

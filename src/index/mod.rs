@@ -7,14 +7,17 @@
 
 mod analyze;
 mod blocks;
+mod cancel;
+mod corpus;
 mod disk;
 mod documents;
-mod frequency;
+mod error;
 pub mod graph;
 mod language;
 mod lexical;
 mod links;
 mod nearly;
+mod query;
 #[cfg(test)]
 mod restart_tests;
 mod snapshot;
@@ -32,9 +35,14 @@ use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
 use crate::vault::{FileStat, VaultPath};
 
+pub use analyze::word_count;
+pub use cancel::Cancel;
+pub use corpus::{Corpus, Corrected, Meant};
+pub use error::LexicalError;
 pub use graph::Graph;
 pub use language::Language;
-pub use lexical::{Found, LexicalError, LexicalQuery, is_stop_word};
+pub use lexical::Found;
+pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, Snapshot, Verdict};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.

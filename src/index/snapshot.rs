@@ -12,7 +12,8 @@ use super::graph::{GoOn, Graph};
 use super::links::{Links, Notes};
 use super::vector::{FreeSlots, Windows};
 use super::{
-    Allowed, ChunkDoc, ChunkEntry, ChunkText, Found, Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row,
+    Allowed, ChunkDoc, ChunkEntry, ChunkText, Corpus, Found, Language, LexicalError, LexicalQuery, Meant, NoteEntry,
+    NoteNo, Row,
 };
 use crate::embed::Vector;
 use crate::fingerprint::ChunkId;
@@ -297,12 +298,26 @@ impl Snapshot {
 
     /// As [`Snapshot::lexical`], and what was searched for beside the words as they were typed.
     pub fn find(&self, query: &LexicalQuery, allowed: &Allowed<'_>, k: usize) -> Result<Found, LexicalError> {
+        let corpus = Corpus::of([self]);
+        let meant = corpus.meant(query)?;
+        let rows = self.find_in(&corpus, (query, &meant), allowed, k)?;
+        Ok(Found { rows, meant })
+    }
+
+    /// The `k` best chunks by words, best first, on the one scale of a corpus that this is one of.
+    pub fn find_in(
+        &self,
+        corpus: &Corpus<'_>,
+        query: (&LexicalQuery, &Meant),
+        allowed: &Allowed<'_>,
+        k: usize,
+    ) -> Result<Vec<(Row, f32)>, LexicalError> {
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
             let row = *note.rows.get(position as usize)?;
             allowed(row).then_some(row)
         };
-        self.words.search(query, &row, k)
+        self.words.search(query, corpus, &row, k)
     }
 
     /// The `k` best chunks by cosine (best window of each), best first.
@@ -314,18 +329,19 @@ impl Snapshot {
         one.join(other).finish()
     }
 
-    /// [`Snapshot::find`] and [`Snapshot::dense`], side by side where the second takes long.
-    pub fn both(
+    /// [`Snapshot::find_in`] and [`Snapshot::dense`], side by side where the second takes long.
+    pub fn both_in(
         &self,
-        words: &LexicalQuery,
+        corpus: &Corpus<'_>,
+        words: (&LexicalQuery, &Meant),
         vector: &Vector,
         allowed: &Allowed<'_>,
         k: usize,
-    ) -> Result<(Found, Vec<(Row, f32)>), LexicalError> {
+    ) -> Result<(Vec<(Row, f32)>, Vec<(Row, f32)>), LexicalError> {
         if self.tables.windows.halves().is_none() {
-            return Ok((self.find(words, allowed, k)?, self.dense(vector, allowed, k)));
+            return Ok((self.find_in(corpus, words, allowed, k)?, self.dense(vector, allowed, k)));
         }
-        let (found, dense) = aside(|| self.dense(vector, allowed, k), || self.find(words, allowed, k));
+        let (found, dense) = aside(|| self.dense(vector, allowed, k), || self.find_in(corpus, words, allowed, k));
         Ok((found?, dense))
     }
 
@@ -341,7 +357,7 @@ impl Snapshot {
 
     /// The texts of a chunk. Fails if the row is free or the lexical index lags.
     pub fn text(&self, row: Row) -> Result<ChunkText, LexicalError> {
-        let missing = || LexicalError("it does not hold this chunk".to_owned());
+        let missing = || LexicalError::Failed("it does not hold this chunk".to_owned());
         let chunk = self.chunk(row).ok_or_else(missing)?;
         let note = self.note(chunk.note).ok_or_else(missing)?;
         self.words.text(note.no, note.seq, chunk.position)?.ok_or_else(missing)
@@ -379,6 +395,14 @@ impl Snapshot {
         Graph::new(self.seq, &notes, |target, from| self.resolve(target, from), go_on)
     }
 }
+
+impl<'a> Corpus<'a> {
+    /// The corpus of these snapshots.
+    pub fn of(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Self {
+        Corpus::of_views(snapshots.into_iter().map(|snapshot| &snapshot.words).collect())
+    }
+}
+
 /// Does one thing on a thread of its own while this one does the other; gives back the other's, then the one's.
 fn aside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (B, A) {
     std::thread::scope(|scope| {

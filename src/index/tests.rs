@@ -207,7 +207,7 @@ fn phrases_without_and_contexts() {
             phrases: strings(phrases),
             without: strings(without),
             contextual,
-            prefix: false,
+            ..LexicalQuery::default()
         };
         found(&snapshot, &query)
     };

@@ -105,7 +105,7 @@ fn a_word_being_typed_stands_for_those_that_begin_so() {
     }
     assert_eq!(sorted("kit", false), [0; 0]);
     assert_eq!(find(&snapshot, "plan kit", true).0[0], 1, "a note with both words is the best");
-    assert_eq!(find(&snapshot, "kitch", true).1.completed, ["kitchen"]);
+    assert_eq!(find(&snapshot, "kitch", true).1.meant.completed().collect::<Vec<_>>(), ["kitchen"]);
 }
 
 #[test]
@@ -117,7 +117,10 @@ fn a_name_is_found_in_spite_of_a_slip() {
     index.put(named, chunks(2, &["Where it runs, obsidan or not"])).unwrap();
     index.put(note(3, 1, "c.md"), vec![chunk(3, 0, "Nothing but a marmalade", "")]).unwrap();
     let snapshot = index.publish(1).unwrap();
-    let corrected = |words: &str| find(&snapshot, words, false).1.corrected;
+    let corrected = |words: &str| {
+        let corrected = find(&snapshot, words, false).1.meant.corrected;
+        corrected.into_iter().map(|word| (word.typed, word.name)).collect::<Vec<_>>()
+    };
     let pair = |typed: &str, name: &str| vec![(typed.to_owned(), name.to_owned())];
     assert_eq!(corrected("Obsidain"), pair("Obsidain", "obsidian"));
     assert_eq!(find(&snapshot, "obsidain", false).0, [1]);

@@ -1,21 +1,16 @@
-//! The way from a query to its answer.
+//! What was found: from a ranking to an answer, and from the answers of several vaults to one.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blend::blend;
-use super::boost::boost;
-use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Ranked};
 use super::hit::{Maker, Pick, placed};
-use super::lanes::{self, Brought};
 use super::rerank::Order;
-use super::rows::RowSet;
-use super::{Hit, MAX_HITS, Mode, Options, Parsed};
-use crate::embed::Vector;
-use crate::index::{LexicalError, LexicalQuery, Row, Snapshot};
+use super::{Hit, MAX_HITS, Mode, Options};
+use crate::index::{LexicalError, Row, Snapshot};
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +23,7 @@ pub struct Answer {
     pub truncated: bool,
     /// What was not understood; may quote the query.
     pub warnings: Vec<String>,
-    /// The lanes that answered: not always those asked for (see [`search`]).
+    /// The lanes that answered: not always those asked for (see [`super::rank`]).
     pub mode: Mode,
 }
 
@@ -37,80 +32,12 @@ pub struct Answer {
 #[derive(Clone, Debug, Default)]
 pub struct Ranking {
     pub(super) ranked: Vec<Ranked>,
-    mode: Mode,
-    warnings: Vec<String>,
+    pub(super) mode: Mode,
+    pub(super) warnings: Vec<String>,
     /// What highlights and snippets are chosen for.
-    text: String,
+    pub(super) text: String,
     /// What a reranker made of the order.
     pub(super) order: Order,
-}
-
-/// Answers a query from one vault: [`rank`], then [`finish`].
-pub fn search(
-    snapshot: &Snapshot,
-    vault: &str,
-    query: &Parsed,
-    vector: Option<&Vector>,
-    options: &Options,
-) -> Result<Answer, LexicalError> {
-    finish(snapshot, vault, rank(snapshot, query, vector, options)?, options)
-}
-
-/// Asks the lanes and fuses what they say. `vector` is the embedding of [`Parsed::text`]; without one, or with
-/// the zero vector, the words alone answer. Conditions hold in every lane. A query of conditions only gives the
-/// newest notes that meet them, each with its first chunk.
-pub fn rank(
-    snapshot: &Snapshot,
-    query: &Parsed,
-    vector: Option<&Vector>,
-    options: &Options,
-) -> Result<Ranking, LexicalError> {
-    rank_to(snapshot, query, vector, options, lanes::depth(options.limit))
-}
-
-/// As [`rank`], with so many chunks of each lane.
-pub(super) fn rank_to(
-    snapshot: &Snapshot,
-    query: &Parsed,
-    vector: Option<&Vector>,
-    options: &Options,
-    depth: usize,
-) -> Result<Ranking, LexicalError> {
-    let vector = lanes::telling(vector);
-    let mode = lanes::effective(options.mode, vector);
-    let (warnings, text) = (query.warnings.clone(), query.text());
-    let mut ranking = Ranking { ranked: Vec::new(), mode, warnings, text, order: Order::default() };
-    let allowed = allowed(snapshot, query, options.contextual)?;
-    if allowed.as_ref().is_some_and(RowSet::is_empty) {
-        return Ok(ranking);
-    }
-    if !query.has_text() {
-        match allowed {
-            Some(allowed) => ranking.ranked = newest(snapshot, &allowed, query).into_iter().map(Ranked::sure).collect(),
-            None => ranking.warnings.push("the query is empty".to_owned()),
-        }
-        return Ok(ranking);
-    }
-    if mode == Mode::Dense && vector.is_none() {
-        ranking.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
-        return Ok(ranking);
-    }
-    let Brought { candidates, corrected, completed } =
-        lanes::run(snapshot, query, vector, allowed.as_ref(), mode, options, depth)?;
-    // The name may be that of a note which whoever asks is not to hear of.
-    let named = corrected.is_empty() || !snapshot.notes().any(|note| query.filter.hides(note));
-    for (typed, name) in &corrected {
-        let instead = if named { format!("`{name}`") } else { "a name that is written almost like it".to_owned() };
-        ranking.warnings.push(format!("`{typed}` is nowhere; searched for {instead}"));
-    }
-    for word in corrected.iter().map(|(_, name)| name).chain(&completed) {
-        ranking.text.push(' ');
-        ranking.text.push_str(word);
-    }
-    ranking.ranked = fuse::fuse(candidates, options.dense_weight);
-    boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
-    fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
-    Ok(ranking)
 }
 
 impl Ranking {
@@ -145,51 +72,6 @@ pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Opti
     });
     let (hits, truncated) = Maker::new(snapshot, vault, &text, options)?.hits(picks)?;
     Ok(Answer { hits, seq: snapshot.seq(), mode, warnings, truncated })
-}
-
-/// The rows that every lane is held to; `None` if all are allowed.
-///
-/// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
-/// lane, which sees no words, is then held to exactly what the lexical lane is.
-pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, contextual: bool) -> Result<Option<RowSet>, LexicalError> {
-    let mut allowed = query.filter.rows(snapshot);
-    let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
-        let query = LexicalQuery { phrases, contextual, ..LexicalQuery::default() };
-        let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
-        snapshot.lexical(&query, &among, snapshot.rows())
-    };
-    // A phrase of symbols alone is nothing that the word index could hold.
-    let has_words = |text: &str| snapshot.forms(text).map(|forms| !forms.is_empty());
-    let mut phrases = Vec::new();
-    for phrase in &query.phrases {
-        phrases.extend(has_words(phrase)?.then(|| phrase.clone()));
-    }
-    if !phrases.is_empty() {
-        let rows = holding(phrases, allowed.as_ref())?;
-        allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
-    }
-    for without in &query.without {
-        if !has_words(without)? {
-            continue;
-        }
-        let rows = holding(vec![without.clone()], allowed.as_ref())?;
-        let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
-        rows.into_iter().for_each(|(row, _)| allowed.remove(row));
-    }
-    Ok(allowed)
-}
-
-/// The first allowed chunk of each note, newest note first: by its day, then by modification time.
-fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Vec<Row> {
-    let mut notes: Vec<_> = snapshot
-        .notes()
-        .filter_map(|note| Some((note, *note.rows.iter().find(|row| allowed.contains(**row))?)))
-        .map(|(note, row)| {
-            ((Reverse((day_of(note, query.filter.offset), mtime_seconds(note))), note.path.as_str()), row)
-        })
-        .collect();
-    notes.sort_unstable();
-    notes.into_iter().map(|(_, row)| row).collect()
 }
 
 /// By note path, then by position: the same whatever numbers the rows happen to have.
@@ -233,22 +115,9 @@ mod tests {
             path: "a.md".to_owned(),
             line: 1,
             end_line: 2,
-            title: String::new(),
-            heading_path: Vec::new(),
             score: *score,
-            snippet: String::new(),
-            highlights: Vec::new(),
-            text: String::new(),
-            context: String::new(),
-            window: String::new(),
             window_lines: (1, 2),
-            chunk: String::new(),
-            also: Vec::new(),
-            mtime: 0,
-            stale: false,
-            linked: None,
-            link: None,
-            lanes: None,
+            ..Hit::default()
         };
         let warnings = vec!["same".to_owned()];
         Answer { hits: scores.iter().map(hit).collect(), seq, truncated: false, warnings, mode: Mode::Lexical }

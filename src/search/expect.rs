@@ -10,11 +10,10 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{allowed, rank_to};
 use super::fuse::Ranked;
 use super::hit::placed;
-use super::{Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, lanes};
-use crate::embed::Vector;
+use super::rank::{Part, allowed, rank_to};
+use super::{Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, Ranking, lanes};
 use crate::index::{Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
 
 /// How a note stands to the answer of a query.
@@ -87,17 +86,20 @@ pub struct Expected {
     pub why: Vec<String>,
 }
 
-/// How `note` stands to the answer `hits` of a query of its vault's snapshot. The arguments are those of
-/// [`search`](super::search); `hits` may come from several vaults.
+/// How `note`, of the vault `vault` and the part at `at`, stands to the answer `hits` of all parts: those of
+/// [`rank_together`](super::rank_together).
+///
+/// # Errors
+/// The word index fails, or the search is cancelled.
 pub fn expect(
-    snapshot: &Snapshot,
+    parts: &[Part<'_>],
+    at: usize,
     vault: &str,
-    query: &Parsed,
-    vector: Option<&Vector>,
-    options: &Options,
     note: &NoteEntry,
     hits: &[Hit],
 ) -> Result<Expected, LexicalError> {
+    let Some(Part { snapshot, query, vector, options }) = parts.get(at) else { return Ok(Expected::default()) };
+    let snapshot: &Snapshot = snapshot;
     let own: HashSet<Row> = note.rows.iter().copied().collect();
     let mut expected = Expected {
         vault: vault.to_owned(),
@@ -114,10 +116,10 @@ pub fn expect(
         expected.standing = Standing::Excluded;
     }
     if expected.standing != Standing::Excluded {
-        let all = rank_to(snapshot, query, vector, options, snapshot.rows())?.into_ranked();
+        let all = every_chunk(parts, at)?;
         if let Some(at) = all.iter().position(|ranked| own.contains(&ranked.candidate.row)) {
             expected.place(snapshot, &all, at, &own, options, hits);
-        } else if let Some(vector) = lanes::telling(vector).filter(|_| options.mode != Mode::Lexical) {
+        } else if let Some(vector) = lanes::telling(vector.as_ref()).filter(|_| options.mode != Mode::Lexical) {
             // Nothing that counts; how near it comes is worth knowing all the same.
             let near = snapshot.dense(vector, &|_| true, snapshot.rows());
             if let Some(at) = near.iter().position(|(row, _)| own.contains(row)) {
@@ -130,6 +132,13 @@ pub fn expect(
     }
     expected.why = expected.sentences(query, options, hits.len());
     Ok(expected)
+}
+
+/// The ranking of one part with all its chunks. Of the others the best are enough: they are what its scores are measured by.
+fn every_chunk(parts: &[Part<'_>], of: usize) -> Result<Vec<Ranked>, LexicalError> {
+    let depth = |at: usize| if at == of { parts[at].snapshot.rows() } else { lanes::depth(parts[at].options.limit) };
+    let ranking = rank_to(parts, depth)?.into_iter().nth(of);
+    Ok(ranking.map(Ranking::into_ranked).unwrap_or_default())
 }
 
 impl Expected {
@@ -251,20 +260,21 @@ fn excluded_by(
     options: &Options,
     note: &NoteEntry,
 ) -> Result<Vec<String>, LexicalError> {
-    let admitted = allowed(snapshot, query, options.contextual)?;
+    let admitted = allowed(snapshot, query, options)?;
     if admitted.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row))) {
         return Ok(Vec::new());
     }
     let mut reasons = Vec::new();
     for (name, part) in query.filter.parts() {
-        let met = part.rows(snapshot).is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row)));
+        let met =
+            part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row)));
         if !met {
             reasons.push(format!("it does not meet `{name}`"));
         }
     }
     let holding = |text: &String| {
-        let asked =
-            LexicalQuery { phrases: vec![text.clone()], contextual: options.contextual, ..LexicalQuery::default() };
+        let (contextual, cancel) = (options.contextual, options.cancel.clone());
+        let asked = LexicalQuery { phrases: vec![text.clone()], contextual, cancel, ..LexicalQuery::default() };
         snapshot.lexical(&asked, &|row| note.rows.contains(&row), note.rows.len())
     };
     for phrase in &query.phrases {
@@ -305,7 +315,8 @@ fn lacks(
         if is_stop_word(typed) || !seen.insert(form) {
             continue;
         }
-        let asked = LexicalQuery { words: typed.to_owned(), contextual: options.contextual, ..LexicalQuery::default() };
+        let (contextual, cancel) = (options.contextual, options.cancel.clone());
+        let asked = LexicalQuery { words: typed.to_owned(), contextual, cancel, ..LexicalQuery::default() };
         if snapshot.lexical(&asked, &|row| own.contains(&row), 1)?.is_empty() {
             lacks.push(typed.to_owned());
         }

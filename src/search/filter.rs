@@ -13,9 +13,13 @@ use super::fold::fold;
 use super::pattern::PathPattern;
 use super::property::Property;
 use super::rows::RowSet;
-use crate::index::{NoteEntry, NoteNo, Snapshot};
+use crate::index::{Cancel, LexicalError, NoteEntry, NoteNo, Snapshot};
 use crate::note::Private;
 use crate::vault::VaultPath;
+
+/// Notes that are tested between two looks at the caller's [`Cancel`]: reading the properties of one may take a tenth of a
+/// millisecond.
+const NOTES_PER_LOOK: usize = 32;
 
 /// What a condition is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,9 +226,12 @@ impl Filter {
     }
 
     /// The rows of the notes that pass; `None` if there is no condition.
-    pub(super) fn rows(&self, snapshot: &Snapshot) -> Option<RowSet> {
+    ///
+    /// # Errors
+    /// `cancel` is raised.
+    pub(super) fn rows(&self, snapshot: &Snapshot, cancel: &Cancel) -> Result<Option<RowSet>, LexicalError> {
         if self.is_empty() {
-            return None;
+            return Ok(None);
         }
         let hides = |no: NoteNo| snapshot.note(no).is_some_and(|note| self.hides(note));
         let compiled = Compiled::new(self, |key, target| match key {
@@ -232,10 +239,15 @@ impl Filter {
             _ => linking(snapshot, target, &hides),
         });
         let mut rows = RowSet::new(snapshot.rows());
-        for note in snapshot.notes().filter(|note| compiled.admits(note) && !self.hides(note)) {
-            note.rows.iter().for_each(|row| rows.insert(*row));
+        for (seen, note) in snapshot.notes().enumerate() {
+            if seen % NOTES_PER_LOOK == 0 {
+                cancel.check()?;
+            }
+            if compiled.admits(note) && !self.hides(note) {
+                note.rows.iter().for_each(|row| rows.insert(*row));
+            }
         }
-        Some(rows)
+        Ok(Some(rows))
     }
 }
 

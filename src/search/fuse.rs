@@ -1,7 +1,7 @@
 //! Fusion: one score out of two lanes.
 //!
 //! The convex combination of scores, `w · max(cos, 0) + (1 − w) · bm25 / max bm25`, where the maximum is
-//! taken over the query's own candidates. Scores, unlike ranks, say how sure a lane is: where the embedder
+//! taken over the query's own candidates in all vaults. Scores, unlike ranks, say how sure a lane is: where the embedder
 //! does not know a language all its cosines are alike and low, and the words decide. Reciprocal rank fusion
 //! (Cormack, Clarke, Büttcher, SIGIR 2009) trusts every lane alike and falls far behind there.
 //! That a convex combination is the better of the two, and robust to how scores are normalised, is the
@@ -56,22 +56,49 @@ impl Ranked {
     }
 }
 
+/// What the lanes' scores are measured by: of all vaults that answer together. With a maximum of each vault's own, the best
+/// of a vault that hardly knows the words would count as much as the very note that was meant in another.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Scale {
+    /// The best BM25; 0 if the lexical lane found nothing anywhere.
+    best: f32,
+    /// Whether a dense lane was asked anywhere.
+    dense: bool,
+}
+
+impl Scale {
+    /// The scale of these candidates.
+    pub(super) fn of<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> Self {
+        candidates.into_iter().fold(Scale::default(), |scale, candidate| Scale {
+            best: scale.best.max(bm25(candidate)),
+            dense: scale.dense || candidate.dense.is_some(),
+        })
+    }
+
+    /// The weight of the dense lane: one that found nothing, or was not asked, has no say.
+    fn weight(self, dense_weight: f32) -> f32 {
+        match self {
+            Scale { best, .. } if best <= 0.0 => 1.0,
+            Scale { dense: false, .. } => 0.0,
+            Scale { .. } => dense_weight.clamp(0.0, 1.0),
+        }
+    }
+}
+
+fn bm25(candidate: &Candidate) -> f32 {
+    candidate.lexical.as_ref().map_or(0.0, |lexical| lexical.score.max(0.0))
+}
+
+fn cosine(candidate: &Candidate) -> f32 {
+    candidate.dense.as_ref().map_or(0.0, |dense| dense.score.clamp(0.0, 1.0))
+}
+
 /// Fuses the lanes' scores; `dense_weight` is 0..=1. What neither lane has anything to say for is left out.
 /// In the order of `candidates`: see [`sort`].
-pub(super) fn fuse(candidates: Vec<Candidate>, dense_weight: f32) -> Vec<Ranked> {
-    let bm25 = |c: &Candidate| c.lexical.as_ref().map_or(0.0, |l| l.score.max(0.0));
-    let cosine = |c: &Candidate| c.dense.as_ref().map_or(0.0, |d| d.score.clamp(0.0, 1.0));
-    let best = candidates.iter().map(bm25).fold(0.0, f32::max);
-    // A lane that found nothing, or was not asked, has no say.
-    let weight = if best <= 0.0 {
-        1.0
-    } else if candidates.iter().all(|c| c.dense.is_none()) {
-        0.0
-    } else {
-        dense_weight.clamp(0.0, 1.0)
-    };
+pub(super) fn fuse(candidates: Vec<Candidate>, scale: Scale, dense_weight: f32) -> Vec<Ranked> {
+    let weight = scale.weight(dense_weight);
     let ranked = candidates.into_iter().map(|candidate| {
-        let words = if best > 0.0 { bm25(&candidate) / best } else { 0.0 };
+        let words = if scale.best > 0.0 { bm25(&candidate) / scale.best } else { 0.0 };
         let fused = weight * cosine(&candidate) + (1.0 - weight) * words;
         Ranked { candidate, fused, score: fused, boosted: Boosted::default() }
     });
@@ -95,7 +122,7 @@ mod tests {
     }
 
     fn fused(candidates: &[Candidate], weight: f32) -> Vec<(Row, f32)> {
-        let mut ranked = fuse(candidates.to_vec(), weight);
+        let mut ranked = fuse(candidates.to_vec(), Scale::of(candidates), weight);
         sort(&mut ranked, |a, b| a.cmp(&b));
         ranked.iter().map(|r| (r.candidate.row, r.score)).collect()
     }
@@ -119,6 +146,20 @@ mod tests {
         assert_eq!(fused(&[candidate(1, Some(3.0), None)], 0.5), [(1, 1.0)]);
         assert_eq!(fused(&[candidate(1, Some(0.0), Some(-1.0))], 0.5), []);
         assert_eq!(fused(&[], 0.5), []);
+    }
+
+    #[test]
+    fn vaults_are_measured_by_one_scale() {
+        // The first has the words; the second is a little near in meaning, and knows next to nothing of the words.
+        let vaults = [vec![candidate(1, Some(9.0), Some(0.5))], vec![candidate(1, Some(0.9), Some(0.6))]];
+        let scale = Scale::of(vaults.iter().flatten());
+        let scores = vaults.clone().map(|vault| fuse(vault, scale, 0.5)[0].fused);
+        assert!((scores[0] - 0.75).abs() < 1e-6 && (scores[1] - 0.35).abs() < 1e-6, "{scores:?}");
+        // One without a dense lane has no advantage by that.
+        let vaults = [vec![candidate(1, Some(9.0), Some(0.5))], vec![candidate(1, Some(8.0), None)]];
+        let scale = Scale::of(vaults.iter().flatten());
+        let scores = vaults.map(|vault| fuse(vault, scale, 0.5)[0].fused);
+        assert!(scores[0] > scores[1], "{scores:?}");
     }
 
     #[test]

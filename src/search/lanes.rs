@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::rows::RowSet;
-use super::{LaneScore, MAX_HITS, Mode, Options, Parsed};
+use super::{LaneScore, MAX_HITS, Mode};
 use crate::embed::Vector;
-use crate::index::{Allowed, Found, LexicalError, Row, Snapshot};
+use crate::index::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot};
 
 /// Chunks that each lane brings at least: fifteen times an answer of the usual length, for a chunk far down
 /// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
@@ -41,41 +41,27 @@ pub(super) fn telling(vector: Option<&Vector>) -> Option<&Vector> {
     vector.filter(|v| v.scale > 0.0 && v.values.iter().any(|value| *value != 0))
 }
 
-/// What the lanes found.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Brought {
-    /// In no order.
-    pub(super) candidates: Vec<Candidate>,
-    /// As [`Found::corrected`].
-    pub(super) corrected: Vec<(String, String)>,
-    /// As [`Found::completed`].
-    pub(super) completed: Vec<String>,
-}
-
 /// Asks the lanes of `mode`, which is [`effective`], for `depth` chunks each; only rows in `allowed` (`None`: all) take a
-/// place.
+/// place. The words are scored on the scale of `corpus`. In no order.
 pub(super) fn run(
     snapshot: &Snapshot,
-    query: &Parsed,
+    corpus: &Corpus<'_>,
+    words: (&LexicalQuery, &Meant),
     vector: Option<&Vector>,
     allowed: Option<&RowSet>,
     mode: Mode,
-    options: &Options,
     depth: usize,
-) -> Result<Brought, LexicalError> {
+) -> Result<Vec<Candidate>, LexicalError> {
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
-    let words = query.lexical(options.contextual);
-    let (found, dense) = match (mode, vector) {
-        (Mode::Dense, vector) => (Found::default(), vector.map(|vector| snapshot.dense(vector, &allowed, depth))),
+    let (lexical, dense) = match (mode, vector) {
+        (Mode::Dense, vector) => (Vec::new(), vector.map(|vector| snapshot.dense(vector, &allowed, depth))),
         (Mode::Hybrid, Some(vector)) => {
-            let (found, dense) = snapshot.both(&words, vector, &allowed, depth)?;
-            (found, Some(dense))
+            let (lexical, dense) = snapshot.both_in(corpus, words, vector, &allowed, depth)?;
+            (lexical, Some(dense))
         }
-        (Mode::Hybrid | Mode::Lexical, _) => (snapshot.find(&words, &allowed, depth)?, None),
+        (Mode::Hybrid | Mode::Lexical, _) => (snapshot.find_in(corpus, words, &allowed, depth)?, None),
     };
-    let Found { rows: lexical, corrected, completed } = found;
-    let candidates = joined(snapshot, lexical, vector.zip(dense));
-    Ok(Brought { candidates, corrected, completed })
+    Ok(joined(snapshot, lexical, vector.zip(dense)))
 }
 
 /// What the lexical lane found, and beside it the best `depth` of the dense one, if there is a vector.

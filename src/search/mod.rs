@@ -17,9 +17,11 @@ mod fuse;
 mod gather;
 mod hit;
 mod lanes;
+pub mod limits;
 mod pattern;
 pub mod printable;
 mod property;
+mod rank;
 pub mod query;
 pub mod question;
 mod related;
@@ -31,13 +33,17 @@ mod window;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, Ranking, finish, merge, rank, search};
+use crate::index::Cancel;
+
+pub use answer::{Answer, Ranking, finish, merge};
 pub use boost::{Boosted, Boosts};
 pub use expect::{Expected, Standing, expect};
 pub use filter::{Filter, Key};
+pub use limits::TooMuch;
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};
-pub use related::{Seed, related};
+pub use rank::{Part, rank, rank_together, search};
+pub use related::{Near, Seed, related};
 
 /// Hits of one answer at most, whatever was asked for.
 pub const MAX_HITS: usize = 200;
@@ -76,6 +82,8 @@ pub struct Options {
     pub merge: bool,
     /// Whether hits carry [`Lanes`].
     pub explain: bool,
+    /// Once it is raised, the search ends with [`LexicalError::Cancelled`](crate::index::LexicalError::Cancelled).
+    pub cancel: Cancel,
 }
 
 impl Default for Options {
@@ -90,12 +98,13 @@ impl Default for Options {
             boosts: Boosts::default(),
             merge: true,
             explain: false,
+            cancel: Cancel::default(),
         }
     }
 }
 
 /// A found chunk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {
     /// Vault.
     pub vault: String,

@@ -1,4 +1,4 @@
-//! The query language. Everything parses: what is malformed becomes words and a warning.
+//! The query language. Everything within the limits ([`super::limits`]) parses: what is malformed becomes words and a warning.
 //!
 //! ```text
 //! free words          found by meaning and by words; no word has to occur
@@ -19,6 +19,7 @@
 use jiff::civil::Date;
 
 use super::filter::{Filter, Key};
+use super::limits::{Counted, MAX_BYTES, TooMuch};
 use crate::index::LexicalQuery;
 
 /// A query understood.
@@ -36,23 +37,27 @@ pub struct Parsed {
     pub warnings: Vec<String>,
     /// Whether the last word is still being typed, so that words that begin with it are found too. Set by who asks.
     pub prefix: bool,
+    /// What is counted against the limits. A caller that adds conditions to [`Parsed::filter`] counts them here.
+    pub counted: Counted,
 }
-
-/// Phrases, exclusions and conditions beyond this are read as words: each costs a pass over the notes or
-/// the index, and no one types as many.
-const MAX_TERMS: usize = 64;
 
 /// Further warnings say nothing new.
 const MAX_WARNINGS: usize = 8;
 
 /// Understands a query; `today` is what relative dates are reckoned from.
-pub fn parse(query: &str, today: Date) -> Parsed {
-    let mut parser = Parser { parsed: Parsed::default(), terms: 0, unclosed: false, today };
+///
+/// # Errors
+/// It is over a limit. Nothing is looked up of such a query: a part of its conditions would find what the rest forbids.
+pub fn parse(query: &str, today: Date) -> Result<Parsed, TooMuch> {
+    if query.len() > MAX_BYTES {
+        return Err(TooMuch::Bytes { given: query.len() });
+    }
+    let mut parser = Parser { parsed: Parsed::default(), unclosed: false, today };
     let mut rest = query.trim_start();
     while !rest.is_empty() {
-        rest = parser.token(rest).trim_start();
+        rest = parser.token(rest)?.trim_start();
     }
-    parser.parsed
+    Ok(parser.parsed)
 }
 
 impl Parsed {
@@ -64,6 +69,7 @@ impl Parsed {
             without: self.without.clone(),
             contextual,
             prefix: self.prefix && !self.words.is_empty(),
+            ..LexicalQuery::default()
         }
     }
 
@@ -88,14 +94,13 @@ impl Parsed {
 
 struct Parser {
     parsed: Parsed,
-    terms: usize,
     unclosed: bool,
     today: Date,
 }
 
 impl Parser {
     /// Takes one token off the start of `rest`, which is neither empty nor begins with a blank.
-    fn token<'a>(&mut self, rest: &'a str) -> &'a str {
+    fn token<'a>(&mut self, rest: &'a str) -> Result<&'a str, TooMuch> {
         // `--option` is searched for, not excluded.
         let body = rest.strip_prefix('-').filter(|body| !body.starts_with('-') && !starts_blank(body));
         let (negated, body) = (body.is_some(), body.unwrap_or(rest));
@@ -103,8 +108,8 @@ impl Parser {
             let Some((phrase, after)) = self.quoted(after) else {
                 return self.word(negated, after);
             };
-            self.phrase(negated, phrase);
-            return after;
+            self.phrase(negated, phrase)?;
+            return Ok(after);
         }
         if let Some((name, _)) = body[..word_end(body)].split_once(':')
             && let Some(field) = Field::named(name)
@@ -113,24 +118,24 @@ impl Parser {
         }
         if let Some((name, value, after)) = bracketed(body) {
             let value = value.map_or("*", unquoted);
-            self.condition(negated, Field::Property(unquoted(name)), value, &body[..body.len() - after.len()]);
-            return after;
+            self.condition(negated, Field::Property(unquoted(name)), value, &body[..body.len() - after.len()])?;
+            return Ok(after);
         }
         self.word(negated, body)
     }
 
     /// Takes a condition off the start of `body`; its value begins at `at`.
-    fn field<'a>(&mut self, negated: bool, field: Field<'_>, body: &'a str, at: usize) -> &'a str {
+    fn field<'a>(&mut self, negated: bool, field: Field<'_>, body: &'a str, at: usize) -> Result<&'a str, TooMuch> {
         let typed = &body[at..];
         let bare = strip_quote(typed);
         if let Some((value, after)) = bare.and_then(|inner| self.quoted(inner)) {
-            self.condition(negated, field, value, &body[..body.len() - after.len()]);
-            return after;
+            self.condition(negated, field, value, &body[..body.len() - after.len()])?;
+            return Ok(after);
         }
         let typed = bare.unwrap_or(typed);
         let (value, after) = typed.split_at(word_end(typed));
-        self.condition(negated, field, value, &body[..body.len() - after.len()]);
-        after
+        self.condition(negated, field, value, &body[..body.len() - after.len()])?;
+        Ok(after)
     }
 
     /// Splits what follows an opening quote at the closing one. Once there is none, there is none further on
@@ -145,37 +150,39 @@ impl Parser {
     }
 
     /// Takes a word off the start of `body`.
-    fn word<'a>(&mut self, negated: bool, body: &'a str) -> &'a str {
+    fn word<'a>(&mut self, negated: bool, body: &'a str) -> Result<&'a str, TooMuch> {
         let (word, after) = body.split_at(word_end(body));
         if is_noise(word) {
-            return after;
+            return Ok(after);
         }
-        if negated && self.room() {
+        if negated {
+            self.parsed.counted.phrase(word)?;
             self.parsed.without.push(word.to_owned());
         } else {
             self.push_words(word);
         }
-        after
+        Ok(after)
     }
 
-    fn phrase(&mut self, negated: bool, phrase: &str) {
+    fn phrase(&mut self, negated: bool, phrase: &str) -> Result<(), TooMuch> {
         let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
         if is_noise(&phrase) {
-            return;
+            return Ok(());
         }
-        if !self.room() {
-            self.push_words(&phrase);
-        } else if negated {
+        self.parsed.counted.phrase(&phrase)?;
+        if negated {
             self.parsed.without.push(phrase);
         } else {
             self.parsed.phrases.push(phrase);
         }
+        Ok(())
     }
 
     /// `raw` is the condition as typed.
-    fn condition(&mut self, negated: bool, field: Field<'_>, value: &str, raw: &str) {
-        if !self.room() {
-            return self.push_words(raw);
+    fn condition(&mut self, negated: bool, field: Field<'_>, value: &str, raw: &str) -> Result<(), TooMuch> {
+        match field {
+            Field::Property(_) => self.parsed.counted.property(value)?,
+            Field::Key(_) => self.parsed.counted.condition(value)?,
         }
         let filter = &mut self.parsed.filter;
         let added = match field {
@@ -188,6 +195,7 @@ impl Parser {
             self.warn(format!("`{shown}` is searched for as words: {why}"));
             self.push_words(raw);
         }
+        Ok(())
     }
 
     fn push_words(&mut self, words: &str) {
@@ -195,16 +203,6 @@ impl Parser {
             self.parsed.words.push(' ');
         }
         self.parsed.words.push_str(words);
-    }
-
-    /// Whether one more phrase, exclusion or condition is taken.
-    fn room(&mut self) -> bool {
-        if self.terms == MAX_TERMS {
-            self.warn(format!("only {MAX_TERMS} phrases, exclusions and conditions are heeded; the rest is words"));
-            return false;
-        }
-        self.terms += 1;
-        true
     }
 
     fn warn(&mut self, warning: String) {
@@ -282,7 +280,14 @@ mod tests {
     use jiff::civil::date;
     use proptest::prelude::*;
 
+    use super::super::limits::{MAX_PHRASE_WORDS, MAX_TERMS, MAX_VALUE_BYTES};
+
     const TODAY: Date = date(2026, 11, 20);
+
+    /// A query within the limits.
+    fn parse(query: &str, today: Date) -> Parsed {
+        super::parse(query, today).unwrap()
+    }
 
     fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
         let mut filter = Filter::default();
@@ -392,13 +397,35 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_bounded() {
-        let parsed = parse(&"-x tag:y \"z\" after:never ".repeat(1000), TODAY);
-        assert!(parsed.without.len() + parsed.phrases.len() <= MAX_TERMS);
-        assert!(parsed.warnings.len() <= MAX_WARNINGS);
-        let quotes = parse(&"„x ".repeat(300_000), TODAY);
-        assert_eq!((quotes.words.len(), quotes.warnings.len()), (599_999, 1));
-        assert!(parse(&"[x ".repeat(300_000), TODAY).filter.is_empty());
+    fn a_flood_is_refused() {
+        for operator in
+            ["-x ", "tag:y ", "\"z\" ", "-\"z\" ", "after:never ", "prop.a:1 ", "[a:1] ", "-[a:1] ", "link:x "]
+        {
+            let within = parse(&operator.repeat(MAX_TERMS), TODAY);
+            assert!(within.warnings.len() <= MAX_WARNINGS, "{operator}");
+            let over = super::parse(&operator.repeat(MAX_TERMS + 1), TODAY);
+            assert_eq!(over, Err(TooMuch::Terms { given: MAX_TERMS + 1 }), "{operator}");
+        }
+        let values = format!("prop.a:\"x{}\"", " OR x".repeat(MAX_TERMS));
+        assert_eq!(super::parse(&values, TODAY), Err(TooMuch::Terms { given: MAX_TERMS + 1 }));
+        let words = "word ".repeat(MAX_PHRASE_WORDS);
+        for text in [format!("\"{words}more\""), format!("-\"{words}more\""), format!("\"{words}\" \"more\"")] {
+            assert_eq!(super::parse(&text, TODAY), Err(TooMuch::PhraseWords { given: MAX_PHRASE_WORDS + 1 }));
+        }
+        assert_eq!(parse(&format!("\"{words}\""), TODAY).phrases.len(), 1);
+        let value = "y".repeat(MAX_VALUE_BYTES + 1);
+        for field in ["tag", "path", "link", "prop.a", "modified"] {
+            let given = MAX_VALUE_BYTES + 1;
+            assert_eq!(super::parse(&format!("{field}:{value}"), TODAY), Err(TooMuch::ValueBytes { given }));
+        }
+        assert_eq!(super::parse(&"x".repeat(MAX_BYTES + 1), TODAY), Err(TooMuch::Bytes { given: MAX_BYTES + 1 }));
+    }
+
+    #[test]
+    fn a_flood_of_openings_is_linear() {
+        let quotes = parse(&"„x ".repeat(13_000), TODAY);
+        assert_eq!((quotes.words.len(), quotes.warnings.len()), (25_999, 1));
+        assert!(parse(&"[x ".repeat(20_000), TODAY).filter.is_empty());
     }
 
     proptest! {

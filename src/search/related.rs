@@ -9,12 +9,12 @@
 use std::collections::HashMap;
 
 use super::answer::{Answer, in_order};
-use super::fuse;
+use super::fuse::{self, Scale};
 use super::hit::{Maker, Pick};
-use super::lanes::{self, depth, telling};
+use super::lanes::{self, Candidate, depth, telling};
 use super::{Link, MAX_HITS, Mode, Options};
 use crate::embed::Vector;
-use crate::index::{LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
+use crate::index::{Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
 use crate::note::Private;
 
 /// Words of a text that are asked of the lexical lane: its beginning says what it is about.
@@ -97,49 +97,109 @@ fn beginning(text: &str) -> String {
     text.split_whitespace().take(WORDS).collect::<Vec<_>>().join(" ")
 }
 
-/// Chunks of other notes near the seed; for a seed of this vault each hit says whether and how its note is linked with
-/// the seed's already, and with `exclude_linked` those that are stay out, as do `hidden` ones. `options` has the limits.
-pub fn related(
-    snapshot: &Snapshot,
-    vault: &str,
-    seed: &Seed,
-    exclude_linked: bool,
-    hidden: Option<&Private>,
-    options: &Options,
-) -> Result<Answer, LexicalError> {
-    let mut answer = Answer { seq: snapshot.seq(), ..Answer::default() };
-    let (words, vector) = (seed.words(snapshot)?, seed.vector(snapshot));
-    if vector.is_none() && snapshot.forms(&words)?.is_empty() {
-        answer.warnings.push("there are no words to compare with other notes".to_owned());
-        return Ok(answer);
+/// A vault that is asked what lies near something.
+pub struct Near<'a> {
+    /// What answers.
+    pub snapshot: &'a Snapshot,
+    /// Its name.
+    pub vault: &'a str,
+    /// What is asked about.
+    pub seed: &'a Seed,
+    /// Notes that the asker is not to hear of.
+    pub hidden: Option<&'a Private>,
+}
+
+/// Chunks of other notes near the seed, in all of these vaults on one scale; an answer for each. For a seed of its own vault
+/// each hit says whether and how its note is linked with the seed's already, and with `exclude_linked` those that are stay
+/// out, as do hidden ones. `options` has the limits.
+///
+/// # Errors
+/// The word index fails, or the search is cancelled.
+pub fn related(vaults: &[Near<'_>], exclude_linked: bool, options: &Options) -> Result<Vec<Answer>, LexicalError> {
+    let corpus = Corpus::of(vaults.iter().map(|near| near.snapshot));
+    let around = vaults.iter().map(|near| Around::new(near, exclude_linked)).collect::<Result<Vec<_>, _>>()?;
+    let mut found = Vec::with_capacity(vaults.len());
+    for around in &around {
+        options.cancel.check()?;
+        found.push(around.candidates(&corpus, options)?);
     }
-    answer.mode = lanes::effective(Mode::Hybrid, vector.as_ref());
-    let own = seed.note(snapshot);
-    let links = own.map(|no| links(snapshot, no)).unwrap_or_default();
-    let note_of = |row: Row| snapshot.chunk(row).map(|chunk| chunk.note);
-    let hides = |no: NoteNo| {
-        let note = snapshot.note(no);
-        note.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)))
-    };
-    let allowed = |row: Row| match (own, note_of(row)) {
-        (_, Some(note)) if hides(note) => false,
-        (None, _) => true,
-        (_, Some(note)) if exclude_linked && links.contains_key(&note) => false,
-        (own, note) => note != own,
-    };
-    let depth = depth(options.limit.min(MAX_HITS));
-    let query = LexicalQuery { words, contextual: options.contextual, ..LexicalQuery::default() };
-    let lexical = snapshot.lexical(&query, &allowed, depth)?;
-    let candidates = lanes::beside(snapshot, lexical, vector.as_ref(), &allowed, depth);
-    let mut near = fuse::fuse(candidates, DENSE_WEIGHT);
-    fuse::sort(&mut near, |a, b| in_order(snapshot, a, b));
-    let picks = near.into_iter().map(|ranked| {
-        let (row, score, lanes) = (ranked.candidate.row, ranked.score, ranked.lanes());
-        let link = note_of(row).and_then(|note| links.get(&note).copied());
-        Pick { row, score, lanes, link: own.map(|_| link) }
-    });
-    (answer.hits, answer.truncated) = Maker::new(snapshot, vault, "", options)?.hits(picks)?;
-    Ok(answer)
+    let scale = Scale::of(found.iter().flatten());
+    around.into_iter().zip(found).map(|(around, candidates)| around.answer(candidates, scale, options)).collect()
+}
+
+/// A vault, and what of the seed is known there.
+struct Around<'a> {
+    near: &'a Near<'a>,
+    exclude_linked: bool,
+    words: String,
+    vector: Option<Vector>,
+    /// The seed's note, if it is of this vault.
+    own: Option<NoteNo>,
+    links: HashMap<NoteNo, Link>,
+}
+
+impl<'a> Around<'a> {
+    fn new(near: &'a Near<'a>, exclude_linked: bool) -> Result<Self, LexicalError> {
+        let Near { snapshot, seed, .. } = near;
+        let own = seed.note(snapshot);
+        let links = own.map(|no| links(snapshot, no)).unwrap_or_default();
+        let (words, vector) = (seed.words(snapshot)?, seed.vector(snapshot));
+        Ok(Around { near, exclude_linked, words, vector, own, links })
+    }
+
+    fn says_nothing(&self) -> Result<bool, LexicalError> {
+        Ok(self.vector.is_none() && self.near.snapshot.forms(&self.words)?.is_empty())
+    }
+
+    fn note_of(&self, row: Row) -> Option<NoteNo> {
+        self.near.snapshot.chunk(row).map(|chunk| chunk.note)
+    }
+
+    fn allows(&self, row: Row) -> bool {
+        let Near { snapshot, hidden, .. } = self.near;
+        let hides = |no: NoteNo| {
+            let note = snapshot.note(no);
+            note.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)))
+        };
+        match (self.own, self.note_of(row)) {
+            (_, Some(note)) if hides(note) => false,
+            (None, _) => true,
+            (_, Some(note)) if self.exclude_linked && self.links.contains_key(&note) => false,
+            (own, note) => note != own,
+        }
+    }
+
+    fn candidates(&self, corpus: &Corpus<'_>, options: &Options) -> Result<Vec<Candidate>, LexicalError> {
+        if self.says_nothing()? {
+            return Ok(Vec::new());
+        }
+        let depth = depth(options.limit.min(MAX_HITS));
+        let (contextual, cancel) = (options.contextual, options.cancel.clone());
+        let query = LexicalQuery { words: self.words.clone(), contextual, cancel, ..LexicalQuery::default() };
+        let meant = corpus.meant(&query)?;
+        let allowed = |row: Row| self.allows(row);
+        let lexical = self.near.snapshot.find_in(corpus, (&query, &meant), &allowed, depth)?;
+        Ok(lanes::beside(self.near.snapshot, lexical, self.vector.as_ref(), &allowed, depth))
+    }
+
+    fn answer(self, candidates: Vec<Candidate>, scale: Scale, options: &Options) -> Result<Answer, LexicalError> {
+        let Near { snapshot, vault, .. } = self.near;
+        let mut answer = Answer { seq: snapshot.seq(), ..Answer::default() };
+        if self.says_nothing()? {
+            answer.warnings.push("there are no words to compare with other notes".to_owned());
+            return Ok(answer);
+        }
+        answer.mode = lanes::effective(Mode::Hybrid, self.vector.as_ref());
+        let mut near = fuse::fuse(candidates, scale, DENSE_WEIGHT);
+        fuse::sort(&mut near, |a, b| in_order(snapshot, a, b));
+        let picks = near.into_iter().map(|ranked| {
+            let (row, score, lanes) = (ranked.candidate.row, ranked.score, ranked.lanes());
+            let link = self.note_of(row).and_then(|note| self.links.get(&note).copied());
+            Pick { row, score, lanes, link: self.own.map(|_| link) }
+        });
+        (answer.hits, answer.truncated) = Maker::new(snapshot, vault, "", options)?.hits(picks)?;
+        Ok(answer)
+    }
 }
 
 /// The notes that this one links to or that link to it.

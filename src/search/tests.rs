@@ -1,6 +1,7 @@
 //! Searches through a real index.
 
 mod expect_tests;
+mod vaults_tests;
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::embed::{Embedder, Vector, builtin};
 use crate::fingerprint::{chunk_id, section_key};
-use crate::index::{ChunkDoc, ChunkEntry, Index, NoteEntry, Snapshot};
+use crate::index::{ChunkDoc, ChunkEntry, Index, LexicalError, NoteEntry, Snapshot};
 use crate::vault::{FileStat, VaultPath};
 
 const TODAY: Date = date(2026, 11, 20);
@@ -113,7 +114,7 @@ fn vault() -> Vault {
 }
 
 fn ask(vault: &Vault, query: &str, options: &Options) -> Answer {
-    let parsed = parse(query, TODAY);
+    let parsed = parse(query, TODAY).unwrap();
     let vector: Option<Vector> = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
     search(&vault.snapshot, "v", &parsed, vector.as_ref(), options).unwrap()
 }
@@ -198,7 +199,7 @@ fn any_script_finds_something() {
 #[test]
 fn without_a_vector_the_words_answer() {
     let vault = vault();
-    let parsed = parse("budget", TODAY);
+    let parsed = parse("budget", TODAY).unwrap();
     let words = search(&vault.snapshot, "v", &parsed, None, &Options::default()).unwrap();
     assert_eq!((paths(&words), words.mode), (vec!["Work/Budget.md"], Mode::Lexical));
     let dense = Options { mode: Mode::Dense, ..Options::default() };
@@ -210,13 +211,54 @@ fn without_a_vector_the_words_answer() {
 fn related_notes_say_whether_they_are_linked() {
     let vault = vault();
     let options = Options { per_note: 1, ..Options::default() };
-    let answer = related(&vault.snapshot, "v", &Seed::Note(1), false, None, &options).unwrap();
+    let answer = near(&vault, &Seed::Note(1), &options);
     assert!(!paths(&answer).contains(&"Garden/Apples.md"));
     let linked = |path: &str| answer.hits.iter().find(|hit| hit.path == path).and_then(|hit| hit.linked);
     assert_eq!(answer.hits[0].path, "Garden/Pruning.md");
     assert_eq!((linked("Garden/Pruning.md"), linked("Work/Budget.md").unwrap_or(false)), (Some(true), false));
     let text = Seed::Text("money for trips".to_owned(), builtin::model().embed("money for trips"));
-    let answer = related(&vault.snapshot, "v", &text, false, None, &options).unwrap();
+    let answer = near(&vault, &text, &options);
     assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
-    assert_eq!(related(&vault.snapshot, "v", &Seed::Note(99), false, None, &options).unwrap().warnings.len(), 1);
+    assert_eq!(near(&vault, &Seed::Note(99), &options).warnings.len(), 1);
+}
+
+fn near(vault: &Vault, seed: &Seed, options: &Options) -> Answer {
+    let vaults = [Near { snapshot: &vault.snapshot, vault: "v", seed, hidden: None }];
+    related(&vaults, false, options).unwrap().pop().unwrap()
+}
+
+/// A vault of many small notes of one chunk each.
+fn many(notes: u32) -> Vault {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), Embedder::Builtin.dimensions()).unwrap();
+    for no in 1..=notes {
+        put(&mut index, no, &format!("{no}.md"), &["fruit"], None, &[], &["Ripe apples and sour cherries.\n"]);
+    }
+    Vault { snapshot: index.publish(1).unwrap(), _dir: dir }
+}
+
+#[test]
+fn a_cancelled_search_ends_wherever_it_is() {
+    const NOTES: u32 = 320;
+    let vault = many(NOTES);
+    let run = |query: &str, cancel: &Cancel| {
+        let parsed = parse(query, TODAY).unwrap();
+        let vector = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
+        let options = Options { cancel: cancel.clone(), ..Options::default() };
+        rank(&vault.snapshot, &parsed, vector.as_ref(), &options)
+    };
+    let looks = |query: &str| {
+        let cancel = Cancel::new();
+        assert!(!run(query, &cancel).unwrap().rows(1).is_empty(), "{query}");
+        cancel.looks()
+    };
+    let plain = looks("apples cherries");
+    assert!(looks("apples cherries tag:fruit") >= plain + NOTES as usize / 32, "a filter looks at every note");
+    assert!(looks("\"ripe apples\"") > plain, "a phrase looks at every document");
+    for query in ["apples", "apples tag:fruit", "\"ripe apples\"", "cherries -pears", "tag:fruit"] {
+        for look in 1..=looks(query) {
+            let cancel = Cancel::at_look(look);
+            assert!(matches!(run(query, &cancel), Err(LexicalError::Cancelled)), "{query}: look {look}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use super::params::{
     CancelParams, Decisions, ExplainParams, GenerationParams, Generations, Hello, Jobs, Limits, Nothing, OfVault,
     PauseParams, PlanParams, Problems, RebuildParams, Reviews, Server, SyncParams, Welcome,
 };
+use super::pool::{self, Outside, Pool};
 use super::proto::{self, ErrorKind, Method, PROTOCOL, PROTOCOLS, Params, RpcError};
 use super::results::{Asked, Found, MAX_RESULTS};
 use crate::engine::handle::{CallError, Cancel, Handle, Job, Notice, OnText, Scope, SearchRequest};
@@ -67,73 +68,11 @@ impl Backend {
         let (watches, notices) = (handle.clone(), handle);
         Backend {
             dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
-            pool: Arc::new(move |call| pool(call, Outside { expands: pools.expands(), reranks: pools.reranks() })),
+            pool: Arc::new(move |call| pool::of(call, Outside { expands: pools.expands(), reranks: pools.reranks() })),
             wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
             results: Arc::new(move |asked, cancel| results(&watches, asked, cancel)),
             subscribe: Arc::new(move || notices.subscribe()),
         }
-    }
-}
-
-/// Whose turn a call has to wait for, so that no kind of call keeps another from being answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pool {
-    /// Reads the published snapshot: as many at once as there are cores.
-    Query,
-    /// Asks the engine's loop.
-    Engine,
-    /// Waits for something to happen.
-    Wait,
-    /// Looks at what somebody watches.
-    Watch,
-}
-
-/// Whom a search asks unless it says otherwise.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Outside {
-    /// A model, for other words.
-    pub(super) expands: bool,
-    /// A reranker.
-    pub(super) reranks: bool,
-}
-
-/// The pool of a call.
-pub(super) fn pool(call: &Call, outside: Outside) -> Pool {
-    let expands = || call.params.get("expand").map_or(outside.expands, |expand| expand.as_str() != Some("off"));
-    let reranks = || call.params.get("rerank").map_or(outside.reranks, |rerank| rerank != &Value::Bool(false));
-    match call.method {
-        // A model may take minutes.
-        Method::GenerateContext | Method::Ask => Pool::Wait,
-        // Waits for the graph of the present snapshot.
-        Method::Graph => Pool::Wait,
-        Method::Search if expands() || reranks() => Pool::Wait,
-        Method::Search if call.params.get("fresh") == Some(&Value::Bool(true)) => Pool::Wait,
-        Method::Search
-        | Method::Related
-        | Method::Get
-        | Method::Recent
-        | Method::Ping
-        | Method::Hello
-        | Method::Explain => Pool::Query,
-        Method::Status
-        | Method::ContextsReview
-        | Method::Stats
-        | Method::Generations
-        | Method::GenerationsBuild
-        | Method::GenerationsUse
-        | Method::GenerationsDrop
-        | Method::Cost
-        | Method::Plan
-        | Method::Sync
-        | Method::Rebuild
-        | Method::Jobs
-        | Method::Cancel
-        | Method::Pause
-        | Method::Resume
-        | Method::ConfigCheck
-        | Method::Reload
-        | Method::Subscribe
-        | Method::Shutdown => Pool::Engine,
     }
 }
 
@@ -163,7 +102,7 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             done(&handle.ask(parse(params)?, cancel, on_text)?)
         }
         Method::Related => done(&handle.related(parse(params)?, cancel)?),
-        Method::Graph => done(&handle.graph(&parse(params)?)?),
+        Method::Graph => done(&handle.graph(&parse(params)?, cancel)?),
         Method::Get => done(&handle.get(parse(params)?)?),
         Method::Recent => done(&handle.recent(&parse(params)?)?),
         Method::Plan => {
@@ -187,7 +126,7 @@ fn dispatch(handle: &Handle, call: Call, cancel: &Cancel) -> Result<Reply, RpcEr
             let job = handle.rebuild(Scope { vault, path }, dry_run, batch, audience)?;
             if wait && !dry_run { Ok(Reply::Wait(job.job)) } else { done(&job) }
         }
-        Method::GenerateContext => done(&handle.generate_context(parse(params)?)?),
+        Method::GenerateContext => done(&handle.generate_context(parse(params)?, cancel)?),
         Method::ContextsReview => done(&Reviews { contexts: handle.review(&parse(params)?)? }),
         Method::Generations => {
             let generations = handle.generations(parse::<OfVault>(params)?.vault.as_deref())?;
@@ -317,6 +256,14 @@ impl From<CallError> for RpcError {
                 RpcError::new(ErrorKind::NotFound, message).hint(hint).with("what", what).with("name", name)
             }
             CallError::Invalid(_) => RpcError::new(ErrorKind::InvalidParams, message),
+            CallError::TooMuch(over) => {
+                let (what, given, limit) = over.parts();
+                RpcError::new(ErrorKind::InvalidParams, message)
+                    .hint("`related` with `text` takes a longer text, of which no word has to occur")
+                    .with("what", what)
+                    .with("given", given)
+                    .with("limit", limit)
+            }
             CallError::NotReady => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(200),
             CallError::Conflict { job, .. } => RpcError::new(ErrorKind::Conflict, message)
                 .hint("wait for that job, or cancel it with `cancel`")
@@ -345,12 +292,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::search::TooMuch;
 
     #[test]
     fn every_engine_error_has_its_kind() {
         let table = [
             (CallError::NotFound { what: "vault", name: "x".into(), hint: "h".into() }, 1005),
             (CallError::Invalid("no".into()), -32602),
+            (CallError::TooMuch(TooMuch::Terms { given: 65 }), -32602),
             (CallError::NotReady, 1001),
             (CallError::Conflict { message: "no".into(), job: 4 }, 1011),
             (CallError::Cancelled, 1003),
@@ -376,20 +325,5 @@ mod tests {
         let error = parse::<SearchRequest>(params).unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidParams);
         assert!(error.message.len() < 400);
-    }
-
-    #[test]
-    fn a_wait_does_not_take_the_place_of_a_query() {
-        let of = |method, params: Value, expands| {
-            let outside = Outside { expands, reranks: false };
-            pool(&Call::new(method, params.as_object().cloned().unwrap_or_default()), outside)
-        };
-        assert_eq!(of(Method::Search, json!({ "query": "x" }), false), Pool::Query);
-        assert_eq!(of(Method::Search, json!({ "query": "x", "fresh": true }), false), Pool::Wait);
-        assert_eq!(of(Method::Search, json!({ "query": "x", "expand": "hyde" }), false), Pool::Wait);
-        assert_eq!(of(Method::Search, json!({ "query": "x" }), true), Pool::Wait);
-        assert_eq!(of(Method::Search, json!({ "query": "x", "expand": "off" }), true), Pool::Query);
-        assert_eq!(of(Method::Ask, json!({ "question": "x" }), false), Pool::Wait);
-        assert_eq!(of(Method::Cancel, json!({ "job": 1 }), true), Pool::Engine);
     }
 }

@@ -19,6 +19,7 @@ mod connection;
 mod follow;
 mod methods;
 mod outbox;
+mod pool;
 #[cfg(test)]
 mod property_tests;
 mod request;
@@ -36,6 +37,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
 use self::methods::Backend;
+pub(crate) use self::pool::MOST_THREADS;
 use self::proto::{ErrorKind, RpcError};
 use self::request::Shared;
 use crate::config::ServeConfig;

@@ -139,7 +139,7 @@ pub enum ErrorKind {
     Internal,
     /// Starting or stopping.
     NotReady,
-    /// Too many connections.
+    /// Too many connections, or too many requests of one kind.
     Busy,
     /// The request was cancelled.
     Cancelled,

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
-use super::methods::{self, Backend, Call, Pool, Reply};
+use super::methods::{self, Backend, Call, Reply};
 use super::outbox::Outbox;
 use super::params::{Progress, Text};
+use super::pool::{Pool, Pools};
 use super::proto::{self, Id, Method, RpcError};
 use super::results::{Asked, Found};
 use crate::engine::handle::{CallError, Cancel, Job};
@@ -17,15 +18,14 @@ use crate::engine::handle::{CallError, Cancel, Job};
 /// No more progress notifications of one request than one in this time.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
+/// How long one of many that wait for a job looks at it.
+const SHORT_TURN: Duration = Duration::from_millis(10);
+
 /// What all connections share.
 pub(super) struct Shared {
     backend: Backend,
     query_timeout: Duration,
-    query: Arc<Semaphore>,
-    engine: Arc<Semaphore>,
-    wait: Arc<Semaphore>,
-    /// Looks at watches take turns.
-    watch: Arc<Semaphore>,
+    pools: Pools,
 }
 
 /// Stops what works for somebody who has gone.
@@ -39,9 +39,7 @@ impl Drop for StopOnDrop {
 
 impl Shared {
     pub(super) fn new(backend: Backend, query_timeout: Duration) -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-        let pool = |permits| Arc::new(Semaphore::new(permits));
-        Shared { backend, query_timeout, query: pool(cores), engine: pool(8), wait: pool(16), watch: pool(1) }
+        Shared { backend, query_timeout, pools: Pools::new() }
     }
 
     pub(super) fn backend(&self) -> &Backend {
@@ -54,16 +52,11 @@ impl Shared {
         pool: Pool,
         work: impl FnOnce() -> Result<R, RpcError> + Send + 'static,
     ) -> Result<R, RpcError> {
-        let pool = match pool {
-            Pool::Query => &self.query,
-            Pool::Engine => &self.engine,
-            Pool::Wait => &self.wait,
-            Pool::Watch => &self.watch,
-        };
-        let permit = pool.clone().acquire_owned().await.map_err(|_| methods::stopping())?;
+        let place = self.pools.enter(pool).await?;
         let work = move || {
-            // The turn ends with the work, also when its request has been answered long before.
-            let _permit = permit;
+            // The place is taken for as long as there is work, also when its request has been answered before: it was
+            // cancelled then, and ends soon.
+            let _place = place;
             work()
         };
         match tokio::task::spawn_blocking(work).await {
@@ -227,7 +220,8 @@ impl Accepted {
         }
     }
 
-    /// Text of an answer as it comes, if the client wants that.
+    /// Text of an answer as it comes, if the client wants that. The channel has no bound of its own: an answer is at most
+    /// `ask.max_tokens` long.
     fn texts(&mut self) -> UnboundedReceiver<String> {
         let (sender, texts) = unbounded_channel();
         let wanted = self.call.params.get("stream") != Some(&Value::Bool(false));
@@ -256,7 +250,9 @@ async fn wait(shared: &Shared, outbox: &Outbox, job: u64, token: Option<Id>) -> 
     let mut told = None;
     loop {
         let wait = Arc::clone(&shared.backend.wait);
-        let state = shared.blocking(Pool::Wait, move || wait(job, PROGRESS_INTERVAL)).await?;
+        // Where more wait than there are places, everybody has short turns.
+        let patience = if shared.pools.patient(Pool::Job) { PROGRESS_INTERVAL } else { SHORT_TURN };
+        let state = shared.blocking(Pool::Job, move || wait(job, patience)).await?;
         if let Some(token) = &token
             && told.is_none_or(|told| state.done > told)
         {

@@ -72,7 +72,7 @@ impl Fake {
                 seen.running.fetch_sub(1, Ordering::SeqCst);
                 outcome
             }),
-            pool: Arc::new(|call| super::methods::pool(call, super::methods::Outside::default())),
+            pool: Arc::new(|call| super::pool::of(call, super::pool::Outside::default())),
             wait: Arc::new(move |_, patience| {
                 std::thread::sleep(patience / 20);
                 Ok(job(waits.done.fetch_add(1, Ordering::SeqCst)))
@@ -90,10 +90,18 @@ impl Fake {
     }
 
     pub(super) fn connect_with(&self, timeout: Duration) -> Client {
+        self.connect_to(&self.shared(timeout))
+    }
+
+    /// What several connections share.
+    fn shared(&self, timeout: Duration) -> Arc<Shared> {
+        Arc::new(Shared::new(self.backend(), timeout))
+    }
+
+    fn connect_to(&self, shared: &Arc<Shared>) -> Client {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (drain, draining) = watch::channel(false);
-        let shared = Arc::new(Shared::new(self.backend(), timeout));
-        let server = tokio::spawn(connection::serve(theirs, shared, draining));
+        let server = tokio::spawn(connection::serve(theirs, Arc::clone(shared), draining));
         Client { stream: BufReader::new(ours), server, drain }
     }
 
@@ -262,6 +270,62 @@ async fn a_deadline_answers_and_stops_the_work() {
     // A job that is waited for has none.
     client.ask(2, "sync", json!({})).await;
     assert_eq!(client.next().await.unwrap()["result"]["state"], "done");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_over_their_deadline_give_their_places_back() {
+    let fake = Fake::new();
+    let mut client = fake.connect_with(Duration::from_millis(200));
+    for round in 0..4 {
+        for id in 0..8 {
+            client.ask(8 * round + id, "search", json!({ "query": "slow" })).await;
+        }
+        for _ in 0..8 {
+            assert_eq!(client.error().await.1, 1004);
+        }
+        // Each that began has ended.
+        fake.until("their end", |seen| seen.running.load(Ordering::SeqCst) == 0).await;
+    }
+    client.ask("quick", "search", json!({ "query": "quick" })).await;
+    assert_eq!(client.next().await.unwrap()["result"]["query"], "quick");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_queue_refuses_at_once_and_others_are_answered() {
+    let fake = Fake::new();
+    let server = fake.shared(Duration::from_secs(20));
+    let mut clients: Vec<Client> = (0..5).map(|_| fake.connect_to(&server)).collect();
+    for client in &mut clients {
+        for id in 0..8 {
+            client.ask(id, "ask", json!({ "query": "slow" })).await;
+        }
+    }
+    fake.until("a full pool", |seen| seen.running.load(Ordering::SeqCst) == 12).await;
+    let mut refused = 0;
+    let mut other = fake.connect_to(&server);
+    for client in &mut clients {
+        while let Ok(Some(reply)) = tokio::time::timeout(Duration::from_millis(500), client.next()).await {
+            assert_eq!(reply["error"]["data"]["kind"], "busy", "{reply}");
+            assert!(reply["error"]["data"]["retry_after_ms"].as_u64() > Some(0), "{reply}");
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 16, "of 40 questions 12 run and 12 wait");
+    for (method, params) in [
+        ("search", json!({ "query": "x" })),
+        ("search", json!({ "query": "x", "fresh": true })),
+        ("search", json!({ "query": "x", "expand": "queries" })),
+        ("graph", json!({})),
+        ("status", json!({})),
+        ("sync", json!({})),
+    ] {
+        other.ask(method, method, params).await;
+        assert!(other.next().await.unwrap().get("result").is_some(), "{method}");
+    }
+    drop(clients);
+    fake.until("the questions' end", |seen| seen.running.load(Ordering::SeqCst) == 0).await;
+    other.ask("after", "ask", json!({ "query": "x" })).await;
+    assert_eq!(other.next().await.unwrap()["result"]["method"], "ask");
 }
 
 #[tokio::test]

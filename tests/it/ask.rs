@@ -446,3 +446,51 @@ fn question_after_question() {
     assert!(last.contains("<answer>In old alders.</answer>") && !last.contains("What does it cost?"), "{last}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
 }
+
+/// Sends eight questions over a connection of its own; what is answered goes to `answers`.
+fn eight_questions(place: &Place, answers: &std::sync::mpsc::Sender<Value>) -> UnixStream {
+    let stream = UnixStream::connect(place.socket()).unwrap();
+    let (mut asks, answers) = (stream.try_clone().unwrap(), answers.clone());
+    for id in 0..8 {
+        let question = json!({"jsonrpc": "2.0", "id": id, "method": "ask", "params": {"question": QUESTION}});
+        asks.write_all(format!("{question}\n").as_bytes()).unwrap();
+    }
+    let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            let _ = answers.send(serde_json::from_str(&line).unwrap());
+        }
+    });
+    stream
+}
+
+#[test]
+fn forty_questions_to_a_model_that_hangs_keep_nobody_else_waiting() {
+    let model = StreamModel::start();
+    model.script((0..40).map(|_| Script::Hangs(Vec::new())));
+    let place = place(&model, "ollama", "");
+    let mut daemon = start(&place);
+    let (sender, answers) = std::sync::mpsc::channel();
+    let connections: Vec<UnixStream> = (0..5).map(|_| eight_questions(&place, &sender)).collect();
+    eventually("the model is asked", || !model.asked().is_empty());
+    // Twelve are asked, twelve wait, and the others are told at once that there is no room.
+    for _ in 0..16 {
+        let answer = answers.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(answer["error"]["data"]["kind"], "busy", "{answer}");
+        assert!(answer["error"]["data"]["retry_after_ms"].as_u64() > Some(0), "{answer}");
+    }
+    assert_eq!(daemon.call("ping", json!({})), json!({}));
+    assert_eq!(daemon.search("varnish")[0], "Boats.md");
+    place.write("New.md", "# New\n\nA new yeti.\n");
+    assert_eq!(daemon.call("sync", json!({"wait": true}))["state"], "done");
+    assert_eq!(daemon.call("search", json!({"query": "yeti", "fresh": true}))["hits"][0]["path"], "New.md");
+    assert!(daemon.call("graph", json!({}))["note_count"].as_u64() > Some(2));
+    // Whoever asked has gone: the places are free again.
+    for connection in connections {
+        connection.shutdown(std::net::Shutdown::Both).unwrap();
+    }
+    model.script_anew([says("In old alders [1].")]);
+    eventually("a question is answered again", || {
+        daemon.try_call("ask", json!({"question": QUESTION})).is_ok_and(|answer| answer["found"] == true)
+    });
+}

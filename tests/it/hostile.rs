@@ -534,3 +534,51 @@ fn a_client_that_asks_and_never_reads_is_given_up() {
     assert_eq!(daemon.holding("badger"), ["b.md"]);
     eventually("its answers are forgotten", || daemon.resident() < before + (64 << 20));
 }
+
+#[test]
+fn a_search_over_a_limit_is_refused_at_once_and_others_go_on() {
+    let place = small();
+    place.write("p.md", "---\nstate: open\n---\n\n# P\n\na wordy puffin\n");
+    let mut daemon = frugal(&place);
+    let before = daemon.resident();
+    let values: Vec<String> = (0..90_000).map(|n| format!("v{n}")).collect();
+    let names: serde_json::Map<String, Value> = values.iter().map(|name| (name.clone(), json!("x"))).collect();
+    let words = |operator: &str| format!("{operator}\"{}\" badger", "word ".repeat(100_000));
+    let cases = [
+        (json!({"query": "puffin", "filter": {"properties": {"state": values}}}), "terms", 64),
+        (json!({"query": "puffin", "filter": {"properties": names}}), "terms", 64),
+        (json!({"query": "puffin", "filter": {"path": "*".repeat(900_000)}}), "value_bytes", 4096),
+        (json!({"query": words("")}), "bytes", 65_536),
+        (json!({"query": format!("\"{}\"", "word ".repeat(10_000))}), "phrase_words", 256),
+        (json!({"query": format!("-\"{}\" puffin", "word ".repeat(10_000))}), "phrase_words", 256),
+        (json!({"query": "-a ".repeat(10_000)}), "terms", 64),
+        (json!({"query": "prop.state:open ".repeat(1_000)}), "terms", 64),
+        (json!({"query": format!("puffin prop.state:\"{}\"", "a OR ".repeat(1_000))}), "terms", 64),
+    ];
+    let mut wires = [Wire::to(&place), Wire::to(&place)];
+    for (params, what, limit) in cases {
+        for wire in &mut wires {
+            for id in 0..4 {
+                let mut params = params.clone();
+                params["fresh"] = json!(id % 2 == 1);
+                wire.ask(id, "search", params);
+            }
+        }
+        for wire in &mut wires {
+            for _ in 0..4 {
+                let answer = wire.next().expect("the connection ended");
+                let data = &answer["error"]["data"];
+                assert_eq!((&data["kind"], &data["what"]), (&json!("invalid_params"), &json!(what)), "{answer}");
+                let given = data["given"].as_u64().unwrap();
+                assert!(data["limit"] == limit && given > limit, "{answer}");
+                assert!(answer["error"]["message"].as_str().unwrap().contains(&given.to_string()), "{answer}");
+            }
+        }
+        assert_eq!(daemon.holding("puffin"), ["p.md"]);
+    }
+    // What stays within the limits is answered.
+    let within: Vec<String> = (0..63).map(|n| format!("v{n}")).chain(["open".to_owned()]).collect();
+    let found = daemon.call("search", json!({"query": "puffin", "filter": {"properties": {"state": within}}}));
+    assert_eq!(found["hits"][0]["path"], "p.md");
+    assert!(daemon.resident() < before + (256 << 20), "{before} bytes became {}", daemon.resident());
+}

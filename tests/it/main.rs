@@ -43,6 +43,7 @@ mod support;
 mod terminal;
 mod tidy;
 mod words;
+mod vaults;
 mod vectors;
 mod watching;
 mod windows;

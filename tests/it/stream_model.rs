@@ -67,6 +67,13 @@ impl StreamModel {
         self.state.script.lock().unwrap().extend(answers);
     }
 
+    /// The next requests get these answers, in place of what was to come.
+    pub(crate) fn script_anew(&self, answers: impl IntoIterator<Item = Script>) {
+        let mut script = self.state.script.lock().unwrap();
+        script.clear();
+        script.extend(answers);
+    }
+
     /// Bodies of the requests so far.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.state.asked.lock().unwrap().clone()

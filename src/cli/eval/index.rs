@@ -96,7 +96,7 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
     let mut runs = Vec::with_capacity(source.queries.len());
     for query in &source.queries {
         let began = Instant::now();
-        let parsed = search::parse(&query.text, today);
+        let parsed = search::parse(&query.text, today).map_err(|over| Failure::new(exit::USAGE, over.to_string()))?;
         let text = parsed.text();
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
         let dense_weight = options.dense_weight * builtin::model().familiarity(&text);

@@ -3,16 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::super::decide::Desk;
 use super::super::questions::{OnText, Purse};
+use super::search::Served;
 use super::vectors::QueryVectors;
 use super::{Audience, CallError, Cancel, Handle, SearchRequest};
 use crate::context::models::Price;
 use crate::engine::report::{AskAnswer, AskPassage, AskRequest, Citation};
-use crate::index::Snapshot;
 use crate::llm::Finish;
 use crate::search::question::{self, Citations, Expand, MOST_QUESTION};
-use crate::search::{self, Hit, Mode, Options, Parsed, Ranking};
+use crate::search::{self, Hit, Mode, Parsed, Part, Ranking};
 use crate::store::ledger::Purpose;
 
 /// Passages of one question at most.
@@ -99,7 +98,8 @@ impl Handle {
         });
         // A model that says nothing at all has found nothing.
         answer.found = found && !answer.answer.is_empty();
-        answer.citations = cited.into_iter().filter_map(|n| Some(citation(n, hits.get(n.checked_sub(1)?)?))).collect();
+        let cited = cited.into_iter().filter_map(|n| answer.passages.get(n.checked_sub(1)?));
+        answer.citations = cited.map(Citation::of).collect();
         if dropped > 0 {
             answer
                 .warnings
@@ -146,7 +146,7 @@ impl Handle {
             _ => Vec::new(),
         };
         let hits = question::passages(found.hits, before, most);
-        let passages = (1..).zip(&hits).map(|(n, hit)| passage(n, hit)).collect();
+        let passages = (1..).zip(&hits).map(|(n, hit)| AskPassage::of(n, hit)).collect();
         Ok((hits, AskAnswer { passages, seq: found.seq, warnings: found.warnings, ..AskAnswer::default() }))
     }
 
@@ -216,57 +216,33 @@ pub(super) struct Expansion {
 }
 
 impl Expansion {
-    /// Searches for what was added too, under the conditions of the query itself, and blends what is found into its
-    /// ranking.
+    /// Searches for what was added too, in all parts and under the conditions of the query itself, and blends what is found
+    /// into its rankings.
     pub(super) fn blend(
         &self,
-        ranking: Ranking,
-        snapshot: &Snapshot,
-        (desk, vectors): (&Desk, &mut QueryVectors<'_>),
-        query: &Parsed,
-        options: &Options,
-    ) -> Result<Ranking, CallError> {
-        let mut others = Vec::with_capacity(self.texts.len());
+        rankings: Vec<Ranking>,
+        (served, parts): (&[Served], &[Part<'_>]),
+        vectors: &mut QueryVectors<'_>,
+    ) -> Result<Vec<Ranking>, CallError> {
+        let mut others: Vec<Vec<Ranking>> = parts.iter().map(|_| Vec::with_capacity(self.texts.len())).collect();
         for text in &self.texts {
-            let query = Parsed { words: text.clone(), warnings: Vec::new(), ..query.clone() };
-            let mode = if self.expand == Expand::Hyde { Mode::Dense } else { options.mode };
-            let vector = if mode == Mode::Lexical { None } else { vectors.of(desk, text) };
-            let options = Options { mode, ..options.clone() };
-            let found = search::rank(snapshot, &query, vector.as_ref(), &options);
-            others.push(found.map_err(|error| CallError::Storage(error.to_string()))?);
+            let again = served.iter().zip(parts).map(|(served, part)| self.part(text, served, part, vectors));
+            let found = search::rank_together(&again.collect::<Vec<_>>())?;
+            others.iter_mut().zip(found).for_each(|(others, found)| others.push(found));
         }
-        Ok(ranking.blended(snapshot, others))
+        let blended = rankings.into_iter().zip(parts).zip(others);
+        Ok(blended.map(|((ranking, part), others)| ranking.blended(part.snapshot, others)).collect())
     }
-}
 
-fn citation(n: usize, hit: &Hit) -> Citation {
-    let (line, end_line) = question::lines(hit);
-    Citation {
-        n,
-        vault: hit.vault.clone(),
-        path: hit.path.clone(),
-        line,
-        end_line,
-        title: hit.title.clone(),
-        heading_path: hit.heading_path.clone(),
-        quote: hit.snippet.clone(),
-    }
-}
-
-fn passage(n: usize, hit: &Hit) -> AskPassage {
-    let (line, end_line) = question::lines(hit);
-    AskPassage {
-        n,
-        vault: hit.vault.clone(),
-        path: hit.path.clone(),
-        line,
-        end_line,
-        title: hit.title.clone(),
-        heading_path: hit.heading_path.clone(),
-        snippet: hit.snippet.clone(),
-        score: hit.score,
-        chars: hit.window.chars().count(),
-        stale: hit.stale,
-        lanes: hit.lanes.clone(),
+    /// A part of the query that asks for other words.
+    fn part<'a>(&self, text: &str, served: &Served, part: &Part<'a>, vectors: &mut QueryVectors<'_>) -> Part<'a> {
+        let mut part = part.clone();
+        text.clone_into(&mut part.query.words);
+        part.query.warnings.clear();
+        if self.expand == Expand::Hyde {
+            part.options.mode = Mode::Dense;
+        }
+        part.vector = if part.options.mode == Mode::Lexical { None } else { vectors.of(&served.desk, text) };
+        part
     }
 }

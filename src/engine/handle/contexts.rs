@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use super::{CallError, Handle, ready};
+use super::{CallError, Cancel, Handle, ready};
 use crate::chunk::{Chunk, ChunkRules};
 use crate::context::cost::{self, Estimate, NoteSize};
 use crate::context::models::Price;
@@ -25,6 +26,9 @@ use crate::vault::read::read;
 
 /// Contexts that are reviewed at most.
 const MOST_REVIEWED: usize = 1000;
+
+/// How often a caller that waits for the model looks whether it has answered, and whether its own client has gone.
+const LOOK: Duration = Duration::from_millis(20);
 
 impl Handle {
     /// What was spent: today, this month, on what.
@@ -190,7 +194,8 @@ impl Handle {
     }
 
     /// A context for a chunk of a text that lies in no vault; by the model in force, within the day's budget.
-    pub fn generate_context(&self, request: GenerateRequest) -> Result<GeneratedContext, CallError> {
+    /// Blocks until the model has answered, or `cancel` is raised; the model's answer is then paid for and dropped.
+    pub fn generate_context(&self, request: GenerateRequest, cancel: &Cancel) -> Result<GeneratedContext, CallError> {
         let GenerateRequest { chunk, document, title, max_words, audience } = request;
         if chunk.trim().is_empty() {
             return Err(CallError::Invalid("`chunk` is empty".to_owned()));
@@ -213,9 +218,16 @@ impl Handle {
             });
         };
         self.may_spend(audience, writer.asker.model.price != Price::Free, "a context that the model writes")?;
-        let (reply, answer) = oneshot::channel();
+        let (reply, mut answer) = oneshot::channel();
         writer.wish(Wish { text: document, title, chunk, max_words, reply });
-        answer.blocking_recv().unwrap_or(Err(CallError::Stopping))
+        loop {
+            match answer.try_recv() {
+                Ok(answer) => return answer,
+                Err(TryRecvError::Closed) => return Err(CallError::Stopping),
+                Err(TryRecvError::Empty) => cancel.check()?,
+            }
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// Contexts beside their chunks, for a person to judge: an even sample of those that a model wrote.

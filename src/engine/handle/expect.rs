@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::vectors::QueryVectors;
-use super::{CallError, VaultShared, not_found, parse_path, ready};
+use super::search::Served;
+use super::{CallError, VaultShared, not_found, parse_path};
 use crate::index::{NoteEntry, Snapshot};
-use crate::search::{self, Expected, Hit, Mode, Options, Parsed, Standing};
+use crate::search::{self, Expected, Hit, Part, Standing};
 use crate::vault::VaultPath;
 use crate::vault::policy::Verdict;
 use crate::vault::read::stat;
@@ -14,19 +14,14 @@ use crate::vault::read::stat;
 /// How the note at `path` (or of that name) stands to the answer `hits` of these vaults.
 pub(super) fn expected(
     path: &str,
-    vaults: &[Arc<VaultShared>],
-    (query, vectors): (&Parsed, &mut QueryVectors<'_>),
-    options: &Options,
+    (served, parts): (&[Served], &[Part<'_>]),
     hits: &[Hit],
 ) -> Result<Expected, CallError> {
-    let places = places(path, vaults)?;
-    for (vault, path) in &places {
-        let (snapshot, desk) = ready(vault)?;
-        let Some(note) = named(&snapshot, path) else { continue };
-        let dense = options.mode != Mode::Lexical && query.has_text();
-        let vector = if dense { vectors.of(&desk, &query.text()) } else { None };
-        let expected = search::expect(&snapshot, &vault.name, query, vector.as_ref(), options, &note, hits);
-        let mut expected = expected.map_err(|error| CallError::Storage(error.to_string()))?;
+    let places = places(path, served)?;
+    for (at, path) in &places {
+        let Some((Served { vault, desk, .. }, part)) = served.get(*at).zip(parts.get(*at)) else { continue };
+        let Some(note) = named(part.snapshot, path) else { continue };
+        let mut expected = search::expect(parts, *at, &vault.name, &note, hits)?;
         let now = stat(&desk.root, &note.path);
         expected.stale = now != Some(note.stat);
         if now.is_none() {
@@ -37,24 +32,25 @@ pub(super) fn expected(
         return Ok(expected);
     }
     // Where a file of that name lies, if one does; else the first vault is the one that lacks it.
-    let on_disk = |(vault, path): &&(Arc<VaultShared>, VaultPath)| vault.path.join(path.to_relative()).exists();
-    match places.iter().find(on_disk).or(places.first()) {
+    let lies = places.iter().filter_map(|(at, path)| Some((&served.get(*at)?.vault, path)));
+    let on_disk = |(vault, path): &(&Arc<VaultShared>, &VaultPath)| vault.path.join(path.to_relative()).exists();
+    match lies.clone().find(on_disk).or_else(|| lies.clone().next()) {
         Some((vault, path)) => Ok(unindexed(vault, path)),
         None => Err(CallError::NotReady),
     }
 }
 
-/// Where a note may lie: in each vault, or in the one that an absolute path leads to.
-fn places(path: &str, vaults: &[Arc<VaultShared>]) -> Result<Vec<(Arc<VaultShared>, VaultPath)>, CallError> {
+/// Where a note may lie: in each vault, or in the one that an absolute path leads to; the vaults by their index.
+fn places(path: &str, served: &[Served]) -> Result<Vec<(usize, VaultPath)>, CallError> {
     if !Path::new(path).is_absolute() {
         let path = parse_path(path)?;
-        return Ok(vaults.iter().map(|vault| (vault.clone(), path.clone())).collect());
+        return Ok((0..served.len()).map(|at| (at, path.clone())).collect());
     }
-    let inside = |vault: &Arc<VaultShared>| {
-        let relative = Path::new(path).strip_prefix(&vault.path).ok()?;
-        Some((vault.clone(), VaultPath::from_relative(relative)?))
+    let inside = |(at, served): (usize, &Served)| {
+        let relative = Path::new(path).strip_prefix(&served.vault.path).ok()?;
+        Some((at, VaultPath::from_relative(relative)?))
     };
-    let places: Vec<_> = vaults.iter().filter_map(inside).collect();
+    let places: Vec<_> = served.iter().enumerate().filter_map(inside).collect();
     if places.is_empty() { Err(not_found("note", path, "it lies in no vault that was searched")) } else { Ok(places) }
 }
 

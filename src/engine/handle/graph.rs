@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallError, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Handle, Measure, ready};
+use super::{CallError, Cancel, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Handle, Measure, ready};
 use crate::index::graph::Centrality;
 use crate::index::{Graph, NoteEntry, NoteNo, Snapshot};
 
@@ -22,14 +22,15 @@ const MOST_EDGES: usize = 500_000;
 
 impl Handle {
     /// The notes of a vault by their place among the links, notes without links, and links that lead nowhere.
-    pub fn graph(&self, request: &GraphRequest) -> Result<GraphAnswer, CallError> {
+    pub fn graph(&self, request: &GraphRequest, cancel: &Cancel) -> Result<GraphAnswer, CallError> {
         let limit = request.limit.unwrap_or(USUAL);
         if limit > MOST {
             return Err(CallError::Invalid(format!("`limit` must be 0 to {MOST}, not {limit}")));
         }
         let vault = self.choose(request.vault.as_deref())?.first().cloned().ok_or(CallError::NotReady)?;
         ready(&vault)?;
-        self.0.grapher.wait(&vault, PATIENCE);
+        self.0.grapher.wait(&vault, PATIENCE, cancel);
+        cancel.check()?;
         let (snapshot, _) = ready(&vault)?;
         let graph = vault.graph.load_full().ok_or(CallError::NotReady)?;
         let mut answer = tell(&snapshot, &graph, request.by, limit);

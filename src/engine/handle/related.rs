@@ -10,7 +10,7 @@ use crate::engine::VaultShared;
 use crate::engine::decide::Desk;
 use crate::fingerprint::ChunkId;
 use crate::index::{Row, Snapshot};
-use crate::search::{self, Seed};
+use crate::search::{self, Near, Seed};
 use crate::vault::VaultPath;
 
 impl Handle {
@@ -19,7 +19,7 @@ impl Handle {
         let began = Instant::now();
         let lines = lines(&request)?;
         let per_note = if request.group == Group::Note { Some(1) } else { request.per_note };
-        let options = self.options(&Asked {
+        let mut options = self.options(&Asked {
             limit: request.limit,
             per_note,
             window_chars: request.window_chars,
@@ -28,6 +28,7 @@ impl Handle {
             merge: request.merge,
             ..Asked::default()
         })?;
+        options.cancel = cancel.clone();
         let vaults = self.choose(request.vault.as_deref())?;
         let mut vectors = self.vectors();
         let (home, seed) = self.seed(&request, lines, &vaults, &mut vectors)?;
@@ -43,22 +44,27 @@ impl Handle {
         }
         // Elsewhere it is a direction, and nothing that could be linked.
         let direction = match &home {
-            Some(home) => seed.elsewhere(&ready(home)?.0).map_err(|e| CallError::Storage(e.to_string()))?,
+            Some(home) => seed.elsewhere(&ready(home)?.0)?,
             None => Some(seed.clone()),
         };
-        let mut answers = Vec::new();
+        let mut asked = Vec::new();
         for vault in &vaults {
-            if cancel.is_cancelled() {
-                return Err(CallError::Cancelled);
-            }
-            let (snapshot, desk) = ready(vault)?;
             let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
-            let Some(seed) = (if is_home { Some(&seed) } else { direction.as_ref() }) else { continue };
-            let hidden = desk.hidden(request.audience);
-            let found =
-                search::related(&snapshot, &vault.name, seed, request.exclude_linked, hidden.as_deref(), &options);
-            answers.push(freshness(found.map_err(|e| CallError::Storage(e.to_string()))?, &snapshot, &desk));
+            if let Some(seed) = if is_home { Some(&seed) } else { direction.as_ref() } {
+                let (snapshot, desk) = ready(vault)?;
+                let hidden = desk.hidden(request.audience);
+                asked.push((vault, seed, hidden, snapshot, desk));
+            }
         }
+        let near = asked.iter().map(|(vault, seed, hidden, snapshot, _)| Near {
+            snapshot,
+            vault: &vault.name,
+            seed,
+            hidden: hidden.as_deref(),
+        });
+        let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
+        let answers = found.into_iter().zip(&asked);
+        let answers = answers.map(|(found, (.., snapshot, desk))| freshness(found, snapshot, desk)).collect();
         Ok(search_answer(answers, options.limit, began))
     }
 
@@ -137,7 +143,7 @@ fn selected(
     let private = snapshot.note_at(path).is_some_and(|note| desk.private.covers(&note.path, &note.tags));
     let stays = private && desk.service.embedder.leaves_to().is_some();
     if let Some((row, chunk)) = only.filter(|_| !stays) {
-        let text = snapshot.text(row).map_err(|error| CallError::Storage(error.to_string()))?.text;
+        let text = snapshot.text(row)?.text;
         let first = line.saturating_sub(chunk.lines.0) as usize;
         let count = (end - line.max(chunk.lines.0)) as usize + 1;
         let part: Vec<&str> = text.lines().skip(first).take(count).collect();

@@ -7,11 +7,13 @@ use serde_json::Value;
 
 use super::super::decide::Desk;
 use super::super::rerank::Reranker;
+use super::vectors::QueryVectors;
 use super::{
-    Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, expect, ready,
+    Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
+    expect, ready,
 };
-use crate::index::{LexicalError, Snapshot};
-use crate::search::{self, Answer, Boosts, Key, MAX_HITS, Mode, Options};
+use crate::index::Snapshot;
+use crate::search::{self, Answer, Boosts, Key, MAX_HITS, Mode, Options, Parsed, Part};
 use crate::vault::VaultPath;
 use crate::vault::read::stat;
 
@@ -28,6 +30,35 @@ pub(super) struct Asked {
     pub(super) contextual: bool,
     pub(super) explain: bool,
     pub(super) merge: Option<bool>,
+}
+
+/// A vault while a query is answered from it: one snapshot, and the desk whose embedder made its vectors.
+pub(super) struct Served {
+    pub(super) vault: Arc<VaultShared>,
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) desk: Arc<Desk>,
+}
+
+impl Served {
+    fn new(vault: &Arc<VaultShared>) -> Result<Self, CallError> {
+        let (snapshot, desk) = ready(vault)?;
+        Ok(Served { vault: vault.clone(), snapshot, desk })
+    }
+
+    /// What is asked of this vault. `query` and `options` are those of the request: what this vault adds is in the part
+    /// alone, so that no other is asked with it.
+    fn part(&self, query: &Parsed, options: &Options, hide: bool, vectors: &mut QueryVectors<'_>) -> Part<'_> {
+        let mut part = Part { snapshot: &self.snapshot, query: query.clone(), vector: None, options: options.clone() };
+        part.query.filter.hidden = hide.then(|| self.desk.private.clone());
+        part.options.boosts.graph = self.vault.graph.load_full();
+        if options.mode != Mode::Lexical && query.has_text() {
+            let text = query.text();
+            part.vector = vectors.of(&self.desk, &text);
+            // A lane that does not know the language must not drag the other down.
+            part.options.dense_weight *= self.desk.service.embedder.familiarity(&text);
+        }
+        part
+    }
 }
 
 impl Handle {
@@ -57,9 +88,6 @@ impl Handle {
                 true
             }
         };
-        if request.fresh {
-            self.freshen(request.vault.as_deref(), cancel)?;
-        }
         let mut options = self.options(&Asked {
             mode: request.mode,
             limit: request.limit,
@@ -69,63 +97,39 @@ impl Handle {
             explain: request.explain,
             merge: request.merge,
         })?;
+        options.cancel = cancel.clone();
         let reranker = self.reranker(request.rerank)?;
         let now = jiff::Zoned::now();
-        let mut parsed = search::parse(&request.query, now.date());
-        parsed.filter.offset = now.offset();
         options.boosts.today = Some(now.date());
-        // The word that is being typed is the last one of the query, and a free one.
-        let last = parsed.words.rsplit(' ').next().unwrap_or_default();
-        parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);
-        let SearchFilter { path, tag, after, before, note_type, properties } = request.filter.unwrap_or_default();
-        let conditions =
-            [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
-        for (key, value) in conditions {
-            if let Some(value) = value {
-                parsed.filter.add(key, &value, now.date()).map_err(CallError::Invalid)?;
-            }
-        }
-        for (name, value) in properties {
-            let value = property(&name, &value)?;
-            parsed.filter.add_property(&name, &value, true, now.date()).map_err(CallError::Invalid)?;
+        // A request that is refused must not wait before it is.
+        let mut parsed = parsed(&request, &now)?;
+        if request.fresh {
+            self.freshen(request.vault.as_deref(), cancel)?;
         }
         let expand = self.expands_for(request.audience, request.expand);
         let (expansion, warning) = self.expansion(expand, &parsed, options.mode, cancel);
         parsed.warnings.extend(warning);
-        let (mut snapshots, mut rankings) = (Vec::new(), Vec::new());
         let mut vectors = self.vectors();
-        let (text, dense_weight) = (parsed.text(), options.dense_weight);
-        let dense = options.mode != Mode::Lexical && parsed.has_text();
-        for vault in &vaults {
-            let (snapshot, desk) = ready(vault)?;
-            options.boosts.graph = vault.graph.load_full();
-            parsed.filter.hidden = hide.then(|| desk.private.clone());
-            let vector = if dense { vectors.of(&desk, &text) } else { None };
-            if dense {
-                // A lane that does not know the language must not drag the other down.
-                options.dense_weight = dense_weight * desk.service.embedder.familiarity(&text);
-            }
-            if cancel.is_cancelled() {
-                return Err(CallError::Cancelled);
-            }
-            let ranking = search::rank(&snapshot, &parsed, vector.as_ref(), &options).map_err(storage)?;
-            rankings.push(expansion.blend(ranking, &snapshot, (&desk, &mut vectors), &parsed, &options)?);
-            snapshots.push((snapshot, desk.private.clone()));
-        }
+        let served = vaults.iter().map(Served::new).collect::<Result<Vec<_>, _>>()?;
+        let parts: Vec<Part<'_>> =
+            served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
+        let rankings = search::rank_together(&parts)?;
+        let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
         let mut unjudged = None;
         if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
-            unjudged = reranker.rerank(&text, contextual, &snapshots, &mut rankings, cancel)?;
+            let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.desk.private.clone())).collect();
+            unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
         }
-        let mut answers = Vec::new();
-        for ((vault, (snapshot, _)), ranking) in vaults.iter().zip(snapshots).zip(rankings) {
-            let (_, desk) = ready(vault)?;
-            let found = search::finish(&snapshot, &vault.name, ranking, &options).map_err(storage)?;
-            answers.push(freshness(found, &snapshot, &desk));
+        let mut answers = Vec::with_capacity(served.len());
+        for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
+            cancel.check()?;
+            let found = search::finish(&served.snapshot, &served.vault.name, ranking, &part.options)?;
+            answers.push(freshness(found, &served.snapshot, &served.desk));
         }
         let mut answer = search_answer(answers, options.limit, began);
         answer.warnings.extend(unjudged);
         if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
-            answer.expected = Some(expect::expected(path, &vaults, (&parsed, &mut vectors), &options, &answer.hits)?);
+            answer.expected = Some(expect::expected(path, (&served, &parts), &answer.hits)?);
         }
         Ok(vectors.warn(answer))
     }
@@ -170,6 +174,7 @@ impl Handle {
             },
             merge: asked.merge.unwrap_or(true),
             explain: asked.explain,
+            ..Options::default()
         })
     }
 
@@ -178,15 +183,39 @@ impl Handle {
         let until = Instant::now() + FRESH_WITHIN;
         let job = self.sync(Scope { vault: vault.map(str::to_owned), path: None })?;
         while self.wait_job(job, Duration::from_millis(100))?.state == "running" {
-            if cancel.is_cancelled() {
-                return Err(CallError::Cancelled);
-            }
+            cancel.check()?;
             if Instant::now() > until {
                 return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
             }
         }
         Ok(())
     }
+}
+
+/// What a request asks for: its query, and its filter as if the query had said it.
+fn parsed(request: &SearchRequest, now: &jiff::Zoned) -> Result<Parsed, CallError> {
+    let mut parsed = search::parse(&request.query, now.date())?;
+    parsed.filter.offset = now.offset();
+    // The word that is being typed is the last one of the query, and a free one.
+    let last = parsed.words.rsplit(' ').next().unwrap_or_default();
+    parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);
+    let Some(SearchFilter { path, tag, after, before, note_type, properties }) = &request.filter else {
+        return Ok(parsed);
+    };
+    let conditions =
+        [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
+    for (key, value) in conditions {
+        if let Some(value) = value {
+            parsed.counted.condition(value)?;
+            parsed.filter.add(key, value, now.date()).map_err(CallError::Invalid)?;
+        }
+    }
+    for (name, value) in properties {
+        let value = property(name, value)?;
+        parsed.counted.property(&value)?;
+        parsed.filter.add_property(name, &value, true, now.date()).map_err(CallError::Invalid)?;
+    }
+    Ok(parsed)
 }
 
 /// A property's value in JSON as it would stand in a query.
@@ -206,10 +235,6 @@ fn property(name: &str, value: &Value) -> Result<String, CallError> {
             "`filter.properties.{name}` is a text, a number, true, false, null, or a list of these"
         ))
     })
-}
-
-fn storage(error: LexicalError) -> CallError {
-    CallError::Storage(error.to_string())
 }
 
 /// Marks hits whose note is no longer what was indexed.

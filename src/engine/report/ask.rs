@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Audience, SearchFilter};
-use crate::search::question::{Expand, Turn};
-use crate::search::{Lanes, Mode};
+use crate::search::question::{self, Expand, Turn};
+use crate::search::{Hit, Lanes, Mode};
 
 /// Parameters of `ask`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,6 +101,14 @@ pub struct Citation {
     pub quote: String,
 }
 
+impl Citation {
+    /// The citation of a passage.
+    pub fn of(passage: &AskPassage) -> Self {
+        let AskPassage { n, vault, path, line, end_line, title, heading_path, snippet, .. } = passage.clone();
+        Citation { n, vault, path, line, end_line, title, heading_path, quote: snippet }
+    }
+}
+
 /// A passage that a model was shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AskPassage {
@@ -129,4 +137,25 @@ pub struct AskPassage {
     /// Why it was found; with `explain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Lanes>,
+}
+
+impl AskPassage {
+    /// The window of a hit under a number.
+    pub fn of(n: usize, hit: &Hit) -> Self {
+        let (line, end_line) = question::lines(hit);
+        AskPassage {
+            n,
+            vault: hit.vault.clone(),
+            path: hit.path.clone(),
+            line,
+            end_line,
+            title: hit.title.clone(),
+            heading_path: hit.heading_path.clone(),
+            snippet: hit.snippet.clone(),
+            score: hit.score,
+            chars: hit.window.chars().count(),
+            stale: hit.stale,
+            lanes: hit.lanes.clone(),
+        }
+    }
 }

@@ -12,19 +12,10 @@ fn hit(path: &str, lines: (u32, u32), window: &str) -> Hit {
         title: path.trim_end_matches(".md").to_owned(),
         heading_path: vec!["Plan".to_owned()],
         score: 0.5,
-        snippet: String::new(),
-        highlights: Vec::new(),
         text: window.to_owned(),
-        context: String::new(),
         window: window.to_owned(),
         window_lines: lines,
-        chunk: String::new(),
-        mtime: 0,
-        stale: false,
-        also: Vec::new(),
-        linked: None,
-        link: None,
-        lanes: None,
+        ..Hit::default()
     }
 }
 

@@ -4,11 +4,12 @@ use super::*;
 use crate::index::NoteNo;
 
 fn why(vault: &Vault, query: &str, no: NoteNo, options: &Options) -> Expected {
-    let parsed = parse(query, TODAY);
+    let parsed = parse(query, TODAY).unwrap();
     let vector: Option<Vector> = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
     let answer = search(&vault.snapshot, "v", &parsed, vector.as_ref(), options).unwrap();
     let note = vault.snapshot.note(no).unwrap();
-    expect(&vault.snapshot, "v", &parsed, vector.as_ref(), options, note, &answer.hits).unwrap()
+    let part = Part { snapshot: &vault.snapshot, query: parsed, vector, options: options.clone() };
+    expect(&[part], 0, "v", note, &answer.hits).unwrap()
 }
 
 fn said(expected: &Expected) -> String {

@@ -1,0 +1,169 @@
+//! The words of a query, and what each is looked up as.
+//!
+//! A query is too short to have a language: each of its words is looked up in the forms it has in the languages of the
+//! vault.
+
+use std::ops::Range;
+
+use tantivy::schema::Field;
+
+use super::analyze::{Kind, Word, words};
+use super::documents::Fields;
+use super::{Cancel, Language};
+
+/// Weight of the context beside what the chunk and its note say.
+const CONTEXT: f32 = 0.5;
+/// Weight of a compound's part in a query that also has the whole.
+const PART: f32 = 0.5;
+/// Words of a query that are looked up; a pasted page must not take seconds.
+const MOST_WORDS: usize = 64;
+
+/// English words that say nothing about a note; dropped from a query that has others.
+const STOP: &[&str] = &[
+    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do",
+    "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "of",
+    "on", "or", "our", "should", "so", "some", "than", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "to", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with",
+    "would", "you", "your",
+];
+
+/// Whether a word of a query is passed over where the query has others.
+pub fn is_stop_word(typed: &str) -> bool {
+    STOP.binary_search(&typed.to_ascii_lowercase().as_str()).is_ok()
+}
+
+/// What the lexical lane is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LexicalQuery {
+    /// Free words, in the order typed.
+    pub words: String,
+    /// Phrases that must occur.
+    pub phrases: Vec<String>,
+    /// Words that must not occur.
+    pub without: Vec<String>,
+    /// Whether the context field takes part.
+    pub contextual: bool,
+    /// Whether the last of the words is still being typed.
+    pub prefix: bool,
+    /// Once it is raised, the search ends with [`LexicalError::Cancelled`](super::LexicalError::Cancelled).
+    pub cancel: Cancel,
+}
+
+/// The fields that words are looked up in, with their weights.
+pub(super) fn weighted(fields: Fields, contextual: bool) -> impl Iterator<Item = (Field, f32)> {
+    let context = contextual.then_some((fields.around, CONTEXT));
+    std::iter::once((fields.words, 1.0)).chain(context)
+}
+
+/// What a word of a query is looked up as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum As {
+    /// Its forms.
+    Word,
+    /// Its forms; if there are none, a name that is written almost like it.
+    Name,
+    /// Its forms, and what begins with it as it stands.
+    Unfinished,
+    /// What begins with it.
+    Beginning,
+}
+
+/// A word of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AskedWord {
+    /// Where it stands in the query.
+    pub(super) range: Range<usize>,
+    pub(super) as_what: As,
+    /// Its normal forms in the languages of the vault, each once.
+    pub(super) forms: Vec<String>,
+    /// Its normal form without a language.
+    pub(super) plain: String,
+    pub(super) weight: f32,
+}
+
+/// The words of a query with their weights, each once; `prefix` says that the last one is still being typed.
+pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
+    let plain = words(text, None);
+    let stemmed: Vec<Vec<Word>> = languages.iter().map(|language| words(text, Some(*language))).collect();
+    let stop = |word: &Word| {
+        let typed = text[word.range.clone()].to_ascii_lowercase();
+        word.kind == Kind::Word && STOP.binary_search(&typed.as_str()).is_ok()
+    };
+    let unfinished = |word: &Word| prefix && word.range.end == text.len();
+    let only_stops = plain.iter().all(|word| stop(word) && !unfinished(word));
+    let mut asked: Vec<AskedWord> = Vec::new();
+    let mut pair_end = None;
+    for (at, word) in plain.iter().enumerate() {
+        let ends_a_pair = pair_end == Some(word.range.end);
+        pair_end = (word.kind == Kind::Pair).then_some(word.range.end);
+        let (as_what, weight) = match word.kind {
+            Kind::Single if ends_a_pair => continue,
+            Kind::Single => (As::Beginning, 1.0),
+            Kind::Pair => (As::Word, 1.0),
+            Kind::Part if unfinished(word) => (As::Unfinished, PART),
+            Kind::Word | Kind::Whole if unfinished(word) => (As::Unfinished, 1.0),
+            Kind::Word if stop(word) && !only_stops => continue,
+            Kind::Word => (As::Name, 1.0),
+            Kind::Part => (As::Word, PART),
+            Kind::Whole => (As::Word, 1.0),
+        };
+        let mut forms: Vec<String> = Vec::new();
+        for form in stemmed.iter().filter_map(|words| words.get(at)) {
+            if !forms.contains(&form.text) {
+                forms.push(form.text.clone());
+            }
+        }
+        let same = |known: &&mut AskedWord| {
+            known.forms == forms && (known.as_what == As::Beginning) == (as_what == As::Beginning)
+        };
+        if let Some(known) = asked.iter_mut().find(same) {
+            known.weight = weight.max(known.weight);
+            if as_what == As::Unfinished {
+                (known.as_what, known.plain) = (as_what, word.text.clone());
+            }
+        } else if asked.len() < MOST_WORDS {
+            asked.push(AskedWord { range: word.range.clone(), as_what, forms, plain: word.text.clone(), weight });
+        }
+    }
+    asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LANGUAGES: [Language; 2] = [Language::English, Language::German];
+
+    #[test]
+    fn the_stop_words_are_sorted() {
+        assert!(STOP.is_sorted());
+    }
+
+    #[test]
+    fn a_query_asks_for_each_word_once() {
+        let table: [(&str, bool, &[(&str, As, f32)]); 13] = [
+            ("How to plan the plans", false, &[("plan", As::Name, 1.0)]),
+            ("Häuser", false, &[("hauser haus", As::Name, 1.0)]),
+            ("plan plan", false, &[("plan", As::Name, 1.0)]),
+            ("to be or not to be", false, &[("not", As::Name, 1.0)]),
+            ("the who", false, &[("the", As::Name, 1.0), ("who", As::Name, 1.0)]),
+            ("e-mail", false, &[("e", As::Word, 0.5), ("email", As::Word, 1.0), ("mail", As::Word, 0.5)]),
+            ("東京都", false, &[("東京", As::Word, 1.0), ("京都", As::Word, 1.0)]),
+            ("猫", false, &[("猫", As::Beginning, 1.0)]),
+            ("  !? ", false, &[]),
+            ("what is th", true, &[("th", As::Unfinished, 1.0)]),
+            ("what is the", true, &[("the", As::Unfinished, 1.0)]),
+            ("the plan ", true, &[("plan", As::Name, 1.0)]),
+            ("a.b", true, &[("a", As::Word, 0.5), ("ab", As::Unfinished, 1.0), ("b", As::Unfinished, 0.5)]),
+        ];
+        for (query, prefix, expected) in table {
+            let got = asked(query, &LANGUAGES, prefix);
+            let got: Vec<(String, As, f32)> = got.iter().map(|w| (w.forms.join(" "), w.as_what, w.weight)).collect();
+            let expected: Vec<_> =
+                expected.iter().map(|(forms, what, weight)| ((*forms).to_owned(), *what, *weight)).collect();
+            assert_eq!(got, expected, "{query}");
+        }
+        let flood = (0..1000).map(|i| format!("w{i} ")).collect::<String>();
+        assert_eq!(asked(&flood, &LANGUAGES, false).len(), MOST_WORDS);
+    }
+}
