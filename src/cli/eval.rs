@@ -59,8 +59,8 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
     }
     let seconds = match (&pair, args.rerank) {
         (_, false) => Vec::new(),
-        (None, true) => vec![Some(Second::new(&loaded.config, &mut bench)?)],
-        (Some(sides), true) => sides.iter().map(|side| side.second(&mut bench)).collect::<Result<Vec<_>, _>>()?,
+        (None, true) => vec![Some(Second::new(&loaded.config)?)],
+        (Some(sides), true) => sides.iter().map(Side::second).collect::<Result<Vec<_>, _>>()?,
     };
     bench.bar.finish_and_clear();
     // A survey asks for each kind of contexts: none, the template's, and a model's if there are any.
@@ -137,9 +137,9 @@ impl Side {
     }
 
     /// Its reranker, if it has one.
-    fn second(&self, bench: &mut Bench) -> Result<Option<Second>, Failure> {
+    fn second(&self) -> Result<Option<Second>, Failure> {
         let named = self.config.rerank.provider != RerankProvider::None;
-        named.then(|| Second::new(&self.config, bench)).transpose()
+        named.then(|| Second::new(&self.config)).transpose()
     }
 
     /// Contexts of a model count where the configuration would have one.

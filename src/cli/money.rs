@@ -3,7 +3,7 @@
 use super::print::{counted, grouped};
 use super::session::safe;
 use crate::context::cost::{Estimate, dollars};
-use crate::store::ledger::Sums;
+use crate::llm::ledger::Sums;
 
 /// What stands where a sum of money would, if nobody knows it.
 fn unknown(tokens: u64) -> String {

@@ -10,9 +10,9 @@ use super::money::{estimated, spent};
 use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
 use crate::engine::handle::{ContextStatus, EmbedStatus, Job, State, Status, VaultStatus};
+use crate::llm::ledger::CostReport;
 use crate::plan::Action;
 use crate::sandbox::{Held, Sandbox};
-use crate::store::ledger::CostReport;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
 const SHOWN: usize = 3;

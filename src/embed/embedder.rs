@@ -11,7 +11,12 @@ use super::settings::{EmbedConfig, EmbedProvider};
 #[cfg(feature = "transformer")]
 use super::transformer::{self, Transformer};
 use super::{Input, Kind, Vector, builtin};
-use crate::llm::{Embeddings, Failure, FailureKind, Health, PerCall, Runner, tokens_of};
+use tokio::runtime::Handle;
+
+use crate::llm::ledger::{Purpose, Refused};
+use crate::llm::{
+    Account, Embeddings, Failure, FailureKind, Health, PerCall, ProviderRuntime, Spender, Unanswered, tokens_of,
+};
 
 /// Longest wait for a lone call to a slow embedder.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -51,7 +56,8 @@ pub struct Local {
     model: Transformer,
     limits: Limits,
     query_timeout: Duration,
-    runner: Runner,
+    background: Handle,
+    urgent: Handle,
 }
 
 #[cfg(feature = "transformer")]
@@ -69,7 +75,11 @@ pub struct Remote {
     prefixes: (String, String),
     query_timeout: Duration,
     client: Embeddings,
-    runner: Runner,
+    /// Where the vectors of notes are asked for, and where those of queries.
+    background: Handle,
+    urgent: Handle,
+    /// Who pays for queries.
+    spender: Arc<Spender>,
 }
 
 impl fmt::Debug for Remote {
@@ -87,6 +97,9 @@ pub enum EmbedError {
     /// The provider did not answer.
     #[error("{0}")]
     Provider(Failure),
+    /// The budget does not allow it.
+    #[error("{0}")]
+    Budget(Refused),
     /// The model in this process failed, or there is no thread for it.
     #[error("{0}")]
     Local(String),
@@ -97,20 +110,25 @@ impl EmbedError {
     pub fn is_refusal(&self) -> bool {
         match self {
             EmbedError::Provider(failure) => matches!(failure.kind, FailureKind::TooLong | FailureKind::Rejected),
-            EmbedError::Late(_) | EmbedError::Local(_) => false,
+            EmbedError::Late(_) | EmbedError::Budget(_) | EmbedError::Local(_) => false,
         }
     }
 }
 
-/// Vectors, and what they took.
+impl From<Unanswered> for EmbedError {
+    fn from(why: Unanswered) -> Self {
+        match why {
+            Unanswered::Budget(refused) => EmbedError::Budget(refused),
+            Unanswered::Provider(failure) => EmbedError::Provider(failure),
+        }
+    }
+}
+
+/// What was made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Made {
     /// One per input, in their order.
     pub vectors: Vec<Vector>,
-    /// Tokens that were read.
-    pub tokens: u64,
-    /// Whether nobody counted them.
-    pub estimated: bool,
 }
 
 impl Embedder {
@@ -119,13 +137,19 @@ impl Embedder {
     ///
     /// # Errors
     /// What is wrong with the configuration, or why the provider does not answer.
-    pub fn open(config: &EmbedConfig, dimensions: Option<usize>, models: &Path) -> Result<Self, EmbedError> {
+    pub fn open(
+        config: &EmbedConfig,
+        dimensions: Option<usize>,
+        models: &Path,
+        runtime: &ProviderRuntime,
+        spender: &Arc<Spender>,
+    ) -> Result<Self, EmbedError> {
         match config.provider {
             EmbedProvider::Builtin => Ok(Embedder::Builtin),
             #[cfg(feature = "transformer")]
             EmbedProvider::Transformer => {
                 let wait = if dimensions.is_some() { KNOWN_MODEL } else { DOWNLOAD };
-                Local::open(config, models, wait).map(|local| Embedder::Transformer(Arc::new(local)))
+                Local::open(config, models, wait, runtime).map(|local| Embedder::Transformer(Arc::new(local)))
             }
             #[cfg(not(feature = "transformer"))]
             EmbedProvider::Transformer => {
@@ -133,7 +157,7 @@ impl Embedder {
                 Err(EmbedError::Local(message))
             }
             EmbedProvider::Ollama | EmbedProvider::OpenAi | EmbedProvider::Voyage | EmbedProvider::Cohere => {
-                Remote::open(config, dimensions).map(|remote| Embedder::Remote(Arc::new(remote)))
+                Remote::open(config, dimensions, runtime, spender).map(|remote| Embedder::Remote(Arc::new(remote)))
             }
         }
     }
@@ -183,6 +207,14 @@ impl Embedder {
         }
     }
 
+    /// What a million tokens cost, in micro-dollars; `None` if nobody knows, 0 if it is free.
+    pub fn price(&self) -> Option<u64> {
+        match self {
+            Embedder::Remote(remote) => remote.client.price(),
+            _ => Some(0),
+        }
+    }
+
     /// How much one call may ask for.
     pub fn per_call(&self) -> PerCall {
         match self {
@@ -223,20 +255,7 @@ impl Embedder {
         }
     }
 
-    /// The vector of a query. Blocks, at most as long as the configuration allows (`embed.query_timeout`).
-    ///
-    /// # Errors
-    /// There is none (in time).
-    pub fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        self.embed_query_then(text, move |vector| {
-            // Whoever waited may have given up.
-            let _ = sender.send(vector);
-        });
-        receiver.recv_timeout(self.query_timeout()).unwrap_or(Err(EmbedError::Late(self.query_timeout())))
-    }
-
-    /// The same without waiting: `done` is told, however late.
+    /// Has the vector of a query made, and tells `done`, however late.
     pub fn embed_query_then(&self, text: &str, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
         match self {
             Embedder::Builtin => done(Ok(builtin::model().embed(text))),
@@ -257,40 +276,22 @@ impl Embedder {
         }
     }
 
-    /// The vectors of inputs that are to be found: of one call, so no more than [`Embedder::per_call`] allows, and
-    /// where the model sees the inputs of a note [together](Limits::together), those of one document. Blocks.
-    ///
-    /// # Errors
-    /// There are none.
-    pub fn embed_document(&self, inputs: &[Input]) -> Result<Vec<Vector>, EmbedError> {
-        match self {
-            Embedder::Builtin => Ok(inputs.iter().map(|input| builtin::model().embed_input(input)).collect()),
-            Embedder::Remote(remote) => {
-                let texts = remote.texts(&[inputs.to_vec()]);
-                let (client, dimensions) = (remote.client.clone(), remote.dimensions);
-                let made = remote.runner.wait_for(PATIENCE, async move { ask(&client, texts, dimensions).await });
-                made.unwrap_or(Err(EmbedError::Late(PATIENCE))).map(|made| made.vectors)
-            }
-            #[cfg(feature = "transformer")]
-            Embedder::Transformer(local) => {
-                let texts: Vec<&str> = inputs.iter().map(|input| input.text.as_str()).collect();
-                local.make(&texts, transformer::Kind::Document)
-            }
-            Embedder::Gone(gone) => Err(gone.error()),
-        }
-    }
-
-    /// Has the vectors of the texts of documents made, and tells `done` from another thread.
-    pub fn embed_then(&self, documents: &[Vec<Input>], done: impl FnOnce(Result<Made, EmbedError>) + Send + 'static) {
+    /// Has the vectors of the texts of documents made on somebody's account, and tells `done` from another thread.
+    pub fn embed_then(
+        &self,
+        documents: &[Vec<Input>],
+        account: Account,
+        done: impl FnOnce(Result<Made, EmbedError>) + Send + 'static,
+    ) {
         match self {
             Embedder::Builtin => {
                 let vectors = documents.iter().flatten().map(|input| builtin::model().embed_input(input)).collect();
-                done(Ok(Made { vectors, ..Made::default() }));
+                done(Ok(Made { vectors }));
             }
             Embedder::Remote(remote) => {
                 let texts = remote.texts(documents);
                 let (client, dimensions) = (remote.client.clone(), remote.dimensions);
-                remote.runner.spawn(async move { done(ask(&client, texts, dimensions).await) });
+                remote.background.spawn(async move { done(ask(&client, texts, dimensions, &account).await) });
             }
             #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => {
@@ -298,9 +299,9 @@ impl Embedder {
                 let make = move || {
                     let texts: Vec<&str> = inputs.iter().map(|input| input.text.as_str()).collect();
                     let vectors = model.make(&texts, transformer::Kind::Document);
-                    done(vectors.map(|vectors| Made { vectors, ..Made::default() }));
+                    done(vectors.map(|vectors| Made { vectors }));
                 };
-                local.runner.compute(make);
+                local.background.spawn_blocking(make);
             }
             Embedder::Gone(gone) => done(Err(gone.error())),
         }
@@ -332,9 +333,14 @@ impl Embedder {
 
 #[cfg(feature = "transformer")]
 impl Local {
-    fn open(config: &EmbedConfig, models: &Path, wait: Duration) -> Result<Self, EmbedError> {
+    fn open(
+        config: &EmbedConfig,
+        models: &Path,
+        wait: Duration,
+        provider: &ProviderRuntime,
+    ) -> Result<Self, EmbedError> {
         let failed = |error: String| EmbedError::Local(error);
-        let runner = Runner::start().map_err(failed)?;
+        let (background, urgent) = (provider.background().map_err(failed)?, provider.urgent().map_err(failed)?);
         let (id, models) = (config.model().to_owned(), models.to_owned());
         let fetch = async {
             let hub = super::hub::Hub::from_env().map_err(|error| error.to_string())?;
@@ -354,7 +360,8 @@ impl Local {
             limits: Limits::of_model(most, prefix, false),
             query_timeout: config.query_timeout,
             model,
-            runner,
+            background,
+            urgent,
         })
     }
 
@@ -366,7 +373,7 @@ impl Local {
 
     fn query(local: &Arc<Local>, text: String, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
         let model = local.clone();
-        local.runner.compute(move || {
+        local.urgent.spawn_blocking(move || {
             let made = model.make(&[&text], transformer::Kind::Query);
             let none = || EmbedError::Local("the embedder gave no vector".to_owned());
             done(made.and_then(|mut vectors| vectors.pop().ok_or_else(none)));
@@ -381,18 +388,29 @@ impl Gone {
 }
 
 impl Remote {
-    fn open(config: &EmbedConfig, dimensions: Option<usize>) -> Result<Self, EmbedError> {
+    fn open(
+        config: &EmbedConfig,
+        dimensions: Option<usize>,
+        runtime: &ProviderRuntime,
+        spender: &Arc<Spender>,
+    ) -> Result<Self, EmbedError> {
         let client = Embeddings::new(config).map_err(EmbedError::Local)?;
-        let runner = Runner::start().map_err(EmbedError::Local)?;
+        let background = runtime.background().map_err(EmbedError::Local)?;
+        let urgent = runtime.urgent().map_err(EmbedError::Local)?;
         let said = config.dimensions.map(|dimensions| dimensions as usize);
         let dimensions = if let Some(dimensions) = dimensions.or(said) {
             dimensions
         } else {
             let (client, word) = (client.clone(), vec![vec!["dimensions".to_owned()]]);
-            let asked = async move { client.embed(&word, Kind::Document, None, true).await };
+            let account = Account::of(spender, Purpose::Probe);
+            let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+            urgent.spawn(async move {
+                // Whoever waited may have given up.
+                let _ = sender.send(client.embed(&word, Kind::Document, None, true, &account).await);
+            });
             let wait = config.timeout * 6;
-            let asked = runner.wait_for(wait, asked).ok_or(EmbedError::Late(wait))?;
-            asked.map_err(EmbedError::Provider)?.vectors.first().map_or(0, Vec::len)
+            let asked = receiver.recv_timeout(wait).map_err(|_| EmbedError::Late(wait))?;
+            asked?.vectors.first().map_or(0, Vec::len)
         };
         let prefixes = config.prefixes();
         let prefix = tokens_of(&prefixes.1) as usize;
@@ -403,7 +421,9 @@ impl Remote {
             prefixes,
             query_timeout: config.query_timeout,
             client,
-            runner,
+            background,
+            urgent,
+            spender: spender.clone(),
         })
     }
 
@@ -415,9 +435,10 @@ impl Remote {
     fn query(&self, text: &str, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
         let (client, dimensions) = (self.client.clone(), self.dimensions);
         let text = vec![vec![format!("{}{text}", self.prefixes.0)]];
-        self.runner.spawn(async move {
-            let asked = client.embed(&text, Kind::Query, Some(dimensions), true).await;
-            let vector = asked.map_err(EmbedError::Provider).and_then(|mut embedded| {
+        let account = Account::of(&self.spender, Purpose::Asked);
+        self.urgent.spawn(async move {
+            let asked = client.embed(&text, Kind::Query, Some(dimensions), true, &account).await;
+            let vector = asked.map_err(EmbedError::from).and_then(|mut embedded| {
                 let vector = embedded.vectors.pop().and_then(|vector| Vector::normalised(&vector));
                 vector.ok_or_else(|| EmbedError::Local("the embedder gave no vector".to_owned()))
             });
@@ -426,10 +447,14 @@ impl Remote {
     }
 }
 
-async fn ask(client: &Embeddings, documents: Vec<Vec<String>>, dimensions: usize) -> Result<Made, EmbedError> {
-    let asked = client.embed(&documents, Kind::Document, Some(dimensions), false).await;
-    let embedded = asked.map_err(EmbedError::Provider)?;
+async fn ask(
+    client: &Embeddings,
+    documents: Vec<Vec<String>>,
+    dimensions: usize,
+    account: &Account,
+) -> Result<Made, EmbedError> {
+    let embedded = client.embed(&documents, Kind::Document, Some(dimensions), false, account).await?;
     let vectors = embedded.vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
     let vectors = vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))?;
-    Ok(Made { vectors, tokens: embedded.tokens, estimated: embedded.estimated })
+    Ok(Made { vectors })
 }

@@ -1,5 +1,4 @@
-//! One question to the model, with everything that belongs to it: the budget before, the ledger after, the
-//! judgement of what came back, the record that is kept.
+//! One question to the model, with what belongs to it: the judgement of what came back, and the record that is kept.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use super::report::{CallError, GeneratedContext};
 use super::writer::Held;
 use super::{now_s, outcomes::Outcomes};
 use crate::chunk::ChunkRules;
-use crate::config::{BudgetConfig, Config};
+use crate::config::Config;
 use crate::context::cost::{self, Usage};
 use crate::context::document::{Document, Passage};
 use crate::context::models::Model;
@@ -18,20 +17,8 @@ use crate::context::quality::{Ending, Flaw, Verdict, judge};
 use crate::context::settings::ContextConfig;
 use crate::context::{ContextRecord, Making, Origin, Spent};
 use crate::fingerprint::Sketch;
-use crate::llm::{Client, Completion, Failure, FailureKind, Finish};
-use crate::plan::Reason;
-use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Refused, Reservation, Settled};
-
-/// Whose question it is, for the ledger.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) vault: String,
-    pub(super) path: String,
-    pub(super) reason: Reason,
-    pub(super) purpose: Purpose,
-    /// Micro-dollars and tokens that the rebuild may take.
-    pub(super) rebuild: Option<(u64, u64)>,
-}
+use crate::llm::ledger::Purpose;
+use crate::llm::{Account, Client, Completion, Failure, FailureKind, Finish, Spender, Turn, Unanswered};
 
 /// Why a passage got no context.
 #[derive(Clone, Debug)]
@@ -40,9 +27,10 @@ pub(super) enum Stopped {
     Flaw(Flaw),
     /// The model cannot take so long a prompt, or refuses it for good.
     Refused,
-    /// Nothing was asked, or nothing came back: later.
-    Held(Held),
 }
+
+/// What came of a question: of each passage that was asked for.
+pub(super) type Answers = Vec<(u32, Result<ContextRecord, Stopped>)>;
 
 /// Asks the model in force. Clones share everything.
 #[derive(Clone)]
@@ -52,14 +40,13 @@ pub(super) struct Asker {
     pub(super) prompter: Arc<Prompter>,
     /// For models that found a prompt too long.
     pub(super) narrow: Arc<Prompter>,
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) spender: Arc<Spender>,
     pub(super) outcomes: Arc<Outcomes>,
-    budget: BudgetConfig,
     chunk: ChunkRules,
 }
 
 impl Asker {
-    pub(super) fn new(client: Client, model: Model, ledger: Arc<Ledger>, config: &Config) -> Self {
+    pub(super) fn new(client: Client, model: Model, spender: Arc<Spender>, config: &Config) -> Self {
         let context = &config.context;
         let half = context.max_document_tokens.min(model.context_size) / 2;
         let narrow = ContextConfig { max_document_tokens: half, ..context.clone() };
@@ -68,27 +55,36 @@ impl Asker {
             prompter: Arc::new(Prompter::new(context, &model)),
             narrow: Arc::new(Prompter::new(&narrow, &model)),
             model: Arc::new(model),
-            ledger,
+            spender,
             outcomes: Arc::default(),
-            budget: config.budget.clone(),
             chunk: config.chunk.clone(),
         }
     }
 
-    /// Asks, and judges what comes back for each passage. `sketches` are of the passages' raw text.
+    /// Asks in a turn that was waited for, and judges what comes back for each passage. `sketches` are of the
+    /// passages' raw text.
+    ///
+    /// # Errors
+    /// Nothing came back, and the question may be asked again later.
     pub(super) async fn ask(
         &self,
+        turn: Turn<'_>,
         document: &Document,
         sketches: &HashMap<u32, Sketch>,
         prompt: &Prompt,
-        asked: &Asked,
-    ) -> Vec<(u32, Result<ContextRecord, Stopped>)> {
-        let all = |stopped: Stopped| prompt.wanted.iter().map(|n| (*n, Err(stopped.clone()))).collect();
-        let completion = match self.complete(prompt, asked).await {
-            Ok(completion) => completion,
-            Err(stopped) => return all(stopped),
-        };
-        self.read(document, sketches, prompt, &completion, false)
+        account: &Account,
+    ) -> Result<Answers, Held> {
+        if self.outcomes.is_useless() {
+            return Err(Held::Useless);
+        }
+        match turn.complete(prompt, account).await {
+            Ok(completion) => Ok(self.read(document, sketches, prompt, &completion, false)),
+            Err(Unanswered::Budget(refused)) => Err(Held::Budget(refused)),
+            Err(Unanswered::Provider(failure)) => {
+                self.failed(failure)?;
+                Ok(prompt.wanted.iter().map(|n| (*n, Err(Stopped::Refused))).collect())
+            }
+        }
     }
 
     /// Judges an answer. The records are dated now.
@@ -99,7 +95,7 @@ impl Asker {
         prompt: &Prompt,
         completion: &Completion,
         batch: bool,
-    ) -> Vec<(u32, Result<ContextRecord, Stopped>)> {
+    ) -> Answers {
         let ending = match completion.finish {
             Finish::Length => Ending::Cut,
             Finish::Refusal => Ending::Refused,
@@ -120,6 +116,7 @@ impl Asker {
             let spent = shares.next();
             out.push((n, self.record(document, sketches, prompt, passage, verdict, spent, completion)));
         }
+        self.outcomes.answered(out.iter().any(|(_, outcome)| outcome.is_ok()));
         out
     }
 
@@ -158,69 +155,16 @@ impl Asker {
         }
     }
 
-    /// One call within the budget. The ledger waits for the disk, so it is written on threads that may: other calls
-    /// go on meanwhile.
-    async fn complete(&self, prompt: &Prompt, asked: &Asked) -> Result<Completion, Stopped> {
-        let upper = Usage::upper(prompt);
-        let reserved = tokio::task::spawn_blocking({
-            let (asker, asked) = (self.clone(), asked.clone());
-            move || {
-                let ask = Ask {
-                    vault: &asked.vault,
-                    path: &asked.path,
-                    reason: asked.reason,
-                    provider: asker.model.provider.name(),
-                    model: &asker.model.id,
-                    purpose: asked.purpose,
-                    micro_dollars: cost::cost(&asker.model.price, &upper, false),
-                    tokens: upper.input + upper.output,
-                };
-                asker.reserve(ask, asked.rebuild)
-            }
-        });
-        let reserved = reserved.await.unwrap_or_else(|error| Err(Refused::Io(error.to_string())));
-        let reservation = reserved.map_err(|refused| Stopped::Held(Held::Budget(refused)))?;
-        let answer = self.client.complete(prompt).await;
-        let settled = match &answer {
-            Ok(completion) => {
-                let usage = completion.usage;
-                let micro_dollars = cost::cost(&self.model.price, &usage, false);
-                Some(Settled { usage, micro_dollars, contexts: prompt.wanted.len() as u32, failed: false })
-            }
-            // Nobody knows whether it was counted: the estimate stands.
-            Err(failure) if failure.maybe_billed => {
-                let micro_dollars = cost::cost(&self.model.price, &upper, false);
-                Some(Settled { usage: upper, micro_dollars, contexts: 0, failed: true })
-            }
-            Err(_) => None,
-        };
-        let ledger = self.ledger.clone();
-        let written = tokio::task::spawn_blocking(move || match settled {
-            Some(settled) => ledger.settle(reservation, settled, jiff::Zoned::now()),
-            None => ledger.release(reservation, jiff::Zoned::now()),
-        });
-        if let Ok(Err(error)) = written.await {
-            // The reservation stands in the ledger and counts as spent.
-            tracing::warn!(%error, "what a call to the model cost could not be written down");
-        }
-        answer.map_err(|failure| self.stopped(failure))
-    }
-
-    /// Reserves what a call may take.
-    pub(super) fn reserve(&self, ask: Ask<'_>, rebuild: Option<(u64, u64)>) -> Result<Reservation, Refused> {
-        let limits = Limits { day: self.budget.day, day_tokens: self.budget.day_tokens };
-        self.ledger.reserve(ask, &limits, rebuild, jiff::Zoned::now())
-    }
-
-    fn stopped(&self, failure: Failure) -> Stopped {
+    /// Counts a failure; `Err` unless it is about these very words.
+    pub(super) fn failed(&self, failure: Failure) -> Result<(), Held> {
         self.outcomes.failed(failure.kind);
         match failure.kind {
-            FailureKind::TooLong | FailureKind::Rejected => Stopped::Refused,
+            FailureKind::TooLong | FailureKind::Rejected => Ok(()),
             FailureKind::Unauthorized
             | FailureKind::UnknownModel
             | FailureKind::SpendLimit
             | FailureKind::Unavailable
-            | FailureKind::Cancelled => Stopped::Held(Held::Provider(failure.message)),
+            | FailureKind::Cancelled => Err(Held::Provider(failure.message)),
         }
     }
 
@@ -236,21 +180,16 @@ impl Asker {
         let document = Document::new(&own.note, &own.chunks);
         let n = document.passages.get(own.at).map_or(1, |passage| passage.n);
         let sketches = HashMap::from([(n, Sketch::of(wanted))]);
-        let asked = Asked {
-            vault: String::new(),
-            path: String::new(),
-            reason: Reason::Rebuild,
-            purpose: Purpose::Asked,
-            rebuild: None,
-        };
+        let account = Account::of(&self.spender, Purpose::Asked);
         let mut flaw = Flaw::Missing;
         for prompt in [self.prompter.ask_one(&document, n), self.prompter.ask_simply(&document, n)] {
-            for (_, outcome) in self.ask(&document, &sketches, &prompt, &asked).await {
+            let turn = self.client.turn().await.map_err(|failure| CallError::Provider(failure.message))?;
+            let answers = self.ask(turn, &document, &sketches, &prompt, &account).await;
+            for (_, outcome) in answers.map_err(|held| CallError::Provider(held.to_string()))? {
                 match outcome {
                     Ok(record) => return Ok(GeneratedContext::new(record, wanted, max_words)),
                     Err(Stopped::Flaw(found)) => flaw = found,
                     Err(Stopped::Refused) => {}
-                    Err(Stopped::Held(held)) => return Err(CallError::Provider(held.to_string())),
                 }
             }
         }

@@ -21,9 +21,9 @@ use super::{EngineError, Loop, now_s};
 use crate::context::settings::ContextConfig;
 use crate::fingerprint::{ContextKey, context_key};
 use crate::llm::Health;
+use crate::llm::ledger::{Purpose, Refused};
 use crate::note::PRIVATE_TAG;
 use crate::plan::{Due, Reason};
-use crate::store::ledger::{Purpose, Refused};
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::vault::VaultPath;
 
@@ -32,6 +32,9 @@ const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// When the last sync was, among the store's values.
 const SYNCED: &str = "synced_at";
+
+/// How long a model is left alone whose answers are of no use.
+const LEAVE_ALONE: Duration = Duration::from_mins(30);
 
 /// How often a day's budget that is used up is looked at.
 const BUDGET_AGAIN: Duration = Duration::from_mins(1);
@@ -222,8 +225,8 @@ impl Loop {
                 let again = match &result {
                     Ok(()) => None,
                     Err(Held::Changed) => Some(settle),
-                    Err(Held::Budget(_)) => Some(Duration::ZERO),
-                    Err(Held::Provider(_)) => Some(ASK_AGAIN),
+                    Err(Held::Budget(_) | Held::Draining) => Some(Duration::ZERO),
+                    Err(Held::Provider(_) | Held::Useless) => Some(ASK_AGAIN),
                 };
                 let still = keeper.desk.store.note(&path);
                 if let (Some(again), Ok(Some(record))) = (again, &still) {
@@ -245,13 +248,14 @@ impl Loop {
         let now = Instant::now();
         let Some(generation) = self.keepers.get(&vault).map(|keeper| keeper.generation.clone()) else { return };
         let until = match held {
-            Held::Changed => return,
+            Held::Changed | Held::Draining => return,
             Held::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
                 return self.stop_run(vault, &held.to_string());
             }
             Held::Budget(Refused::Io(_)) => now + super::keeper::TRY_AGAIN,
             // What is reserved and then not used comes back, so it is tried again before the day is over.
             Held::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
+            Held::Useless => now + LEAVE_ALONE,
             Held::Provider(_) => {
                 match self.seats.get(&generation).and_then(|seat| Some(seat.writer.as_ref()?.asker.client.health())) {
                     Some(Health::Open(wait, _)) => now + wait,

@@ -24,9 +24,9 @@ use crate::context::settings::KeyConfig;
 use crate::embed::settings::{EmbedConfig, EmbedProvider};
 use crate::embed::{EmbedError, Embedder, Input};
 use crate::llm::Health;
+use crate::llm::ledger::Purpose;
 use crate::plan::Reason;
 use crate::sandbox::power::Brake;
-use crate::store::ledger::Purpose;
 use crate::store::record::NoteRecord;
 use crate::vault::VaultPath;
 use worker::{Order, Tell, Told, Worker};
@@ -61,12 +61,12 @@ impl Service {
             return Ok(open);
         }
         let models = shared.config.load().data_dir.join("models");
-        let embedder = Embedder::open(config, dimensions, &models)?;
+        let embedder = Embedder::open(config, dimensions, &models, &shared.provider, &shared.spender)?;
         if embedder.is_local_and_fast() {
             return Ok(Service::builtin());
         }
-        let price = price(config, &embedder);
-        let worker = Worker::start(shared, config, &embedder, price, tell(shared)).map_err(EmbedError::Local)?;
+        let price = embedder.price();
+        let worker = Worker::start(shared, config, &embedder, tell(shared)).map_err(EmbedError::Local)?;
         let service = Arc::new(Service { embedder, config: Some(config.clone()), worker: Some(worker), price });
         shared.services.add(config.clone(), &service);
         Ok(service)
@@ -95,15 +95,6 @@ fn tell(shared: &Arc<Shared>) -> Tell {
         // The engine may have ended; what was made is in the cache.
         let _ = events.send(Event::Embedded(told));
     })
-}
-
-/// What a million tokens cost, in micro-dollars; `None` if nobody knows. What runs on this machine is free, unless it
-/// is known to be somebody else's model that is passed on.
-fn price(config: &EmbedConfig, embedder: &Embedder) -> Option<u64> {
-    let known = config.known().price;
-    let local = embedder.leaves_to().is_none() && known.is_none();
-    let ollama = config.provider == EmbedProvider::Ollama && !config.model().ends_with("-cloud");
-    config.price_per_mtok.or(if local || ollama { Some(0) } else { known })
 }
 
 /// The embedders that are open, so that several vaults share connections, limits and budget of one.
@@ -414,6 +405,12 @@ impl Service {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::ledger::{BudgetLimits, Ledger};
+    use crate::llm::{ProviderRuntime, Spender};
+
+    fn spender(dir: &Path) -> Arc<Spender> {
+        Spender::new(Ledger::open(dir).unwrap(), BudgetLimits::default())
+    }
 
     #[test]
     fn who_serves_is_remembered_without_a_key() {
@@ -426,7 +423,8 @@ mod tests {
             key: KeyConfig { command: Some("echo sk-secret".to_owned()), ..KeyConfig::default() },
             ..EmbedConfig::default()
         };
-        let embedder = Embedder::open(&config, Some(7), Path::new("")).unwrap();
+        let (runtime, spender) = (ProviderRuntime::new(|| {}), spender(dir.path()));
+        let embedder = Embedder::open(&config, Some(7), Path::new(""), &runtime, &spender).unwrap();
         let serving = Serving::of(&config, &embedder);
         serving.write(dir.path()).unwrap();
         assert_eq!(Serving::read(dir.path()), Some(serving.clone()));
@@ -438,27 +436,5 @@ mod tests {
         assert_eq!((again.identity(7), again.key.command), (serving.identity, None));
         std::fs::write(dir.path().join(SERVING), "nonsense").unwrap();
         assert_eq!(Serving::read(dir.path()), None);
-    }
-
-    #[test]
-    fn what_is_asked_here_is_free_and_an_unknown_price_is_unknown() {
-        let price_of = |provider, model: &str, url: Option<&str>, said| {
-            let config = EmbedConfig {
-                provider,
-                model: Some(model.to_owned()),
-                base_url: url.map(str::to_owned),
-                price_per_mtok: said,
-                ..EmbedConfig::default()
-            };
-            price(&config, &Embedder::open(&config, Some(2), Path::new("")).unwrap())
-        };
-        let here = Some("http://127.0.0.1:1");
-        assert_eq!(price_of(EmbedProvider::OpenAi, "m", here, None), Some(0));
-        assert_eq!(price_of(EmbedProvider::OpenAi, "m", None, None), None);
-        assert_eq!(price_of(EmbedProvider::OpenAi, "m", None, Some(5)), Some(5));
-        // A proxy on this machine passes the bill on.
-        assert_eq!(price_of(EmbedProvider::OpenAi, "text-embedding-3-small", here, None), Some(20_000));
-        assert_eq!(price_of(EmbedProvider::Voyage, "voyage-4-lite", None, None), Some(20_000));
-        assert_eq!(price_of(EmbedProvider::Cohere, "embed-v4.0", None, None), None);
     }
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
-pub use crate::store::ledger::CostReport;
+pub use crate::llm::ledger::CostReport;
 
 pub use super::questions::OnText;
 pub use super::report::{

@@ -47,9 +47,10 @@ use crate::config::{Config, VaultConfig, WatchConfig};
 use crate::context::cost::Estimate;
 use crate::embed::EmbedError;
 use crate::index::LexicalError;
+use crate::llm::ledger::{self, BudgetLimits, Ledger};
+use crate::llm::{ProviderRuntime, Spender};
 use crate::sandbox::power::Brake;
 use crate::store::StoreError;
-use crate::store::ledger::{self, Ledger};
 use crate::vault::pending::Timing;
 use crate::vault::root::VaultError;
 use crate::vault::{Hint, RescanReason, VaultPath};
@@ -157,7 +158,9 @@ struct Shared {
     jobs: Jobs,
     notices: broadcast::Sender<Arc<Notice>>,
     decisions: Mutex<VecDeque<Arc<Decision>>>,
-    ledger: Arc<Ledger>,
+    spender: Arc<Spender>,
+    /// Where everything that is asked of providers is under way.
+    provider: ProviderRuntime,
     /// Generations that stand beside those that answer.
     beside: ArcSwap<Vec<Arc<VaultShared>>>,
     writers: ArcSwap<BTreeMap<String, Arc<Writer>>>,
@@ -207,6 +210,22 @@ impl Shared {
     }
 }
 
+/// Opens the ledger, and settles what former processes left reserved.
+fn spender(config: &Config) -> Arc<Spender> {
+    let ledger = Ledger::open_or_refuse(&ledger::folder(&config.data_dir));
+    let generations = config.generations.keys().filter_map(|name| config.context_of(name));
+    let concurrency = generations.map(|context| context.concurrency).fold(config.context.concurrency, usize::max);
+    if let Err(error) = ledger.mend(concurrency.max(config.embed.concurrency), &jiff::Zoned::now()) {
+        tracing::warn!(%error, "calls that were never settled stay in the ledger as they are");
+    }
+    Spender::new(ledger, limits(config))
+}
+
+/// What a configuration allows to be spent.
+fn limits(config: &Config) -> BudgetLimits {
+    BudgetLimits { day: config.budget.day, day_tokens: config.budget.day_tokens }
+}
+
 /// A running engine.
 pub struct Engine {
     /// Access to it.
@@ -217,7 +236,7 @@ pub struct Engine {
 impl Engine {
     /// Starts the engine's thread. Vaults are opened there: the handle answers `not_ready` until then.
     pub fn start(config: Config, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
-        let ledger = Ledger::open(&ledger::folder(&config.data_dir)).map_err(std::io::Error::other)?;
+        let spender = spender(&config);
         let (events, inbox) = mpsc::channel();
         let listed: BTreeMap<u64, Arc<VaultShared>> = (0..)
             .zip(&config.vaults)
@@ -232,7 +251,8 @@ impl Engine {
             jobs: Jobs::default(),
             notices: broadcast::channel(1024).0,
             decisions: Mutex::default(),
-            ledger: Arc::new(ledger),
+            spender,
+            provider: ProviderRuntime::new(crate::sandbox::background_thread),
             beside: ArcSwap::default(),
             writers: ArcSwap::default(),
             grapher: Grapher::start()?,
@@ -342,6 +362,7 @@ impl Loop {
             self.settle();
         }
         self.shared.grapher.stop();
+        self.drain_writers();
         for keeper in self.keepers.values_mut() {
             if let Err(error) = keeper.close() {
                 tracing::error!(%error, vault = keeper.config.name, "closing");
@@ -502,6 +523,7 @@ impl Loop {
 
     fn state(&self, held: Option<String>) -> (State, Vec<String>) {
         let mut problems = self.notes_of_trouble.clone();
+        problems.extend(self.shared.spender.ledger().problem());
         problems.extend(self.unopened.values().map(|unopened| unopened.why.clone()));
         problems.extend(held);
         problems.extend(self.shared.reranker.load().as_ref().and_then(|reranker| reranker.problem()));

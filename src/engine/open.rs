@@ -11,7 +11,7 @@ use super::report;
 use super::rerank::Reranker;
 use super::scan::Extent;
 use super::seat::{Seat, config_of};
-use super::writer::Writer;
+use super::writer::{DRAIN, Writer};
 use super::{Event, Loop, Unopened, VaultShared, timing};
 use crate::config::{Config, VaultConfig};
 use crate::vault::RescanReason;
@@ -100,7 +100,7 @@ impl Loop {
                 // The engine may have ended; what was told is in the journal.
                 let _ = events.send(Event::Told { vault, path, told });
             };
-            let (writer, no_writer) = match Writer::start(&config, self.shared.ledger.clone(), tell) {
+            let (writer, no_writer) = match Writer::start(&config, &self.shared.provider, &self.shared.spender, tell) {
                 Ok(writer) => (writer, None),
                 Err(why) => {
                     tracing::error!("contexts cannot be asked for: {why}");
@@ -114,9 +114,23 @@ impl Loop {
         self.shared.writers.store(Arc::new(writers.collect()));
     }
 
+    /// Waits for the answers to what was asked about notes.
+    pub(super) fn drain_writers(&self) {
+        let until = Instant::now() + DRAIN;
+        self.seats.values().filter_map(|seat| seat.writer.as_ref()).for_each(|writer| writer.drain(until));
+    }
+
+    /// Other limits are in force, and nothing else: what is being asked goes on, and what a budget held is asked.
+    fn take_limits(&mut self, config: &Config) {
+        for (name, seat) in &mut self.seats {
+            seat.config = config_of(config, name).map_or_else(|| seat.config.clone(), Arc::new);
+            seat.hold = None;
+        }
+    }
+
     /// Starts whoever judges what searches find, if somebody is configured to.
     pub(super) fn start_reranker(&mut self, config: &Config) {
-        let reranker = Reranker::start(config, self.shared.ledger.clone()).unwrap_or_else(|why| {
+        let reranker = Reranker::start(config, &self.shared.provider, &self.shared.spender).unwrap_or_else(|why| {
             tracing::error!("searches are not reranked: {why}");
             self.notes_of_trouble.push(format!("searches are not reranked: {why}"));
             None
@@ -138,9 +152,13 @@ impl Loop {
     pub(super) fn reload(&mut self, config: &Config) {
         let before = self.shared.config.load_full();
         let same = config.context == before.context && config.generations == before.generations;
-        if !same || config.budget != before.budget {
-            // What is being asked is dropped, and asked again by the new one.
+        self.shared.spender.set_limits(super::limits(config));
+        if !same {
+            // What was asked is paid for, so its answers are waited for; what takes too long is asked again.
+            self.drain_writers();
             self.start_writers(config);
+        } else if config.budget != before.budget {
+            self.take_limits(config);
         }
         let kept = |keeper: &Keeper, config: &Config| {
             config.vaults.contains(&keeper.config) && config.chunk == keeper.desk.chunk && same
@@ -160,7 +178,7 @@ impl Loop {
             self.listed.remove(&id);
         }
         self.notes_of_trouble.clear();
-        if config.rerank != before.rerank || config.budget != before.budget {
+        if config.rerank != before.rerank {
             self.start_reranker(config);
         }
         self.shared.config.store(Arc::new(config.clone()));

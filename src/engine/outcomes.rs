@@ -1,23 +1,52 @@
 //! What came of asking the model, counted since the daemon started.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::context::prompt::Form;
 use crate::context::quality::Flaw;
 use crate::llm::FailureKind;
 
-/// Counters by name, as `stats` shows them.
+/// Answers without a single usable context, in a row, after which a model is left alone for a while.
+pub(super) const MOST_USELESS: u32 = 30;
+
+/// As many of them after that leave it alone once more.
+const USELESS_AGAIN: u32 = 6;
+
+/// Counters by name, as `stats` shows them, and how the last answers were.
 #[derive(Debug, Default)]
-pub(super) struct Outcomes(Mutex<BTreeMap<String, u64>>);
+pub(super) struct Outcomes {
+    counts: Mutex<BTreeMap<String, u64>>,
+    /// Answers in a row of which nothing could be used.
+    useless: AtomicU32,
+}
 
 impl Outcomes {
+    /// An answer was judged: whether anything in it could be used.
+    pub(super) fn answered(&self, useful: bool) {
+        if useful {
+            self.useless.store(0, Ordering::Relaxed);
+        } else {
+            self.useless.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the model has given nothing usable for so long that it is better left alone. Once it was said, a few
+    /// more answers are waited for.
+    pub(super) fn is_useless(&self) -> bool {
+        let again = MOST_USELESS - USELESS_AGAIN;
+        self.useless
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n >= MOST_USELESS).then_some(again))
+            .is_ok()
+    }
+
     fn count(&self, name: String) {
         *self.counts().entry(name).or_default() += 1;
     }
 
     fn counts(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A context was taken.
@@ -62,5 +91,25 @@ impl Outcomes {
     /// All counters.
     pub(super) fn all(&self) -> BTreeMap<String, u64> {
         self.counts().clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_useless_after_many_answers_without_one_that_can_be_used() {
+        let outcomes = Outcomes::default();
+        let answers = |n: u32, useful| (0..n).for_each(|_| outcomes.answered(useful));
+        answers(MOST_USELESS - 1, false);
+        assert!(!outcomes.is_useless());
+        answers(1, true);
+        answers(MOST_USELESS - 1, false);
+        assert!(!outcomes.is_useless(), "one in between that could be used");
+        answers(1, false);
+        assert!(outcomes.is_useless() && !outcomes.is_useless());
+        answers(USELESS_AGAIN, false);
+        assert!(outcomes.is_useless());
     }
 }

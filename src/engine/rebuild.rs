@@ -174,7 +174,7 @@ impl Loop {
             let Some(run) = keeper.contexts.run.as_ref().filter(|run| !deciding(run)) else { continue };
             let (job, id) = (run.job, run.id);
             let left = keeper.left_of_run();
-            let spent = self.shared.ledger.spent_by_rebuild(&keeper.config.name, id);
+            let spent = self.shared.spender.ledger().spent_by_rebuild(&keeper.config.name, id);
             let mut begun = false;
             if let Some(run) = keeper.contexts.run.as_mut()
                 && run.total == 0

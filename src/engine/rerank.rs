@@ -7,23 +7,20 @@
 mod judge;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc as channel;
-use tokio::task::JoinSet;
+use tokio::runtime::Handle;
 
 use super::report::{CallError, Cancel};
 use crate::config::Config;
-use crate::context::cost::Usage;
 use crate::index::{LexicalError, Row, Snapshot};
-use crate::llm::Billed;
+use crate::llm::ledger::Purpose;
+use crate::llm::{Account, ProviderRuntime, Spender};
 use crate::note::Private;
-use crate::plan::Reason;
 use crate::search::Ranking;
 use crate::search::rerank::{self, RerankConfig, RerankProvider};
-use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Refused, Settled};
-use judge::{Judge, Unjudged};
+use judge::Judge;
 
 /// Answers that are remembered: those of a day for most people, of half a kilobyte each.
 const REMEMBERED: usize = 256;
@@ -37,64 +34,40 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Scores of what was shown, in its order.
 type Scores = Arc<[Option<f32>]>;
 
-/// Asks the reranker in force. Its thread ends when it is dropped.
+/// Asks the reranker in force.
 pub(crate) struct Reranker {
-    questions: channel::UnboundedSender<Question>,
-    asker: Asker,
+    judge: Judge,
+    account: Account,
+    runtime: Handle,
+    cache: Arc<Mutex<Cache>>,
     config: RerankConfig,
     /// Provider, address and model: what the scores depend on besides what is shown.
     identity: String,
     logged: Mutex<Option<Instant>>,
 }
 
-/// What the thread needs to answer.
-#[derive(Clone)]
-struct Asker {
-    judge: Judge,
-    ledger: Arc<Ledger>,
-    limits: Limits,
-    provider: &'static str,
-    model: String,
-    cache: Arc<Mutex<Cache>>,
-}
-
-struct Question {
-    key: [u8; 16],
-    query: String,
-    documents: Vec<String>,
-    until: Instant,
-    reply: mpsc::Sender<Result<Scores, Unjudged>>,
-}
-
 impl Reranker {
-    /// Starts the thread, or says why not; `None` if no reranker is configured.
-    pub(crate) fn start(config: &Config, ledger: Arc<Ledger>) -> Result<Option<Arc<Reranker>>, String> {
+    /// Whoever a configuration names, or why that cannot be; `None` if it names nobody.
+    pub(crate) fn start(
+        config: &Config,
+        runtime: &ProviderRuntime,
+        spender: &Arc<Spender>,
+    ) -> Result<Option<Arc<Reranker>>, String> {
         let rerank = config.rerank.clone();
         if matches!(rerank.provider, RerankProvider::None) {
             return Ok(None);
         }
-        let judge = Judge::new(&rerank)?;
-        let (questions, inbox) = channel::unbounded_channel();
-        let asker = Asker {
-            judge,
-            ledger,
-            limits: Limits { day: config.budget.day, day_tokens: config.budget.day_tokens },
-            provider: rerank.provider.name(),
-            model: rerank.model().to_owned(),
-            cache: Arc::default(),
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| format!("no runtime for asking the reranker: {error}"))?;
-        let worker = asker.clone();
-        std::thread::Builder::new()
-            .name("rerank".to_owned())
-            .spawn(move || runtime.block_on(serve(inbox, worker)))
-            .map_err(|error| format!("no thread for asking the reranker: {error}"))?;
         let url = rerank.base_url.as_deref().unwrap_or_default();
-        let identity = format!("{} {url} {}", asker.provider, asker.model);
-        Ok(Some(Arc::new(Reranker { questions, asker, config: rerank, identity, logged: Mutex::default() })))
+        let identity = format!("{} {url} {}", rerank.provider.name(), rerank.model());
+        Ok(Some(Arc::new(Reranker {
+            judge: Judge::new(&rerank)?,
+            account: Account::of(spender, Purpose::Rerank),
+            runtime: runtime.urgent()?,
+            cache: Arc::default(),
+            config: rerank,
+            identity,
+            logged: Mutex::default(),
+        })))
     }
 
     /// Puts rankings, each of the vault beside it, in the order that the reranker gives. Returns what kept it from
@@ -109,7 +82,7 @@ impl Reranker {
     ) -> Result<Option<String>, CallError> {
         let until = Instant::now() + self.config.deadline;
         let mut shown = rerank::best(rankings, usize::MAX);
-        if self.asker.judge.leaves_to().is_some() {
+        if self.judge.leaves_to().is_some() {
             // Private notes are not shown to anybody elsewhere; they stand behind what is judged.
             shown.retain(|(of, row)| {
                 !vaults.get(*of).is_some_and(|(snapshot, private)| is_private(snapshot, private, *row))
@@ -142,12 +115,22 @@ impl Reranker {
         cancel: &Cancel,
     ) -> Result<Result<Scores, String>, CallError> {
         let key = rerank::key(&self.identity, query, &documents);
-        if let Some(scores) = self.asker.cache().get(key) {
+        if let Some(scores) = locked(&self.cache).get(key) {
             return Ok(Ok(scores));
         }
         let (reply, answer) = mpsc::channel();
-        // The thread ends only with this.
-        let _ = self.questions.send(Question { key, query: query.to_owned(), documents, until, reply });
+        let (judge, account, cache, query) =
+            (self.judge.clone(), self.account.clone(), self.cache.clone(), query.to_owned());
+        self.runtime.spawn(async move {
+            let within = until.saturating_duration_since(Instant::now());
+            let judged = judge.judge(&query, &documents, within, &account).await;
+            let scores = judged.map(|judged| Scores::from(judged.scores));
+            if let Ok(scores) = &scores {
+                locked(&cache).put(key, scores.clone());
+            }
+            // Whoever asked may have gone.
+            let _ = reply.send(scores);
+        });
         loop {
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);
@@ -158,14 +141,14 @@ impl Reranker {
                 Err(mpsc::RecvTimeoutError::Timeout) if !left.is_zero() => {}
                 Err(_) => {
                     let deadline = self.config.deadline.as_millis();
-                    return Ok(Err(format!("{} did not answer within {deadline} ms", self.asker.provider)));
+                    return Ok(Err(format!("{} did not answer within {deadline} ms", self.config.provider.name())));
                 }
             }
         }
     }
 
     fn log(&self, why: &str) {
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = locked(&self.logged);
         if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
             *logged = Some(Instant::now());
             tracing::warn!(why, "searches are answered without being reranked");
@@ -174,28 +157,28 @@ impl Reranker {
 
     /// What the user has to look at.
     pub(super) fn problem(&self) -> Option<String> {
-        self.asker.judge.problem()
+        self.judge.problem()
     }
 
     /// Forgets what stopped it.
     pub(super) fn resume(&self) {
-        self.asker.judge.resume();
+        self.judge.resume();
     }
 
     /// Whether there is nothing to keep account of.
     pub(crate) fn is_free(&self) -> bool {
-        self.asker.judge.is_free()
+        self.judge.is_free()
     }
 
     /// What one search may cost at most, in millionths of a dollar; `None` if the price is not known.
     pub(crate) fn most(&self, query: &str) -> Option<u64> {
         let documents = vec!["x".repeat(rerank::MOST_DOCUMENT); self.config.top];
-        self.asker.judge.cost(&self.asker.judge.guess(query, &documents))
+        self.judge.cost(&self.judge.guess(query, &documents))
     }
 
     /// What leaves this machine, to where.
     pub(crate) fn leaves(&self) -> Option<String> {
-        let host = self.asker.judge.leaves_to()?;
+        let host = self.judge.leaves_to()?;
         Some(format!("queries and the passages found for them, to {host}, which puts them in order"))
     }
 }
@@ -214,87 +197,8 @@ fn document(snapshot: &Snapshot, row: Row, contextual: bool) -> Result<String, L
     Ok(rerank::document(title, chunk.map_or(&[][..], |chunk| &chunk.heading_path), context, &texts.text))
 }
 
-async fn serve(mut inbox: channel::UnboundedReceiver<Question>, asker: Asker) {
-    let mut work = JoinSet::new();
-    loop {
-        tokio::select! {
-            question = inbox.recv() => match question {
-                Some(question) => drop(work.spawn(asker.clone().answer(question))),
-                // What is under way stays reserved in the ledger, for it may be billed.
-                None => return,
-            },
-            Some(_) = work.join_next(), if !work.is_empty() => {}
-        }
-    }
-}
-
-impl Asker {
-    fn cache(&self) -> std::sync::MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn answer(self, question: Question) {
-        let Question { key, query, documents, until, reply } = question;
-        let guess = self.judge.guess(&query, &documents);
-        let reservation = if self.judge.is_free() {
-            None
-        } else {
-            let asker = self.clone();
-            match tokio::task::spawn_blocking(move || asker.reserve(&guess)).await {
-                Ok(Ok(reservation)) => Some(reservation),
-                Ok(Err(refused)) => {
-                    // Whoever asked may have gone; so below.
-                    let _ = reply.send(Err(refused.into()));
-                    return;
-                }
-                // The runtime is ending.
-                Err(_) => return,
-            }
-        };
-        let within = until.saturating_duration_since(Instant::now());
-        let judged = self.judge.judge(&query, &documents, within).await;
-        let settled = match &judged {
-            Ok(judged) => Some(self.settled(&judged.billed, false)),
-            // Nobody knows whether it was counted: the guess stands.
-            Err(Unjudged::Provider(failure)) if failure.maybe_billed => Some(self.settled(&guess, true)),
-            Err(_) => None,
-        };
-        let scores = judged.map(|judged| Scores::from(judged.scores));
-        if let Ok(scores) = &scores {
-            self.cache().put(key, scores.clone());
-        }
-        let _ = reply.send(scores);
-        let Some(reservation) = reservation else { return };
-        let ledger = self.ledger.clone();
-        let written = tokio::task::spawn_blocking(move || match settled {
-            Some(settled) => ledger.settle(reservation, settled, jiff::Zoned::now()),
-            None => ledger.release(reservation, jiff::Zoned::now()),
-        });
-        if let Ok(Err(error)) = written.await {
-            // The reservation stands in the ledger and counts as spent.
-            tracing::warn!(%error, "what a call to the reranker cost could not be written down");
-        }
-    }
-
-    fn reserve(&self, guess: &Billed) -> Result<crate::store::ledger::Reservation, Refused> {
-        let ask = Ask {
-            vault: "",
-            path: "",
-            // Of a purpose that is about no note this is not told.
-            reason: Reason::Unchanged,
-            provider: self.provider,
-            model: &self.model,
-            purpose: Purpose::Rerank,
-            micro_dollars: self.judge.cost(guess),
-            tokens: guess.tokens,
-        };
-        self.ledger.reserve(ask, &self.limits, None, jiff::Zoned::now())
-    }
-
-    fn settled(&self, billed: &Billed, failed: bool) -> Settled {
-        let usage = Usage { input: billed.tokens, estimated: billed.estimated, ..Usage::default() };
-        Settled { usage, micro_dollars: self.judge.cost(billed), contexts: 0, failed }
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The answers that were used last.

@@ -1,31 +1,33 @@
-//! The thread that talks to the model: orders in, what came of them out. It holds no state that matters: what
-//! is to be written stands in the store until it has been, and what was answered is in the journal before
-//! anybody hears of it.
+//! Who talks to the model: orders in, what came of them out. It holds no state that matters: what is to be written
+//! stands in the store until it has been, and what was answered is in the journal before anybody hears of it.
+
+mod note;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::mpsc as replies;
+use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
-use super::ask::{Asked, Asker, Stopped, form_of};
+use super::ask::Asker;
 use super::batch::{self, BatchOrder};
 use super::decide::Desk;
+use super::outcomes::MOST_USELESS;
 use super::report::{CallError, GeneratedContext};
 use crate::config::Config;
 use crate::context::ContextRecord;
 use crate::context::cost::dollars;
 use crate::context::document::Document;
-use crate::context::prompt::{Form, Prompt};
 use crate::context::quality::Flaw;
 use crate::embed::builtin;
 use crate::fingerprint::{ContextKey, Sketch};
-use crate::llm::{self, Client};
-use crate::note;
-use crate::plan::{Due, Reason};
-use crate::sandbox;
-use crate::store::ledger::{Ledger, Purpose, Refused};
+use crate::llm::ledger::{Purpose, Refused};
+use crate::llm::{self, Client, ProviderRuntime, Spender};
+use crate::note as notes;
+use crate::plan::Due;
 use crate::vault::VaultPath;
 use crate::vault::read::read;
 
@@ -70,6 +72,10 @@ pub(super) enum Held {
     Budget(Refused),
     /// The provider: see [`Client::health`].
     Provider(String),
+    /// The model has given nothing that could be used for a long while.
+    Useless,
+    /// Nothing more is sent, for the daemon ends or is configured anew.
+    Draining,
 }
 
 /// A context that somebody asks for outside of any vault.
@@ -85,9 +91,11 @@ enum Command {
     Order(Box<Order>),
     Batch(Box<BatchOrder>),
     Wish(Box<Wish>),
+    /// Nothing more is to be sent; says when what was under way has come.
+    Drain(replies::Sender<()>),
 }
 
-/// Access to the thread.
+/// Access to the task that serves it.
 #[derive(Clone)]
 pub(super) struct Writer {
     commands: mpsc::UnboundedSender<Command>,
@@ -97,10 +105,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread, or says why not; `None` if no model is configured. It ends when the last handle goes.
+    /// Starts it, or says why not; `None` if no model is configured. It ends when the last handle goes.
     pub(super) fn start(
         config: &Config,
-        ledger: Arc<Ledger>,
+        runtime: &ProviderRuntime,
+        spender: &Arc<Spender>,
         tell: impl Fn(u64, VaultPath, Told) + Send + Sync + 'static,
     ) -> Result<Option<Writer>, String> {
         let context = &config.context;
@@ -109,25 +118,15 @@ impl Writer {
         }
         let model = llm::model(context)?;
         let client = Client::new(context, &model)?;
-        let asker = Asker::new(client, model, ledger, config);
+        let asker = Asker::new(client, model, spender.clone(), config);
         let (commands, inbox) = mpsc::unbounded_channel();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| format!("no runtime for asking models: {error}"))?;
         let (worker, tell) = (asker.clone(), Arc::new(tell));
-        std::thread::Builder::new()
-            .name("contexts".to_owned())
-            .spawn(move || {
-                sandbox::background_thread();
-                runtime.block_on(serve(inbox, worker, tell));
-            })
-            .map_err(|error| format!("no thread for asking models: {error}"))?;
+        runtime.background()?.spawn(serve(inbox, worker, tell));
         Ok(Some(Writer { commands, asker, room: context.concurrency.max(1) }))
     }
 
     pub(super) fn order(&self, order: Order) {
-        // The thread ends only with the last handle, so it takes this one.
+        // The task ends only with the last handle, so it takes this one.
         let _ = self.commands.send(Command::Order(Box::new(order)));
     }
 
@@ -138,36 +137,61 @@ impl Writer {
     pub(super) fn wish(&self, wish: Wish) {
         let _ = self.commands.send(Command::Wish(Box::new(wish)));
     }
+
+    /// Sends no more questions about notes, and waits until those under way are answered and their answers kept, but
+    /// no longer than `until`. Each order ends with [`Held::Draining`] then. Blocks.
+    pub(super) fn drain(&self, until: Instant) {
+        let (done, ended) = replies::channel();
+        if self.commands.send(Command::Drain(done)).is_ok() {
+            // What takes longer is dropped with the writer, and asked again.
+            let _ = ended.recv_timeout(until.saturating_duration_since(Instant::now()));
+        }
+    }
 }
+
+/// How long a daemon that ends, or is configured anew, waits for answers that are paid for.
+pub(super) const DRAIN: Duration = Duration::from_secs(2);
 
 type Tell = dyn Fn(u64, VaultPath, Told) + Send + Sync;
 
 async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, asker: Asker, tell: Arc<Tell>) {
-    let mut work = JoinSet::new();
+    let mut notes = JoinSet::new();
+    let mut others = JoinSet::new();
+    let draining = watch::Sender::new(false);
+    let mut drained: Option<replies::Sender<()>> = None;
     loop {
+        if let Some(done) = drained.take_if(|_| notes.is_empty()) {
+            // Whoever waits may have given up.
+            let _ = done.send(());
+        }
         tokio::select! {
             command = inbox.recv() => match command {
                 Some(Command::Order(order)) => {
-                    let (asker, tell) = (asker.clone(), tell.clone());
-                    work.spawn(async move {
+                    let (asker, tell, draining) = (asker.clone(), tell.clone(), draining.subscribe());
+                    notes.spawn(async move {
                         let (vault, path) = (order.vault, order.path.clone());
-                        let end = carry_out(&asker, *order, &*tell).await;
+                        let end = note::carry_out(&asker, *order, draining, &*tell).await;
                         tell(vault, path, Told::End(end));
                     });
                 }
-                Some(Command::Batch(order)) => drop(work.spawn(batch::carry_out(asker.clone(), *order))),
+                Some(Command::Batch(order)) => drop(others.spawn(batch::carry_out(asker.clone(), *order))),
                 Some(Command::Wish(wish)) => {
                     let asker = asker.clone();
-                    work.spawn(async move {
+                    others.spawn(async move {
                         let made = asker.wish(&wish.text, wish.title.as_deref(), &wish.chunk, wish.max_words).await;
                         // Whoever asked may have gone.
                         let _ = wish.reply.send(made);
                     });
                 }
+                Some(Command::Drain(done)) => {
+                    draining.send_replace(true);
+                    drained = Some(done);
+                }
                 // Calls that are under way are dropped: what they would have given is asked for again.
                 None => return,
             },
-            Some(_) = work.join_next(), if !work.is_empty() => {}
+            Some(_) = notes.join_next(), if !notes.is_empty() => {}
+            Some(_) = others.join_next(), if !others.is_empty() => {}
         }
     }
 }
@@ -185,7 +209,7 @@ pub(super) struct Work {
 pub(super) fn prepare(order: &Order) -> Result<Work, Held> {
     let desk = &order.desk;
     let (bytes, _) = read(&desk.root, &order.path, desk.max_note_bytes).map_err(|_| Held::Changed)?;
-    let note = note::parse(&order.path, &bytes, &desk.rules);
+    let note = notes::parse(&order.path, &bytes, &desk.rules);
     let known = desk.store.note(&order.path).map_err(|_| Held::Changed)?;
     if desk.writer_leaves && desk.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice())) {
         return Err(Held::Changed);
@@ -203,136 +227,18 @@ pub(super) fn prepare(order: &Order) -> Result<Work, Held> {
     Ok(Work { document, sketches, left })
 }
 
-async fn carry_out(asker: &Asker, order: Order, tell: &Tell) -> Result<(), Held> {
-    let prepared = tokio::task::spawn_blocking(move || {
-        let work = prepare(&order);
-        // The store must not be kept open by a question that takes minutes.
-        let store = Arc::downgrade(&order.desk.store);
-        let Order { vault, vault_name, path, dues, purpose, rebuild, desk: _ } = order;
-        (work, store, Question { vault, vault_name, path, dues, purpose, rebuild })
-    });
-    let (work, store, order) = prepared.await.map_err(|_| Held::Changed)?;
-    let Work { document, sketches, mut left } = work?;
-    let shared = Arc::new((document, sketches));
-    let told = |told| tell(order.vault, order.path.clone(), told);
-    let mut narrow = false;
-    while !left.is_empty() {
-        let prompts = round(asker, &shared.0, &left, narrow);
-        let mut queue = prompts.into_iter();
-        let mut running = JoinSet::new();
-        // The provider's cache holds the document only once the first answer has begun.
-        let mut alone = true;
-        loop {
-            while (running.is_empty() || !alone)
-                && let Some(prompt) = queue.next()
-            {
-                alone &= prompt.cache;
-                let (asker, shared, asked) = (asker.clone(), shared.clone(), order.asked());
-                running.spawn(async move { asker.ask(&shared.0, &shared.1, &prompt, &asked).await });
-            }
-            let Some(finished) = running.join_next().await else { break };
-            alone = false;
-            // A question that panicked: the note is left for later, or it would be asked for ever.
-            let answers = finished.map_err(|_| Held::Provider("asking about this note failed".to_owned()))?;
-            for (n, outcome) in answers {
-                let Some((key, tries)) = left.get_mut(&n) else { continue };
-                let key = *key;
-                match outcome {
-                    Ok(mut record) => {
-                        if let Some(making) = &mut record.making {
-                            making.tries = *tries + 1;
-                        }
-                        // Never older than the wish that it answers, whatever the clock says.
-                        record.written_at = record.written_at.max(order.since(key));
-                        // In the journal before anybody hears of it. A store that was closed meanwhile, or that
-                        // is full, is the engine's to open again.
-                        let (store, path, asked) = (store.clone(), order.path.clone(), shared.clone());
-                        let keep = tokio::task::spawn_blocking(move || {
-                            let store = store.upgrade();
-                            let tags = &asked.0.tags;
-                            let kept = store.is_some_and(|s| s.keep_context_of(&path, tags, key, &record).is_ok());
-                            (!kept).then(|| Box::new(record))
-                        });
-                        let unkept =
-                            keep.await.map_err(|_| Held::Provider("a context could not be kept".to_owned()))?;
-                        left.remove(&n);
-                        told(Told::Written(key, unkept));
-                    }
-                    Err(Stopped::Flaw(flaw)) => {
-                        *tries += 1;
-                        if *tries < MOST_TRIES {
-                            told(Told::Tried(key));
-                        } else {
-                            left.remove(&n);
-                            asker.outcomes.gave_up();
-                            told(Told::GaveUp(key, flaw));
-                        }
-                    }
-                    // Once with less of the note around it, then without the note.
-                    Err(Stopped::Refused) if !narrow && *tries < FULL_TRIES => narrow = true,
-                    Err(Stopped::Refused) if *tries < FULL_TRIES => *tries = FULL_TRIES,
-                    Err(Stopped::Refused) => {
-                        left.remove(&n);
-                        asker.outcomes.gave_up();
-                        told(Told::GaveUp(key, Flaw::Missing));
-                    }
-                    Err(Stopped::Held(held)) => return Err(held),
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The questions of a round: the whole note first, then passage by passage, then without the note.
-fn round(asker: &Asker, document: &Document, left: &HashMap<u32, (ContextKey, u8)>, narrow: bool) -> Vec<Prompt> {
-    let prompter = if narrow { &asker.narrow } else { &asker.prompter };
-    let of = |form: Option<Form>| {
-        let mut wanted: Vec<u32> =
-            left.iter().filter(|(_, (_, tries))| form_of(*tries) == form).map(|(n, _)| *n).collect();
-        wanted.sort_unstable();
-        wanted
-    };
-    let (first, second, last) = (of(None), of(Some(Form::Chunk)), of(Some(Form::Simple)));
-    let mut prompts = if first.is_empty() { Vec::new() } else { prompter.ask(document, &first) };
-    let more_follow = second.len() > 1;
-    prompts.extend(second.into_iter().map(|n| Prompt { cache: more_follow, ..prompter.ask_one(document, n) }));
-    prompts.extend(last.into_iter().map(|n| prompter.ask_simply(document, n)));
-    prompts
-}
-
-/// An order that holds nothing open.
-struct Question {
-    vault: u64,
-    vault_name: String,
-    path: VaultPath,
-    dues: Vec<(ContextKey, Due)>,
-    purpose: Purpose,
-    rebuild: Option<(u64, u64)>,
-}
-
-impl Question {
-    fn since(&self, key: ContextKey) -> i64 {
-        self.dues.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since)
-    }
-
-    fn asked(&self) -> Asked {
-        Asked {
-            vault: self.vault_name.clone(),
-            path: self.path.to_string(),
-            reason: self.dues.first().map_or(Reason::NewNote, |(_, due)| due.reason),
-            purpose: self.purpose,
-            rebuild: self.rebuild,
-        }
-    }
-}
-
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Held::Changed => f.write_str("the note has changed"),
             Held::Budget(refused) => f.write_str(&budget_message(refused)),
             Held::Provider(message) => f.write_str(message),
+            Held::Useless => write!(
+                f,
+                "nothing in the model's last {MOST_USELESS} answers could be used (`situated stats` says why), so it is \
+                 left alone for half an hour; choose another model, or `situated resume`"
+            ),
+            Held::Draining => f.write_str("the daemon ends, or is configured anew"),
         }
     }
 }
@@ -358,6 +264,6 @@ pub(super) fn budget_message(refused: &Refused) -> String {
             "the rebuild has used up its tokens ({limit}, {spent} used); raise `budget.rebuild_tokens` and rebuild \
              again"
         ),
-        Refused::Io(message) => format!("the ledger cannot be written, so nothing is bought: {message}"),
+        Refused::Io(message) => message.clone(),
     }
 }

@@ -8,14 +8,18 @@ use std::time::{Duration, SystemTime};
 use reqwest::Method;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::circuit::{Circuit, Shown};
+use super::bill::Bill;
+use super::circuit::{Circuit, Pass, Shown};
 use super::keyring::{Found, Keyring};
+use super::ledger::{Purpose, Refused, Settled};
 use super::pace::{Pace, Place};
 use super::retry::{self, Fault, MOST_FIELDS, Next};
+use super::spender::{Account, Payment, Purchase, Unanswered};
 use super::transport::{Broken, Reply, Transport};
 use super::wire::{Answer, Field, Request, Speaks, Wire};
 use super::{Completion, Failure, FailureKind, Health};
-use crate::context::models::Model;
+use crate::context::cost::{Usage, cost};
+use crate::context::models::{Model, Price};
 use crate::context::prompt::Prompt;
 use crate::context::settings::ContextConfig;
 
@@ -23,6 +27,8 @@ use crate::context::settings::ContextConfig;
 #[derive(Clone)]
 pub struct Client {
     pub(super) shared: Arc<Shared>,
+    model: Arc<str>,
+    price: Arc<Price>,
 }
 
 /// What clones share: one line to a provider, whatever is asked over it.
@@ -65,22 +71,43 @@ impl Client {
         let keys = Keyring::new(config.provider, config.key.clone());
         let shared =
             Shared::new(provider, wire, transport, keys, config.concurrency, (config.timeout, config.deadline));
-        Ok(Client { shared: Arc::new(shared) })
+        Ok(Client { shared: Arc::new(shared), model: model.id.as_str().into(), price: Arc::new(model.price.clone()) })
     }
 
-    /// Asks; retries what may succeed later, within the deadline; holds back while the provider is busy.
-    ///
-    /// The deadline begins when the call has its turn among the others. Dropping the future gives the call up; the
-    /// provider may have counted it all the same.
+    /// Waits for a place among the calls under way, in which to [ask](Turn::complete). Nothing is sent and nothing
+    /// reserved until then; dropping the future, or the turn, gives the place to the next.
     ///
     /// # Errors
-    /// See [`FailureKind`].
-    pub async fn complete(&self, prompt: &Prompt) -> Result<Completion, Failure> {
-        let shared = &*self.shared;
-        let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true, urgent: false };
-        let done = shared.call(rules, |with| shared.attempt(prompt, with)).await.map_err(|end| end.failure)?;
-        let Answer { text, finish, usage } = done.value;
-        Ok(Completion { text, finish, usage, took: done.took, attempts: done.attempts })
+    /// The provider is not asked at present: see [`FailureKind`].
+    pub async fn turn(&self) -> Result<Turn<'_>, Failure> {
+        let (place, pass) = self.shared.turn(false).await?;
+        Ok(Turn { client: self, place, pass })
+    }
+
+    /// Waits for its turn, and asks: see [`Turn::complete`].
+    ///
+    /// # Errors
+    /// See [`Unanswered`].
+    pub async fn complete(&self, prompt: &Prompt, account: &Account) -> Result<Completion, Unanswered> {
+        self.turn().await?.complete(prompt, account).await
+    }
+
+    /// What a prompt takes at most.
+    pub(super) fn purchase(&self, prompt: &Prompt, account: &Account) -> Purchase {
+        let most = Usage::upper(prompt);
+        Purchase {
+            account: account.clone(),
+            provider: self.shared.provider,
+            model: self.model.clone(),
+            micro_dollars: cost(&self.price, &most, false),
+            tokens: most.input + most.output,
+        }
+    }
+
+    /// What an answer took.
+    pub(super) fn settled(&self, usage: Usage, prompt: &Prompt, purpose: Purpose) -> Settled {
+        let contexts = if purpose.makes_contexts() { prompt.wanted.len() as u32 } else { 0 };
+        Settled { usage, micro_dollars: cost(&self.price, &usage, false), contexts, failed: false }
     }
 
     /// How the provider is doing.
@@ -96,6 +123,41 @@ impl Client {
     /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
     pub fn leaves_to(&self) -> Option<String> {
         self.shared.transport.leaves_to()
+    }
+}
+
+/// A place among the calls under way to a provider.
+pub struct Turn<'a> {
+    client: &'a Client,
+    place: Place<'a>,
+    pass: Pass<'a>,
+}
+
+impl fmt::Debug for Turn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").field("client", self.client).finish_non_exhaustive()
+    }
+}
+
+impl Turn<'_> {
+    /// Asks; retries what may succeed later, within the deadline; holds back while the provider is busy. What each
+    /// attempt may take is reserved before it is sent, and booked when it has ended.
+    ///
+    /// The deadline begins now. Dropping the future gives the call up; the provider may have counted it all the same,
+    /// so its estimate counts as spent.
+    ///
+    /// # Errors
+    /// See [`Unanswered`].
+    pub async fn complete(self, prompt: &Prompt, account: &Account) -> Result<Completion, Unanswered> {
+        let Turn { client, place, pass } = self;
+        let shared = &*client.shared;
+        let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true, urgent: false };
+        let bill = Bill::new(client.purchase(prompt, account), |answer: &Answer| {
+            client.settled(answer.usage, prompt, account.purpose)
+        });
+        let done = shared.carry_out((place, pass), rules, bill, |with| shared.attempt(prompt, with)).await?;
+        let Answer { text, finish, usage } = done.value;
+        Ok(Completion { text, finish, usage, took: done.took, attempts: done.attempts })
     }
 }
 
@@ -135,12 +197,23 @@ pub(super) struct Ended {
     pub(super) status: Option<u16>,
     /// Whether it says something about the provider that was not known before.
     news: bool,
+    /// That the budget does not allow it (any more).
+    refused: Option<Refused>,
+}
+
+impl From<Ended> for Unanswered {
+    fn from(ended: Ended) -> Self {
+        match ended.refused {
+            Some(refused) => Unanswered::Budget(refused),
+            None => Unanswered::Provider(ended.failure),
+        }
+    }
 }
 
 impl Ended {
     /// Without having asked.
     fn unasked(failure: Failure) -> Self {
-        Ended { failure, status: None, news: false }
+        Ended { failure, status: None, news: false, refused: None }
     }
 
     fn shown(&self) -> Shown {
@@ -202,17 +275,55 @@ impl<W: Speaks> Shared<W> {
         self.circuit.resume();
     }
 
-    /// Carries out a call: waits for its turn, then attempts until there is an answer or no hope or time left.
+    /// Waits for a place among the calls under way, and for leave to ask.
+    pub(super) async fn turn(&self, urgent: bool) -> Result<(Place<'_>, Pass<'_>), Failure> {
+        // Before the queue, lest it fills with calls that have no prospect; and after it, for it may be long.
+        self.circuit.look()?;
+        let place = if urgent { self.urgent.place().await } else { self.pace.place().await };
+        Ok((place, self.circuit.pass()?))
+    }
+
+    /// Carries out a call that costs nothing: waits for its turn, then attempts until there is an answer or no hope or
+    /// time left.
     pub(super) async fn call<'a, T, F, A>(&'a self, rules: Rules, attempt: F) -> Result<Done<T>, Ended>
     where
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>> + 'a,
     {
-        // Before the queue, lest it fills with calls that have no prospect; and after it, for it may be long.
-        self.circuit.look().map_err(Ended::unasked)?;
-        let mut place = if rules.urgent { self.urgent.place().await } else { self.pace.place().await };
-        let pass = self.circuit.pass().map_err(Ended::unasked)?;
-        let outcome = self.attempts(rules, &mut place, pass.is_probe(), attempt).await;
+        self.paid_call(rules, Bill::free(), attempt).await
+    }
+
+    /// The same of a call that is paid for.
+    pub(super) async fn paid_call<'a, T, F, A>(
+        &'a self,
+        rules: Rules,
+        bill: Bill<'_, T>,
+        attempt: F,
+    ) -> Result<Done<T>, Ended>
+    where
+        F: Fn(With) -> A,
+        A: Future<Output = Result<T, Fault>> + 'a,
+    {
+        let turn = self.turn(rules.urgent).await.map_err(Ended::unasked)?;
+        self.carry_out(turn, rules, bill, attempt).await
+    }
+
+    /// Carries out a call that has its turn.
+    pub(super) async fn carry_out<T, F, A>(
+        &self,
+        (mut place, pass): (Place<'_>, Pass<'_>),
+        rules: Rules,
+        bill: Bill<'_, T>,
+        attempt: F,
+    ) -> Result<Done<T>, Ended>
+    where
+        F: Fn(With) -> A,
+        A: Future<Output = Result<T, Fault>>,
+    {
+        let Bill { purchase, took } = bill;
+        let mut payment = Payment::new(purchase);
+        let outcome = self.attempts(rules, &mut place, pass.is_probe(), (&mut payment, &*took), attempt).await;
+        payment.end().await;
         pass.settle(outcome.as_ref().map_or_else(Ended::shown, |_| Shown::Reached));
         outcome
     }
@@ -222,6 +333,7 @@ impl<W: Speaks> Shared<W> {
         rules: Rules,
         place: &mut Place<'_>,
         probe: bool,
+        (payment, took): (&mut Payment, &(dyn Fn(&T) -> Settled + Send + Sync)),
         attempt: F,
     ) -> Result<Done<T>, Ended>
     where
@@ -237,6 +349,7 @@ impl<W: Speaks> Shared<W> {
         };
         loop {
             self.hold_back(left).await.map_err(|failure| state.given_up(failure))?;
+            let flight = payment.send().await.map_err(|refused| state.unaffordable(refused))?;
             state.all += 1;
             place.begin();
             let without = self.fields();
@@ -245,13 +358,16 @@ impl<W: Speaks> Shared<W> {
             let fault = match timeout(limit, attempt(with)).await {
                 Ok(Ok(value)) => {
                     place.answered();
-                    return Ok(Done { value, took: began.elapsed(), attempts: state.all });
+                    let done = Done { took: began.elapsed(), attempts: state.all, value };
+                    Payment::settle(flight, || took(&done.value)).await;
+                    return Ok(done);
                 }
                 Ok(Err(fault)) => fault,
                 Err(_) => self.named(Fault::late(limit)),
             };
             let (provider, host) = (self.provider, self.transport.host());
             tracing::debug!(provider, host, status = fault.status, attempt = state.all, "an attempt failed");
+            payment.failed(flight, fault.maybe_billed).await;
             state.maybe_billed |= fault.maybe_billed;
             match fault.next {
                 Next::Again { after, busy } => {
@@ -397,7 +513,15 @@ impl Attempts {
             _ => fault.message,
         };
         let maybe_billed = self.maybe_billed || fault.maybe_billed;
-        Ended { failure: Failure { kind, message, maybe_billed }, status: fault.status, news: true }
+        let failure = Failure { kind, message, maybe_billed };
+        Ended { failure, status: fault.status, news: true, refused: None }
+    }
+
+    /// The call ends by the budget, perhaps after attempts that were billed.
+    fn unaffordable(&self, refused: Refused) -> Ended {
+        let (kind, message) = (FailureKind::Cancelled, refused.to_string());
+        let failure = Failure { kind, message, maybe_billed: self.maybe_billed };
+        Ended { refused: Some(refused), ..Ended::unasked(failure) }
     }
 
     /// The call ends by what others found out.

@@ -1,7 +1,6 @@
 //! Vectors from models behind HTTP: [`Embeddings`] asks for them as [`Client`](super::Client) asks for completions,
 //! over a line of its own with the same attempts, pauses and circuit.
 
-mod runner;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -12,17 +11,19 @@ use std::sync::Arc;
 use reqwest::Method;
 
 use super::CLOUD;
+use super::bill::Bill;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
+use super::ledger::Settled;
 use super::retry::{Fault, Next};
+use super::spender::{Account, Purchase, Unanswered};
 use super::transport::Transport;
-use super::{Failure, FailureKind, Health};
-use crate::context::cost::estimate_tokens;
+use super::{FailureKind, Health};
+use crate::context::cost::{Usage, estimate_tokens};
 use crate::embed::Kind;
-use crate::embed::settings::EmbedConfig;
+use crate::embed::settings::{EmbedConfig, EmbedProvider};
 use wire::EmbedWire;
 
-pub use runner::Runner;
 pub use wire::PerCall;
 
 /// Longest answer: the most texts of a call, at 4,096 dimensions written out in full.
@@ -49,6 +50,10 @@ pub struct Embedded {
 #[derive(Clone)]
 pub struct Embeddings {
     line: Arc<Shared<EmbedWire>>,
+    provider: &'static str,
+    model: Arc<str>,
+    /// Micro-dollars per million tokens; `None` if nobody knows, 0 if it is free.
+    price: Option<u64>,
 }
 
 impl fmt::Debug for Embeddings {
@@ -69,22 +74,30 @@ impl Embeddings {
             .with_answers_of(MOST_ANSWER);
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.timeout, config.timeout * ATTEMPTS_TIME);
-        let line = Shared::new(config.provider.name(), wire, transport, keys, config.concurrency, times);
-        Ok(Embeddings { line: Arc::new(line) })
+        let price = price(config, transport.leaves_to().is_none());
+        let provider = config.provider.name();
+        let line = Shared::new(provider, wire, transport, keys, config.concurrency, times);
+        Ok(Embeddings { line: Arc::new(line), provider, model: config.model().into(), price })
+    }
+
+    /// What a million tokens cost, in micro-dollars; `None` if nobody knows, 0 if it is free.
+    pub fn price(&self) -> Option<u64> {
+        self.price
     }
 
     /// Asks for the vectors of texts; `dimensions` is what they must have, if that is known. Somebody waits for what
     /// is `urgent`, so it does not queue behind other calls.
     ///
     /// # Errors
-    /// See [`FailureKind`]; [`FailureKind::UnknownModel`] as well if the vectors have other dimensions.
+    /// See [`Unanswered`]; [`FailureKind::UnknownModel`] as well if the vectors have other dimensions.
     pub async fn embed(
         &self,
         documents: &[Document],
         kind: Kind,
         dimensions: Option<usize>,
         urgent: bool,
-    ) -> Result<Embedded, Failure> {
+        account: &Account,
+    ) -> Result<Embedded, Unanswered> {
         let line = &*self.line;
         let rules = Rules { each: line.timeout, whole: line.deadline, unsure: true, urgent };
         let attempt = async |with: With| {
@@ -106,10 +119,22 @@ impl Embeddings {
                 _ => Ok((vectors, tokens)),
             }
         };
-        let (vectors, tokens) = line.call(rules, attempt).await.map_err(|end| end.failure)?.value;
-        let estimated = tokens.is_none();
-        let tokens = tokens.unwrap_or_else(|| documents.iter().flatten().map(|t| tokens_of(t)).sum());
-        Ok(Embedded { vectors, tokens, estimated })
+        let most: u64 = documents.iter().flatten().map(|text| tokens_of(text)).sum();
+        let bill = if self.price == Some(0) {
+            Bill::free()
+        } else {
+            let (provider, model, micro_dollars) = (self.provider, self.model.clone(), cost_of(self.price, most));
+            let purchase = Purchase { account: account.clone(), provider, model, micro_dollars, tokens: most };
+            Bill::new(purchase, |(_, tokens): &(Vec<Vec<f32>>, Option<u64>)| self.settled(*tokens, most))
+        };
+        let (vectors, tokens) = line.paid_call(rules, bill, attempt).await?.value;
+        Ok(Embedded { vectors, tokens: tokens.unwrap_or(most), estimated: tokens.is_none() })
+    }
+
+    fn settled(&self, told: Option<u64>, most: u64) -> Settled {
+        let tokens = told.unwrap_or(most);
+        let usage = Usage { input: tokens, estimated: told.is_none(), ..Usage::default() };
+        Settled { usage, micro_dollars: cost_of(self.price, tokens), contexts: 0, failed: false }
     }
 
     /// How much one call may ask for.
@@ -131,6 +156,21 @@ impl Embeddings {
     pub fn leaves_to(&self) -> Option<String> {
         self.line.transport.leaves_to()
     }
+}
+
+/// What a million tokens cost, in micro-dollars; `None` if nobody knows. What runs on this machine is free, unless it
+/// is known to be somebody else's model that is passed on.
+fn price(config: &EmbedConfig, stays_here: bool) -> Option<u64> {
+    let known = config.known().price;
+    let local = stays_here && known.is_none();
+    let ollama = config.provider == EmbedProvider::Ollama && !config.model().ends_with(CLOUD);
+    config.price_per_mtok.or(if local || ollama { Some(0) } else { known })
+}
+
+/// Micro-dollars of so many tokens, rounded up.
+pub fn cost_of(price: Option<u64>, tokens: u64) -> Option<u64> {
+    let micro = (u128::from(price?) * u128::from(tokens)).div_ceil(1_000_000);
+    Some(u64::try_from(micro).unwrap_or(u64::MAX))
 }
 
 /// Tokens of a text, about; errs upwards.

@@ -4,17 +4,21 @@
 //! and an answer within the day. What goes over the wire is
 //! known to `wire` alone, and where the key is to `key`. How many requests are under way is `pace`'s, whether the
 //! provider is asked at all `circuit`'s, what follows from a failed attempt `retry`'s, and the bytes are
-//! `transport`'s. A key and a note's text go to the provider and nowhere else: neither is in a message or in the log.
+//! `transport`'s. What calls cost is in the [`ledger`], and the [`spender`] is the one way to spend. A key and a note's text go to the provider and nowhere else: neither is in a message or in the log.
 
 mod batches;
+mod bill;
 mod circuit;
 mod client;
 mod embeddings;
 mod key;
 mod keyring;
+pub mod ledger;
 mod pace;
 mod rerank;
 mod retry;
+mod runtime;
+pub mod spender;
 mod stream;
 #[cfg(test)]
 mod testing;
@@ -30,10 +34,12 @@ use crate::context::models::Model;
 use crate::context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
-pub use client::Client;
-pub use embeddings::{Document, Embedded, Embeddings, PerCall, Runner, tokens_of};
+pub use client::{Client, Turn};
+pub use embeddings::{Document, Embedded, Embeddings, PerCall, cost_of, tokens_of};
 pub use key::keep_command_runner;
 pub use rerank::{Billed, Judged, Reranker};
+pub use runtime::ProviderRuntime;
+pub use spender::{Account, Spender, Unanswered};
 pub use stream::{OnText, Streamed};
 
 /// What is known about the model of a configuration: at an address of this machine it may cost nothing.

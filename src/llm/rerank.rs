@@ -7,13 +7,16 @@ use std::time::Duration;
 use reqwest::Method;
 use tokio::task::JoinSet;
 
+use super::bill::Bill;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
+use super::ledger::Settled;
 use super::retry::Fault;
+use super::spender::{Account, Purchase, Unanswered};
 use super::transport::Transport;
 use super::wire::{Judgement, Rerank};
 use super::{Failure, FailureKind, Health};
-use crate::context::cost::estimate_tokens;
+use crate::context::cost::{Usage, estimate_tokens};
 use crate::search::rerank::{RerankConfig, RerankProvider};
 
 /// Requests at once: as many as the parts of one search.
@@ -35,6 +38,8 @@ const PER_1K: [(&str, u64); 1] = [("rerank-v3.5", 2_000_000)];
 #[derive(Clone)]
 pub struct Reranker {
     shared: Arc<Shared<Rerank>>,
+    provider: &'static str,
+    model: Arc<str>,
     price: Price,
 }
 
@@ -73,8 +78,6 @@ pub struct Billed {
 pub struct Judged {
     /// How well each document answers the query, on a scale of the model's own; `None` for those it passed over.
     pub scores: Vec<Option<f32>>,
-    /// What that took.
-    pub billed: Billed,
 }
 
 impl Reranker {
@@ -89,25 +92,31 @@ impl Reranker {
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.deadline, config.deadline);
         let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);
-        Ok(Reranker { shared: Arc::new(shared), price })
+        Ok(Reranker { shared: Arc::new(shared), provider: config.provider.name(), model: config.model().into(), price })
     }
 
     /// How well each document answers the query. Once `within` is over there is no answer; what may succeed on a second
     /// try before that is tried again, unless the provider may have counted the first.
     ///
     /// # Errors
-    /// See [`FailureKind`].
-    pub async fn judge(&self, query: &str, documents: &[String], within: Duration) -> Result<Judged, Failure> {
+    /// See [`Unanswered`].
+    pub async fn judge(
+        &self,
+        query: &str,
+        documents: &[String],
+        within: Duration,
+        account: &Account,
+    ) -> Result<Judged, Unanswered> {
         let parts: Vec<&[String]> = documents.chunks(self.shared.wire.batch()).collect();
         let query: Arc<str> = query.into();
         let mut asked = JoinSet::new();
         for (n, part) in parts.iter().enumerate() {
-            let (shared, query, part) = (self.shared.clone(), query.clone(), part.to_vec());
-            asked.spawn(async move { (n, ask(&shared, &query, &part, within).await) });
+            let (client, account, query, part) = (self.clone(), account.clone(), query.clone(), part.to_vec());
+            asked.spawn(async move { (n, client.ask(&query, &part, within, &account).await) });
         }
         let mut judgements: Vec<Option<Judgement>> = vec![None; parts.len()];
         while let Some(part) = asked.join_next().await {
-            // The others are dropped with the set if one of them fails.
+            // The others are dropped with the set if one of them fails: what was sent of them counts at its estimate.
             let (n, judgement) = part.map_err(|_| Failure {
                 kind: FailureKind::Cancelled,
                 message: "the question to the reranker was given up".to_owned(),
@@ -118,16 +127,50 @@ impl Reranker {
             }
         }
         let judgements: Vec<Judgement> = judgements.into_iter().flatten().collect();
-        let guess = self.guess(&query, documents);
-        let sum = |of: fn(&Judgement) -> Option<u64>| judgements.iter().map(of).sum::<Option<u64>>();
-        let (tokens, searches) = (sum(|j| j.tokens), sum(|j| j.searches));
-        let told = if matches!(self.price, Price::Searches(_)) { searches } else { tokens };
-        let billed = Billed {
-            tokens: tokens.unwrap_or(guess.tokens),
-            searches: searches.unwrap_or(guess.searches),
-            estimated: told.is_none(),
+        Ok(Judged { scores: judgements.into_iter().flat_map(|j| j.scores).collect() })
+    }
+
+    /// One request.
+    async fn ask(
+        &self,
+        query: &str,
+        documents: &[String],
+        within: Duration,
+        account: &Account,
+    ) -> Result<Judgement, Unanswered> {
+        let shared = &*self.shared;
+        let rules = Rules { each: within, whole: within, unsure: false, urgent: false };
+        let attempt = async |with: With| {
+            let request = shared.wire.request(query, documents, with.key.as_deref()).map_err(Fault::never)?;
+            let reply = shared.send(Method::POST, request).await?;
+            Rerank::read(&reply.body, documents.len()).map_err(|message| shared.unread(&reply, message))
         };
-        Ok(Judged { scores: judgements.into_iter().flat_map(|j| j.scores).collect(), billed })
+        let guess = self.guess(query, documents);
+        let bill = if self.is_free() {
+            Bill::free()
+        } else {
+            let (account, micro_dollars) = (account.clone(), self.cost(&guess));
+            let (provider, model, tokens) = (self.provider, self.model.clone(), guess.tokens);
+            let purchase = Purchase { account, provider, model, micro_dollars, tokens };
+            Bill::new(purchase, |judgement: &Judgement| self.settled(&self.billed(judgement, guess)))
+        };
+        let done = shared.paid_call(rules, bill, attempt).await?;
+        Ok(done.value)
+    }
+
+    /// What an answer took, as far as the provider says.
+    fn billed(&self, judgement: &Judgement, guess: Billed) -> Billed {
+        let told = if matches!(self.price, Price::Searches(_)) { judgement.searches } else { judgement.tokens };
+        Billed {
+            tokens: judgement.tokens.unwrap_or(guess.tokens),
+            searches: judgement.searches.unwrap_or(guess.searches),
+            estimated: told.is_none(),
+        }
+    }
+
+    fn settled(&self, billed: &Billed) -> Settled {
+        let usage = Usage { input: billed.tokens, estimated: billed.estimated, ..Usage::default() };
+        Settled { usage, micro_dollars: self.cost(billed), contexts: 0, failed: false }
     }
 
     /// What a question is going to take, about; errs upwards.
@@ -169,21 +212,6 @@ impl Reranker {
     pub fn leaves_to(&self) -> Option<String> {
         self.shared.transport.leaves_to()
     }
-}
-
-async fn ask(
-    shared: &Shared<Rerank>,
-    query: &str,
-    documents: &[String],
-    within: Duration,
-) -> Result<Judgement, Failure> {
-    let rules = Rules { each: within, whole: within, unsure: false, urgent: false };
-    let attempt = async |with: With| {
-        let request = shared.wire.request(query, documents, with.key.as_deref()).map_err(Fault::never)?;
-        let reply = shared.send(Method::POST, request).await?;
-        Rerank::read(&reply.body, documents.len()).map_err(|message| shared.unread(&reply, message))
-    };
-    shared.call(rules, attempt).await.map(|done| done.value).map_err(|end| end.failure)
 }
 
 impl Price {

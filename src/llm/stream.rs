@@ -9,12 +9,14 @@ use std::time::{Duration, SystemTime};
 use reqwest::{Method, Response};
 use tokio::time::timeout;
 
+use super::bill::Bill;
 use super::client::{Client, Rules, Shared, With};
 use super::retry::{Fault, Next};
+use super::spender::{Account, Unanswered};
 use super::transport::MOST_BODY;
 use super::wire::Answer;
 use super::wire::stream::{Interrupted, Reader};
-use super::{Completion, Failure, Finish};
+use super::{Completion, Finish};
 use crate::context::cost::{Usage, estimate_tokens};
 use crate::context::prompt::Prompt;
 
@@ -35,11 +37,17 @@ pub type OnText<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
 impl Client {
     /// Asks, and gives the text to `on_text` as it comes; all pieces together are the text of the answer. Dropping
-    /// the future closes the connection; the provider may count what it has written by then.
+    /// the future closes the connection; the provider may count what it has written by then, so the estimate counts
+    /// as spent.
     ///
     /// # Errors
-    /// See [`super::FailureKind`]; never after a piece was given.
-    pub async fn stream(&self, prompt: &Prompt, on_text: OnText<'_>) -> Result<Streamed, Failure> {
+    /// See [`Unanswered`]; never after a piece was given.
+    pub async fn stream(
+        &self,
+        prompt: &Prompt,
+        account: &Account,
+        on_text: OnText<'_>,
+    ) -> Result<Streamed, Unanswered> {
         let shared = &*self.shared;
         let shown = Mutex::new(String::new());
         let so_far = || shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -58,14 +66,18 @@ impl Client {
                 text => Ok((shared.unfinished(text, prompt), Some("no end of the answer came in time".to_owned()))),
             }
         };
-        match shared.call(rules, attempt).await {
+        type Told = (Answer, Option<String>);
+        let bill = Bill::new(self.purchase(prompt, account), |(answer, _): &Told| {
+            self.settled(answer.usage, prompt, account.purpose)
+        });
+        match shared.paid_call(rules, bill, attempt).await {
             Ok(done) => {
                 let (took, attempts) = (done.took, done.attempts);
                 let (Answer { text, finish, usage }, broken) = done.value;
                 Ok(Streamed { completion: Completion { text, finish, usage, took, attempts }, broken })
             }
             Err(end) => match so_far() {
-                text if text.is_empty() => Err(end.failure),
+                text if text.is_empty() => Err(end.into()),
                 text => {
                     let Answer { text, finish, usage } = shared.unfinished(text, prompt);
                     let completion = Completion { text, finish, usage, took: shared.deadline, attempts: 1 };

@@ -10,6 +10,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::Failure;
+use super::ledger::{BudgetLimits, Ledger, Purpose};
+use super::spender::{Account, Spender, Unanswered};
+
+/// On which everything can be paid for; written nowhere.
+pub(super) fn account() -> Account {
+    let limits = BudgetLimits { day: u64::MAX, day_tokens: u64::MAX };
+    Account::of(&Spender::new(Ledger::in_memory(), limits), Purpose::Change)
+}
+
+/// A failure of the provider.
+pub(super) fn provider(why: Unanswered) -> Failure {
+    match why {
+        Unanswered::Provider(failure) => failure,
+        Unanswered::Budget(refused) => panic!("{refused}"),
+    }
+}
+
 /// An answer to one request.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {

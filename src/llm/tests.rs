@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::testing::{Answer, FaultyServer};
+use super::testing::{Answer, FaultyServer, account, provider};
 use super::{Client, Completion, Failure};
 use crate::context::models::{Model, Price, Thinking};
 use crate::context::prompt::{Form, Prompt};
@@ -117,5 +117,10 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 async fn complete(client: &Client) -> Result<Completion, Failure> {
-    hurried(client.complete(&prompt())).await
+    hurried(asked(client.clone())).await
+}
+
+/// Asks with all the money in the world.
+async fn asked(client: Client) -> Result<Completion, Failure> {
+    client.complete(&prompt(), &account()).await.map_err(provider)
 }

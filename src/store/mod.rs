@@ -2,7 +2,7 @@
 //!
 //! A store is a folder: the database in `sled/` (notes, contexts, archive, counters), the journal of paid
 //! contexts in `contexts.journal`, one `vectors-….bin` per embedder, and `store.lock`, held while the store
-//! is open. Beside the stores of all vaults lies the [`ledger`] of what was spent. The vault is the truth and the database can be made again from it; what cannot is in the
+//! is open. The vault is the truth and the database can be made again from it; what cannot is in the
 //! journal. So a database that does not open and scan is moved aside, never deleted, and
 //! [`Store::archived`] goes on finding every context that was paid for.
 //!
@@ -17,7 +17,6 @@ mod exchange;
 mod flush;
 mod journal;
 mod keep;
-pub mod ledger;
 mod mark;
 mod peek;
 pub mod record;

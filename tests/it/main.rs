@@ -6,6 +6,7 @@ mod ask;
 mod assistant;
 mod bad;
 mod batches;
+mod budgets;
 mod clients;
 mod commands;
 mod contexts;

@@ -2,6 +2,7 @@
 //! is needed; what is asked about is a note of our own, so nothing of the user's is sent.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -12,19 +13,20 @@ use super::super::print::{Out, bold, dim, green, millis, printable_lines, red, y
 use super::super::session::{Failure, Session, safe};
 use super::exit;
 use crate::chunk::{ChunkConfig, Strategy};
-use crate::config::{BudgetConfig, Config, ConfigErrors};
-use crate::context::cost::{Usage, cost, dollars};
+use crate::config::{Config, ConfigErrors};
+use crate::context::cost::{cost, dollars};
 use crate::context::document::Document;
 use crate::context::models::{Model, Price};
 use crate::context::prompt::{Prompt, Prompter, captions};
 use crate::context::quality::{Ending, Flaw, Scores, Verdict, judge};
 use crate::context::settings::{ContextConfig, KeyConfig, Provider};
 use crate::embed::builtin;
-use crate::llm::{Client, Completion, Failure as LlmFailure, FailureKind, Finish};
+use crate::llm::ledger::{self, BudgetLimits, Ledger, Purpose};
+use crate::llm::{
+    Account, Client, Completion, Failure as LlmFailure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered,
+};
 use crate::note::{self, NoteRules};
-use crate::plan::Reason;
 use crate::serve::bind::{BindError, DataLock};
-use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Settled};
 use crate::vault::VaultPath;
 
 /// Nobody waits longer at a terminal, whatever the daemon may.
@@ -145,9 +147,15 @@ fn examine(config: &Config) -> Result<Report, Failure> {
     // The last passage is the one that needs the note to be understood.
     let passage = document.passages.last().ok_or_else(|| Failure::new(exit::INTERNAL, "the note has no passage"))?;
     let prompt = Prompter::new(&context, &model).ask_simply(&document, passage.n);
-    let books = Books::open(config);
-    report.not_in_ledger = books.as_ref().err().cloned();
-    match ask(&client, &model, &prompt, books.ok().as_ref(), &config.budget)? {
+    let (ledger, _lock) = match books(config) {
+        Ok((ledger, lock)) => (ledger, Some(lock)),
+        Err(why) => {
+            report.not_in_ledger = Some(why);
+            (Ledger::in_memory(), None)
+        }
+    };
+    let limits = BudgetLimits { day: config.budget.day, day_tokens: config.budget.day_tokens };
+    match ask(client, prompt.clone(), &Spender::new(ledger, limits))? {
         Ok(completion) => {
             let text = captions(&prompt, &completion.text).into_iter().find_map(|(_, text)| text.ok());
             let verdict = text.as_deref().map_or(Verdict::Rejected { flaw: Flaw::Missing, score: 0.0 }, |text| {
@@ -220,68 +228,27 @@ fn document() -> Result<Document, Failure> {
     Ok(Document::new(&note, &chunks))
 }
 
-/// The ledger, with the lock that keeps a daemon from writing to it at the same time.
-struct Books {
-    ledger: Ledger,
-    _lock: DataLock,
+/// The daemon's ledger, with the lock that keeps one from writing to it at the same time; or why it cannot be had.
+fn books(config: &Config) -> Result<(Ledger, DataLock), String> {
+    let lock = DataLock::acquire(&config.data_dir).map_err(|error| match error {
+        BindError::AlreadyRunning { .. } => "a daemon keeps it, so `situated cost` will not show this call".to_owned(),
+        error => format!("it cannot be had ({error}), so `situated cost` will not show this call"),
+    })?;
+    let ledger = Ledger::open(&ledger::folder(&config.data_dir))
+        .map_err(|error| format!("it cannot be read ({error}), so `situated cost` will not show this call"))?;
+    Ok((ledger, lock))
 }
 
-impl Books {
-    fn open(config: &Config) -> Result<Self, String> {
-        let lock = DataLock::acquire(&config.data_dir).map_err(|error| match error {
-            BindError::AlreadyRunning { .. } => {
-                "a daemon keeps it, so `situated cost` will not show this call".to_owned()
-            }
-            error => format!("it cannot be had ({error}), so `situated cost` will not show this call"),
-        })?;
-        let ledger = Ledger::open(&crate::store::ledger::folder(&config.data_dir))
-            .map_err(|error| format!("it cannot be read ({error}), so `situated cost` will not show this call"))?;
-        Ok(Books { ledger, _lock: lock })
+/// One call, within the day's budget. The outer error is one of ours.
+fn ask(client: Client, prompt: Prompt, spender: &Arc<Spender>) -> Result<Result<Completion, LlmFailure>, Failure> {
+    let account = Account::of(spender, Purpose::Probe);
+    let runtime = ProviderRuntime::new(|| {});
+    let handle = runtime.urgent().map_err(|why| Failure::new(exit::INTERNAL, why))?;
+    match handle.block_on(async move { client.complete(&prompt, &account).await }) {
+        Ok(completion) => Ok(Ok(completion)),
+        Err(Unanswered::Provider(failure)) => Ok(Err(failure)),
+        Err(Unanswered::Budget(refused)) => Err(Failure::new(exit::TEMPORARY, format!("nobody was asked: {refused}"))),
     }
-}
-
-/// One call, within the day's budget where the ledger can be had. The outer error is one of ours.
-fn ask(
-    client: &Client,
-    model: &Model,
-    prompt: &Prompt,
-    books: Option<&Books>,
-    budget: &BudgetConfig,
-) -> Result<Result<Completion, LlmFailure>, Failure> {
-    let most = Usage::upper(prompt);
-    let ask = Ask {
-        vault: "",
-        path: "",
-        reason: Reason::Rebuild,
-        provider: model.provider.name(),
-        model: &model.id,
-        purpose: Purpose::Probe,
-        micro_dollars: cost(&model.price, &most, false),
-        tokens: most.input + most.output,
-    };
-    let limits = Limits { day: budget.day, day_tokens: budget.day_tokens };
-    let reservation = books
-        .map(|books| books.ledger.reserve(ask, &limits, None, jiff::Zoned::now()))
-        .transpose()
-        .map_err(|refused| Failure::new(exit::TEMPORARY, format!("nobody was asked: {refused}")))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let answered = runtime.block_on(client.complete(prompt));
-    if let (Some(books), Some(reservation)) = (books, reservation) {
-        let now = jiff::Zoned::now();
-        let settled = |usage: Usage, failed: bool| Settled {
-            usage,
-            micro_dollars: cost(&model.price, &usage, false),
-            contexts: 0,
-            failed,
-        };
-        match &answered {
-            Ok(completion) => books.ledger.settle(reservation, settled(completion.usage, false), now)?,
-            // Nobody knows whether it was counted: the estimate stands.
-            Err(failure) if failure.maybe_billed => books.ledger.settle(reservation, settled(most, true), now)?,
-            Err(_) => books.ledger.release(reservation, now)?,
-        }
-    }
-    Ok(answered)
 }
 
 fn ending(finish: Finish) -> Ending {
@@ -413,6 +380,7 @@ fn verdict(answer: &Answer) -> String {
 mod tests {
     use super::super::super::search::tests::Page;
     use super::*;
+    use crate::context::cost::Usage;
 
     #[test]
     fn the_note_is_two_passages_and_the_second_needs_the_first() {

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use super::Bench;
 use super::source::Source;
 use crate::cli::exit;
 use crate::cli::print::counted;
@@ -12,12 +11,15 @@ use crate::cli::session::{Failure, Session};
 use crate::config::Config;
 use crate::context::cost::dollars;
 use crate::engine::rerank::Reranker;
+use crate::llm::ledger::{BudgetLimits, Ledger, folder};
+use crate::llm::{ProviderRuntime, Spender};
 use crate::serve::bind::DataLock;
-use crate::store::ledger::{Ledger, folder};
 
 /// A reranker, and the account of what it costs.
 pub(super) struct Second {
     pub(super) reranker: Arc<Reranker>,
+    /// What is under way ends with it.
+    _runtime: ProviderRuntime,
     /// Keeps a daemon from writing to the ledger at the same time; nothing is kept account of what is free.
     _lock: Option<DataLock>,
 }
@@ -27,17 +29,19 @@ impl Second {
     ///
     /// # Errors
     /// Nobody is named, or it costs and a daemon keeps the ledger.
-    pub(super) fn new(config: &Config, bench: &mut Bench) -> Result<Self, Failure> {
+    pub(super) fn new(config: &Config) -> Result<Self, Failure> {
+        let runtime = ProviderRuntime::new(|| {});
+        let limits = BudgetLimits { day: config.budget.day, day_tokens: config.budget.day_tokens };
         let start = |ledger: Ledger| {
-            let reranker = Reranker::start(config, Arc::new(ledger)).map_err(Failure::usage)?;
+            let spender = Spender::new(ledger, limits);
+            let reranker = Reranker::start(config, &runtime, &spender).map_err(Failure::usage)?;
             reranker.ok_or_else(|| {
                 Failure::usage("--rerank: there is no reranker; `[rerank] provider` in the configuration names one")
             })
         };
-        let scratch = bench.place()?;
-        let reranker = start(Ledger::open(&scratch)?)?;
+        let reranker = start(Ledger::in_memory())?;
         if reranker.is_free() {
-            return Ok(Second { reranker, _lock: None });
+            return Ok(Second { reranker, _runtime: runtime, _lock: None });
         }
         let lock = DataLock::acquire(&config.data_dir).map_err(|error| {
             Failure::new(
@@ -45,8 +49,11 @@ impl Second {
                 format!("--rerank costs, and what it costs cannot be written down: {error}; stop the daemon meanwhile"),
             )
         })?;
-        let reranker = start(Ledger::open(&folder(&config.data_dir))?)?;
-        Ok(Second { reranker, _lock: Some(lock) })
+        let reranker = {
+            let ledger = Ledger::open(&folder(&config.data_dir));
+            start(ledger.map_err(|error| Failure::new(exit::IO, error.to_string()))?)?
+        };
+        Ok(Second { reranker, _runtime: runtime, _lock: Some(lock) })
     }
 
     /// Says what asking it about every query `times` times may cost, and where the text goes; asks whether to go on.

@@ -6,16 +6,17 @@ use std::io;
 use tokio::sync::watch;
 
 use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
-use super::work::{Halt, release};
+use super::work::Halt;
 use super::{BatchOrder, Control, End};
 use crate::context::cost::{self, Usage};
 use crate::context::prompt::Prompt;
 use crate::engine::ask::Asker;
 use crate::engine::now_s;
 use crate::engine::writer::{Held, Order, budget_message, prepare};
-use crate::llm::Batches;
+use crate::llm::ledger::{Purpose, Refused};
+use crate::llm::spender::{Purchase, Standing};
+use crate::llm::{Account, Batches};
 use crate::plan::Reason;
-use crate::store::ledger::{Ask, Purpose, Refused, Reservation};
 
 /// Questions on their way to the disk, and what they may cost together.
 struct Sheet {
@@ -31,7 +32,7 @@ pub(super) async fn draft(
     files: &Files,
     control: &mut watch::Receiver<Control>,
     order: BatchOrder,
-) -> Result<Option<(State, Reservation)>, Halt> {
+) -> Result<Option<(State, Standing)>, Halt> {
     let BatchOrder { run, vault, vault_name, desk, wishes, rebuild, .. } = order;
     let most = (Batches::MOST_REQUESTS as u64, PART_BYTES.min(Batches::MOST_BYTES));
     let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };
@@ -63,18 +64,22 @@ pub(super) async fn draft(
         files.remove()?;
         return Ok(None);
     }
-    let ask = Ask {
-        vault: &vault_name,
-        path: "",
+    let account = Account {
+        vault: vault_name.into(),
         reason: Reason::Rebuild,
+        rebuild: Some(rebuild),
+        ..Account::of(&asker.spender, Purpose::Rebuild(run))
+    };
+    let purchase = Purchase {
+        account,
         provider: asker.model.provider.name(),
-        model: &asker.model.id,
-        purpose: Purpose::Rebuild(run),
+        model: asker.model.id.as_str().into(),
         micro_dollars: sheet.micro_dollars,
         tokens: sheet.tokens,
     };
-    let reservation = match asker.reserve(ask, Some(rebuild)) {
-        Ok(reservation) => reservation,
+    let reserved = tokio::task::spawn_blocking(move || purchase.account.spender.reserve(&purchase)).await;
+    let reserved = match reserved.map_err(|_| Halt::Gone)? {
+        Ok(reserved) => reserved,
         Err(refused) => {
             files.remove()?;
             let why = match &refused {
@@ -85,11 +90,9 @@ pub(super) async fn draft(
         }
     };
     let state = State::new(asker.model.provider.name(), &asker.model.id, now_s(), parts);
-    if let Err(error) = files.save(&state) {
-        release(asker, reservation);
-        return Err(error.into());
-    }
-    Ok(Some((state, reservation)))
+    // Until then nothing can have been handed in, so that a failure gives it back.
+    files.save(&state)?;
+    Ok(Some((state, reserved.stand())))
 }
 
 /// Writes the questions about a note; blocks. A note that is not as it was ordered is left to be asked about alone.

@@ -11,9 +11,9 @@ use crate::context::prompt::Prompt;
 use crate::engine::ask::{Asker, Stopped};
 use crate::engine::writer::Told;
 use crate::fingerprint::context_key;
+use crate::llm::ledger::Settled;
 use crate::llm::{Completion, Failure, FailureKind};
 use crate::plan::Reason;
-use crate::store::ledger::Settled;
 use crate::store::{Store, StoreError};
 
 /// What came of it.
@@ -89,7 +89,7 @@ fn answered(
                 tell(BatchTold::Note(item.path.clone(), Told::Written(wanted.key, None)));
             }
             Err(Stopped::Flaw(_)) => tried(store, item, wanted, tell)?,
-            Err(Stopped::Refused | Stopped::Held(_)) => {}
+            Err(Stopped::Refused) => {}
         }
     }
     Ok(contexts)

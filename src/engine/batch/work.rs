@@ -18,9 +18,10 @@ use crate::context::models::Model;
 use crate::context::prompt::Prompt;
 use crate::engine::ask::Asker;
 use crate::engine::now_s;
+use crate::llm::ledger::{Purpose, Settled};
+use crate::llm::spender::Standing;
 use crate::llm::{BatchState, Batches, Failure, FailureKind, SubmittedBatch};
 use crate::store::Store;
-use crate::store::ledger::{Purpose, Reservation, Settled};
 
 /// The first pause between two questions about a batch; each is twice the one before, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -89,14 +90,14 @@ async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
         return Ok(End::OneByOne("the batch is another provider's; its answers wait until that is back".to_owned()));
     };
     let purpose = Purpose::Rebuild(order.run);
-    let standing = asker.ledger.standing(&order.vault_name, "", purpose);
+    let standing = asker.spender.standing(&order.vault_name, purpose);
     let (store, tell) = (Arc::downgrade(&order.desk.store), order.tell.clone());
     let (state, reservation) = if let Some(state) = state {
         (state, standing)
     } else {
         if let Some(left_over) = standing {
             // It was reserved and then nothing was handed in, for that is written down before.
-            release(&asker, left_over);
+            left_over.give_back();
         }
         if *control.borrow() == Control::Cancel {
             files.remove()?;
@@ -148,20 +149,13 @@ fn longer(pause: Duration) -> Duration {
     (pause * 2).min(LONGEST_PAUSE)
 }
 
-pub(super) fn release(asker: &Asker, reservation: Reservation) {
-    if let Err(error) = asker.ledger.release(reservation, jiff::Zoned::now()) {
-        // It stands in the ledger and counts as spent.
-        tracing::warn!(%error, "what was reserved for a batch could not be given back");
-    }
-}
-
 /// A batch that is written down.
 struct Work {
     asker: Asker,
     batches: Batches,
     files: Files,
     state: State,
-    reservation: Option<Reservation>,
+    reservation: Option<Standing>,
     /// Not kept open by a batch that takes a day.
     store: Weak<Store>,
     control: watch::Receiver<Control>,
@@ -409,11 +403,7 @@ impl Work {
     fn forget(&mut self) -> Result<(), Halt> {
         // None if a former process was killed after it had settled.
         if let Some(reservation) = self.reservation.take() {
-            let used = std::mem::take(&mut self.used);
-            if let Err(error) = self.asker.ledger.settle_parts(reservation, &used, jiff::Zoned::now()) {
-                // The reservation stands in the ledger and counts as spent.
-                tracing::warn!(%error, "what a batch cost could not be written down");
-            }
+            reservation.settle_parts(&std::mem::take(&mut self.used));
         }
         Ok(self.files.remove()?)
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use super::super::Shared;
 use super::Service;
 use crate::embed::{EmbedError, Vector};
-use crate::llm::tokens_of;
+use crate::engine::writer::budget_message;
 
 /// Queries whose vectors are remembered.
 const REMEMBERED: usize = 256;
@@ -65,26 +65,21 @@ impl Shared {
         if let Some(vector) = self.queries.get(&key) {
             return Ok(vector);
         }
-        if let Some(why) = service.worker.as_ref().and_then(super::worker::Worker::no_queries) {
-            return Err(why);
-        }
         let (sender, receiver) = mpsc::sync_channel(1);
         // What comes too late for this query is there for the next one like it.
-        let (shared, paid, tokens) = (Arc::downgrade(self), Arc::downgrade(service), tokens_of(text));
+        let shared = Arc::downgrade(self);
         embedder.embed_query_then(text, move |vector| {
             if let (Ok(vector), Some(shared)) = (&vector, shared.upgrade()) {
                 shared.queries.put(key, vector.clone());
-            }
-            if let (Ok(_), Some(worker)) =
-                (&vector, paid.upgrade().as_ref().and_then(|service| service.worker.as_ref()))
-            {
-                worker.query(tokens);
             }
             // Whoever waited may have given up.
             let _ = sender.send(vector);
         });
         let wait = embedder.query_timeout();
-        receiver.recv_timeout(wait).unwrap_or(Err(EmbedError::Late(wait))).map_err(|error| error.to_string())
+        receiver.recv_timeout(wait).unwrap_or(Err(EmbedError::Late(wait))).map_err(|error| match error {
+            EmbedError::Budget(refused) => budget_message(&refused),
+            error => error.to_string(),
+        })
     }
 }
 

@@ -1,23 +1,22 @@
-//! The thread that has vectors made: orders in, batches out to the embedder, what came into the cache. One per
+//! The task that has vectors made: orders in, batches out to the embedder, what came into the cache. One per
 //! embedder. It holds no state that matters: an order that is lost is found missing again.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use super::super::Shared;
 use super::super::writer::budget_message;
 use super::Embedder;
-use crate::context::cost::Usage;
 use crate::embed::settings::EmbedConfig;
 use crate::embed::{EmbedError, Input, Made, Vector};
 use crate::fingerprint::InputHash;
-use crate::llm::{Health, tokens_of};
+use crate::llm::ledger::{Purpose, Refused};
+use crate::llm::{Account, Health, Spender, tokens_of};
 use crate::plan::Reason;
-use crate::sandbox;
 use crate::store::VectorCache;
-use crate::store::ledger::{Ask, Ledger, Limits, Purpose, Refused, Reservation, Settled};
 use crate::vault::VaultPath;
 
 /// After how long is tried again what failed without a word about when.
@@ -65,17 +64,15 @@ enum Command {
     Forget(Key),
     /// The embedder answered a batch.
     Done(u64, Result<Made, EmbedError>),
-    /// A query took so many tokens.
-    Query(u64),
     Resume,
     /// Something else has changed that may let work go on.
     Wake,
     Stop,
 }
 
-/// Access to the thread, which ends when this is dropped.
+/// Access to the task, which ends when this is dropped.
 pub(in crate::engine) struct Worker {
-    commands: Sender<Command>,
+    commands: UnboundedSender<Command>,
     common: Arc<Mutex<Common>>,
 }
 
@@ -84,8 +81,6 @@ pub(in crate::engine) struct Worker {
 struct Common {
     /// Why nothing is asked at present.
     held: Option<String>,
-    /// Why queries are not sent at present, and until when.
-    no_queries: Option<(Instant, String)>,
     /// Whether the user wants nothing to be done.
     paused: bool,
     /// Inputs that the embedder will never take.
@@ -101,20 +96,13 @@ impl Worker {
         shared: &Arc<Shared>,
         config: &EmbedConfig,
         embedder: &Embedder,
-        price: Option<u64>,
         tell: Tell,
     ) -> Result<Worker, String> {
-        let (commands, inbox) = mpsc::channel();
+        let (commands, inbox) = mpsc::unbounded_channel();
         let common = Arc::new(Mutex::new(Common::default()));
         let desk = Desk {
             embedder: embedder.clone(),
-            bank: Bank {
-                ledger: shared.ledger.clone(),
-                engine: Arc::downgrade(shared),
-                provider: config.provider.name(),
-                model: config.model().to_owned(),
-                price,
-            },
+            spender: shared.spender.clone(),
             // A transformer has threads enough for one batch.
             room: if config.provider.is_remote() { config.concurrency.max(1) } else { 1 },
             tell,
@@ -128,18 +116,12 @@ impl Worker {
             next: 0,
             until: None,
         };
-        std::thread::Builder::new()
-            .name("vectors".to_owned())
-            .spawn(move || {
-                sandbox::background_thread();
-                desk.run(&inbox);
-            })
-            .map_err(|error| format!("no thread for embedding: {error}"))?;
+        shared.provider.background()?.spawn(desk.run(inbox));
         Ok(Worker { commands, common })
     }
 
     pub(in crate::engine) fn order(&self, order: Order) {
-        // The thread ends only with this handle.
+        // The task ends only with this handle.
         let _ = self.commands.send(Command::Order(Box::new(order)));
     }
 
@@ -152,17 +134,6 @@ impl Worker {
     pub(in crate::engine) fn refused(&self, document: &[Input]) -> bool {
         let common = locked(&self.common);
         document.iter().any(|input| common.refused.contains(&input.hash))
-    }
-
-    /// A query was answered: it is written down by and by.
-    pub(super) fn query(&self, tokens: u64) {
-        let _ = self.commands.send(Command::Query(tokens));
-    }
-
-    /// Why queries are not to be sent at present.
-    pub(super) fn no_queries(&self) -> Option<String> {
-        let common = locked(&self.common);
-        common.no_queries.as_ref().filter(|(until, _)| *until > Instant::now()).map(|(_, why)| why.clone())
     }
 
     pub(super) fn held(&self) -> Option<String> {
@@ -208,52 +179,49 @@ struct Open {
 
 struct Desk {
     embedder: Embedder,
-    bank: Bank,
+    spender: Arc<Spender>,
     room: usize,
     tell: Tell,
     common: Arc<Mutex<Common>>,
-    answers: Sender<Command>,
+    answers: UnboundedSender<Command>,
     orders: HashMap<Key, Open>,
     /// The newest last: it goes first.
     saved: Vec<Parcel>,
     bulk: VecDeque<Parcel>,
     /// What was sent and has to be sent once more.
     again: VecDeque<Vec<Parcel>>,
-    flying: HashMap<u64, (Vec<Parcel>, Option<Reservation>)>,
+    flying: HashMap<u64, Vec<Parcel>>,
     next: u64,
     /// Nothing is sent until then.
     until: Option<Instant>,
 }
 
 impl Desk {
-    fn run(mut self, inbox: &Receiver<Command>) {
+    async fn run(mut self, mut inbox: UnboundedReceiver<Command>) {
         loop {
             self.pump();
-            let now = Instant::now();
-            let until = self.until.unwrap_or(now + LOOK_AGAIN * 120);
-            match inbox.recv_timeout(until.saturating_duration_since(now)) {
-                Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(command) => self.take(command),
-                Err(RecvTimeoutError::Timeout) => {}
+            let until = self.until.unwrap_or_else(|| Instant::now() + LOOK_AGAIN * 120);
+            match tokio::time::timeout_at(until.into(), inbox.recv()).await {
+                Ok(Some(Command::Stop) | None) => return,
+                Ok(Some(command)) => self.take(command).await,
+                Err(_) => {}
             }
         }
     }
 
-    fn take(&mut self, command: Command) {
+    async fn take(&mut self, command: Command) {
         match command {
             Command::Wake | Command::Stop => {}
             Command::Order(order) => self.accept(*order),
             Command::Forget(key) => self.forget(&key),
-            Command::Done(batch, result) => self.done(batch, result),
-            Command::Query(tokens) => self.pay_for_query(tokens),
+            Command::Done(batch, result) => self.done(batch, result).await,
             Command::Resume => self.let_go(),
         }
     }
 
     fn let_go(&mut self) {
         self.until = None;
-        let mut common = locked(&self.common);
-        (common.held, common.no_queries) = (None, None);
+        locked(&self.common).held = None;
     }
 
     fn forget(&mut self, key: &Key) {
@@ -271,7 +239,7 @@ impl Desk {
         self.bulk.retain(|parcel| parcel.of != key);
         let documents = std::mem::take(&mut order.documents);
         let bulk = order.bulk;
-        let flying = self.flying.values().flat_map(|(parcels, _)| parcels).chain(self.again.iter().flatten());
+        let flying = self.flying.values().flatten().chain(self.again.iter().flatten());
         let under_way = flying.filter(|parcel| parcel.of == key).count();
         let left = documents.len() + under_way;
         self.orders.insert(key.clone(), Open { order, left, problem: None });
@@ -334,14 +302,8 @@ impl Desk {
     fn send(&mut self, mut batch: Vec<Parcel>) {
         // What was forgotten while it was on its way, and came back without an answer.
         batch.retain(|parcel| self.orders.contains_key(&parcel.of));
-        let tokens: u64 = batch.iter().flat_map(|p| &p.document).map(|input| tokens_of(&input.text)).sum();
-        let reservation = match batch.first().and_then(|parcel| self.orders.get(&parcel.of)) {
-            Some(open) => match self.bank.reserve(&open.order, tokens) {
-                Ok(reservation) => reservation,
-                Err(refused) => return self.unaffordable(batch, &refused),
-            },
-            None => return,
-        };
+        let Some(open) = batch.first().and_then(|parcel| self.orders.get(&parcel.of)) else { return };
+        let account = self.account(&open.order);
         let shortened = |input: &Input, cuts| {
             let text = cut(&input.text, cuts).to_owned();
             Input { hash: input.hash, context: input.context.min(text.len()), text }
@@ -352,21 +314,33 @@ impl Desk {
             .collect();
         self.next += 1;
         let (number, answers) = (self.next, self.answers.clone());
-        self.flying.insert(number, (batch, reservation));
-        self.embedder.embed_then(&documents, move |made| {
-            // The thread may have ended.
+        self.flying.insert(number, batch);
+        self.embedder.embed_then(&documents, account, move |made| {
+            // The task may have ended.
             let _ = answers.send(Command::Done(number, made));
         });
     }
 
-    fn done(&mut self, number: u64, result: Result<Made, EmbedError>) {
-        let Some((batch, reservation)) = self.flying.remove(&number) else { return };
-        self.bank.settle(reservation, &result);
+    /// A call is for all notes of its batch, and is written down under the first.
+    fn account(&self, order: &Order) -> Account {
+        Account {
+            spender: self.spender.clone(),
+            vault: order.vault_name.as_str().into(),
+            path: order.path.to_string().into(),
+            reason: order.reason,
+            purpose: order.purpose,
+            rebuild: order.rebuild,
+        }
+    }
+
+    async fn done(&mut self, number: u64, result: Result<Made, EmbedError>) {
+        let Some(batch) = self.flying.remove(&number) else { return };
         match result {
             Ok(made) => {
                 locked(&self.common).held = None;
-                self.keep(batch, made.vectors);
+                self.keep(batch, made.vectors).await;
             }
+            Err(EmbedError::Budget(refused)) => self.unaffordable(batch, &refused),
             Err(error) if error.is_refusal() => self.halve(batch, &error),
             Err(error) => {
                 self.again.push_front(batch);
@@ -381,7 +355,7 @@ impl Desk {
     }
 
     /// Puts what came into the caches of the vaults.
-    fn keep(&mut self, batch: Vec<Parcel>, vectors: Vec<Vector>) {
+    async fn keep(&mut self, batch: Vec<Parcel>, vectors: Vec<Vector>) {
         let mut vectors = vectors.into_iter();
         for parcel in batch {
             let of_it: Vec<(InputHash, Vector)> = parcel
@@ -392,9 +366,11 @@ impl Desk {
                 .collect();
             // A vault that was closed meanwhile asks again when it is opened.
             let cache = self.orders.get(&parcel.of).and_then(|open| open.order.cache.upgrade());
-            let kept = cache.map(|cache| cache.put(&of_it));
-            if let Some(Err(error)) = kept {
-                tracing::warn!(%error, "vectors could not be kept; they are made once more");
+            // Not here: other calls go on while it waits for the disk.
+            let keep = tokio::task::spawn_blocking(move || cache.map_or(Ok(()), |cache| cache.put(&of_it)));
+            let kept = keep.await.map_err(|error| error.to_string());
+            if let Err(error) = kept.and_then(|kept| kept.map_err(|error| error.to_string())) {
+                tracing::warn!(error, "vectors could not be kept; they are made once more");
                 self.hold(LOOK_AGAIN, format!("vectors cannot be written: {error}"));
                 self.again.push_back(vec![parcel]);
                 continue;
@@ -456,13 +432,6 @@ impl Desk {
         }
         common.held = Some(why);
     }
-
-    fn pay_for_query(&mut self, tokens: u64) {
-        if let Err(refused) = self.bank.query(tokens) {
-            let until = Instant::now() + LOOK_AGAIN;
-            locked(&self.common).no_queries = Some((until, budget_message(&refused)));
-        }
-    }
 }
 
 /// Half of a text for every cut.
@@ -470,82 +439,6 @@ fn cut(text: &str, cuts: u8) -> &str {
     let end = text.len() >> cuts;
     let end = (0..=end).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     if cuts == 0 { text } else { &text[..end] }
-}
-
-/// What calls cost, and whether they may be made.
-struct Bank {
-    ledger: Arc<Ledger>,
-    /// Whose configuration says what may be spent.
-    engine: Weak<Shared>,
-    provider: &'static str,
-    model: String,
-    /// Micro-dollars per million tokens.
-    price: Option<u64>,
-}
-
-impl Bank {
-    /// `None` for what is free: it is no matter for the ledger.
-    fn reserve(&self, order: &Order, tokens: u64) -> Result<Option<Reservation>, Refused> {
-        if self.price == Some(0) {
-            return Ok(None);
-        }
-        let (vault, path) = (order.vault_name.as_str(), order.path.as_str());
-        self.ask(vault, path, order.reason, order.purpose, order.rebuild, tokens).map(Some)
-    }
-
-    fn ask(
-        &self,
-        vault: &str,
-        path: &str,
-        reason: Reason,
-        purpose: Purpose,
-        rebuild: Option<(u64, u64)>,
-        tokens: u64,
-    ) -> Result<Reservation, Refused> {
-        let (provider, model) = (self.provider, self.model.as_str());
-        let micro_dollars = cost_of(self.price, tokens);
-        let ask = Ask { vault, path, reason, provider, model, purpose, micro_dollars, tokens };
-        let engine = self.engine.upgrade().ok_or_else(|| Refused::Io("the daemon is stopping".to_owned()))?;
-        let config = engine.config.load();
-        let limits = Limits { day: config.budget.day, day_tokens: config.budget.day_tokens };
-        self.ledger.reserve(ask, &limits, rebuild, jiff::Zoned::now())
-    }
-
-    fn settle(&self, reservation: Option<Reservation>, result: &Result<Made, EmbedError>) {
-        let Some(reservation) = reservation else { return };
-        let used = |tokens: u64, estimated: bool, failed: bool| Settled {
-            usage: Usage { input: tokens, estimated, ..Usage::default() },
-            micro_dollars: cost_of(self.price, tokens),
-            contexts: 0,
-            failed,
-        };
-        let now = jiff::Zoned::now();
-        let written = match result {
-            Ok(made) => self.ledger.settle(reservation, used(made.tokens, made.estimated, false), now),
-            // Nobody knows whether it was counted: dropped, the estimate stands.
-            Err(EmbedError::Provider(failure)) if failure.maybe_billed => return,
-            Err(_) => self.ledger.release(reservation, now),
-        };
-        if let Err(error) = written {
-            // The reservation stands in the ledger and counts as spent.
-            tracing::warn!(%error, "what vectors cost could not be written down");
-        }
-    }
-
-    fn query(&self, tokens: u64) -> Result<(), Refused> {
-        if self.price == Some(0) {
-            return Ok(());
-        }
-        let reservation = self.ask("", "", Reason::Rebuild, Purpose::Asked, None, tokens)?;
-        self.settle(Some(reservation), &Ok(Made { vectors: Vec::new(), tokens, estimated: true }));
-        Ok(())
-    }
-}
-
-/// Micro-dollars of so many tokens, rounded up.
-pub(super) fn cost_of(price: Option<u64>, tokens: u64) -> Option<u64> {
-    let micro = (u128::from(price?) * u128::from(tokens)).div_ceil(1_000_000);
-    Some(u64::try_from(micro).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -559,14 +452,5 @@ mod tests {
         assert_eq!(cut("abcdefgh", 2), "ab");
         assert_eq!(cut("日本", 1), "日");
         assert_eq!(cut("日", 3), "");
-    }
-
-    #[test]
-    fn money_is_rounded_up_and_an_unknown_price_stays_unknown() {
-        assert_eq!(cost_of(Some(20_000), 1), Some(1));
-        assert_eq!(cost_of(Some(20_000), 1_000_000), Some(20_000));
-        assert_eq!(cost_of(Some(0), 1_000_000), Some(0));
-        assert_eq!(cost_of(None, 1), None);
-        assert_eq!(cost_of(Some(u64::MAX), u64::MAX), Some(u64::MAX));
     }
 }

@@ -3,16 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::super::questions::{OnText, Purse};
+use super::super::questions::OnText;
 use super::search::Served;
 use super::vectors::QueryVectors;
 use super::{Audience, CallError, Cancel, Handle, SearchRequest};
 use crate::context::models::Price;
 use crate::engine::report::{AskAnswer, AskPassage, AskRequest, Citation};
-use crate::llm::Finish;
+use crate::llm::ledger::Purpose;
+use crate::llm::{Account, Finish};
 use crate::search::question::{self, Citations, Expand, MOST_QUESTION};
 use crate::search::{self, Hit, Mode, Parsed, Part, Ranking};
-use crate::store::ledger::Purpose;
 
 /// Passages of one question at most.
 const MOST_PASSAGES: usize = 50;
@@ -44,7 +44,7 @@ impl Handle {
             return Err(CallError::Invalid(format!("`passages` must be 1 to {MOST_PASSAGES}, not {most}")));
         }
         // Before the search: who cannot be asked need not be searched for.
-        let questioner = self.0.questions.questioner(&config)?;
+        let questioner = self.0.questions.questioner(&config, &self.0.provider)?;
         self.may_spend(request.audience, questioner.model.price != Price::Free, "an answer of the model")?;
         let leaves = questioner.leaves_to();
         let hide = leaves.is_some() || request.audience.is_assistant();
@@ -78,8 +78,8 @@ impl Handle {
                 }
             })
         };
-        let purse = Purse { ledger: &self.0.ledger, budget: &config.budget, purpose: Purpose::Ask };
-        let (streamed, micro_dollars) = questioner.stream(&prompt, &purse, cancel, show.clone())?;
+        let account = Account::of(&self.0.spender, Purpose::Ask);
+        let (streamed, micro_dollars) = questioner.stream(&prompt, account, cancel, show.clone())?;
         let (cited, found, dropped) = {
             let mut read = citations.lock().unwrap_or_else(PoisonError::into_inner);
             let left = read.0.end();
@@ -160,7 +160,9 @@ impl Handle {
     /// without is one all the same, so that is no error.
     pub(super) fn expands_for(&self, audience: Audience, wanted: Option<Expand>) -> Option<Expand> {
         let config = self.0.config.load_full();
-        let costs = || !self.0.questions.questioner(&config).is_ok_and(|asked| asked.model.price == Price::Free);
+        let costs = || {
+            !self.0.questions.questioner(&config, &self.0.provider).is_ok_and(|asked| asked.model.price == Price::Free)
+        };
         let barred = audience.is_assistant() && !config.mcp.allow_spending && costs();
         if barred { Some(Expand::Off) } else { wanted }
     }
@@ -180,7 +182,7 @@ impl Handle {
         if expand == Expand::Off || text.trim().is_empty() || (expand == Expand::Hyde && mode == Mode::Lexical) {
             return (Expansion::default(), None);
         }
-        let found = self.0.questions.questioner(&config).and_then(|questioner| {
+        let found = self.0.questions.questioner(&config, &self.0.provider).and_then(|questioner| {
             let model = questioner.model.id.as_str();
             if let Some(known) = self.0.questions.known(model, expand, &text) {
                 return Ok(known);
@@ -188,10 +190,10 @@ impl Handle {
             let Some(prompt) = question::expansion_prompt(&text, expand, &questioner.model) else {
                 return Ok(Vec::new());
             };
-            let purse = Purse { ledger: &self.0.ledger, budget: &config.budget, purpose: Purpose::Expand };
+            let account = Account::of(&self.0.spender, Purpose::Expand);
             // The search itself needs its time too.
             let within = EXPAND_WITHIN.min(config.serve.query_timeout / 2);
-            let completion = questioner.complete(&prompt, &purse, cancel, within)?;
+            let completion = questioner.complete(&prompt, account, cancel, within)?;
             let phrasings = question::phrasings(&text, expand, &completion.text);
             if !phrasings.is_empty() {
                 self.0.questions.remember(model, expand, &text, phrasings.clone());

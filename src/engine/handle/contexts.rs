@@ -17,9 +17,9 @@ use crate::engine::decide::Desk;
 use crate::engine::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
 use crate::engine::writer::{Wish, Writer};
 use crate::engine::{now_s, tally::Counts};
+use crate::llm::ledger::CostReport;
 use crate::note::{self, Note, NoteRules};
 use crate::plan::DRIFT_BELOW;
-use crate::store::ledger::CostReport;
 use crate::store::record::NoteRecord;
 use crate::vault::VaultPath;
 use crate::vault::read::read;
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(20);
 impl Handle {
     /// What was spent: today, this month, on what.
     pub fn cost(&self) -> CostReport {
-        self.0.ledger.report(jiff::Zoned::now())
+        self.0.spender.ledger().report(jiff::Zoned::now())
     }
 
     /// The generation that answers.
@@ -126,7 +126,7 @@ impl Handle {
             to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
         said.extend(self.embedders_leave());
         said.extend(self.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
-        if let Some(host) = self.0.questions.leaves_to(&self.0.config.load()) {
+        if let Some(host) = self.0.questions.leaves_to(&self.0.config.load(), &self.0.provider) {
             said.push(format!("what you `ask`, with the passages found for it, to {host}"));
             if self.expands() {
                 said.push(format!("queries, to {host}, for other words (`search.expand`)"));

@@ -9,19 +9,16 @@ use std::{
 
 #[cfg(feature = "transformer")]
 use crate::embed::transformer::{CrossEncoder, TransformerError};
-use crate::llm::{self, Billed, Failure, Health, Judged};
+use crate::llm::{self, Account, Billed, Health, Judged, Unanswered};
 use crate::search::rerank::RerankConfig;
 #[cfg(feature = "transformer")]
 use crate::search::rerank::RerankProvider;
-use crate::store::ledger::Refused;
 
 /// Why there are no scores.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum Unjudged {
     #[error("{0}")]
-    Budget(#[from] Refused),
-    #[error("{0}")]
-    Provider(#[from] Failure),
+    Unanswered(#[from] Unanswered),
     #[cfg(feature = "transformer")]
     #[error("{0}")]
     Model(#[from] TransformerError),
@@ -64,9 +61,15 @@ impl Judge {
     }
 
     /// See [`llm::Reranker::judge`]. What is computed here goes on to its end: whoever asks again has it then.
-    pub(super) async fn judge(&self, query: &str, documents: &[String], within: Duration) -> Result<Judged, Unjudged> {
+    pub(super) async fn judge(
+        &self,
+        query: &str,
+        documents: &[String],
+        within: Duration,
+        account: &Account,
+    ) -> Result<Judged, Unjudged> {
         match self {
-            Judge::Remote(client) => Ok(client.judge(query, documents, within).await?),
+            Judge::Remote(client) => Ok(client.judge(query, documents, within, account).await?),
             #[cfg(feature = "transformer")]
             Judge::Local(local) => local.clone().judge(query.to_owned(), documents.to_vec()).await,
         }
@@ -145,6 +148,6 @@ impl Local {
         });
         // An error is the end of the runtime, or a fault that the model's own code met.
         let scores = scored.await.map_err(|_| Unjudged::Busy)??;
-        Ok(Judged { scores: scores.into_iter().map(Some).collect(), billed: Billed::default() })
+        Ok(Judged { scores: scores.into_iter().map(Some).collect() })
     }
 }

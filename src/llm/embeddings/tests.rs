@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::embed::settings::EmbedProvider;
-use crate::llm::testing::{Answer, FaultyServer, Seen};
+use crate::llm::Failure;
+use crate::llm::testing::{Answer, FaultyServer, Seen, account, provider};
 
 /// Vectors that tell which text they are of: its length, and 1.
 fn vector(text: &Value) -> Value {
@@ -74,7 +75,7 @@ async fn every_provider_is_asked_in_its_own_form() {
     for (provider, model, end, path, types, inputs) in cases {
         let client = Embeddings::new(&config(provider, model, &format!("{}{end}", server.url()))).unwrap();
         let texts = documents(&[&["a", "bb"], &["ccc"]]);
-        let embedded = client.embed(&texts, Kind::Document, Some(2), false).await.unwrap();
+        let embedded = client.embed(&texts, Kind::Document, Some(2), false, &account()).await.unwrap();
         let lengths: Vec<f32> = embedded.vectors.iter().map(|vector| vector[0]).collect();
         assert_eq!(
             (lengths.as_slice(), embedded.tokens, embedded.estimated),
@@ -82,7 +83,7 @@ async fn every_provider_is_asked_in_its_own_form() {
             "{path}"
         );
         let document: Value = serde_json::from_slice(&server.seen().last().unwrap().body).unwrap();
-        client.embed(&documents(&[&["q"]]), Kind::Query, None, true).await.unwrap();
+        client.embed(&documents(&[&["q"]]), Kind::Query, None, true, &account()).await.unwrap();
         let seen = server.seen();
         let query: Value = serde_json::from_slice(&seen.last().unwrap().body).unwrap();
         assert_eq!((seen.last().unwrap().path.as_str(), &document["model"]), (path, &json!(model)));
@@ -102,7 +103,10 @@ async fn what_is_no_answer_is_told() {
     let ask = async |body: &str, dimensions: Option<usize>| {
         let server = FaultyServer::script(vec![Answer::new(200, body)]);
         let client = Embeddings::new(&config(EmbedProvider::OpenAi, "m", &server.url())).unwrap();
-        client.embed(&documents(&[&["a"], &["b"]]), Kind::Document, dimensions, false).await
+        client
+            .embed(&documents(&[&["a"], &["b"]]), Kind::Document, dimensions, false, &account())
+            .await
+            .map_err(provider)
     };
     let item = |index: u32, vector: &str| format!("{{\"index\":{index},\"embedding\":{vector}}}");
     let data = |items: &[String]| format!("{{\"data\":[{}]}}", items.join(","));
@@ -135,7 +139,8 @@ async fn refusals_mean_what_they_mean_for_completions() {
     let ask = async |answer: Answer| {
         let server = FaultyServer::script(vec![answer]);
         let client = Embeddings::new(&config(EmbedProvider::OpenAi, "m", &server.url())).unwrap();
-        (client.embed(&documents(&[&["a"]]), Kind::Document, None, false).await.unwrap_err(), server.count())
+        let embedded = client.embed(&documents(&[&["a"]]), Kind::Document, None, false, &account()).await;
+        (provider(embedded.unwrap_err()), server.count())
     };
     let too_large = "{\"error\":{\"code\":500,\"message\":\"input (2002 tokens) is too large to process. increase the \
                      physical batch size\",\"type\":\"server_error\"}}";
@@ -163,19 +168,32 @@ async fn a_key_is_wanted_where_text_leaves_the_machine() {
 }
 
 #[test]
-fn a_runner_ends_with_its_work_undone() {
-    let runner = Runner::start().unwrap();
-    assert_eq!(runner.wait_for(Duration::from_secs(20), async { 7 }), Some(7));
-    assert_eq!(runner.wait_for(Duration::from_millis(20), std::future::pending::<u8>()), None);
-    let (sender, receiver) = std::sync::mpsc::channel::<()>();
-    runner.spawn(async move {
-        std::future::pending::<()>().await;
-        drop(sender);
-    });
-    drop(runner);
-    assert!(
-        receiver
-            .recv_timeout(Duration::from_secs(20))
-            .is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Disconnected)
-    );
+fn money_is_rounded_up_and_an_unknown_price_stays_unknown() {
+    assert_eq!(cost_of(Some(20_000), 1), Some(1));
+    assert_eq!(cost_of(Some(20_000), 1_000_000), Some(20_000));
+    assert_eq!(cost_of(Some(0), 1_000_000), Some(0));
+    assert_eq!(cost_of(None, 1), None);
+    assert_eq!(cost_of(Some(u64::MAX), u64::MAX), Some(u64::MAX));
+}
+
+#[test]
+fn what_is_asked_here_is_free_and_an_unknown_price_is_unknown() {
+    let price_of = |provider, model: &str, url: Option<&str>, said| {
+        let config = EmbedConfig {
+            provider,
+            model: Some(model.to_owned()),
+            base_url: url.map(str::to_owned),
+            price_per_mtok: said,
+            ..EmbedConfig::default()
+        };
+        Embeddings::new(&config).unwrap().price()
+    };
+    let here = Some("http://127.0.0.1:1");
+    assert_eq!(price_of(EmbedProvider::OpenAi, "m", here, None), Some(0));
+    assert_eq!(price_of(EmbedProvider::OpenAi, "m", None, None), None);
+    assert_eq!(price_of(EmbedProvider::OpenAi, "m", None, Some(5)), Some(5));
+    // A proxy on this machine passes the bill on.
+    assert_eq!(price_of(EmbedProvider::OpenAi, "text-embedding-3-small", here, None), Some(20_000));
+    assert_eq!(price_of(EmbedProvider::Voyage, "voyage-4-lite", None, None), Some(20_000));
+    assert_eq!(price_of(EmbedProvider::Cohere, "embed-v4.0", None, None), None);
 }

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::super::key::Key;
 use super::super::wire::{Address, JSON, Refusal, Request, Speaks, Who, bearer, no_key, plain, read_refusal};
-use super::{Document, Failure};
+use super::Document;
 use crate::embed::Kind;
 use crate::embed::settings::{EmbedConfig, EmbedProvider};
+use crate::llm::Failure;
 
 /// How long Ollama keeps the model loaded: longer than the pauses between saves.
 const KEEP_ALIVE: &str = "15m";

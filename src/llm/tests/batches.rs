@@ -199,7 +199,8 @@ fn calls_can_be_spawned() {
     let server = FaultyServer::script(vec![good()]);
     let (client, batches) = batches(&server);
     let (prompt, requests) = (prompt(), requests());
-    check(&client.complete(&prompt));
+    let account = account();
+    check(&client.complete(&prompt, &account));
     check(&batches.submit(&requests));
     check(&batches.poll("b"));
     check(&batches.results("b", &requests));

@@ -162,7 +162,7 @@ async fn one_busy_answer_holds_all_calls_back() {
     let mut calls = JoinSet::new();
     let call = |calls: &mut JoinSet<_>| {
         let client = client.clone();
-        calls.spawn(async move { client.complete(&prompt()).await });
+        calls.spawn(asked(client));
     };
     hurried(async {
         call(&mut calls);
@@ -222,7 +222,7 @@ async fn calls_that_wait_for_a_place_do_not_wait_for_a_dead_provider() {
     let mut calls = JoinSet::new();
     for _ in 0..200 {
         let client = client.clone();
-        calls.spawn(async move { client.complete(&prompt()).await });
+        calls.spawn(asked(client));
     }
     hurried(async {
         while let Some(outcome) = calls.join_next().await {
@@ -251,7 +251,7 @@ async fn calls_at_once_are_limited_and_grow() {
         let mut set = JoinSet::new();
         for _ in 0..calls {
             let client = client.clone();
-            set.spawn(async move { client.complete(&prompt()).await });
+            set.spawn(asked(client));
         }
         hurried(async { while set.join_next().await.transpose().unwrap().transpose().unwrap().is_some() {} }).await;
         assert_eq!(server.most_at_once(), most);
@@ -267,7 +267,7 @@ async fn a_call_that_is_given_up_leaves_its_place() {
     let client = client_with(&server, |config| config.concurrency = 1);
     let call = tokio::spawn({
         let client = client.clone();
-        async move { client.complete(&prompt()).await }
+        asked(client)
     });
     hurried(until(|| server.count() > 0)).await;
     call.abort();
@@ -282,7 +282,7 @@ async fn many_refusals_and_answers_leave_all_places_in_order() {
     let mut calls = JoinSet::new();
     for _ in 0..60 {
         let client = client.clone();
-        calls.spawn(async move { client.complete(&prompt()).await });
+        calls.spawn(asked(client));
     }
     let mut answered = 0;
     hurried(async {

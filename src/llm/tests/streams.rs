@@ -22,7 +22,7 @@ fn streaming() -> Answer {
 async fn streamed(client: &Client) -> Result<Streamed, Failure> {
     let shown = Mutex::new(String::new());
     let show = |text: &str| shown.lock().unwrap().push_str(text);
-    let outcome = hurried(client.stream(&prompt(), &show)).await;
+    let outcome = hurried(client.stream(&prompt(), &account(), &show)).await.map_err(provider);
     let shown = shown.into_inner().unwrap();
     match &outcome {
         Ok(streamed) => assert_eq!(shown, streamed.completion.text),

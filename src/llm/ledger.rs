@@ -3,44 +3,63 @@
 //! One append-only file of JSON Lines per month, `2026-11.jsonl`, mode 0600. A call leaves two lines: the
 //! reservation, an upper estimate, on the disk before anything is sent, and what was used in the end. A
 //! reservation that is never settled (the process died, the answer was lost) counts as spent at its estimate,
-//! so that whatever dies when, the sum is never below what a provider may bill.
+//! so that whatever dies when, the sum is never below what a provider may bill. The next start settles it so,
+//! or gives back what a former version reserved and never sent: see [`Ledger::mend`].
 //!
 //! Invariants: what is reserved and spent of a budget never exceeds its limit by a new reservation, however
 //! many ask at once; a price that is not known counts in tokens and is never 0; a line that cannot be read is
-//! counted and stops nothing. A call belongs to the day of its reservation, also if the answer comes after
-//! midnight. The clock is an argument, and may jump: a day is what it is called then.
+//! counted and stops nothing; a file that cannot be read at all stops the buying and nothing else. A call belongs
+//! to the day of its reservation, also if the answer comes after midnight. The clock is an argument, and may jump:
+//! a day is what it is called then.
+//!
+//! Two locks: the files', held while a line is on its way to the disk, and the book's, which is in memory alone and
+//! never held while anything is read or written. Who only wants to know what was spent takes the second.
 
 mod book;
+mod files;
 mod line;
+mod mend;
 mod report;
+#[cfg(test)]
+mod mend_tests;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
-use super::{StoreError, locked, salvage};
-use crate::config::show_dollars;
-use crate::context::cost::Usage;
+use crate::context::cost::{Usage, dollars};
 use crate::plan::Reason;
 use book::{Book, Pot};
-use line::{Entry, Line, Stamped, Used, month_of};
+use files::Files;
+use line::{Entry, Line, Used, month_of};
 
 pub use book::Spent;
+pub use mend::Mended;
 pub use report::{CostReport, ModelCost, NoteCost, PurposeCost, ReasonCost, Sums};
 
-/// Longest line that is read, in bytes; a path has a few thousand at most.
-const LONGEST_LINE: u64 = 64 << 10;
+/// The ledger cannot be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the ledger {}: {message}", .path.display())]
+pub struct LedgerError {
+    /// Which file or folder.
+    pub path: PathBuf,
+    /// What happened.
+    pub message: String,
+}
+
+impl LedgerError {
+    fn new(path: &Path, error: impl std::fmt::Display) -> Self {
+        LedgerError { path: path.to_path_buf(), message: error.to_string() }
+    }
+}
 
 /// Limits of what is bought without being asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BudgetLimits {
     /// Millionths of a dollar per day.
     pub day: u64,
     /// Tokens per day of models whose price is not known.
@@ -97,6 +116,11 @@ impl Purpose {
         !matches!(self, Purpose::Rerank | Purpose::Ask | Purpose::Expand)
     }
 
+    /// Whether what is answered are contexts.
+    pub(super) fn makes_contexts(self) -> bool {
+        matches!(self, Purpose::Change | Purpose::Sync | Purpose::Rebuild(_) | Purpose::Asked)
+    }
+
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -116,8 +140,8 @@ impl Purpose {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// It would exceed what may be spent in a day.
-    #[error("the budget of ${} a day is used up: ${} are spent or reserved, and this call may take ${}",
-            show_dollars(*.limit), show_dollars(*.spent), show_dollars(*.needed))]
+    #[error("the budget of {} a day is used up: {} are spent or reserved, and this call may take {}",
+            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
     Day {
         /// What may be spent.
         limit: u64,
@@ -127,8 +151,8 @@ pub enum Refused {
         needed: u64,
     },
     /// It would exceed what the rebuild may spend.
-    #[error("the rebuild's budget of ${} is used up: ${} are spent or reserved, and this call may take ${}",
-            show_dollars(*.limit), show_dollars(*.spent), show_dollars(*.needed))]
+    #[error("the rebuild's budget of {} is used up: {} are spent or reserved, and this call may take {}",
+            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
     Rebuild {
         /// What may be spent.
         limit: u64,
@@ -161,7 +185,7 @@ pub enum Refused {
         /// Tokens that the call may take.
         needed: u64,
     },
-    /// The ledger cannot be written: what cannot be accounted for is not bought.
+    /// The ledger cannot be read or written: what cannot be accounted for is not bought.
     #[error("{0}")]
     Io(String),
 }
@@ -172,6 +196,16 @@ pub enum Refused {
 #[derive(Debug)]
 pub struct Reservation {
     entry: Entry,
+}
+
+impl std::fmt::Display for Reservation {
+    /// As much as it may take.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.entry.reserved {
+            Some(micro) => f.write_str(&dollars(micro)),
+            None => write!(f, "{} tokens", self.entry.tokens),
+        }
+    }
 }
 
 /// What a call took in the end.
@@ -191,17 +225,10 @@ pub struct Settled {
 /// after the other: not for a thread that serves others.
 #[derive(Debug)]
 pub struct Ledger {
-    dir: PathBuf,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    book: Book,
-    /// The number of the next reservation.
-    next: u64,
-    /// The file that was written last, by month.
-    file: Option<(String, File)>,
+    /// Taken before `book`.
+    files: Mutex<Files>,
+    /// In memory alone: never held while anything is read or written.
+    book: Mutex<Book>,
 }
 
 /// Where the ledger lies among a daemon's data: one for all vaults.
@@ -215,59 +242,59 @@ impl Ledger {
     ///
     /// # Errors
     /// A file cannot be read. Lines that make no sense are no error: see [`CostReport::damaged_lines`].
-    pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let ledger = Ledger { dir: dir.to_path_buf(), state: Mutex::new(State { next: 1, ..State::default() }) };
-        let mut months = ledger.months()?;
-        months.sort_unstable();
-        let mut state = locked(&ledger.state);
-        for month in months.iter().rev().take(2) {
-            ledger.load(&mut state, month)?;
-        }
-        drop(state);
+    pub fn open(dir: &Path) -> Result<Self, LedgerError> {
+        let ledger = Ledger::new(Files::new(Some(dir)));
+        ledger.catch_up(&mut locked(&ledger.files))?;
         Ok(ledger)
     }
 
-    /// The months that there are files of.
-    fn months(&self) -> Result<Vec<String>, StoreError> {
-        let entries = match fs::read_dir(&self.dir) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(StoreError::io(&self.dir, &error)),
-        };
-        let name = |entry: fs::DirEntry| entry.file_name().into_string().ok();
-        let month = |name: String| name.strip_suffix(".jsonl").filter(|month| is_month(month)).map(str::to_owned);
-        Ok(entries.flatten().filter_map(name).filter_map(month).collect())
+    /// One that is written nowhere: for who spends while another process keeps the ledger, and says so.
+    pub fn in_memory() -> Self {
+        Ledger::new(Files::new(None))
     }
 
-    fn file_of(&self, month: &str) -> PathBuf {
-        self.dir.join(format!("{month}.jsonl"))
+    fn new(files: Files) -> Self {
+        Ledger { files: Mutex::new(files), book: Mutex::default() }
+    }
+
+    /// The same for a daemon, which serves searches whatever has become of the ledger: while it cannot be read every
+    /// reservation is refused, and each tries to read it again. [`Ledger::problem`] says what to do.
+    pub fn open_or_refuse(dir: &Path) -> Self {
+        let ledger = Ledger::new(Files::new(Some(dir)));
+        if let Err(error) = ledger.catch_up(&mut locked(&ledger.files)) {
+            tracing::error!("{}", unreadable(&error));
+        }
+        ledger
+    }
+
+    /// What is wrong with the files and what to do about it, in one line.
+    pub fn problem(&self) -> Option<String> {
+        let book = locked(&self.book);
+        let empty = |path: &PathBuf| {
+            let path = path.display();
+            format!("the ledger {path} holds nothing that can be read, so what was spent is not known; move it away")
+        };
+        book.unread.as_ref().map(unreadable).or_else(|| book.meaningless.as_ref().map(empty))
+    }
+
+    /// Reads what the start should have read.
+    fn catch_up(&self, files: &mut Files) -> Result<(), LedgerError> {
+        let read = files.newest().and_then(|months| months.iter().try_for_each(|month| self.load(files, month)));
+        locked(&self.book).unread = read.clone().err();
+        read
     }
 
     /// Reads a month, unless it was read before.
-    fn load(&self, state: &mut State, month: &str) -> Result<(), StoreError> {
-        if state.book.knows(month) {
+    fn load(&self, files: &mut Files, month: &str) -> Result<(), LedgerError> {
+        if locked(&self.book).knows(month) {
             return Ok(());
         }
-        let path = self.file_of(month);
-        let file = match File::open(&path) {
-            Ok(file) => Some(BufReader::new(file)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(StoreError::io(&path, &error)),
-        };
-        let mut lines = Vec::new();
-        let mut damaged = 0;
-        if let Some(mut file) = file {
-            while let Some(line) = next_line(&mut file).map_err(|error| StoreError::io(&path, &error))? {
-                match line::parse(&line, month) {
-                    Some(line) => lines.push(line),
-                    None if line.trim_ascii().is_empty() => {}
-                    None => damaged += 1,
-                }
-            }
+        let (lines, damaged) = files.read(month)?;
+        let mut book = locked(&self.book);
+        if lines.is_empty() && damaged > 0 {
+            book.meaningless = files.path_of(month);
         }
-        let highest = lines.iter().map(Line::id).max().unwrap_or(0);
-        state.next = state.next.max(highest.saturating_add(1));
-        state.book.enter(month, lines, damaged);
+        book.enter(month, lines, damaged);
         Ok(())
     }
 
@@ -280,22 +307,28 @@ impl Ledger {
     pub fn reserve(
         &self,
         ask: Ask<'_>,
-        limits: &Limits,
+        limits: &BudgetLimits,
         rebuild: Option<(u64, u64)>,
         now: Zoned,
     ) -> Result<Reservation, Refused> {
-        let io = |error: StoreError| Refused::Io(error.to_string());
-        let mut state = locked(&self.state);
+        let mut files = locked(&self.files);
+        self.catch_up(&mut files).map_err(|error| Refused::Io(unreadable(&error)))?;
         let day = now.date();
-        self.load(&mut state, &month_of(day)).map_err(io)?;
+        self.load(&mut files, &month_of(day)).map_err(|error| Refused::Io(unreadable(&error)))?;
         let own = rebuild.filter(|_| matches!(ask.purpose, Purpose::Rebuild(_)));
-        let entry = Entry::new(state.next, day, &ask, own.is_some());
+        let entry = Entry::new(files.next, day, &ask, own.is_some());
         let (money, tokens) = own.unwrap_or((limits.day, limits.day_tokens));
-        allow(&entry, state.book.spent(&entry.pot()), money, tokens)?;
+        {
+            let mut book = locked(&self.book);
+            allow(&entry, book.spent(&entry.pot()), money, tokens)?;
+            book.reserve(&entry);
+        }
         // A number is used up even if the line cannot be written, for part of it may be there.
-        state.next = state.next.saturating_add(1);
-        self.write(&mut state, &[Line::Reserved(entry.clone())], &now, true).map_err(io)?;
-        state.book.reserve(&entry);
+        files.next = files.next.saturating_add(1);
+        if let Err(error) = files.append(&[Line::Reserved(entry.clone())], &now, true) {
+            locked(&self.book).unreserve(&entry);
+            return Err(Refused::Io(format!("nothing is bought, for that could not be written down: {error}")));
+        }
         Ok(Reservation { entry })
     }
 
@@ -303,13 +336,27 @@ impl Ledger {
     ///
     /// # Errors
     /// It cannot be written: then the estimate goes on counting.
-    pub fn settle(&self, reservation: Reservation, used: Settled, now: Zoned) -> Result<(), StoreError> {
-        let mut state = locked(&self.state);
+    pub fn settle(&self, reservation: Reservation, used: Settled, now: Zoned) -> Result<(), LedgerError> {
         let used = Used::new(&used, reservation.entry.reserved);
-        let line = Line::Settled { entry: reservation.entry.clone(), used };
-        self.write(&mut state, &[line], &now, true)?;
-        state.book.unreserve(&reservation.entry);
-        state.book.settle(&reservation.entry, &used);
+        self.write_settled(&reservation.entry, used, now, true)
+    }
+
+    /// Counts a call as spent at its estimate, for nobody knows whether the provider counted it. Does not wait until
+    /// that is on the disk: without the line the reservation stands, and counts as much.
+    ///
+    /// # Errors
+    /// It cannot be written: then the reservation stands.
+    pub fn settle_unknown(&self, reservation: Reservation, now: Zoned) -> Result<(), LedgerError> {
+        let used = Used::unknown(&reservation.entry);
+        self.write_settled(&reservation.entry, used, now, false)
+    }
+
+    fn write_settled(&self, entry: &Entry, used: Used, now: Zoned, durable: bool) -> Result<(), LedgerError> {
+        let mut files = locked(&self.files);
+        files.append(&[Line::Settled { entry: entry.clone(), used }], &now, durable)?;
+        let mut book = locked(&self.book);
+        book.unreserve(entry);
+        book.settle(entry, &used);
         Ok(())
     }
 
@@ -324,110 +371,75 @@ impl Ledger {
         reservation: Reservation,
         parts: &[(String, Settled)],
         now: Zoned,
-    ) -> Result<(), StoreError> {
-        let mut state = locked(&self.state);
+    ) -> Result<(), LedgerError> {
+        let mut files = locked(&self.files);
         let whole = reservation.entry;
         let mut lines = Vec::with_capacity(parts.len() + 1);
         for (path, used) in parts {
             // With a number of its own, for the first line under the reservation's would end it.
-            let id = state.next;
-            state.next = state.next.saturating_add(1);
+            let id = files.next;
+            files.next = files.next.saturating_add(1);
             let used = Used::new(used, None);
             let (path, reserved, tokens) = (path.clone(), used.micro_dollars, used.tokens());
             lines.push(Line::Settled { entry: Entry { id, path, reserved, tokens, ..whole.clone() }, used });
         }
         lines.push(Line::Released { id: whole.id, day: whole.day.clone() });
-        self.write(&mut state, &lines, &now, true)?;
+        files.append(&lines, &now, true)?;
+        let mut book = locked(&self.book);
         for line in &lines {
             if let Line::Settled { entry, used } = line {
-                state.book.settle(entry, used);
+                book.settle(entry, used);
             }
         }
-        state.book.unreserve(&whole);
+        book.unreserve(&whole);
         Ok(())
     }
 
     /// What was reserved under a vault, path and purpose and has neither been settled nor released, be it by a former
     /// process that was killed. Whoever takes it up must be sure that nobody else holds it.
     pub fn standing(&self, vault: &str, path: &str, purpose: Purpose) -> Option<Reservation> {
-        let state = locked(&self.state);
-        state.book.standing(vault, path, purpose).map(|entry| Reservation { entry: entry.clone() })
+        locked(&self.book).standing(vault, path, purpose).map(|entry| Reservation { entry: entry.clone() })
     }
 
     /// Gives a reservation back: the call was not made, or the provider surely took nothing for it.
     ///
     /// # Errors
     /// It cannot be written: then the estimate goes on counting.
-    pub fn release(&self, reservation: Reservation, now: Zoned) -> Result<(), StoreError> {
-        let mut state = locked(&self.state);
+    pub fn release(&self, reservation: Reservation, now: Zoned) -> Result<(), LedgerError> {
         let Entry { id, day, .. } = &reservation.entry;
         // Not waited for: should the line be lost, too much counts as spent, and not too little.
-        self.write(&mut state, &[Line::Released { id: *id, day: day.clone() }], &now, false)?;
-        state.book.unreserve(&reservation.entry);
+        locked(&self.files).append(&[Line::Released { id: *id, day: day.clone() }], &now, false)?;
+        locked(&self.book).unreserve(&reservation.entry);
         Ok(())
     }
 
     /// What was spent, as of now.
     pub fn report(&self, now: Zoned) -> CostReport {
-        let mut state = locked(&self.state);
         let day = now.date();
         let before = day.first_of_month().yesterday().unwrap_or(day);
         for month in [month_of(day), month_of(before)] {
-            // A month that cannot be read now was not read at the start either: its sums are empty.
-            let _ = self.load(&mut state, &month);
+            let known = locked(&self.book).knows(&month);
+            if !known {
+                // A month that cannot be read now was not read at the start either: its sums are empty.
+                let _ = self.load(&mut locked(&self.files), &month);
+            }
         }
-        state.book.report(day, before)
+        locked(&self.book).report(day, before)
     }
 
     /// What a rebuild has spent or reserved of its own budget.
     pub fn spent_by_rebuild(&self, vault: &str, job: u64) -> Spent {
-        locked(&self.state).book.spent(&Pot::Rebuild(vault.to_owned(), job))
+        locked(&self.book).spent(&Pot::Rebuild(vault.to_owned(), job))
     }
+}
 
-    /// Appends lines, all of one day, to the month of it.
-    fn write(&self, state: &mut State, lines: &[Line], now: &Zoned, durable: bool) -> Result<(), StoreError> {
-        let Some(first) = lines.first() else { return Ok(()) };
-        let month = first.month();
-        let path = self.file_of(&month);
-        let mut bytes = Vec::new();
-        for line in lines {
-            serde_json::to_writer(&mut bytes, &Stamped { at: line::stamp(now), line })
-                .map_err(|error| StoreError::Io { path: path.clone(), message: error.to_string() })?;
-            bytes.push(b'\n');
-        }
-        let mut file = match state.file.take() {
-            Some((open, file)) if open == month => file,
-            _ => self.append_to(&path)?,
-        };
-        // After a failure the file is opened anew the next time, which looks at how it ends.
-        file.write_all(&bytes).map_err(|error| StoreError::io(&path, &error))?;
-        if durable {
-            file.sync_data().map_err(|error| StoreError::io(&path, &error))?;
-        }
-        state.file = Some((month, file));
-        Ok(())
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    /// Opens or creates a file to append to; a torn last line is ended, so that the next one stands alone.
-    fn append_to(&self, path: &Path) -> Result<File, StoreError> {
-        let fail = |error: std::io::Error| StoreError::io(path, &error);
-        if !path.exists() {
-            DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(fail)?;
-            self.dir.parent().map_or(Ok(()), salvage::sync_dir)?;
-        }
-        let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).map_err(fail)?;
-        let length = file.seek(SeekFrom::End(0)).map_err(fail)?;
-        if length == 0 {
-            salvage::sync_dir(&self.dir)?;
-            return Ok(file);
-        }
-        let mut last = [0];
-        file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).map_err(fail)?;
-        if last != *b"\n" {
-            file.write_all(b"\n").map_err(fail)?;
-        }
-        Ok(file)
-    }
+/// What to do about a ledger that cannot be read.
+fn unreadable(error: &LedgerError) -> String {
+    format!("nothing is bought, for what was spent cannot be read: {error}; make it readable, or move it away")
 }
 
 /// Whether what is left of a budget covers a call.
@@ -446,21 +458,4 @@ fn allow(entry: &Entry, spent: Spent, money: u64, tokens: u64) -> Result<(), Ref
         (None, false) => Refused::DayTokens { limit, spent, needed },
         (None, true) => Refused::RebuildTokens { limit, spent, needed },
     })
-}
-
-/// `2026-11`.
-fn is_month(text: &str) -> bool {
-    format!("{text}-01").parse::<jiff::civil::Date>().is_ok_and(|day| month_of(day) == text)
-}
-
-/// The next line without its end; of one that is too long only the beginning, which is no line of ours.
-fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
-    if input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
-        return Ok(None);
-    }
-    if line.last() != Some(&b'\n') && line.len() as u64 == LONGEST_LINE {
-        input.skip_until(b'\n')?;
-    }
-    Ok(Some(line))
 }

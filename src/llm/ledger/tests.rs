@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -7,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const LIMITS: Limits = Limits { day: 1000, day_tokens: 500 };
+const LIMITS: BudgetLimits = BudgetLimits { day: 1000, day_tokens: 500 };
 
 fn at(text: &str) -> Zoned {
     format!("{text}[Europe/Berlin]").parse().unwrap()
@@ -48,7 +49,7 @@ fn assert_same_after_restart(ledger: &Ledger, dir: &Path, now: &Zoned) {
     let again = Ledger::open(dir).unwrap();
     assert_eq!(again.report(now.clone()), ledger.report(now.clone()));
     let day = Pot::Day(now.date().to_string());
-    assert_eq!(locked(&again.state).book.spent(&day), locked(&ledger.state).book.spent(&day));
+    assert_eq!(locked(&again.book).spent(&day), locked(&ledger.book).spent(&day));
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_call_is_reserved_settled_and_reported() {
     let text = fs::read_to_string(folder.join("2026-11.jsonl")).unwrap();
     assert_eq!(text.lines().count(), 6);
     let first = text.lines().next().unwrap();
-    let expected = r#"{"at":"2026-11-20T12:00:00+01:00","line":"reserved","id":1,"day":"2026-11-20","vault":"notes","path":"a.md","reason":"StructureChanged","provider":"anthropic","model":"small","purpose":"change","reserved":600,"tokens":300}"#;
+    let expected = r#"{"at":"2026-11-20T12:00:00+01:00","line":"reserved","id":1,"day":"2026-11-20","vault":"notes","path":"a.md","reason":"StructureChanged","provider":"anthropic","model":"small","purpose":"change","reserved":600,"tokens":300,"placed":true}"#;
     assert_eq!(first, expected, "the format of the file");
 }
 
@@ -131,9 +132,9 @@ fn each_limit_refuses_what_it_is_for() {
     }
     assert_eq!(ledger.spent_by_rebuild("notes", 1), Spent { micro_dollars: 1500, tokens: 0 });
     assert_eq!(ledger.spent_by_rebuild("other", 1), Spent::default());
-    let overflow = ledger.reserve(ask(None, u64::MAX), &Limits { day_tokens: u64::MAX, ..LIMITS }, None, noon());
+    let overflow = ledger.reserve(ask(None, u64::MAX), &BudgetLimits { day_tokens: u64::MAX, ..LIMITS }, None, noon());
     assert!(matches!(overflow, Err(Refused::DayTokens { .. })), "sums do not wrap");
-    let nothing = Limits { day: 0, day_tokens: 0 };
+    let nothing = BudgetLimits { day: 0, day_tokens: 0 };
     let tomorrow = at("2026-11-21T12:00:00");
     for ask in [ask(Some(1), 1), ask(None, 1)] {
         assert!(ledger.reserve(ask, &nothing, None, tomorrow.clone()).is_err(), "0 buys nothing");
@@ -337,7 +338,7 @@ fn a_refusal_says_what_is_left() {
 fn many_at_once_never_reserve_more_than_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();
-    let limits = Limits { day: 500, day_tokens: 0 };
+    let limits = BudgetLimits { day: 500, day_tokens: 0 };
     let granted = AtomicU64::new(0);
     thread::scope(|scope| {
         for worker in 0..8u64 {
@@ -414,7 +415,7 @@ proptest! {
             }
             for (pot, spent) in &model {
                 let (day, priced) = pot.split_once(' ').unwrap();
-                let now = locked(&ledger.state).book.spent(&Pot::Day(day.to_owned()));
+                let now = locked(&ledger.book).spent(&Pot::Day(day.to_owned()));
                 prop_assert_eq!(if priced == "true" { now.micro_dollars } else { now.tokens }, *spent);
             }
         }

@@ -53,6 +53,10 @@ pub(super) struct Entry {
     pub reserved: Option<u64>,
     /// Tokens at most.
     pub tokens: u64,
+    /// Whether the call had a place among those under way when it was reserved, so that it was sent at once. Former
+    /// versions reserved for calls that waited, and may never have been sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub placed: bool,
 }
 
 /// What a call took.
@@ -66,9 +70,27 @@ pub(super) struct Used {
     pub micro_dollars: Option<u64>,
     pub contexts: u32,
     pub failed: bool,
+    /// Whether nobody knows if the provider counted it: then this is the estimate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub maybe_billed: bool,
 }
 
 impl Used {
+    /// The estimate of a call of which nobody knows whether the provider counted it.
+    pub(super) fn unknown(entry: &Entry) -> Self {
+        Used {
+            input: entry.tokens,
+            output: 0,
+            cache_read: 0,
+            cache_write: 0,
+            estimated: true,
+            micro_dollars: entry.reserved,
+            contexts: 0,
+            failed: true,
+            maybe_billed: true,
+        }
+    }
+
     /// A price that the reservation knew is not forgotten.
     pub(super) fn new(settled: &Settled, reserved: Option<u64>) -> Self {
         let usage = settled.usage;
@@ -81,6 +103,7 @@ impl Used {
             micro_dollars: settled.micro_dollars.or(reserved),
             contexts: settled.contexts,
             failed: settled.failed,
+            maybe_billed: false,
         }
     }
 
@@ -109,6 +132,7 @@ impl Entry {
             own_budget,
             reserved: ask.micro_dollars,
             tokens: ask.tokens,
+            placed: true,
         }
     }
 
@@ -157,6 +181,20 @@ pub(super) fn parse(bytes: &[u8], month: &str) -> Option<Line> {
     let day = line.day();
     let is_day = day.parse::<Date>().is_ok_and(|date| date.to_string() == day);
     (is_day && month_of_day(day) == month).then_some(line)
+}
+
+/// When a reservation was written, in seconds since 1970, by day and number; `None` for all other lines.
+pub(super) fn reserved_at(bytes: &[u8]) -> Option<((String, u64), i64)> {
+    #[derive(Deserialize)]
+    struct Head {
+        at: String,
+        line: String,
+        id: u64,
+        day: String,
+    }
+    let head: Head = serde_json::from_slice(bytes).ok()?;
+    let at: jiff::Timestamp = head.at.parse().ok()?;
+    (head.line == "reserved").then(|| ((head.day, head.id), at.as_second()))
 }
 
 /// `YYYY-MM` of a day.

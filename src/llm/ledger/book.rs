@@ -1,10 +1,11 @@
 //! The sums of the ledger, kept as lines come: what every budget has left, and what a report says.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
-use super::Purpose;
 use super::line::{Entry, Line, Used, month_of_day};
 use super::report::Sums;
+use super::{LedgerError, Purpose};
 
 /// A budget that reservations count against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +45,10 @@ pub(super) struct Book {
     /// What is neither settled nor released, by day and number.
     open: HashMap<(String, u64), Entry>,
     pub damaged: u64,
+    /// Why a file could not be read that budgets are counted from.
+    pub unread: Option<LedgerError>,
+    /// A file with lines none of which makes sense.
+    pub meaningless: Option<PathBuf>,
 }
 
 impl Book {
@@ -107,6 +112,12 @@ impl Book {
         let ours =
             |entry: &&Entry| (entry.vault.as_str(), entry.path.as_str(), entry.purpose) == (vault, path, purpose);
         self.open.values().filter(ours).max_by_key(|entry| (entry.day.as_str(), entry.id))
+    }
+
+    /// What is neither settled nor released and is no batch's: nobody asks for it again.
+    pub(super) fn left_over(&self) -> Vec<Entry> {
+        let is_batch = |entry: &Entry| entry.path.is_empty() && matches!(entry.purpose, Purpose::Rebuild(_));
+        self.open.values().filter(|entry| !is_batch(entry)).cloned().collect()
     }
 
     /// Counts what a call took.

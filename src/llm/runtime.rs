@@ -1,0 +1,82 @@
+//! Where everything that is asked of providers is under way: one runtime for contexts, embeddings, questions and
+//! reranking.
+//!
+//! It has two threads, each started when it is first needed. What nobody waits for has one at low priority; what
+//! somebody waits for never queues behind it.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+
+/// The runtime. What is under way ends with it.
+#[derive(Debug)]
+pub struct ProviderRuntime {
+    background: Mutex<Option<Lane>>,
+    urgent: Mutex<Option<Lane>>,
+    lower_priority: fn(),
+}
+
+/// A thread that drives calls.
+#[derive(Debug)]
+struct Lane {
+    handle: Handle,
+    /// Ends the thread when it is dropped.
+    _stop: oneshot::Sender<()>,
+}
+
+impl ProviderRuntime {
+    /// Starts no thread yet. `lower_priority` is called on each thread whose work nobody waits for.
+    pub fn new(lower_priority: fn()) -> Self {
+        ProviderRuntime { background: Mutex::default(), urgent: Mutex::default(), lower_priority }
+    }
+
+    /// For what nobody waits for: contexts, batches, vectors of notes.
+    ///
+    /// # Errors
+    /// The system has no thread to give.
+    pub fn background(&self) -> Result<Handle, String> {
+        handle(&self.background, "provider", self.lower_priority)
+    }
+
+    /// For what somebody waits for: questions, reranking, vectors of queries.
+    ///
+    /// # Errors
+    /// As [`ProviderRuntime::background`].
+    pub fn urgent(&self) -> Result<Handle, String> {
+        handle(&self.urgent, "provider-query", || {})
+    }
+}
+
+fn handle(lane: &Mutex<Option<Lane>>, name: &str, on_start: fn()) -> Result<Handle, String> {
+    let mut lane = lane.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(lane) = lane.as_ref() {
+        return Ok(lane.handle.clone());
+    }
+    let started = start(name, on_start)?;
+    let handle = started.handle.clone();
+    *lane = Some(started);
+    Ok(handle)
+}
+
+fn start(name: &str, on_start: fn()) -> Result<Lane, String> {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .thread_name(name)
+        .on_thread_start(on_start)
+        .build()
+        .map_err(|error| format!("no runtime for asking providers: {error}"))?;
+    let handle = runtime.handle().clone();
+    let (stop, stopped) = oneshot::channel::<()>();
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || {
+            on_start();
+            // Ends by the sender being dropped.
+            let _ = runtime.block_on(stopped);
+            // A thread that waits for the disk or a command must not hold up whoever drops this.
+            runtime.shutdown_background();
+        })
+        .map_err(|error| format!("no thread for asking providers: {error}"))?;
+    Ok(Lane { handle, _stop: stop })
+}

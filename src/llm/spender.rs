@@ -1,0 +1,65 @@
+//! The one way to spend: for contexts, questions, reranking, embeddings, batches and `doctor --provider`.
+//!
+//! [`Spender::reserve`] takes what a call may cost out of the budget and gives a guard. [`Reserved::send`] turns it into
+//! a call in flight, and an answer settles that. What is dropped settles itself: a reservation that was never sent goes
+//! back, and a call that was given up in flight counts at its estimate, for nobody knows whether it was billed.
+//!
+//! A place first, then money: who asks a provider reserves only when the call has its place among those under way, so
+//! nothing is reserved that is not sent at once ([`Client`](super::Client), [`Embeddings`](super::Embeddings) and
+//! [`Reranker`](super::Reranker) do it in this order). And each attempt is paid for: one that may have been billed is
+//! booked before the next one is reserved.
+
+mod account;
+mod guard;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::ledger::{BudgetLimits, Ledger, Purpose, Refused, Settled};
+
+pub(super) use account::Payment;
+pub use account::{Account, Purchase, Unanswered};
+pub use guard::{InFlight, Reserved, Standing};
+
+/// Ledger and limits together. A process has one.
+#[derive(Debug)]
+pub struct Spender {
+    ledger: Ledger,
+    limits: Mutex<BudgetLimits>,
+}
+
+impl Spender {
+    /// With a ledger that is open, and what may be bought from it.
+    pub fn new(ledger: Ledger, limits: BudgetLimits) -> Arc<Self> {
+        Arc::new(Spender { ledger, limits: Mutex::new(limits) })
+    }
+
+    /// Other limits from now on; calls under way keep what they reserved.
+    pub fn set_limits(&self, limits: BudgetLimits) {
+        *self.limits.lock().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    /// What was spent, and what for.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Reserves what a call may take. Blocks until that is on the disk.
+    ///
+    /// # Errors
+    /// See [`Refused`]; then nothing is reserved.
+    pub fn reserve(self: &Arc<Self>, purchase: &Purchase) -> Result<Reserved, Refused> {
+        let limits = *self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let rebuild = purchase.account.rebuild;
+        let reservation = self.ledger.reserve(purchase.ask(), &limits, rebuild, jiff::Zoned::now())?;
+        Ok(Reserved::new(self.clone(), reservation))
+    }
+
+    /// Takes up what a former process reserved for a batch and has neither settled nor given back. The caller makes
+    /// sure that nobody else holds it.
+    pub fn standing(self: &Arc<Self>, vault: &str, purpose: Purpose) -> Option<Standing> {
+        let reservation = self.ledger.standing(vault, "", purpose)?;
+        Some(Standing::new(self.clone(), reservation))
+    }
+}

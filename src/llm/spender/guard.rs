@@ -1,0 +1,116 @@
+//! Money on its way: reserved, then in flight, then settled.
+
+use std::sync::Arc;
+
+use jiff::Zoned;
+
+use super::super::ledger::{LedgerError, Reservation};
+use super::{Settled, Spender};
+
+/// What a call may take, which has not been sent. Dropped, it goes back into the budget.
+#[must_use = "dropped, it is given back"]
+#[derive(Debug)]
+pub struct Reserved {
+    money: Option<(Arc<Spender>, Reservation)>,
+}
+
+impl Reserved {
+    pub(super) fn new(spender: Arc<Spender>, reservation: Reservation) -> Self {
+        Reserved { money: Some((spender, reservation)) }
+    }
+
+    /// The call is sent now: from here on it may be billed.
+    pub fn send(mut self) -> InFlight {
+        InFlight { money: self.money.take() }
+    }
+
+    /// What is bought goes on without this process, as a batch does.
+    pub fn stand(mut self) -> Standing {
+        Standing { money: self.money.take() }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if let Some((spender, reservation)) = self.money.take() {
+            written(spender.ledger.release(reservation, Zoned::now()));
+        }
+    }
+}
+
+/// What a call may take that is under way. Dropped, its estimate counts as spent, for it may have been billed.
+#[must_use = "dropped, its estimate counts as spent"]
+#[derive(Debug)]
+pub struct InFlight {
+    money: Option<(Arc<Spender>, Reservation)>,
+}
+
+impl InFlight {
+    /// The call was answered, and took so much. Blocks until that is on the disk.
+    pub fn settle(mut self, used: Settled) {
+        if let Some((spender, reservation)) = self.money.take() {
+            written(spender.ledger.settle(reservation, used, Zoned::now()));
+        }
+    }
+
+    /// The call has no answer, and nobody knows whether the provider counted it: its estimate counts as spent.
+    pub fn maybe_billed(mut self) {
+        self.book_estimate();
+    }
+
+    /// The provider surely took nothing: what was reserved may pay for another attempt.
+    pub fn not_billed(mut self) -> Reserved {
+        Reserved { money: self.money.take() }
+    }
+
+    fn book_estimate(&mut self) {
+        if let Some((spender, reservation)) = self.money.take() {
+            written(spender.ledger.settle_unknown(reservation, Zoned::now()));
+        }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if let Some((_, reservation)) = &self.money {
+            tracing::info!(
+                "a call was given up while it was under way, and may be billed: {reservation} count as spent"
+            );
+        }
+        self.book_estimate();
+    }
+}
+
+/// What a batch may take: it goes on without this process. Dropped, it stays reserved, and a later process takes it up
+/// with [`Spender::standing`].
+#[derive(Debug)]
+pub struct Standing {
+    money: Option<(Arc<Spender>, Reservation)>,
+}
+
+impl Standing {
+    pub(super) fn new(spender: Arc<Spender>, reservation: Reservation) -> Self {
+        Standing { money: Some((spender, reservation)) }
+    }
+
+    /// It is over, and took so much for each of these paths. Blocks until that is on the disk.
+    pub fn settle_parts(mut self, parts: &[(String, Settled)]) {
+        if let Some((spender, reservation)) = self.money.take() {
+            written(spender.ledger.settle_parts(reservation, parts, Zoned::now()));
+        }
+    }
+
+    /// Nothing was handed in.
+    pub fn give_back(mut self) {
+        if let Some((spender, reservation)) = self.money.take() {
+            written(spender.ledger.release(reservation, Zoned::now()));
+        }
+    }
+}
+
+/// What cannot be written stands reserved, and counts as spent.
+fn written(result: Result<(), LedgerError>) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "what a call to a model cost could not be written down");
+    }
+}

@@ -1,0 +1,196 @@
+//! What a long note costs when it is asked about passage by passage and something stops the asking midway: a budget,
+//! a kill, a key that is refused. Whatever it is, no answer is paid for twice, and the ledger holds the calls that
+//! were sent and no others.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::contexts::{SMALL_CHUNKS, wait_written};
+use crate::model::{Answer, Model};
+use crate::support::{Daemon, Place, eventually};
+
+/// Words for numbers, of letters alone: captions with numbers would have to quote the note's.
+fn word(n: usize) -> String {
+    const SYLLABLES: [&str; 12] = ["ba", "ne", "ti", "lo", "mu", "ka", "re", "si", "do", "vu", "pa", "ze"];
+    let at = |n: usize| SYLLABLES[n % SYLLABLES.len()];
+    format!("Mar{}{}{}", at(n), at(n / 12), at(n / 7))
+}
+
+/// A note whose every section is a chunk of its own.
+fn long_note(sections: usize) -> String {
+    let section = |n: usize| {
+        let (place, owner, vendor) = (word(n), word(n + 200), word(n + 400));
+        format!(
+            "## The {place} rollout\n\nThe rollout in {place} slipped because the contract with {vendor} was late, and \
+             {owner} renegotiates every clause of it with their lawyers before anything else is signed.\n\n"
+        )
+    };
+    format!("# Yearly report\n\n{}", (0..sections).map(section).collect::<String>())
+}
+
+/// A vault of one such note, asked about passage by passage with these millionths of a dollar a day.
+fn configure(place: &Place, model: &Model, micro_dollars: u64) {
+    let budget = format!("\n[budget]\nday = {}.{:06}\n", micro_dollars / 1_000_000, micro_dollars % 1_000_000);
+    let context = model.config("anthropic", "form = \"chunk\"\nconcurrency = 8");
+    place.configure(&format!("{context}{SMALL_CHUNKS}{budget}"));
+}
+
+fn start(place: &Place) -> Daemon {
+    let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
+    daemon.wait_idle();
+    daemon
+}
+
+/// Contexts of a model that the daemon serves.
+fn kept(daemon: &mut Daemon) -> u64 {
+    daemon.call("stats", json!({}))["contextualized"].as_u64().unwrap()
+}
+
+/// Waits until the budget stops the asking, or all is written, and what was answered is served.
+fn wait_stopped(daemon: &mut Daemon, model: &Model) {
+    daemon.wait_status("the budget is used up or all is written", |status| {
+        let contexts = &status["contexts"];
+        status["state"] != "starting" && (!contexts["held"].is_null() || contexts["waiting"] == 0)
+    });
+    eventually("what was answered is served", || kept(daemon) == model.answered());
+}
+
+fn today(daemon: &mut Daemon) -> Value {
+    daemon.call("cost", json!({}))["today"].clone()
+}
+
+/// Says what is wrong with the ledger at rest: it must hold the calls that were sent, all of them settled.
+fn assert_books_are_true(daemon: &mut Daemon, model: &Model) {
+    let today = today(daemon);
+    assert_eq!(today["unsettled_calls"], 0, "{today}");
+    assert_eq!(today["calls"], json!(model.calls()), "the ledger's calls are those that were sent: {today}");
+}
+
+#[test]
+fn a_budget_that_runs_out_inside_a_long_note_keeps_every_answer() {
+    let model = Model::start();
+    // So that several calls are under way when the budget refuses one.
+    model.latency(Duration::from_millis(20));
+    let place = Place::with(&[("report.md", &long_note(120))]);
+    let budget = 40_000;
+    configure(&place, &model, budget);
+    let mut daemon = start(&place);
+    wait_stopped(&mut daemon, &model);
+    let calls = model.calls();
+    assert!((2..120).contains(&calls), "the budget is meant to end inside the note: {calls} calls");
+    assert_eq!(calls as u64, model.answered());
+    assert_books_are_true(&mut daemon, &model);
+    let spent = today(&mut daemon)["micro_dollars"].as_u64().unwrap();
+    assert!(spent <= budget, "{spent}");
+    // No call more fits: what is left of the budget is less than one call may take.
+    assert!(spent > budget / 2, "{spent} of {budget}");
+
+    daemon.kill();
+    configure(&place, &model, 100 * budget);
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    assert_eq!((kept(&mut daemon), model.calls()), (120, 120), "nothing is asked twice");
+    assert_books_are_true(&mut daemon, &model);
+}
+
+#[test]
+fn twelve_small_budgets_buy_what_one_large_one_buys() {
+    let model = Model::start();
+    model.latency(Duration::from_millis(20));
+    let place = Place::with(&[("report.md", &long_note(60))]);
+    let step = 12_000;
+    for round in 1..12 {
+        configure(&place, &model, round * step);
+        let mut daemon = start(&place);
+        wait_stopped(&mut daemon, &model);
+        assert_books_are_true(&mut daemon, &model);
+        daemon.kill();
+    }
+    let small = model.calls();
+    assert!((12..60).contains(&small), "the small budgets are meant to buy some and not all: {small} calls");
+    configure(&place, &model, 1000 * step);
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    assert_eq!((kept(&mut daemon), model.calls()), (60, 60));
+    assert_books_are_true(&mut daemon, &model);
+}
+
+#[test]
+fn a_kill_in_the_middle_of_a_long_note_costs_the_calls_in_flight() {
+    const AT_ONCE: usize = 8;
+    let model = Model::start();
+    model.latency(Duration::from_millis(60));
+    let place = Place::with(&[("report.md", &long_note(60))]);
+    configure(&place, &model, 50_000_000);
+    for round in 1..=3 {
+        let daemon = start(&place);
+        let before = model.answered();
+        eventually("some answers", || model.answered() >= before + 6);
+        daemon.kill();
+        assert!(model.calls() < 60 + round * AT_ONCE, "killed too late");
+    }
+    model.latency(Duration::ZERO);
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    assert_eq!(kept(&mut daemon), 60);
+    assert!(model.calls() <= 60 + 3 * AT_ONCE, "{} calls", model.calls());
+    let today = today(&mut daemon);
+    // What was killed between its reservation and its first byte is counted too: it may have been sent.
+    let counted = today["calls"].as_u64().unwrap() as usize;
+    assert!(
+        (model.calls()..=model.calls() + 3 * AT_ONCE).contains(&counted),
+        "{counted} of {}: {today}",
+        model.calls()
+    );
+    assert_eq!(today["unsettled_calls"], 0, "{today}");
+}
+
+#[test]
+fn a_refused_key_in_the_middle_of_a_long_note_keeps_every_answer() {
+    let model = Model::start();
+    model.latency(Duration::from_millis(40));
+    let refusal = json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}});
+    let good = |n| vec![Answer::Good; n];
+    model.script([good(9), vec![Answer::Raw(401, refusal.to_string(), vec![])]].concat());
+    let place = Place::with(&[("report.md", &long_note(30))]);
+    configure(&place, &model, 50_000_000);
+    let mut daemon = start(&place);
+    daemon.wait_status("the queue has stopped", |status| {
+        status["problems"].as_array().is_some_and(|problems| !problems.is_empty())
+    });
+    eventually("what was answered is served", || kept(&mut daemon) == model.answered());
+    let (calls, answered) = (model.calls() as u64, model.answered());
+    assert_eq!(calls, answered + 1, "only the refused call has no answer");
+    assert!((9..30).contains(&answered), "{answered} answers");
+    daemon.call("resume", json!({}));
+    wait_written(&mut daemon);
+    assert_eq!((kept(&mut daemon), model.calls()), (30, 31), "the refused passage alone is asked again");
+    let today = today(&mut daemon);
+    assert_eq!(
+        (&today["unsettled_calls"], &today["calls"]),
+        (&json!(0), &json!(30)),
+        "a refusal costs nothing: {today}"
+    );
+}
+
+#[test]
+fn a_model_that_writes_nothing_usable_is_left_alone() {
+    let model = Model::start();
+    model.always(Some(Answer::Text(String::new())));
+    let place = Place::with(&[("report.md", &long_note(60))]);
+    configure(&place, &model, 50_000_000);
+    let mut daemon = start(&place);
+    let status =
+        daemon.wait_status("the user is told", |status| status["problems"].to_string().contains("could be used"));
+    assert!(status["contexts"]["held"].as_str().unwrap().contains("situated stats"), "{status}");
+    // As many answers as it takes to say so, and those that were under way.
+    let calls = model.calls();
+    assert!((30..30 + 2 * 8 + 6).contains(&calls), "{calls} calls");
+    eventually("what was under way is answered", || model.answered() as usize == model.calls());
+    assert_books_are_true(&mut daemon, &model);
+    model.always(None);
+    daemon.call("resume", json!({}));
+    wait_written(&mut daemon);
+    assert_eq!(kept(&mut daemon), 60);
+}
