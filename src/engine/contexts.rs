@@ -282,6 +282,7 @@ impl Loop {
             seat.hold = None;
             if let Some(writer) = &seat.writer {
                 writer.asker.client.resume();
+                writer.asker.outcomes.try_again();
             }
         }
         if let Some(reranker) = &*self.shared.reranker.load() {

@@ -32,13 +32,14 @@ impl Outcomes {
         }
     }
 
-    /// Whether the model has given nothing usable for so long that it is better left alone. Once it was said, a few
-    /// more answers are waited for.
+    /// Whether the model has given nothing usable for so long that it is better left alone.
     pub(super) fn is_useless(&self) -> bool {
-        let again = MOST_USELESS - USELESS_AGAIN;
-        self.useless
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n >= MOST_USELESS).then_some(again))
-            .is_ok()
+        self.useless.load(Ordering::Relaxed) >= MOST_USELESS
+    }
+
+    /// A model that was left alone is asked again, for a few answers.
+    pub(super) fn try_again(&self) {
+        self.useless.fetch_min(MOST_USELESS - USELESS_AGAIN, Ordering::Relaxed);
     }
 
     fn count(&self, name: String) {
@@ -108,8 +109,11 @@ mod tests {
         answers(MOST_USELESS - 1, false);
         assert!(!outcomes.is_useless(), "one in between that could be used");
         answers(1, false);
-        assert!(outcomes.is_useless() && !outcomes.is_useless());
-        answers(USELESS_AGAIN, false);
+        assert!(outcomes.is_useless());
+        outcomes.try_again();
+        answers(USELESS_AGAIN - 1, false);
+        assert!(!outcomes.is_useless());
+        answers(1, false);
         assert!(outcomes.is_useless());
     }
 }

@@ -40,6 +40,7 @@ impl Seat {
             hold.until = now + look_again;
             return false;
         }
+        writer.asker.outcomes.try_again();
         self.hold = None;
         true
     }

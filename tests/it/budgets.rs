@@ -2,13 +2,13 @@
 //! a kill, a key that is refused. Whatever it is, no answer is paid for twice, and the ledger holds the calls that
 //! were sent and no others.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::contexts::{SMALL_CHUNKS, wait_written};
 use crate::model::{Answer, Model};
-use crate::support::{Daemon, Place, eventually};
+use crate::support::{Daemon, PATIENCE, Place, eventually};
 
 /// Words for numbers, of letters alone: captions with numbers would have to quote the note's.
 fn word(n: usize) -> String {
@@ -27,6 +27,19 @@ fn long_note(sections: usize) -> String {
         )
     };
     format!("# Yearly report\n\n{}", (0..sections).map(section).collect::<String>())
+}
+
+/// A model whose every answer about such a note can be used.
+fn good_model() -> Model {
+    let model = Model::start();
+    model.captions(|_, passage| {
+        let between = |from: &str, to: &str| Some(passage.split_once(from)?.1.split_once(to)?.0.to_owned());
+        let (place, vendor) = (between("rollout in ", " slipped")?, between("contract with ", " was late")?);
+        Some(format!(
+            "Yearly report: why the rollout in {place} slipped, and who renegotiates the late contract with {vendor}."
+        ))
+    });
+    model
 }
 
 /// A vault of one such note, asked about passage by passage with these millionths of a dollar a day.
@@ -53,7 +66,17 @@ fn wait_stopped(daemon: &mut Daemon, model: &Model) {
         let contexts = &status["contexts"];
         status["state"] != "starting" && (!contexts["held"].is_null() || contexts["waiting"] == 0)
     });
-    eventually("what was answered is served", || kept(daemon) == model.answered());
+    wait_served(daemon, model);
+}
+
+/// Waits until every answer is a context that the daemon serves.
+fn wait_served(daemon: &mut Daemon, model: &Model) {
+    let until = Instant::now() + PATIENCE;
+    while kept(daemon) != model.answered() {
+        let stats = daemon.call("stats", json!({}));
+        assert!(Instant::now() < until, "{} answers: {stats}", model.answered());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn today(daemon: &mut Daemon) -> Value {
@@ -69,7 +92,7 @@ fn assert_books_are_true(daemon: &mut Daemon, model: &Model) {
 
 #[test]
 fn a_budget_that_runs_out_inside_a_long_note_keeps_every_answer() {
-    let model = Model::start();
+    let model = good_model();
     // So that several calls are under way when the budget refuses one.
     model.latency(Duration::from_millis(20));
     let place = Place::with(&[("report.md", &long_note(120))]);
@@ -96,10 +119,10 @@ fn a_budget_that_runs_out_inside_a_long_note_keeps_every_answer() {
 
 #[test]
 fn twelve_small_budgets_buy_what_one_large_one_buys() {
-    let model = Model::start();
+    let model = good_model();
     model.latency(Duration::from_millis(20));
     let place = Place::with(&[("report.md", &long_note(60))]);
-    let step = 12_000;
+    let step = 1_100;
     for round in 1..12 {
         configure(&place, &model, round * step);
         let mut daemon = start(&place);
@@ -119,7 +142,7 @@ fn twelve_small_budgets_buy_what_one_large_one_buys() {
 #[test]
 fn a_kill_in_the_middle_of_a_long_note_costs_the_calls_in_flight() {
     const AT_ONCE: usize = 8;
-    let model = Model::start();
+    let model = good_model();
     model.latency(Duration::from_millis(60));
     let place = Place::with(&[("report.md", &long_note(60))]);
     configure(&place, &model, 50_000_000);
@@ -148,7 +171,7 @@ fn a_kill_in_the_middle_of_a_long_note_costs_the_calls_in_flight() {
 
 #[test]
 fn a_refused_key_in_the_middle_of_a_long_note_keeps_every_answer() {
-    let model = Model::start();
+    let model = good_model();
     model.latency(Duration::from_millis(40));
     let refusal = json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}});
     let good = |n| vec![Answer::Good; n];
@@ -159,7 +182,7 @@ fn a_refused_key_in_the_middle_of_a_long_note_keeps_every_answer() {
     daemon.wait_status("the queue has stopped", |status| {
         status["problems"].as_array().is_some_and(|problems| !problems.is_empty())
     });
-    eventually("what was answered is served", || kept(&mut daemon) == model.answered());
+    wait_served(&mut daemon, &model);
     let (calls, answered) = (model.calls() as u64, model.answered());
     assert_eq!(calls, answered + 1, "only the refused call has no answer");
     assert!((9..30).contains(&answered), "{answered} answers");
@@ -176,7 +199,7 @@ fn a_refused_key_in_the_middle_of_a_long_note_keeps_every_answer() {
 
 #[test]
 fn a_model_that_writes_nothing_usable_is_left_alone() {
-    let model = Model::start();
+    let model = good_model();
     model.always(Some(Answer::Text(String::new())));
     let place = Place::with(&[("report.md", &long_note(60))]);
     configure(&place, &model, 50_000_000);
