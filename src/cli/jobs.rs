@@ -317,6 +317,7 @@ mod tests {
             total: Some(670),
             failed: vec![failed("a.md", "refusal"), failed("b.md", "weak"), failed("c.md", "refusal")],
             changed: 669,
+            bought: 0,
             took_ms: 61_000,
             phase: String::new(),
             seq: 9,
@@ -331,6 +332,7 @@ mod tests {
             }),
             estimate: None,
             problem: None,
+            parts: Vec::new(),
         }
     }
 

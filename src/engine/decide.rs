@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::embedding::Service;
+use super::indexer::disk::Disk;
 use crate::chunk::{Chunk, ChunkRules, searchable};
 use crate::context::prompt::Prompter;
 use crate::context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
@@ -23,7 +24,7 @@ use crate::plan::{
 use crate::store::record::{ChunkRecord, NoteRecord};
 use crate::store::{NoteWrite, Store, StoreError, VectorCache};
 use crate::vault::policy::is_conflict;
-use crate::vault::read::{self, ReadError, read};
+use crate::vault::read::ReadError;
 use crate::vault::{FileStat, VaultPath};
 use archive::Archive;
 
@@ -85,6 +86,8 @@ pub(super) enum Outcome {
     Emptied,
     /// It cannot be read now, and why: what was indexed of it stays.
     Skipped(String),
+    /// The same, for a reason that may pass by itself: it is read again soon.
+    Unreadable(String),
     /// It is no note any more, and why.
     Unfit(String),
     /// The store failed.
@@ -104,21 +107,33 @@ pub(super) struct Decided {
     pub(super) before: Vec<(Vec<String>, (u32, u32), String)>,
 }
 
+/// A note as it was read.
+pub(super) struct ReadNote {
+    bytes: Vec<u8>,
+    stat: FileStat,
+    /// Whether the name that it had before is in use again.
+    came_back: bool,
+}
+
+/// Reads a note for a task; waits for the file system.
+pub(super) fn read_note(disk: &dyn Disk, desk: &Desk, task: &Task) -> Result<ReadNote, Outcome> {
+    let (bytes, stat) = disk.read(&desk.root, &task.path, desk.max_note_bytes).map_err(|error| match error {
+        ReadError::Gone => Outcome::Gone,
+        ReadError::ChangedWhileRead => Outcome::Unsettled,
+        // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
+        ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside => Outcome::Unfit(error.to_string()),
+        ReadError::Denied => Outcome::Skipped(error.to_string()),
+        ReadError::Io(_) => Outcome::Unreadable(error.to_string()),
+    })?;
+    let came_back = task.moved_from.as_ref().is_some_and(|old| disk.stat(&desk.root, old).is_ok());
+    Ok(ReadNote { bytes, stat, came_back })
+}
+
 impl Desk {
-    /// Reads a note and decides.
-    pub(super) fn look(&self, task: &Task, now: i64) -> Outcome {
-        let (bytes, stat) = match read(&self.root, &task.path, self.max_note_bytes) {
-            Ok(read) => read,
-            Err(ReadError::Gone) => return Outcome::Gone,
-            Err(ReadError::ChangedWhileRead) => return Outcome::Unsettled,
-            // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
-            Err(error @ (ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside)) => {
-                return Outcome::Unfit(error.to_string());
-            }
-            Err(error) => return Outcome::Skipped(error.to_string()),
-        };
+    /// Decides about a note as it was read.
+    pub(super) fn look(&self, task: &Task, read: ReadNote, now: i64) -> Outcome {
+        let ReadNote { bytes, stat, came_back } = read;
         // A name that is in use again was not moved away from: that note is another one, and stays.
-        let came_back = task.moved_from.as_ref().is_some_and(|old| read::stat(&self.root, old).is_some());
         let task = &if came_back { Task { moved_from: None, ..task.clone() } } else { task.clone() };
         let stored = match self.stored(task) {
             Ok(stored) => stored,

@@ -279,6 +279,9 @@ pub struct Job {
     pub failed: Vec<SkippedFile>,
     /// Notes that changed the index.
     pub changed: u64,
+    /// Contexts that a model wrote meanwhile, paid for or not.
+    #[serde(default)]
+    pub bought: u64,
     /// Milliseconds since it began, or that it took.
     pub took_ms: u64,
     /// What it is doing.
@@ -291,6 +294,29 @@ pub struct Job {
     /// What it would take, in a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// Why it ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// What each vault does for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<JobPart>,
+}
+
+/// What one vault does for a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobPart {
+    /// The vault.
+    pub vault: String,
+    /// As of the job.
+    pub state: String,
+    /// Notes done.
+    pub done: u64,
+    /// Notes in all, once known.
+    pub total: Option<u64>,
+    /// Notes that changed the index.
+    pub changed: u64,
+    /// Contexts that a model wrote meanwhile.
+    pub bought: u64,
     /// Why it ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -308,12 +334,14 @@ impl Job {
             total: notes,
             failed: Vec::new(),
             changed: 0,
+            bought: 0,
             took_ms: 0,
             phase: "dry_run".to_owned(),
             seq: 0,
             contexts: None,
             estimate,
             problem: None,
+            parts: Vec::new(),
         }
     }
 }

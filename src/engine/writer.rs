@@ -164,8 +164,13 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, asker: Asker, tell: 
                         let _ = wish.reply.send(made);
                     });
                 }
-                // Calls that are under way are dropped: what they would have given is asked for again.
-                None => return,
+                // What is under way comes, if it comes soon: what is paid for is kept.
+                None => {
+                    let drained = async { while work.join_next().await.is_some() {} };
+                    // What has not come by then is asked for again.
+                    let _ = tokio::time::timeout(super::DRAIN, drained).await;
+                    return;
+                }
             },
             Some(_) = work.join_next(), if !work.is_empty() => {}
         }

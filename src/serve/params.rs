@@ -427,12 +427,14 @@ mod tests {
             total: None,
             failed: vec![],
             changed: 0,
+            bought: 0,
             took_ms: 0,
             phase: String::new(),
             seq: 0,
             contexts: None,
             estimate: None,
             problem: None,
+            parts: Vec::new(),
         };
         let (kind, params) = event(&Notice::Job(Box::new(job)));
         assert_eq!((kind, &params["kind"], &params["job"]["kind"]), ("job", &json!("job"), &json!("sync")));

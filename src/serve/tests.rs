@@ -126,12 +126,14 @@ fn job(done: u64) -> Job {
         total: Some(5),
         failed: vec![],
         changed: 0,
+        bought: 0,
         took_ms: 0,
         phase: "reading".into(),
         seq: 9,
         contexts: None,
         estimate: None,
         problem: None,
+        parts: Vec::new(),
     }
 }
 

@@ -105,14 +105,14 @@ impl State {
 
 /// The files of a rebuild's batch.
 #[derive(Clone, Debug)]
-pub(super) struct Files {
+pub(in crate::engine) struct Files {
     dir: PathBuf,
     run: u64,
 }
 
 impl Files {
     /// `data` is the vault's folder among the daemon's data.
-    pub(super) fn new(data: &Path, run: u64) -> Self {
+    pub(in crate::engine) fn new(data: &Path, run: u64) -> Self {
         Files { dir: data.join("batch"), run }
     }
 
@@ -132,7 +132,7 @@ impl Files {
     }
 
     /// Whether a batch is under way.
-    pub(super) fn exist(&self) -> bool {
+    pub(in crate::engine) fn exist(&self) -> bool {
         self.path("state").exists()
     }
 
@@ -182,7 +182,7 @@ impl Files {
     }
 
     /// The runs of a vault that have a batch under way.
-    pub(super) fn runs(data: &Path) -> Vec<u64> {
+    pub(in crate::engine) fn runs(data: &Path) -> Vec<u64> {
         let entries = fs::read_dir(data.join("batch")).into_iter().flatten().flatten();
         let run = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".state")?.parse().ok();
         entries.filter_map(run).collect()

@@ -44,13 +44,13 @@ impl Handle {
     }
 
     /// Who writes its contexts, if a model does.
-    fn writer(&self) -> Option<Arc<Writer>> {
-        self.0.writers.load().get(&self.answering()).cloned()
+    fn writer(&self) -> Option<Writer> {
+        self.0.generations.load().get(&self.answering()).and_then(|runtime| runtime.writer.clone())
     }
 
     /// Why nothing is asked of the model at present.
     fn held(&self) -> Option<String> {
-        self.0.held.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.model_problem()
     }
 
     /// What writing the contexts of these notes by a generation's model would take; `None` if they are free.
@@ -64,7 +64,10 @@ impl Handle {
     ) -> Result<Option<Estimate>, CallError> {
         let config = self.0.config.load();
         let Some(context) = config.context_of(generation) else { return Ok(None) };
-        let Some(writer) = self.0.writers.load().get(generation).cloned() else { return Ok(None) };
+        let generations = self.0.generations.load();
+        let Some(writer) = generations.get(generation).and_then(|runtime| runtime.writer.as_ref()) else {
+            return Ok(None);
+        };
         let mut sizes = Vec::new();
         for desk in desks {
             let notes = desk.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
@@ -114,8 +117,9 @@ impl Handle {
 
     /// What leaves this machine: to where, and what.
     pub(super) fn leaves_machine(&self) -> Vec<String> {
-        let writers = self.0.writers.load();
-        let mut to: Vec<String> = writers.values().filter_map(|writer| writer.asker.client.leaves_to()).collect();
+        let generations = self.0.generations.load();
+        let writers = generations.values().filter_map(|runtime| runtime.writer.as_ref());
+        let mut to: Vec<String> = writers.filter_map(|writer| writer.asker.client.leaves_to()).collect();
         to.sort();
         to.dedup();
         let mut said: Vec<String> =

@@ -1,7 +1,7 @@
 //! The handle's part in vectors: those of queries, and how far those of notes are.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::Handle;
 use crate::embed::Vector;
@@ -68,7 +68,7 @@ impl Handle {
 
     /// Where embedders send texts, for `status`.
     pub(super) fn embedders_leave(&self) -> Vec<String> {
-        let to = self.0.embedders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let to = self.0.embedders();
         to.into_iter().map(|host| format!("text of notes and queries, to {host}, which makes vectors")).collect()
     }
 }

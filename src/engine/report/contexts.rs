@@ -28,6 +28,23 @@ pub struct ContextProgress {
     pub micro_dollars: u64,
 }
 
+impl ContextProgress {
+    /// Of two vaults together.
+    pub(in crate::engine) fn plus(self, other: ContextProgress) -> ContextProgress {
+        let (total, processed) = (self.total + other.total, self.processed + other.processed);
+        let longest = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
+        ContextProgress {
+            total,
+            processed,
+            failed: self.failed + other.failed,
+            percentage: if total == 0 { 0.0 } else { processed as f32 / total as f32 * 100.0 },
+            elapsed_s: self.elapsed_s.max(other.elapsed_s),
+            remaining_s: longest(self.remaining_s, other.remaining_s),
+            micro_dollars: self.micro_dollars + other.micro_dollars,
+        }
+    }
+}
+
 /// Parameters of `generate_context`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GenerateRequest {

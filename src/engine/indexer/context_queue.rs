@@ -1,5 +1,5 @@
 //! Which notes wait for a model, in the order in which they are asked for: what was saved before what a
-//! rebuild or a sync wants, and each when it has been quiet long enough. The wishes themselves stand in the
+//! rebuild or a sync wants, and each when it has been quiet long enough. What is wanted stands in the
 //! notes' records; this is only their order, and it is made again at every start.
 
 use std::collections::{BTreeSet, HashMap};
@@ -9,7 +9,7 @@ use crate::vault::VaultPath;
 
 /// Who goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Rank {
+pub(in crate::engine) enum Rank {
     /// A save changed the note.
     Save,
     /// A rebuild or a sync wants it.
@@ -18,13 +18,13 @@ pub(super) enum Rank {
 
 /// Notes that wait. A note is in it once.
 #[derive(Debug, Default)]
-pub(super) struct DueQueue {
+pub(in crate::engine) struct ContextQueue {
     notes: HashMap<VaultPath, (Rank, Instant)>,
     saved: BTreeSet<(Instant, VaultPath)>,
     bulk: BTreeSet<(Instant, VaultPath)>,
 }
 
-impl DueQueue {
+impl ContextQueue {
     fn order(&mut self, rank: Rank) -> &mut BTreeSet<(Instant, VaultPath)> {
         match rank {
             Rank::Save => &mut self.saved,
@@ -33,21 +33,21 @@ impl DueQueue {
     }
 
     /// Puts a note in its place, whether it was there or not.
-    pub(super) fn put(&mut self, path: VaultPath, rank: Rank, ready_at: Instant) {
+    pub(in crate::engine) fn put(&mut self, path: VaultPath, rank: Rank, ready_at: Instant) {
         self.remove(&path);
         self.notes.insert(path.clone(), (rank, ready_at));
         self.order(rank).insert((ready_at, path));
     }
 
     /// Takes a note out.
-    pub(super) fn remove(&mut self, path: &VaultPath) {
+    pub(in crate::engine) fn remove(&mut self, path: &VaultPath) {
         if let Some((rank, ready_at)) = self.notes.remove(path) {
             self.order(rank).remove(&(ready_at, path.clone()));
         }
     }
 
     /// Takes the next note that is ready; with `saved_only` those that a save changed.
-    pub(super) fn pop(&mut self, now: Instant, saved_only: bool) -> Option<VaultPath> {
+    pub(in crate::engine) fn pop(&mut self, now: Instant, saved_only: bool) -> Option<VaultPath> {
         let ready = |order: &BTreeSet<(Instant, VaultPath)>| order.first().filter(|(at, _)| *at <= now).cloned();
         let (_, path) = ready(&self.saved).or_else(|| ready(&self.bulk).filter(|_| !saved_only))?;
         self.remove(&path);
@@ -55,7 +55,7 @@ impl DueQueue {
     }
 
     /// All that wait are ready now.
-    pub(super) fn hurry(&mut self, now: Instant) {
+    pub(in crate::engine) fn hurry(&mut self, now: Instant) {
         for (path, (rank, _)) in std::mem::take(&mut self.notes) {
             self.notes.insert(path, (rank, now));
         }
@@ -66,13 +66,13 @@ impl DueQueue {
     }
 
     /// When the next note is ready.
-    pub(super) fn next_ready(&self) -> Option<Instant> {
+    pub(in crate::engine) fn next_ready(&self) -> Option<Instant> {
         let first = |order: &BTreeSet<(Instant, VaultPath)>| order.first().map(|(at, _)| *at);
         first(&self.saved).into_iter().chain(first(&self.bulk)).min()
     }
 
     /// How many notes wait.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::engine) fn len(&self) -> usize {
         self.notes.len()
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     fn saves_go_first_and_a_new_place_replaces_the_old_one() {
         let now = Instant::now();
         let later = now + Duration::from_secs(30);
-        let mut queue = DueQueue::default();
+        let mut queue = ContextQueue::default();
         queue.put(path("bulk.md"), Rank::Bulk, now);
         queue.put(path("saved.md"), Rank::Save, now);
         queue.put(path("edited.md"), Rank::Save, now);

@@ -1,5 +1,5 @@
 //! Looking at the disk: what differs from what is known, what is gone, what has moved. Runs on a thread of
-//! its own when there is much to look at, on the engine's when a single note was saved.
+//! its own when there is much to look at, on the indexer's when a single note was saved.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -8,17 +8,17 @@ use std::sync::atomic::AtomicBool;
 use crate::fingerprint::{TextHash, text_hash};
 use crate::plan::{Gone, Known, match_moves};
 use crate::vault::policy::{Policy, Verdict};
-use crate::vault::read::{read, stat};
+use crate::vault::read::{ReadError, file_state, read};
 use crate::vault::root::{RootId, VaultError};
 use crate::vault::walk::{self, Skip};
 use crate::vault::{FileStat, VaultPath};
 
-/// What the engine knows of every note: enough to see that it changed.
-pub(super) type KnownNotes = HashMap<VaultPath, Known>;
+/// What the indexer knows of every note: enough to see that it changed.
+pub(in crate::engine) type KnownNotes = HashMap<VaultPath, Known>;
 
 /// What to look at.
 #[derive(Clone, Debug)]
-pub(super) enum Extent {
+pub(in crate::engine) enum Extent {
     /// The whole vault.
     Everything,
     /// These paths, and all below these folders.
@@ -30,34 +30,46 @@ pub(super) enum Extent {
     },
 }
 
+impl Extent {
+    /// Whether a path is looked at.
+    pub(in crate::engine) fn covers(&self, path: &VaultPath) -> bool {
+        match self {
+            Extent::Everything => true,
+            Extent::Some { paths, folders } => paths.contains(path) || folders.iter().any(|f| path.is_under(f)),
+        }
+    }
+}
+
 /// A note that is not as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Touched {
+pub(in crate::engine) struct Touched {
     /// Where it is.
-    pub(super) path: VaultPath,
+    pub(in crate::engine) path: VaultPath,
     /// Where it was, if it moved.
-    pub(super) moved_from: Option<VaultPath>,
+    pub(in crate::engine) moved_from: Option<VaultPath>,
 }
 
 /// What looking found.
 #[derive(Clone, Debug)]
-pub(super) struct Findings {
+pub(in crate::engine) struct Findings {
     /// Notes that are new or whose `stat` differs.
-    pub(super) touched: Vec<Touched>,
+    pub(in crate::engine) touched: Vec<Touched>,
     /// Notes that are no longer there (and did not move).
-    pub(super) gone: Vec<VaultPath>,
+    pub(in crate::engine) gone: Vec<VaultPath>,
     /// Files that are not indexed, with the reason.
-    pub(super) skipped: Vec<(VaultPath, Skip)>,
+    pub(in crate::engine) skipped: Vec<(VaultPath, Skip)>,
+    /// Of the paths that were named, those that could not be looked at for a reason that may pass.
+    pub(in crate::engine) unread: Vec<VaultPath>,
     /// The folder that was looked at; `None` if only single paths were.
-    pub(super) root: Option<RootId>,
+    pub(in crate::engine) root: Option<RootId>,
     /// Folders of the vault, if everything was looked at: each should have a watch.
-    pub(super) folders: Vec<VaultPath>,
+    pub(in crate::engine) folders: Vec<VaultPath>,
     /// Notes seen on disk, if everything was looked at.
-    pub(super) seen: Option<usize>,
+    pub(in crate::engine) seen: Option<usize>,
 }
 
 /// Looks at `extent` of the vault at `root` and compares with `known`.
-pub(super) fn scan(
+pub(in crate::engine) fn scan(
     root: &Path,
     policy: &Policy,
     known: &KnownNotes,
@@ -66,7 +78,7 @@ pub(super) fn scan(
     cancel: &AtomicBool,
 ) -> Result<Findings, VaultError> {
     let mut on_disk: HashMap<VaultPath, FileStat> = HashMap::new();
-    let mut skipped = Vec::new();
+    let (mut skipped, mut unread) = (Vec::new(), Vec::new());
     let mut root_id = None;
     let mut all_folders = Vec::new();
     match extent {
@@ -79,15 +91,21 @@ pub(super) fn scan(
         }
         Extent::Some { paths, folders } => {
             for folder in folders.iter().filter(|f| policy.verdict(f, true) == Verdict::Folder) {
-                // A folder that is gone has no files; the notes known below it are gone with it.
-                if let Ok(walk) = walk::walk(root, policy, Some(folder), cancel) {
-                    on_disk.extend(walk.files);
-                    skipped.extend(walk.skipped);
-                }
+                // A folder that is gone has no files; the notes known below it are gone with it. A root that cannot
+                // be looked at is an error, and says nothing about them.
+                let walk = walk::walk(root, policy, Some(folder), cancel)?;
+                on_disk.extend(walk.files);
+                skipped.extend(walk.skipped);
             }
             for path in paths.iter().filter(|p| policy.verdict(p, false) == Verdict::Note) {
-                if let Some(found) = stat(root, path) {
-                    on_disk.insert(path.clone(), found);
+                match file_state(root, path) {
+                    Ok(found) => drop(on_disk.insert(path.clone(), found)),
+                    // It is not there, or it is no note any more.
+                    Err(error) if error.is_final() => {}
+                    Err(error) => {
+                        unread.extend(matches!(error, ReadError::Io(_)).then(|| path.clone()));
+                        skipped.push((path.clone(), Skip::Unreadable(error.to_string())));
+                    }
                 }
             }
         }
@@ -113,7 +131,7 @@ pub(super) fn scan(
     }));
     touched.sort_by(|a, b| a.path.cmp(&b.path));
     let seen = matches!(extent, Extent::Everything).then_some(on_disk.len());
-    Ok(Findings { touched, gone, skipped, root: root_id, folders: all_folders, seen })
+    Ok(Findings { touched, gone, skipped, unread, root: root_id, folders: all_folders, seen })
 }
 
 /// Known notes within `extent` that are not on disk. What lies below something that could not be read is
@@ -126,16 +144,12 @@ fn missing(
 ) -> Vec<VaultPath> {
     let unread: Vec<&VaultPath> =
         skipped.iter().filter(|(_, why)| matches!(why, Skip::Unreadable(_))).map(|(path, _)| path).collect();
-    let looked_at = |path: &VaultPath| match extent {
-        Extent::Everything => true,
-        Extent::Some { paths, folders } => paths.contains(path) || folders.iter().any(|f| path.is_under(f)),
-    };
     let mut missing: Vec<VaultPath> = match extent {
         // The usual save: a few paths, no folder. Asking each beats going through all that is known.
         Extent::Some { paths, folders } if folders.is_empty() => {
             paths.iter().filter(|p| known.contains_key(*p)).cloned().collect()
         }
-        _ => known.keys().filter(|path| looked_at(path)).cloned().collect(),
+        _ => known.keys().filter(|path| extent.covers(path)).cloned().collect(),
     };
     missing.retain(|path| !on_disk.contains_key(path) && !unread.iter().any(|folder| path.is_under(folder)));
     // A path can have become a folder: what was known below it was asked for by its own event.
