@@ -28,6 +28,12 @@ pub struct RunOptions {
     pub listen: Option<Box<dyn FnOnce(Handle) + Send>>,
 }
 
+/// The supervisor of the indexers died: the process ends, to be started again, rather than answer from what nobody keeps
+/// current.
+#[derive(Debug, thiserror::Error)]
+#[error("the daemon failed inside the program (a bug; please report it); what is on disk is as it should be")]
+pub struct SupervisorDied;
+
 /// Runs until a signal or a client's `shutdown` stops it.
 ///
 /// # Errors
@@ -76,6 +82,9 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
     runtime.shutdown_timeout(Duration::from_millis(200));
     drop(bound);
     tracing::info!(target: LIFE, "the daemon has ended");
+    if handle.has_failed() {
+        return Err(SupervisorDied.into());
+    }
     if handle.wants_restart() {
         // A failure, for a supervisor starts again only what failed.
         let why = "another folder is in a vault's place, and only a new process may read it";
@@ -181,7 +190,8 @@ async fn reload(handle: &Handle) {
 }
 
 /// Tells systemd that the daemon is ready (what is stored can be searched), what it is doing, and that it is
-/// alive: the watchdog is fed only while the engine's loop turns.
+/// alive: the watchdog is fed only while the supervisor's loop turns: a vault whose file system hangs keeps its own
+/// indexer, and starting again would not help it.
 async fn supervise(handle: Handle) {
     use broadcast::error::RecvError;
     let mut notices = handle.subscribe();

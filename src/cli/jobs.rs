@@ -178,7 +178,12 @@ fn style(template: &str) -> ProgressStyle {
 pub(super) fn ended(job: &Job) -> String {
     let took = millis(job.took_ms as f64);
     let place = target::named(&job.scope);
-    let contexts = job.contexts.as_ref().map_or(String::new(), |contexts| format!("; {}", written(contexts, job)));
+    let contexts = match &job.contexts {
+        Some(contexts) => format!("; {}", written(contexts, job)),
+        // It waits for notes, and a model may have written contexts meanwhile.
+        None if job.bought > 0 => format!("; {} bought meanwhile", counted(job.bought, "context")),
+        None => String::new(),
+    };
     match job.state.as_str() {
         "done" => format!(
             "{} {} of {place}: {} looked at, {} changed, {took}{contexts}",

@@ -13,7 +13,7 @@ use super::note::{clock, counts};
 use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
 use super::session::{Failure, Session};
 use crate::config::{Config, Overrides};
-use crate::daemon::{RunOptions, daemon};
+use crate::daemon::{RunOptions, SupervisorDied, daemon};
 use crate::engine::handle::{Decision, Handle, Notice, State, Status};
 use crate::serve::bind::BindError;
 use crate::store::StoreError;
@@ -54,6 +54,9 @@ fn failed(error: anyhow::Error) -> Failure {
         Failure::new(bind.exit_code(), message)
     } else if let Some(store) = error.downcast_ref::<StoreError>() {
         Failure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
+    } else if error.downcast_ref::<SupervisorDied>().is_some() {
+        // One that a service manager starts again.
+        Failure::new(exit::INTERNAL, message)
     } else if error.downcast_ref::<io::Error>().is_some() {
         Failure::new(exit::IO, message)
     } else {

@@ -341,6 +341,24 @@ impl Handle {
         self.0.control.last_beat()
     }
 
+    /// Makes the supervisor panic.
+    #[cfg(test)]
+    pub(super) fn supervisor_panics(&self) {
+        self.0.control.send(supervisor::Event::Panic);
+    }
+
+    /// The configuration in force.
+    #[cfg(test)]
+    pub(super) fn config(&self) -> Arc<crate::config::Config> {
+        self.0.config.load_full()
+    }
+
+    /// Puts a configuration in force that is on no disk.
+    #[cfg(test)]
+    pub(super) fn reload_to(&self, config: crate::config::Config) {
+        self.0.control.send(supervisor::Event::Reload(Box::new(config)));
+    }
+
     fn send(&self, event: supervisor::Event) -> Result<(), CallError> {
         if self.0.control.send(event) { Ok(()) } else { Err(CallError::Stopping) }
     }

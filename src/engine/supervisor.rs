@@ -117,7 +117,6 @@ impl Supervisor {
     /// Opens what is configured; returns when threads are started, before anything is open.
     pub(super) fn open(&mut self, config: &Config) {
         self.start_runtimes(config);
-        self.start_reranker(config);
         for vault in &config.vaults {
             self.open_vault(config, vault, &mut BTreeMap::new());
         }
@@ -125,6 +124,7 @@ impl Supervisor {
     }
 
     pub(super) fn run(mut self) {
+        self.start_reranker(&self.shared.config.load());
         loop {
             let event = self.inbox.recv_timeout(self.wait());
             self.shared.control.beat();

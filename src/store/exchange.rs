@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::salvage::guarded;
 use super::tree::Writes;
-use super::{Store, StoreError, locked};
+use super::{Store, StoreError};
 use crate::context::{ContextRecord, Making, Origin, Spent};
 use crate::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
 
@@ -153,7 +153,7 @@ impl Store {
             }
         }
         let archived: Vec<_> = guarded(|| self.trees.archived().collect()).map_err(|f| self.fault(f))?;
-        let mut keys: Vec<ContextKey> = locked(&self.journal).keys().collect();
+        let mut keys: Vec<ContextKey> = self.journal.keys();
         keys.sort_unstable();
         for key in archived.into_iter().map(|(key, _)| key).chain(keys) {
             if seen.insert(key) {
@@ -173,7 +173,7 @@ impl Store {
         templates: bool,
         out: &mut Sink<impl Write>,
     ) -> Result<(), StoreError> {
-        let mut contexts = locked(&self.journal).all(key)?;
+        let mut contexts = self.journal.all(key)?;
         let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
         if let Some(archived) = archived.filter(|archived| !contexts.contains(archived)) {
             contexts.insert(0, archived);
@@ -222,7 +222,7 @@ impl Store {
         batch: &mut Vec<(ContextKey, ContextRecord)>,
         report: &mut ImportReport,
     ) -> Result<(), StoreError> {
-        let mut journal = locked(&self.journal);
+        let journal = &self.journal;
         let mut fresh: Vec<(ContextKey, ContextRecord)> = Vec::with_capacity(batch.len());
         let mut first = HashMap::new();
         for (key, record) in batch.drain(..) {
@@ -237,7 +237,6 @@ impl Store {
         }
         let ours = first.iter().map(|(key, record)| (*key, record));
         journal.append(fresh.iter().map(|(key, record)| (*key, record)).chain(ours))?;
-        drop(journal);
         let mut writes = Writes::default();
         for (key, record) in fresh.iter().filter(|(key, _)| !first.contains_key(key)) {
             writes.archive(*key, record).map_err(|fault| self.fault(fault))?;

@@ -18,6 +18,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use super::codec::{self, Damage};
 use super::v1::Entry;
@@ -44,19 +45,31 @@ struct Place {
     newest: ContextKey,
 }
 
-/// The open journal, with an index of it in memory.
+/// The open journal, with an index of it in memory. Whoever looks something up waits for no write: the index changes
+/// after the disk has what it names.
 pub(super) struct Journal {
     file: File,
     path: PathBuf,
+    tail: Mutex<Tail>,
+    index: RwLock<Index>,
+}
+
+/// The end of the file, whose owner may write.
+struct Tail {
     length: u64,
+    dirty: bool,
+    broken: bool,
+}
+
+/// What is in the file.
+#[derive(Default)]
+struct Index {
     by_id: HashMap<Id, u32>,
     /// The last context under each key.
     by_key: HashMap<ContextKey, u32>,
     /// Those before it, the oldest first; few keys have any.
     older: HashMap<ContextKey, Vec<u32>>,
     places: Vec<Place>,
-    dirty: bool,
-    broken: bool,
 }
 
 /// What reading the frames of a file found.
@@ -70,46 +83,7 @@ pub(super) struct Frames {
     pub torn: Option<usize>,
 }
 
-impl Journal {
-    /// Opens or creates the journal; a torn last frame is cut off. Returns how many stretches of damage
-    /// were passed over.
-    pub(super) fn open(path: &Path) -> Result<(Self, u64), StoreError> {
-        let fail = |error: std::io::Error| StoreError::io(path, &error);
-        let created = !path.exists();
-        let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
-        if created && let Some(dir) = path.parent() {
-            salvage::sync_dir(dir)?;
-        }
-        let bytes = fs::read(path).map_err(fail)?;
-        let frames = scan(&bytes);
-        let mut length = bytes.len() as u64;
-        if let Some(torn) = frames.torn {
-            length = torn as u64;
-            file.set_len(length).and_then(|()| file.sync_data()).map_err(fail)?;
-        }
-        let mut journal = Journal {
-            file,
-            path: path.to_path_buf(),
-            length,
-            by_id: HashMap::new(),
-            by_key: HashMap::new(),
-            older: HashMap::new(),
-            places: Vec::new(),
-            dirty: false,
-            broken: false,
-        };
-        let mut damaged = frames.damaged;
-        for (offset, length) in frames.whole {
-            match codec::decode_entry(&bytes[offset + HEAD..offset + length]) {
-                Ok(entry) => journal.learn(&entry, offset as u64, length as u32),
-                // Another version's entry is not damage: it stays where it is.
-                Err(Damage::Version(_)) => {}
-                Err(_) => damaged += 1,
-            }
-        }
-        Ok((journal, damaged))
-    }
-
+impl Index {
     fn learn(&mut self, entry: &Entry, offset: u64, length: u32) {
         match entry {
             Entry::Context { keys, record } => {
@@ -145,24 +119,69 @@ impl Journal {
         self.by_key.get(&key).copied().into_iter().chain(older.iter().rev().copied())
     }
 
+    /// Whether a key finds this very context, as the last one or as an older one.
+    fn holds(&self, key: ContextKey, of: &Id) -> bool {
+        self.by_id.get(of).is_some_and(|n| self.under(key).any(|other| other == *n))
+    }
+}
+
+impl Journal {
+    /// Opens or creates the journal; a torn last frame is cut off. Returns how many stretches of damage
+    /// were passed over.
+    pub(super) fn open(path: &Path) -> Result<(Self, u64), StoreError> {
+        let fail = |error: std::io::Error| StoreError::io(path, &error);
+        let created = !path.exists();
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
+        if created && let Some(dir) = path.parent() {
+            salvage::sync_dir(dir)?;
+        }
+        let bytes = fs::read(path).map_err(fail)?;
+        let frames = scan(&bytes);
+        let mut length = bytes.len() as u64;
+        if let Some(torn) = frames.torn {
+            length = torn as u64;
+            file.set_len(length).and_then(|()| file.sync_data()).map_err(fail)?;
+        }
+        let mut index = Index::default();
+        let mut damaged = frames.damaged;
+        for (offset, length) in frames.whole {
+            match codec::decode_entry(&bytes[offset + HEAD..offset + length]) {
+                Ok(entry) => index.learn(&entry, offset as u64, length as u32),
+                // Another version's entry is not damage: it stays where it is.
+                Err(Damage::Version(_)) => {}
+                Err(_) => damaged += 1,
+            }
+        }
+        let tail = Mutex::new(Tail { length, dirty: false, broken: false });
+        Ok((Journal { file, path: path.to_path_buf(), tail, index: RwLock::new(index) }, damaged))
+    }
+
+    fn index(&self) -> RwLockReadGuard<'_, Index> {
+        // Learning an entry cannot fail half-way.
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether a key finds a context.
     pub(super) fn contains(&self, key: ContextKey) -> bool {
-        self.by_key.contains_key(&key)
+        self.index().by_key.contains_key(&key)
     }
 
     /// How many contexts there are.
     pub(super) fn len(&self) -> usize {
-        self.places.len()
+        self.index().places.len()
     }
 
     /// Every key that finds a context.
-    pub(super) fn keys(&self) -> impl Iterator<Item = ContextKey> + '_ {
-        self.by_key.keys().copied()
+    pub(super) fn keys(&self) -> Vec<ContextKey> {
+        self.index().by_key.keys().copied().collect()
     }
 
     /// The context that a key finds.
     pub(super) fn get(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
-        let place = self.by_key.get(&key).map(|&n| self.places[n as usize]);
+        let place = {
+            let index = self.index();
+            index.by_key.get(&key).map(|&n| index.places[n as usize])
+        };
         place.map(|place| self.read(place)).transpose()
     }
 
@@ -173,8 +192,8 @@ impl Journal {
         wanted: impl Fn(&ContextRecord) -> bool,
     ) -> Result<Option<ContextRecord>, StoreError> {
         let mut unread = None;
-        for n in self.under(key) {
-            match self.read(self.places[n as usize]) {
+        for place in self.places_under(key) {
+            match self.read(place) {
                 Ok(context) if wanted(&context) => return Ok(Some(context)),
                 Ok(_) => {}
                 Err(error) => unread = Some(error),
@@ -185,23 +204,28 @@ impl Journal {
 
     /// All contexts under a key, the oldest first.
     pub(super) fn all(&self, key: ContextKey) -> Result<Vec<ContextRecord>, StoreError> {
-        let mut numbers: Vec<u32> = self.under(key).collect();
-        numbers.reverse();
-        numbers.into_iter().map(|n| self.read(self.places[n as usize])).collect()
+        self.places_under(key).into_iter().rev().map(|place| self.read(place)).collect()
+    }
+
+    /// Where the contexts under a key lie, the last one first.
+    fn places_under(&self, key: ContextKey) -> Vec<Place> {
+        let index = self.index();
+        index.under(key).map(|n| index.places[n as usize]).collect()
     }
 
     /// Whether a key finds this very context, as the last one or as an older one.
     pub(super) fn holds(&self, key: ContextKey, context: &ContextRecord) -> Result<bool, StoreError> {
         let record = codec::encode_contexts([context]).map_err(|damage| self.unfit(&damage))?;
-        let n = self.by_id.get(&id(&record));
-        Ok(n.is_some_and(|n| self.under(key).any(|other| other == *n)))
+        Ok(self.index().holds(key, &id(&record)))
     }
 
     /// For each context the last key that was given to it, unless a later context took that key over.
-    pub(super) fn newest_keys(&self) -> impl Iterator<Item = ContextKey> + '_ {
-        let is_its =
-            |(n, place): (usize, &Place)| (self.by_key.get(&place.newest) == Some(&(n as u32))).then_some(place.newest);
-        self.places.iter().enumerate().filter_map(is_its)
+    pub(super) fn newest_keys(&self) -> Vec<ContextKey> {
+        let index = self.index();
+        let is_its = |(n, place): (usize, &Place)| {
+            (index.by_key.get(&place.newest) == Some(&(n as u32))).then_some(place.newest)
+        };
+        index.places.iter().enumerate().filter_map(is_its).collect()
     }
 
     fn read(&self, place: Place) -> Result<ContextRecord, StoreError> {
@@ -219,80 +243,107 @@ impl Journal {
     /// written for. What is new under a key comes before what was there; what was there keeps its place. Contexts
     /// that are new are on the disk when this returns; free ones are passed over. Returns how many were new.
     pub(super) fn append<'a>(
-        &mut self,
+        &self,
         contexts: impl IntoIterator<Item = (ContextKey, &'a ContextRecord)>,
     ) -> Result<u64, StoreError> {
+        let mut paid: Vec<(ContextKey, &ContextRecord, Vec<u8>)> = Vec::new();
+        for (key, context) in contexts.into_iter().filter(|(_, context)| context.is_paid()) {
+            let record = codec::encode_contexts([context]).map_err(|damage| self.unfit(&damage))?;
+            paid.push((key, context, record));
+        }
+        let all_there = {
+            let index = self.index();
+            paid.iter().all(|(key, _, record)| index.holds(*key, &id(record)))
+        };
+        if all_there {
+            // As for most saves: then nobody waits for whoever writes.
+            return Ok(0);
+        }
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let (entries, fresh) = self.entries(paid);
         let mut bytes = Vec::new();
-        let mut entries: Vec<(Entry, u64, u32)> = Vec::new();
+        let mut places = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let start = bytes.len();
+            frame(entry, &mut bytes).map_err(|damage| self.unfit(&damage))?;
+            places.push((tail.length + start as u64, (bytes.len() - start) as u32));
+        }
+        self.write(&mut tail, &bytes)?;
+        if fresh > 0 {
+            self.sync_tail(&mut tail)?;
+        }
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        for (entry, (offset, length)) in entries.iter().zip(places) {
+            index.learn(entry, offset, length);
+        }
+        Ok(fresh)
+    }
+
+    /// What is to be written so that each of these contexts is found, and how many of them are new.
+    fn entries(&self, paid: Vec<(ContextKey, &ContextRecord, Vec<u8>)>) -> (Vec<Entry>, u64) {
+        let index = self.index();
+        let mut entries = Vec::new();
         // What this call adds itself, so that a context that comes twice is written once.
         let mut fresh: HashSet<Id> = HashSet::new();
         let mut last: HashMap<ContextKey, Id> = HashMap::new();
-        for (key, context) in contexts {
-            if !context.is_paid() {
-                continue;
-            }
-            let record = codec::encode_contexts([context]).map_err(|d| self.unfit(&d))?;
+        for (key, context, record) in paid {
             let of = id(&record);
-            let known = self.by_id.get(&of).copied();
             // One that a chunk still holds while a newer one waits to take its place must not come before it.
-            let is_there = match last.get(&key) {
-                Some(last) => *last == of,
-                None => known.is_some_and(|n| self.under(key).any(|other| other == n)),
-            };
+            let is_there = last.get(&key).map_or_else(|| index.holds(key, &of), |last| *last == of);
             if is_there {
                 continue;
             }
-            let entry = if known.is_none() && fresh.insert(of) {
+            if !index.by_id.contains_key(&of) && fresh.insert(of) {
                 let own = context_key(&context.sections, context.written_for);
                 // Another context that was written for the same keeps that key.
-                let taken = own == key || self.contains(own) || last.contains_key(&own);
+                let taken = own == key || index.by_key.contains_key(&own) || last.contains_key(&own);
                 let keys = if taken { vec![key] } else { vec![own, key] };
                 last.extend(keys.iter().map(|&key| (key, of)));
-                Entry::Context { keys, record }
+                entries.push(Entry::Context { keys, record });
             } else {
                 last.insert(key, of);
-                Entry::Alias { key, of }
-            };
-            let start = bytes.len();
-            frame(&entry, &mut bytes).map_err(|damage| self.unfit(&damage))?;
-            entries.push((entry, self.length + start as u64, (bytes.len() - start) as u32));
+                entries.push(Entry::Alias { key, of });
+            }
         }
-        self.write(&bytes)?;
-        if !fresh.is_empty() {
-            self.sync()?;
-        }
-        for (entry, offset, length) in &entries {
-            self.learn(entry, *offset, *length);
-        }
-        Ok(fresh.len() as u64)
+        (entries, fresh.len() as u64)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write(&self, tail: &mut Tail, bytes: &[u8]) -> Result<(), StoreError> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let fail = |path: &Path, error: std::io::Error| StoreError::io(path, &error);
-        if self.broken {
+        let fail = |error: std::io::Error| StoreError::io(&self.path, &error);
+        if tail.broken {
             // Half a frame is at the end; were it left there, damage would be counted at the next start.
-            self.file.set_len(self.length).map_err(|error| fail(&self.path, error))?;
-            self.broken = false;
+            self.file.set_len(tail.length).map_err(fail)?;
+            tail.broken = false;
         }
-        self.dirty = true;
-        if let Err(error) = self.file.write_all(bytes) {
-            self.broken = self.file.set_len(self.length).is_err();
-            return Err(fail(&self.path, error));
+        tail.dirty = true;
+        if let Err(error) = (&self.file).write_all(bytes) {
+            tail.broken = self.file.set_len(tail.length).is_err();
+            return Err(fail(error));
         }
-        self.length += bytes.len() as u64;
+        tail.length += bytes.len() as u64;
         Ok(())
     }
 
     /// Waits until everything is on the disk.
-    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
-        if self.dirty {
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        self.sync_tail(&mut self.tail.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn sync_tail(&self, tail: &mut Tail) -> Result<(), StoreError> {
+        if tail.dirty {
             self.file.sync_data().map_err(|error| StoreError::io(&self.path, &error))?;
-            self.dirty = false;
+            tail.dirty = false;
         }
         Ok(())
+    }
+
+    /// Bytes of what is written.
+    #[cfg(test)]
+    fn length(&self) -> u64 {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner).length
     }
 
     fn unfit(&self, damage: &Damage) -> StoreError {
@@ -311,10 +362,11 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
     let (journal, damaged) = Journal::open(path)?;
     let bytes = fs::read(path).map_err(fail)?;
     let unfit = |damage: Damage| journal.unfit(&damage);
-    let mut keys: Vec<Vec<ContextKey>> = vec![Vec::new(); journal.places.len()];
+    let index = journal.index();
+    let mut keys: Vec<Vec<ContextKey>> = vec![Vec::new(); index.places.len()];
     let mut again = Vec::new();
-    for &key in journal.by_key.keys() {
-        let mut order: Vec<u32> = journal.under(key).collect();
+    for &key in index.by_key.keys() {
+        let mut order: Vec<u32> = index.under(key).collect();
         order.reverse();
         order.iter().for_each(|&n| keys[n as usize].push(key));
         if !order.is_sorted() {
@@ -325,7 +377,7 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
     again.sort_unstable();
     let mut out = Vec::new();
     let mut ids: Vec<Id> = Vec::with_capacity(keys.len());
-    for (place, mut keys) in journal.places.iter().zip(keys) {
+    for (place, mut keys) in index.places.iter().zip(keys) {
         // A fixed order, with the newest key last as `learn` expects; one that a later context took over
         // is still the newest of this one only if none is left.
         keys.sort_unstable_by_key(|key| (*key == place.newest, *key));

@@ -18,7 +18,7 @@ impl Store {
         if !context.is_paid() {
             return Ok(());
         }
-        locked(&self.journal).append([(key, context)])?;
+        self.journal.append([(key, context)])?;
         let mut writes = Writes::default();
         writes.archive(key, context).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))
     }
@@ -30,7 +30,7 @@ impl Store {
     pub fn archived(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
         // The journal is asked first: it alone knows in which order several contexts came under one key. The
         // archive holds the one that was last taken from a chunk, which may be older than what replaced it.
-        let journaled = locked(&self.journal).get(key);
+        let journaled = self.journal.get(key);
         match journaled {
             Ok(Some(context)) => Ok(Some(context)),
             journaled => {
@@ -45,7 +45,7 @@ impl Store {
     /// # Errors
     /// As for [`Store::archived`].
     pub fn archived_of(&self, key: ContextKey, generation: &str) -> Result<Option<ContextRecord>, StoreError> {
-        let journaled = locked(&self.journal).find(key, |context| context.generation == generation);
+        let journaled = self.journal.find(key, |context| context.generation == generation);
         if let Ok(Some(context)) = journaled {
             return Ok(Some(context));
         }

@@ -106,7 +106,7 @@ pub struct Store {
     flusher: Flusher,
     trees: Trees,
     counters: Mutex<Counters>,
-    journal: Mutex<Journal>,
+    journal: Journal,
     vectors: Mutex<Arc<VectorCache>>,
     /// What the scan at start decoded, until somebody takes it or it is no longer true.
     scanned: Mutex<Option<Vec<NoteRecord>>>,
@@ -156,7 +156,7 @@ impl Store {
         create.map_err(|error| StoreError::io(dir, &error))?;
         let lock = lock(dir)?;
         compact::settle(dir)?;
-        let (mut journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
+        let (journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
         let (trees, scan, quarantined) = open_or_replace(dir, &lock, &journal)?;
         // Contexts that only the database knows: entries of the journal went bad or the file is gone.
         journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
@@ -167,7 +167,7 @@ impl Store {
             flusher: Flusher::start(trees.clone())?,
             trees,
             counters: Mutex::new(scan.counters),
-            journal: Mutex::new(journal),
+            journal,
             vectors: Mutex::new(vectors),
             scanned: Mutex::new(Some(scan.notes)),
             lock,
@@ -183,8 +183,8 @@ impl Store {
     fn bring_back(&self) -> Result<u64, StoreError> {
         /// Contexts per transaction.
         const BATCH: usize = 500;
-        let journal = locked(&self.journal);
-        let keys: Vec<ContextKey> = journal.newest_keys().collect();
+        let journal = &self.journal;
+        let keys = journal.newest_keys();
         for keys in keys.chunks(BATCH) {
             let mut writes = Writes::default();
             for &key in keys {
@@ -265,7 +265,8 @@ impl Store {
         Ok(records)
     }
 
-    /// Journals every paid context of the changes under the key that its chunk has now.
+    /// Journals every paid context of the changes under the key that its chunk has now. Changes with nothing new do not wait
+    /// for the journal, which somebody else may be writing to the disk.
     fn journal_paid(&self, changes: &[(VaultPath, NoteWrite)]) -> Result<(), StoreError> {
         let held = changes.iter().filter_map(|(_, change)| change.put.as_ref()).flat_map(|(note, contexts)| {
             let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
@@ -273,7 +274,7 @@ impl Store {
         });
         let archived = changes.iter().flat_map(|(_, change)| &change.archive);
         let all = archived.map(|(key, context)| (*key, context)).chain(held);
-        locked(&self.journal).append(all).map(drop)
+        self.journal.append(all).map(drop)
     }
 
     /// Turns one change into writes.
@@ -318,7 +319,7 @@ impl Store {
 
     /// Whether the journal knows a paid context under this key.
     pub fn journal_contains(&self, key: ContextKey) -> bool {
-        locked(&self.journal).contains(key)
+        self.journal.contains(key)
     }
 
     /// The vector of an input, if it is cached.
@@ -356,7 +357,7 @@ impl Store {
     pub fn flush(&self, durable: bool) -> Result<(), StoreError> {
         let seq = self.seq();
         if durable {
-            locked(&self.journal).sync()?;
+            self.journal.sync()?;
             self.vectors().sync()?;
         }
         self.trees.flush(durable).map_err(|fault| self.fault(fault))?;

@@ -11,6 +11,7 @@ mod commands;
 mod contexts;
 mod crash;
 mod doctor;
+mod draining;
 mod embedders;
 mod eval;
 mod generations;

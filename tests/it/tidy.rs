@@ -41,6 +41,8 @@ const PURE: &[&str] = &[
     "plan/",
     "context/",
     "embed/mod.rs",
+    "engine/indexer/deletion_guard.rs",
+    "engine/indexer/freshness.rs",
     "embed/builtin.rs",
     "embed/tokenizer.rs",
     "embed/input.rs",

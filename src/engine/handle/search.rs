@@ -57,9 +57,7 @@ impl Handle {
                 true
             }
         };
-        if request.fresh {
-            self.freshen(request.vault.as_deref(), cancel)?;
-        }
+        let unseen = if request.fresh { self.freshen(request.vault.as_deref(), cancel)? } else { None };
         let mut options = self.options(&Asked {
             mode: request.mode,
             limit: request.limit,
@@ -124,6 +122,7 @@ impl Handle {
         }
         let mut answer = search_answer(answers, options.limit, began);
         answer.warnings.extend(unjudged);
+        answer.warnings.extend(unseen);
         if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
             answer.expected = Some(expect::expected(path, &vaults, (&parsed, &mut vectors), &options, &answer.hits)?);
         }
@@ -173,8 +172,9 @@ impl Handle {
         })
     }
 
-    /// Waits until everything that was saved before now is in the snapshots.
-    fn freshen(&self, vault: Option<&str>, cancel: &Cancel) -> Result<(), CallError> {
+    /// Waits until everything that was saved before now is in the snapshots. Returns a warning if some of it may not be,
+    /// because a vault could not be looked at.
+    fn freshen(&self, vault: Option<&str>, cancel: &Cancel) -> Result<Option<String>, CallError> {
         let until = Instant::now() + FRESH_WITHIN;
         let job = self.sync(Scope { vault: vault.map(str::to_owned), path: None })?;
         while self.wait_job(job, Duration::from_millis(100))?.state == "running" {
@@ -185,7 +185,10 @@ impl Handle {
                 return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
             }
         }
-        Ok(())
+        let job = self.job(job)?;
+        let why = job.problem.unwrap_or_else(|| "some notes could not be read".to_owned());
+        let fresh = job.state == "done" && job.failed.is_empty();
+        Ok((!fresh).then(|| format!("not all of this is fresh: {why}")))
     }
 }
 

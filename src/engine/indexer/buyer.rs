@@ -2,33 +2,29 @@
 //! provider, and the regular look after contexts that should be better.
 
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use super::batches::{Client, ProviderBatches, wishes};
 use super::contexts::{Asking, PendingContexts, remember_sync, synced_at};
 use super::rebuild::Run;
-use super::{Event, Place, TRY_AGAIN};
+use super::{ActorContext, TRY_AGAIN};
 use crate::engine::batch::{BatchTold, Control, End};
 use crate::engine::decide::{Desk, Task};
 use crate::engine::jobs::Ended;
 use crate::engine::report::Scope;
 use crate::engine::runtime::GenerationRuntime;
 use crate::engine::writer::{Held, Told, Writer, budget_message};
-use crate::engine::{EngineError, Shared, VaultShared, now_s};
+use crate::engine::{EngineError, now_s};
 use crate::store::ledger::Refused;
 use crate::vault::VaultPath;
 
 /// How often a day's budget that is used up is looked at.
 const BUDGET_AGAIN: Duration = Duration::from_mins(1);
 
-/// Whose contexts they are, and whom to tell.
+/// Whose contexts they are.
 pub(super) struct At<'a> {
-    pub(super) engine: &'a Arc<Shared>,
-    pub(super) shared: &'a Arc<VaultShared>,
-    pub(super) place: &'a Place,
+    pub(super) actor: &'a ActorContext,
     pub(super) desk: &'a Arc<Desk>,
-    pub(super) inbox: &'a Sender<Event>,
 }
 
 /// What else the indexer is at.
@@ -70,7 +66,7 @@ impl Buyer {
     /// The writer says what came of an order.
     pub(super) fn take(&mut self, at: &At<'_>, path: VaultPath, told: Told) -> Result<(), EngineError> {
         if matches!(told, Told::Written(..)) {
-            at.engine.jobs.bought(at.shared.id, 1);
+            at.actor.engine.jobs.bought(at.actor.shared.id, 1);
         }
         match self.pending.take(at.desk, path, told, Instant::now())? {
             Some(held) => self.hold(at, &held),
@@ -114,8 +110,8 @@ impl Buyer {
         if work.troubled {
             return Ok(());
         }
-        let inactive = at.shared.is_inactive();
-        let asking = Asking { vault: at.shared.id, vault_name: &at.place.vault.name, inactive, now };
+        let inactive = at.actor.shared.is_inactive();
+        let asking = Asking { vault: at.actor.shared.id, vault_name: &at.actor.place.vault.name, inactive, now };
         let orders = self.pending.orders(at.desk, &asking, is_busy)?;
         if let Some(writer) = &self.pending.runtime.writer {
             orders.into_iter().for_each(|order| writer.order(order));
@@ -125,13 +121,13 @@ impl Buyer {
 
     /// Looks after contexts that serve and should be better, when the time has come.
     pub(super) fn sync_if_due(&mut self, at: &At<'_>) -> Result<(), EngineError> {
-        let sync = at.engine.config.load().sync.clone();
-        if !sync.background || at.shared.is_inactive() || self.next_sync.is_some_and(|next| next > now_s()) {
+        let sync = at.actor.engine.config.load().sync.clone();
+        if !sync.background || at.actor.shared.is_inactive() || self.next_sync.is_some_and(|next| next > now_s()) {
             return Ok(());
         }
         let interval = i64::try_from(sync.interval.as_secs()).unwrap_or(i64::MAX);
         let (now, last) = (now_s(), synced_at(at.desk));
-        *at.shared.synced_at() = last;
+        *at.actor.shared.synced_at() = last;
         let due = last.map_or(0, |last| last.saturating_add(interval));
         // A clock that was set back must not put it off for ever.
         if due > now && last.is_some_and(|last| last <= now) {
@@ -150,16 +146,16 @@ impl Buyer {
         let runtime = self.pending.runtime.clone();
         let wanted = self.pending.refresh(at.desk, since, &runtime.config.context)?;
         remember_sync(at.desk, now_s())?;
-        *at.shared.synced_at() = Some(now_s());
+        *at.actor.shared.synced_at() = Some(now_s());
         if wanted > 0 {
-            tracing::info!(vault = at.place.vault.name, chunks = wanted, "contexts are made anew by the sync");
+            tracing::info!(vault = at.actor.place.vault.name, chunks = wanted, "contexts are made anew by the sync");
         }
         Ok(())
     }
 
     /// How long until the next regular look.
-    pub(super) fn sync_left(&self, at: &At<'_>) -> Option<Duration> {
-        if !at.engine.config.load().sync.background || at.shared.is_inactive() {
+    pub(super) fn sync_left(&self, actor: &ActorContext) -> Option<Duration> {
+        if !actor.engine.config.load().sync.background || actor.shared.is_inactive() {
             return None;
         }
         let left = u64::try_from(self.next_sync?.saturating_sub(now_s())).unwrap_or(0);
@@ -176,15 +172,15 @@ impl Buyer {
     /// Takes up the rebuild that a former process left unfinished: its job, and what is still to be decided about.
     pub(super) fn resume_run(&mut self, at: &At<'_>) -> Result<Option<(u64, Vec<Task>)>, EngineError> {
         let Some(mut run) = Run::unfinished(at.desk)? else { return Ok(None) };
-        let scope = Scope { vault: Some(at.place.vault.name.clone()), path: run.path.clone() };
-        let vault = at.shared.id;
-        run.job = at.engine.jobs.begin("rebuild", scope, [(vault, at.place.vault.name.clone())]);
+        let scope = Scope { vault: Some(at.actor.place.vault.name.clone()), path: run.path.clone() };
+        let vault = at.actor.shared.id;
+        run.job = at.actor.engine.jobs.begin("rebuild", scope, [(vault, at.actor.place.vault.name.clone())]);
         run.done_before = run.total.saturating_sub(self.left_of_run(at));
-        let rest = if at.shared.is_inactive() { Vec::new() } else { run.rest(at.desk)? };
+        let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.desk)? };
         let job = run.job;
         if !rest.is_empty() {
             // One step ends with the notes, one with the contexts.
-            at.engine.jobs.open_step(job, vault);
+            at.actor.engine.jobs.open_step(job, vault);
         }
         self.pending.run = Some(run);
         Ok(Some((job, rest)))
@@ -193,14 +189,14 @@ impl Buyer {
     /// Chunks that a run still has to see to: of a generation that is built beside another, all that wait.
     fn left_of_run(&self, at: &At<'_>) -> u64 {
         let sum = self.pending.tally.sum();
-        if at.shared.is_inactive() { sum.due } else { sum.rebuild }
+        if at.actor.shared.is_inactive() { sum.due } else { sum.rebuild }
     }
 
     /// Tells how far the rebuild is, and ends it when it is done.
     pub(super) fn poll_run(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
         let left = self.left_of_run(at);
         let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
-        let spent = at.engine.ledger.spent_by_rebuild(&at.place.vault.name, run.id);
+        let spent = at.actor.engine.ledger.spent_by_rebuild(&at.actor.place.vault.name, run.id);
         let mut remembered = Ok(());
         if run.total == 0 && left > 0 {
             run.total = left;
@@ -210,7 +206,7 @@ impl Buyer {
         let job = run.job;
         if run.told.replace((progress.processed, progress.failed)) != Some((progress.processed, progress.failed)) {
             let (failures, phase) = (run.failures.clone(), self.batches.phase_of(run.id).to_owned());
-            at.engine.tell_job(at.engine.jobs.change(job, at.shared.id, |part| {
+            at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| {
                 part.phase = phase;
                 part.contexts = Some(progress);
                 part.set_failed(failures);
@@ -218,8 +214,8 @@ impl Buyer {
         }
         if left == 0 && !run.batch && self.pending.asked() == 0 && !work.landing {
             self.pending.run = None;
-            let seq = at.shared.status().seq;
-            at.engine.tell_job(at.engine.jobs.end_step(job, at.shared.id, Ended::Done, seq));
+            let seq = at.actor.shared.status().seq;
+            at.actor.engine.tell_job(at.actor.engine.jobs.end_step(job, at.actor.shared.id, Ended::Done, seq));
             return remembered.and_then(|()| Run::forget(at.desk));
         }
         remembered
@@ -228,18 +224,18 @@ impl Buyer {
     /// Ends a rebuild before it is done: its budget is used up, or the user cancelled it.
     pub(super) fn stop_run(&mut self, at: &At<'_>, why: &str) -> Result<(), EngineError> {
         let Some(run) = self.pending.run.take() else { return Ok(()) };
-        tracing::warn!(vault = at.place.vault.name, "the rebuild ends early: {why}");
+        tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
         let taken_back = self.pending.take_back_rebuild(at.desk).and_then(|()| Run::forget(at.desk));
-        let ended = if at.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
-        let (vault, seq) = (at.shared.id, at.shared.status().seq);
-        at.engine.jobs.change(run.job, vault, |part| part.problem = Some(why.to_owned()));
-        at.engine.tell_job(at.engine.jobs.end_step(run.job, vault, ended, seq));
+        let ended = if at.actor.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
+        let (vault, seq) = (at.actor.shared.id, at.actor.shared.status().seq);
+        at.actor.engine.jobs.change(run.job, vault, |part| part.problem = Some(why.to_owned()));
+        at.actor.engine.tell_job(at.actor.engine.jobs.end_step(run.job, vault, ended, seq));
         taken_back
     }
 
     /// Ends the rebuild if its job was cancelled.
     pub(super) fn stop_cancelled_run(&mut self, at: &At<'_>) -> Result<(), EngineError> {
-        let cancelled = self.run_job().is_some_and(|job| at.engine.jobs.is_cancelled(job));
+        let cancelled = self.run_job().is_some_and(|job| at.actor.engine.jobs.is_cancelled(job));
         if cancelled { self.stop_run(at, "cancelled") } else { Ok(()) }
     }
 
@@ -248,12 +244,12 @@ impl Buyer {
         let runtime = self.pending.runtime.clone();
         let Some(writer) = &runtime.writer else { return Ok(()) };
         let current = self.pending.run.as_ref().map(|run| run.id);
-        let paused = at.engine.throttle.is_paused();
+        let paused = at.actor.engine.throttle.is_paused();
         self.batches.control(current, paused);
         if paused || work.troubled {
             return Ok(());
         }
-        for run in self.batches.left_over(at.place, current) {
+        for run in self.batches.left_over(&at.actor.place, current) {
             self.batches.hand(writer, &client(at, &runtime), run, Vec::new(), Control::Cancel);
         }
         self.hand_in_run(at, writer, &runtime, work)
@@ -277,7 +273,7 @@ impl Buyer {
             one_by_one(at, job, &format!("{provider} has no batch interface"));
             return self.end_batch(at, id);
         }
-        let under_way = ProviderBatches::is_under_way(at.place, id);
+        let under_way = ProviderBatches::is_under_way(&at.actor.place, id);
         let wanted = if under_way { Vec::new() } else { wishes(at.desk)? };
         if wanted.is_empty() && !under_way {
             return self.end_batch(at, id);
@@ -303,7 +299,9 @@ impl Buyer {
             BatchTold::Phase(phase) => {
                 let run = self.batches.set_phase(ticket, phase.clone());
                 if let Some((_, job)) = current.filter(|(current, _)| Some(*current) == run) {
-                    at.engine.tell_job(at.engine.jobs.change(job, at.shared.id, |part| part.phase = phase));
+                    at.actor
+                        .engine
+                        .tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.phase = phase));
                 }
                 Ok(())
             }
@@ -318,7 +316,7 @@ impl Buyer {
                 match end {
                     End::Done | End::OneByOne(_) => self.end_batch(at, run),
                     End::Stopped(_) => Ok(()),
-                    End::Failed(message) => Err(EngineError::Io { path: at.place.dir.join("batch"), message }),
+                    End::Failed(message) => Err(EngineError::Io { path: at.actor.place.dir.join("batch"), message }),
                 }
             }
         }
@@ -332,14 +330,20 @@ impl Buyer {
 }
 
 fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> Client<'a> {
-    Client { vault: at.shared.id, place: at.place, desk: at.desk, budget: &runtime.config.budget, inbox: at.inbox }
+    Client {
+        vault: at.actor.shared.id,
+        place: &at.actor.place,
+        desk: at.desk,
+        budget: &runtime.config.budget,
+        inbox: &at.actor.inbox,
+    }
 }
 
 /// A job does without a batch, and says so.
 fn one_by_one(at: &At<'_>, job: u64, why: &str) {
     tracing::warn!("no batch: {why}");
     let problem = format!("{why}; contexts are asked for one by one, at the full price");
-    at.engine.tell_job(at.engine.jobs.change(job, at.shared.id, |part| part.problem = Some(problem)));
+    at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.problem = Some(problem)));
 }
 
 /// Until the user's next day begins.

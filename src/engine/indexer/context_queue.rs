@@ -65,10 +65,10 @@ impl ContextQueue {
         }
     }
 
-    /// When the next note is ready.
-    pub(in crate::engine) fn next_ready(&self) -> Option<Instant> {
+    /// When the next note is ready; with `saved_only` the next that a save changed.
+    pub(in crate::engine) fn next_ready(&self, saved_only: bool) -> Option<Instant> {
         let first = |order: &BTreeSet<(Instant, VaultPath)>| order.first().map(|(at, _)| *at);
-        first(&self.saved).into_iter().chain(first(&self.bulk)).min()
+        first(&self.saved).into_iter().chain(first(&self.bulk).filter(|_| !saved_only)).min()
     }
 
     /// How many notes wait.
@@ -96,12 +96,12 @@ mod tests {
         queue.put(path("saved.md"), Rank::Save, now);
         queue.put(path("edited.md"), Rank::Save, now);
         queue.put(path("edited.md"), Rank::Save, later);
-        assert_eq!((queue.len(), queue.next_ready()), (3, Some(now)));
+        assert_eq!((queue.len(), queue.next_ready(false)), (3, Some(now)));
         assert_eq!(queue.pop(now, false), Some(path("saved.md")));
-        assert_eq!(queue.pop(now, true), None);
+        assert_eq!((queue.pop(now, true), queue.next_ready(true)), (None, Some(later)));
         assert_eq!(queue.pop(now, false), Some(path("bulk.md")));
-        assert_eq!((queue.pop(now, false), queue.next_ready()), (None, Some(later)));
+        assert_eq!((queue.pop(now, false), queue.next_ready(false)), (None, Some(later)));
         assert_eq!(queue.pop(later, false), Some(path("edited.md")));
-        assert_eq!((queue.len(), queue.next_ready()), (0, None));
+        assert_eq!((queue.len(), queue.next_ready(false)), (0, None));
     }
 }

@@ -186,8 +186,7 @@ impl PendingContexts {
         let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
         // One that stands beside the one in force buys nothing by itself.
         let automatic = if asking.inactive { self.run.is_some() } else { runtime.config.context.automatic };
-        // Until all of a rebuild is decided nobody could say how far it is.
-        let deciding = self.run.as_ref().is_some_and(|run| run.total == 0) && !asking.inactive;
+        let deciding = self.is_deciding(asking.inactive);
         let mut orders = Vec::new();
         while self.asked.len() < writer.room
             && let Some(path) = self.queue.pop(asking.now, deciding)
@@ -259,10 +258,15 @@ impl PendingContexts {
         }
     }
 
+    /// Whether only what saves want is asked for: until all of a rebuild is decided nobody could say how far it is.
+    fn is_deciding(&self, inactive: bool) -> bool {
+        self.run.as_ref().is_some_and(|run| run.total == 0) && !inactive
+    }
+
     /// When something may be asked next.
-    pub(in crate::engine) fn next_question(&self) -> Option<Instant> {
-        let writer = self.runtime.writer.as_ref();
-        let next = writer.filter(|writer| self.asked.len() < writer.room).and_then(|_| self.queue.next_ready());
+    pub(in crate::engine) fn next_question(&self, inactive: bool) -> Option<Instant> {
+        let writer = self.runtime.writer.as_ref().filter(|writer| self.asked.len() < writer.room);
+        let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive)));
         let next = next.map(|next| self.runtime.held_until().map_or(next, |until| until.max(next)));
         next.into_iter().chain(self.draining).min()
     }

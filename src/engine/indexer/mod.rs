@@ -4,7 +4,7 @@
 //! What it knows is kept by sub-machines that are told what happened and what time it is, and say what is to be done:
 //! when to look at the disk ([`freshness`]), how far to believe a look ([`deletion_guard`]), what to decide about
 //! ([`work_queue`]), what to write ([`commit`]), what to have written by a model ([`buyer`]), and how to change embedders
-//! ([`migration`]). The turns of its loop ([`turn`]) carry that out.
+//! ([`migration`]). The turns of its loop ([`turn`]) carry that out; what concerns notes alone is in [`notes`].
 
 mod batches;
 mod buyer;
@@ -15,7 +15,9 @@ mod deletion_guard;
 pub(super) mod disk;
 mod dry_run;
 mod freshness;
+mod looking;
 mod migration;
+mod notes;
 mod reader;
 mod rebuild;
 pub(super) mod scan;
@@ -34,7 +36,7 @@ use super::decide::{Desk, Outcome, Task};
 use super::embedding::{self, serving};
 use super::pool::Pool;
 use super::report::CallError;
-use super::runtime::{GenerationRuntime, config_of};
+use super::runtime::config_of;
 use super::shared::Stage;
 use super::writer::Told;
 use super::{EngineError, Shared, VaultShared, timing};
@@ -55,6 +57,7 @@ use disk::Disk;
 use dry_run::DryRun;
 use freshness::Freshness;
 use migration::EmbedderMigration;
+use notes::NoteIndexer;
 use reader::Reader;
 use scan::{Extent, Findings};
 use vectors::EmbedQueue;
@@ -121,10 +124,12 @@ pub(super) struct Place {
     dir: PathBuf,
 }
 
-/// Something could not be written. The database takes nothing more after that, so it is opened anew.
-struct WriteFailure {
-    why: String,
-    reopen_at: Instant,
+/// Whose indexer it is, and how it is reached.
+pub(super) struct ActorContext {
+    engine: Arc<Shared>,
+    shared: Arc<VaultShared>,
+    place: Place,
+    inbox: Sender<Event>,
 }
 
 /// Who decides about notes in bulk, and what came of it.
@@ -138,22 +143,13 @@ struct Workers {
 
 /// One generation of one vault.
 pub(super) struct Indexer {
-    engine: Arc<Shared>,
-    inbox: Sender<Event>,
-    place: Place,
-    shared: Arc<VaultShared>,
-    watch: VaultWatch,
-    freshness: Freshness,
-    guard: DeletionGuard,
-    work: WorkQueue,
-    workers: Workers,
-    commit: Committer,
-    failure: Option<WriteFailure>,
+    actor: Arc<ActorContext>,
+    notes: NoteIndexer,
     buyer: Buyer,
     vectors: EmbedQueue,
     migration: Option<EmbedderMigration>,
     /// What happened when it was opened.
-    notes: Vec<String>,
+    opened: Vec<String>,
 }
 
 /// How an indexer ends.
@@ -235,7 +231,7 @@ impl Indexer {
             // The new store counts from the start: its numbers would mean other notes to the old words.
             std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
         }
-        let notes = opened.quarantined.iter().map(|(moved_to, why)| {
+        let opened_notes = opened.quarantined.iter().map(|(moved_to, why)| {
             format!(
                 "the store of vault `{}` was damaged ({why}); it was moved to {} and the index is rebuilt; {} contexts \
                  came back from the journal",
@@ -262,28 +258,34 @@ impl Indexer {
         shared.policy.store(Some(policy.clone()));
         let now = Instant::now();
         let reader = Reader::start(disk.clone(), pool.clone()).map_err(|error| EngineError::io(&dir, &error))?;
-        let runtime = engine.runtime(&shared.generation);
-        let mut indexer = Indexer {
+        let actor = Arc::new(ActorContext {
             engine: engine.clone(),
-            inbox: inbox.clone(),
-            guard: DeletionGuard::new(&vault.name, read_root_id(&dir)),
-            place: Place { vault: vault.clone(), generation: shared.generation.clone(), dir },
             shared: shared.clone(),
-            watch: VaultWatch::new(disk.clone(), policy),
-            freshness: Freshness::new(timing(&config.watch), now),
-            work: WorkQueue::default(),
-            workers: Workers { reader, pool: pool.clone(), landed: Vec::new(), had_work: false },
-            commit: Committer::new(desk, index, shared.clone()),
-            failure: None,
-            buyer: Buyer::new(runtime),
+            place: Place { vault: vault.clone(), generation: shared.generation.clone(), dir },
+            inbox: inbox.clone(),
+        });
+        let mut indexer = Indexer {
+            notes: NoteIndexer {
+                watch: VaultWatch::new(disk.clone(), policy),
+                freshness: Freshness::new(timing(&config.watch), now),
+                guard: DeletionGuard::new(&vault.name, read_root_id(&actor.place.dir)),
+                work: WorkQueue::default(),
+                workers: Workers { reader, pool: pool.clone(), landed: Vec::new(), had_work: false },
+                commit: Committer::new(desk, index, shared.clone()),
+                failure: None,
+                changes: Vec::new(),
+                actor: actor.clone(),
+            },
+            actor,
+            buyer: Buyer::new(engine.runtime(&shared.generation)),
             vectors: EmbedQueue::default(),
             migration: (!asked_for).then(|| EmbedderMigration::new(config.embed.clone())),
-            notes: notes.collect(),
+            opened: opened_notes.collect(),
         };
-        let Indexer { commit, buyer, .. } = &mut indexer;
-        let again = commit.load(&mut |record| buyer.pending.loaded(record, now))?;
+        let Indexer { notes, buyer, .. } = &mut indexer;
+        let again = notes.commit.load(&mut |record| buyer.pending.loaded(record, now))?;
         if !again.is_empty() {
-            indexer.work.enqueue(again.into_iter().map(Task::again).collect(), true);
+            notes.work.enqueue(again.into_iter().map(Task::again).collect(), true);
         }
         Ok(indexer)
     }
@@ -297,16 +299,16 @@ impl Indexer {
                 self.drain(inbox, drain_until);
                 break Exit::Stop;
             }
-            if self.must_reopen() {
+            if self.notes.must_reopen() {
                 break Exit::Reopen;
             }
             self.turn();
             self.end_of_tick();
         };
         if matches!(exit, Exit::Stop)
-            && let Err(error) = self.commit.flush()
+            && let Err(error) = self.notes.commit.flush()
         {
-            tracing::error!(%error, vault = self.place.vault.name, "closing");
+            tracing::error!(%error, vault = self.actor.place.vault.name, "closing");
         }
         self.close();
         exit
@@ -315,12 +317,12 @@ impl Indexer {
     /// Waits for an event or a deadline, then takes what is there; returns until when to drain if it is to stop.
     fn take_events(&mut self, inbox: &Receiver<Event>) -> Option<Instant> {
         let wake = self.next_wake();
-        self.shared.set_turn(None);
+        self.actor.shared.set_turn(None);
         let first = match wake {
             None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(wake) => inbox.recv_timeout(wake.saturating_duration_since(Instant::now())),
         };
-        self.shared.set_turn(Some(self.engine.now_ms()));
+        self.actor.shared.set_turn(Some(self.actor.engine.now_ms()));
         let mut next = match first {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
@@ -356,8 +358,8 @@ impl Indexer {
     fn close(self) {
         /// Queries and workers are done long before.
         const PATIENCE: Duration = Duration::from_secs(5);
-        self.shared.withdraw();
-        let store = self.commit.desk.store.clone();
+        self.actor.shared.withdraw();
+        let store = self.notes.commit.desk.store.clone();
         drop(self);
         let until = Instant::now() + PATIENCE;
         while Arc::strong_count(&store) > 1 && Instant::now() < until {
@@ -365,69 +367,23 @@ impl Indexer {
         }
     }
 
-    /// Whether the store is to be opened anew: something could not be written, and now there is room.
-    fn must_reopen(&mut self) -> bool {
-        let due = self.failure.as_ref().is_some_and(|failure| failure.reopen_at <= Instant::now());
-        if !due || self.is_at_work() || self.engine.throttle.is_paused() {
-            return false;
-        }
-        match self.commit.desk.store.probe() {
-            // The store is broken off, not closed: what it could not write is found by the look that follows.
-            Ok(()) => true,
-            Err(error) => {
-                self.failure = None;
-                self.fail(&error.into());
-                false
-            }
-        }
-    }
-
-    /// Remembers that something could not be written, to tell of it and to open the store anew.
-    fn fail(&mut self, error: &EngineError) {
-        let vault = &self.place.vault.name;
-        if self.failure.is_none() {
-            tracing::error!(%error, vault, "writing failed; it is tried again");
-        }
-        let reopen_at = self.failure.take().map_or_else(|| Instant::now() + TRY_AGAIN, |failure| failure.reopen_at);
-        let why = format!(
-            "changes of vault `{vault}` cannot be written ({error}); what was indexed before is found, and the rest is \
-             tried again every {} s: is the disk full?",
-            TRY_AGAIN.as_secs()
-        );
-        self.failure = Some(WriteFailure { why, reopen_at });
-    }
-
-    fn attempt(&mut self, result: Result<(), EngineError>) {
-        if let Err(error) = result {
-            self.fail(&error);
-        }
-    }
-
-    /// Whether anybody may still come back with something that was found out for this indexer.
-    fn is_at_work(&self) -> bool {
-        self.freshness.is_walking() || !self.work.is_idle()
-    }
-
     /// Does something with the buyer.
     fn buy(&mut self, act: impl FnOnce(&mut Buyer, &At<'_>, Work) -> Result<(), EngineError>) {
         let work = self.buyer_work();
-        let Indexer { engine, shared, place, commit, inbox, buyer, .. } = self;
-        let at = At { engine, shared, place, desk: &commit.desk, inbox };
-        let result = act(buyer, &at, work);
-        self.attempt(result);
+        let Indexer { actor, notes, buyer, .. } = self;
+        let result = act(buyer, &At { actor, desk: &notes.commit.desk }, work);
+        self.notes.attempt(result);
     }
 
     fn buyer_work(&self) -> Work {
-        let deciding = if self.shared.is_inactive() {
-            !self.freshness.has_looked() || !self.work.has_no_batch()
+        let (freshness, work) = (&self.notes.freshness, &self.notes.work);
+        let deciding = if self.actor.shared.is_inactive() {
+            !freshness.has_looked() || !work.has_no_batch()
         } else {
-            self.buyer.run_job().is_some_and(|job| self.work.works_for(job))
+            self.buyer.run_job().is_some_and(|job| work.works_for(job))
         };
-        Work {
-            deciding,
-            landing: self.work.queued() > 0 || self.work.under_way() > 0,
-            troubled: self.failure.is_some() || self.guard.doubt().is_some(),
-        }
+        let landing = work.queued() > 0 || work.under_way() > 0;
+        Work { deciding, landing, troubled: self.notes.is_troubled() }
     }
 }
 
