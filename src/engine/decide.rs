@@ -233,7 +233,7 @@ impl Desk {
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
-        let mut sheet = Sheet {
+        let mut builder = NoteBuilder {
             desk: self,
             note: &note,
             chunks: &chunks,
@@ -248,14 +248,14 @@ impl Desk {
             Some((record, contexts)) => (Some(record), contexts.as_slice()),
             None => (None, &[][..]),
         };
-        let (new_contexts, texts) = sheet.contexts(&plan, record, contexts)?;
-        let (chunk_records, docs) = sheet.chunks(&plan, record, &new_contexts, &texts);
-        let mut missing = std::mem::take(&mut sheet.missing);
+        let (new_contexts, texts) = builder.contexts(&plan, record, contexts)?;
+        let (chunk_records, docs) = builder.chunks(&plan, record, &new_contexts, &texts);
+        let mut missing = std::mem::take(&mut builder.missing);
         if private && self.embedder_leaves() {
             // It is found by its words, and by what vectors were made before.
             missing.clear();
         }
-        let vectors = sheet.fresh_vectors();
+        let vectors = builder.fresh_vectors();
         let record = NoteRecord { contextualizer, ..self.record(&note, stat, record, &plan, chunk_records, now) };
         let entry = note_entry(&record);
         let moved_from = task.moved_from.clone().filter(|old| stored.as_ref().is_some_and(|(r, _)| r.path == *old));
@@ -312,7 +312,7 @@ impl Desk {
 }
 
 /// Everything about the note at hand while its plan is carried out on paper.
-struct Sheet<'a> {
+struct NoteBuilder<'a> {
     desk: &'a Desk,
     note: &'a Note,
     chunks: &'a [Chunk],
@@ -327,7 +327,7 @@ struct Sheet<'a> {
     missing: Vec<Vec<Input>>,
 }
 
-impl Sheet<'_> {
+impl NoteBuilder<'_> {
     /// Per current chunk: the context's record, and its text.
     fn contexts(
         &self,

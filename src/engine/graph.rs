@@ -56,7 +56,7 @@ impl Grapher {
         let flag = stopping.clone();
         std::thread::Builder::new().name("graph".to_owned()).spawn(move || {
             sandbox::background_thread();
-            Desk { inbox, stopping: flag, due: BTreeMap::new(), rested: BTreeMap::new() }.run();
+            GraphWorker { inbox, stopping: flag, due: BTreeMap::new(), rested: BTreeMap::new() }.run();
         })?;
         Ok(Grapher { messages, stopping })
     }
@@ -107,7 +107,7 @@ impl Due {
 }
 
 /// What the thread knows; by the vaults' ids.
-struct Desk {
+struct GraphWorker {
     inbox: Receiver<Message>,
     stopping: Arc<AtomicBool>,
     due: BTreeMap<u64, Due>,
@@ -115,7 +115,7 @@ struct Desk {
     rested: BTreeMap<u64, Instant>,
 }
 
-impl Desk {
+impl GraphWorker {
     fn run(mut self) {
         loop {
             let next = self.due.iter().map(|(id, due)| (due.at(self.rested.get(id)), *id)).min();

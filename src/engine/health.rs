@@ -1,9 +1,11 @@
-//! The state of the daemon as a whole: computed from what the indexers say of themselves, whenever somebody asks.
+//! What is asked of the shared state: the state of the daemon as a whole, computed from what the indexers say of
+//! themselves whenever somebody asks.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::report::State;
+use super::report::{Job, Notice, State};
+use super::runtime::{GenerationRuntime, config_of};
 use super::shared::{IndexerReport, Stage};
 use super::{Shared, VaultShared};
 use crate::sandbox::power::Brake;
@@ -15,6 +17,33 @@ pub(super) const SLOW_TO_OPEN: Duration = Duration::from_secs(10);
 const SLOW_TURN: Duration = Duration::from_secs(30);
 
 impl Shared {
+    /// Who writes the contexts of a generation.
+    pub(super) fn runtime(&self, generation: &str) -> Arc<GenerationRuntime> {
+        if let Some(runtime) = self.generations.load().get(generation) {
+            return runtime.clone();
+        }
+        let config = self.config.load();
+        let config = config_of(&config, generation).unwrap_or_else(|| (**config).clone());
+        Arc::new(GenerationRuntime::new(Arc::new(config), Ok(None)))
+    }
+
+    /// Tells subscribers that a job has moved on, if it has.
+    pub(super) fn tell_job(&self, job: Option<Job>) {
+        if let Some(job) = job {
+            self.feed.notify(Notice::Job(Box::new(job)));
+        }
+    }
+
+    /// An indexer has something new to say of itself.
+    pub(super) fn changed(&self) {
+        self.control.tell_changed();
+    }
+
+    /// Milliseconds since the engine started.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.control.started.elapsed().as_millis() as u64
+    }
+
     /// Every generation of every vault, those that answer first.
     pub(super) fn all_indexers(&self) -> Vec<Arc<VaultShared>> {
         let (vaults, inactive) = (self.vaults.load(), self.indexers.inactive.load());
@@ -76,7 +105,7 @@ impl Shared {
     pub(super) fn model_problem(&self) -> Option<String> {
         let all = self.all_indexers();
         let generations = self.generations.load();
-        let problem = |(name, runtime): (&String, &Arc<super::runtime::GenerationRuntime>)| {
+        let problem = |(name, runtime): (&String, &Arc<GenerationRuntime>)| {
             let mut of_it = all.iter().filter(|vault| vault.generation == *name);
             of_it.find_map(|vault| runtime.problem(vault.report().waiting))
         };

@@ -55,10 +55,10 @@ pub use indexer::vault_dir;
 use jobs::Jobs;
 use pool::Pool;
 use questions::Questions;
-use report::{Job, Notice, Problem};
+use report::Problem;
 use rerank::Reranker;
 use routes::Indexers;
-use runtime::{GenerationRuntime, config_of};
+use runtime::GenerationRuntime;
 use shared::VaultShared;
 use supervisor::Supervisor;
 use throttle::Throttle;
@@ -130,35 +130,6 @@ struct Shared {
     services: embedding::Services,
     /// Vectors of queries.
     queries: embedding::queries::Queries,
-}
-
-impl Shared {
-    /// Who writes the contexts of a generation.
-    fn runtime(&self, generation: &str) -> Arc<GenerationRuntime> {
-        if let Some(runtime) = self.generations.load().get(generation) {
-            return runtime.clone();
-        }
-        let config = self.config.load();
-        let config = config_of(&config, generation).unwrap_or_else(|| (**config).clone());
-        Arc::new(GenerationRuntime::new(Arc::new(config), Ok(None)))
-    }
-
-    /// Tells subscribers that a job has moved on, if it has.
-    fn tell_job(&self, job: Option<Job>) {
-        if let Some(job) = job {
-            self.feed.notify(Notice::Job(Box::new(job)));
-        }
-    }
-
-    /// An indexer has something new to say of itself.
-    fn changed(&self) {
-        self.control.tell_changed();
-    }
-
-    /// Milliseconds since the engine started.
-    fn now_ms(&self) -> u64 {
-        self.control.started.elapsed().as_millis() as u64
-    }
 }
 
 /// A running engine.

@@ -211,3 +211,39 @@ fn only_the_store_names_sled_and_bincode() {
     let breaches: Vec<String> = sources().into_iter().filter(named).map(|s| s.name).collect();
     assert!(breaches.is_empty(), "{breaches:?}");
 }
+
+/// Whose methods are in more files than two: one file per kind of query, and two types of one name.
+const SPREAD: &[&str] = &["Handle", "Desk"];
+
+#[test]
+fn structs_of_the_engine_are_small_and_their_methods_are_together() {
+    let mut breaches = Vec::new();
+    let mut files: std::collections::BTreeMap<String, std::collections::BTreeSet<String>> = Default::default();
+    // Types of one name in two modules are two types: those of the actors have names of their own.
+    for source in sources().iter().filter(|s| s.module == "engine" && !s.name.contains("/report")) {
+        let mut name = None;
+        let mut fields = 0;
+        for line in source.code.lines() {
+            if let Some((_, rest)) =
+                line.split_once("struct ").filter(|_| !line.starts_with(' ') && line.ends_with('{'))
+            {
+                (name, fields) = (rest.split(['<', ' ']).next().map(str::to_owned), 0);
+            } else if line.starts_with('}') {
+                if let Some(name) = name.take().filter(|_| fields > 16) {
+                    breaches.push(format!("{name} in {} has {fields} fields", source.name));
+                }
+            } else if name.is_some() && line.starts_with("    ") && !line.starts_with("     ") && line.contains(": ") {
+                fields += 1;
+            }
+            if let Some(of) = line.strip_prefix("impl ").filter(|of| !of.contains(" for ")) {
+                let of = of.split(['<', ' ']).next().unwrap_or_default();
+                files.entry(of.to_owned()).or_default().insert(source.name.clone());
+            }
+        }
+    }
+    assert!(files.contains_key("Indexer") && files.contains_key("Supervisor"), "the engine was not read");
+    for (name, files) in files.iter().filter(|(name, files)| files.len() > 2 && !SPREAD.contains(&name.as_str())) {
+        breaches.push(format!("the methods of {name} are in {files:?}"));
+    }
+    assert!(breaches.is_empty(), "{breaches:#?}");
+}

@@ -20,7 +20,6 @@ use crate::vault::{FileStat, VaultPath};
 
 use super::migration::{Fill, forget_run, with_embedder};
 use super::scan::KnownNotes;
-use super::work_queue::AT_ONCE;
 
 /// A bulk index is published at least this often, so that what is done can be found.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
@@ -248,10 +247,6 @@ impl Committer {
         &self.known
     }
 
-    pub(super) fn numbers(&self) -> &HashMap<VaultPath, u32> {
-        &self.numbers
-    }
-
     /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
     pub(in crate::engine) fn publish_if_due(&mut self, bulk: bool) -> Result<(), EngineError> {
         // Every publishing ends segments of the lexical index early, so a long bulk does it ever less often.
@@ -369,11 +364,6 @@ impl Committer {
             })?;
         }
         Ok(())
-    }
-
-    /// Up to this many decisions are a save and not work in bulk.
-    pub(in crate::engine) fn is_bulk(decisions: usize) -> bool {
-        decisions > AT_ONCE
     }
 }
 

@@ -209,7 +209,7 @@ impl NoteIndexer {
                 findings.gone.extend(touched.moved_from.take());
             }
             if let Some(old) = &touched.moved_from {
-                waiting.join(self.work.forget(old));
+                self.work.moved(old, &touched.path);
             }
         }
         let (now, max_bytes) = (Instant::now(), self.actor.place.vault.max_note_bytes);

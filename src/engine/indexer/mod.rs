@@ -60,7 +60,7 @@ use migration::EmbedderMigration;
 use notes::NoteIndexer;
 use reader::Reader;
 use scan::{Extent, Findings};
-use vectors::EmbedQueue;
+use vectors::PendingVectors;
 use watch::VaultWatch;
 use work_queue::WorkQueue;
 
@@ -146,7 +146,7 @@ pub(super) struct Indexer {
     actor: Arc<ActorContext>,
     notes: NoteIndexer,
     buyer: Buyer,
-    vectors: EmbedQueue,
+    vectors: PendingVectors,
     migration: Option<EmbedderMigration>,
     /// What happened when it was opened.
     opened: Vec<String>,
@@ -278,7 +278,7 @@ impl Indexer {
             },
             actor,
             buyer: Buyer::new(engine.runtime(&shared.generation)),
-            vectors: EmbedQueue::default(),
+            vectors: PendingVectors::default(),
             migration: (!asked_for).then(|| EmbedderMigration::new(config.embed.clone())),
             opened: opened_notes.collect(),
         };

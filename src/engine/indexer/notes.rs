@@ -17,7 +17,6 @@ use crate::engine::decide::{Decided, Outcome, Task, read_note};
 use crate::engine::jobs::Ended;
 use crate::engine::pool::look;
 use crate::engine::report::{Notice, SkippedFile};
-use crate::sandbox::power::Brake;
 use crate::vault::{Hint, VaultPath};
 
 /// A look at a note that is over: what it was to do, what came of it, who waits for it.
@@ -398,10 +397,5 @@ impl NoteIndexer {
             self.failure.as_ref().filter(|_| !self.is_at_work()).map(|failure| failure.reopen_at),
         ];
         deadlines.into_iter().flatten().min()
-    }
-
-    /// Whether the battery keeps tasks waiting.
-    pub(super) fn is_kept(&self, level: Brake) -> bool {
-        self.work.is_kept(level)
     }
 }

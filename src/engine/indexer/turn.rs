@@ -138,14 +138,18 @@ impl Indexer {
         if throttle.is_paused() {
             return None;
         }
-        let kept = self.is_kept(throttle.level());
+        let level = throttle.level();
+        if self.notes.work.under_way() == 0 && self.notes.work.can_go_on(level) {
+            return Some(Instant::now());
+        }
+        let kept = self.is_kept(level);
         let look = throttle.next_look().filter(|_| kept);
         let ready = self.notes.freshness.has_looked() && !self.notes.is_at_work();
         let migration = self.migration.as_ref().and_then(|migration| migration.next_wake(ready));
         let question = self.buyer.pending.next_question(self.actor.shared.is_inactive());
         let sync = self.buyer.sync_left(&self.actor).map(|left| Instant::now() + left);
         let asked = [question, sync].map(|at| at.filter(|_| !throttle.all_waits() && !self.notes.is_troubled()));
-        let migration = migration.filter(|_| throttle.level() == Brake::Off && self.notes.failure.is_none());
+        let migration = migration.filter(|_| level == Brake::Off && self.notes.failure.is_none());
         [look, self.notes.next_wake(), migration].into_iter().chain(asked).flatten().min()
     }
 
@@ -307,7 +311,7 @@ impl Indexer {
             Ok(over) => {
                 tracing::info!(vault = self.actor.place.vault.name, notes, "another embedder has taken over");
                 migration.changed_over(over.records);
-                self.vectors = super::EmbedQueue::default();
+                self.vectors = super::PendingVectors::default();
                 if !over.unseen.is_empty() {
                     self.notes.work.enqueue(over.unseen.into_iter().map(Task::again).collect(), true);
                 }

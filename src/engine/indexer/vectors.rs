@@ -12,14 +12,14 @@ use crate::vault::VaultPath;
 
 /// What an indexer knows of vectors that have not come yet.
 #[derive(Default)]
-pub(super) struct EmbedQueue {
+pub(super) struct PendingVectors {
     /// Notes whose vectors were ordered from the embedder that serves.
     ordered: BTreeSet<VaultPath>,
     /// Notes whose vectors came, and that are to be decided about again.
     arrived: BTreeSet<VaultPath>,
 }
 
-impl EmbedQueue {
+impl PendingVectors {
     /// A note was decided about and lacks these vectors: they are ordered.
     pub(super) fn order(
         &mut self,

@@ -133,6 +133,17 @@ impl WorkQueue {
         self.looks.insert(task.path.clone(), UnderWay { ticket: None, task, batches: waiting.0 });
     }
 
+    /// A note has moved: whoever waits for the old name waits for the new one, which is looked at next.
+    pub(in crate::engine) fn moved(&mut self, old: &VaultPath, new: &VaultPath) {
+        let Some(mut look) = self.looks.remove(old) else { return };
+        look.ticket = None;
+        look.task.path = new.clone();
+        match self.looks.get_mut(new) {
+            Some(other) => other.batches.extend(look.batches),
+            None => drop(self.looks.insert(new.clone(), look)),
+        }
+    }
+
     /// A note that a worker has is there after all, or again: what the worker finds does not count, and whoever waits
     /// for it waits for the next look.
     pub(in crate::engine) fn doubt(&mut self, path: &VaultPath) {
@@ -224,6 +235,11 @@ impl WorkQueue {
     /// Whether no batch is open, whatever workers have.
     pub(in crate::engine) fn has_no_batch(&self) -> bool {
         self.batches.is_empty()
+    }
+
+    /// Whether there is a task that no worker has and that need not wait.
+    pub(in crate::engine) fn can_go_on(&self, level: Brake) -> bool {
+        self.tasks.iter().any(|task| self.may(task, level))
     }
 
     /// Whether any queued task has to wait at this level.

@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 enum Fault {
     /// It waits until the fault is lifted.
     Hangs,
+    /// The same, of who reads a note.
+    ReadsHang,
     /// Its thread panics, once.
     Panics,
     /// What is read gives an error of the system, once.
@@ -54,13 +56,19 @@ impl Faulty {
         *self.hanging.lock().unwrap() > 0
     }
 
-    fn pass(&self, root: &Path) {
+    /// Waits for as long as this fault stands.
+    fn wait(&self, root: &Path, hangs: Fault) {
         let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        while *fault == Some((root.to_owned(), Fault::Hangs)) {
+        while *fault == Some((root.to_owned(), hangs)) {
             *self.hanging.lock().unwrap() += 1;
             fault = self.changed.wait(fault).unwrap_or_else(PoisonError::into_inner);
             *self.hanging.lock().unwrap() -= 1;
         }
+    }
+
+    fn pass(&self, root: &Path) {
+        self.wait(root, Fault::Hangs);
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         if *fault == Some((root.to_owned(), Fault::Panics)) {
             *fault = None;
             drop(fault);
@@ -97,6 +105,7 @@ impl Disk for Faulty {
 
     fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError> {
         self.pass(root);
+        self.wait(root, Fault::ReadsHang);
         let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         if *fault == Some((root.to_owned(), Fault::ReadFails)) {
             *fault = None;
@@ -237,8 +246,8 @@ fn a_file_system_that_hangs_keeps_its_own_vault_alone() {
 
 #[test]
 fn notes_that_cannot_be_read_take_no_worker_from_another_vault() {
-    let world = World::new(40, Some(("a", Fault::Hangs)));
-    eventually("the indexer of `a` hangs", || world.disk.hangs());
+    let world = World::new(40, Some(("a", Fault::ReadsHang)));
+    eventually("who reads `a` hangs", || world.disk.hangs());
     eventually("all of `b` is indexed", || world.finds("b", "aboutb39"));
     assert!(!world.finds("a", "abouta0"));
     world.disk.set(None);

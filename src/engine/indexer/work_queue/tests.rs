@@ -59,6 +59,20 @@ fn what_changed_while_it_was_read_is_waited_for() {
 }
 
 #[test]
+fn who_waits_for_a_note_that_moves_waits_for_it_under_its_new_name() {
+    let mut queue = WorkQueue::default();
+    queue.enqueue_for(vec![1], vec![save("a.md")], 0, false);
+    let (ticket, _) = queue.next(Brake::Off).unwrap();
+    queue.moved(&path("a.md"), &path("b.md"));
+    assert!(queue.landed(&path("a.md"), ticket).is_none());
+    assert_eq!(done(&mut queue).len(), 0);
+    let mut moved = Task { moved_from: Some(path("a.md")), ..save("b.md") };
+    let waiting = queue.overtake(&mut moved);
+    queue.settle(&waiting, Settled::Changed);
+    assert_eq!((done(&mut queue), moved.moved_from), (vec![vec![1]], Some(path("a.md"))));
+}
+
+#[test]
 fn a_note_that_goes_is_settled_and_a_cancelled_batch_is_forgotten() {
     let mut queue = WorkQueue::default();
     queue.enqueue_for(vec![1], vec![save("a.md")], 0, false);
