@@ -139,7 +139,7 @@ impl Supervisor {
             (Some(_), Some(from)) if from.shared.generation.is_empty() => Some(CallError::Invalid(format!(
                 "`{DEFAULT_GENERATION}` cannot be dropped: it is what `[context]` says"
             ))),
-            (Some(_), Some(from)) if from.shared.report().rebuilding => {
+            (Some(_), Some(_)) if self.shared.jobs.is_built(other) => {
                 Some(CallError::Invalid("it is being built; cancel that job first".to_owned()))
             }
             (Some(to), Some(from)) => match (from.shared.desk(), to.shared.desk()) {

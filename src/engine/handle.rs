@@ -193,11 +193,16 @@ impl Handle {
     /// As [`Handle::sync`]; with `accept_deletes` notes that seem gone are gone.
     pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool) -> Result<u64, CallError> {
         let vaults = self.choose(scope.vault.as_deref())?;
-        let job = self.begin("sync", scope, &vaults);
+        Ok(self.look_at(scope, &vaults, accept_deletes))
+    }
+
+    /// Begins a look at the disk of these vaults; returns its job.
+    fn look_at(&self, scope: Scope, vaults: &[Arc<VaultShared>], accept_deletes: bool) -> u64 {
+        let job = self.begin("sync", scope, vaults);
         for vault in vaults {
-            self.send_part(&vault, job, Event::Sync { job, accept_deletes });
+            self.send_part(vault, job, Event::Sync { job, accept_deletes });
         }
-        Ok(job)
+        job
     }
 
     /// Has contexts that serve and should be better made anew, of notes that changed in the last so many

@@ -207,6 +207,13 @@ impl Jobs {
         }
     }
 
+    /// Whether contexts of a vault are made anew by a job that somebody waits for.
+    pub(super) fn is_built(&self, vault: u64) -> bool {
+        let builds = |entry: &Entry| matches!(entry.kind, "generation" | "rebuild");
+        let runs = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.open > 0);
+        self.table().jobs.values().any(|entry| builds(entry) && runs(entry))
+    }
+
     fn running_of(&self, vault: u64) -> Vec<u64> {
         let table = self.table();
         let runs = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.open > 0);

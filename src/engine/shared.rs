@@ -74,8 +74,6 @@ pub(super) struct IndexerReport {
     pub(super) waiting: usize,
     /// Notes that the model has.
     pub(super) asked: usize,
-    /// Whether a rebuild goes on.
-    pub(super) rebuilding: bool,
     /// Where embedders send texts, off this machine.
     pub(super) embedders: Vec<String>,
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::super::decide::Desk;
 use super::super::rerank::Reranker;
 use super::{
-    Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, expect, ready,
+    Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
+    expect, ready,
 };
 use crate::index::{LexicalError, Snapshot};
 use crate::search::{self, Answer, Boosts, Key, MAX_HITS, Mode, Options};
@@ -57,7 +58,7 @@ impl Handle {
                 true
             }
         };
-        let unseen = if request.fresh { self.freshen(request.vault.as_deref(), cancel)? } else { None };
+        let unseen = if request.fresh { self.freshen(&vaults, cancel)? } else { None };
         let mut options = self.options(&Asked {
             mode: request.mode,
             limit: request.limit,
@@ -172,11 +173,12 @@ impl Handle {
         })
     }
 
-    /// Waits until everything that was saved before now is in the snapshots. Returns a warning if some of it may not be,
+    /// Waits until everything that was saved before now is in these snapshots. Returns a warning if some of it may not be,
     /// because a vault could not be looked at.
-    fn freshen(&self, vault: Option<&str>, cancel: &Cancel) -> Result<Option<String>, CallError> {
+    fn freshen(&self, vaults: &[Arc<VaultShared>], cancel: &Cancel) -> Result<Option<String>, CallError> {
         let until = Instant::now() + FRESH_WITHIN;
-        let job = self.sync(Scope { vault: vault.map(str::to_owned), path: None })?;
+        let only = vaults.first().filter(|_| vaults.len() == 1).map(|vault| vault.name.clone());
+        let job = self.look_at(Scope { vault: only, path: None }, vaults, false);
         while self.wait_job(job, Duration::from_millis(100))?.state == "running" {
             if cancel.is_cancelled() {
                 return Err(CallError::Cancelled);

@@ -394,7 +394,6 @@ impl Indexer {
             bulk: self.notes.work.queued() > 0,
             waiting,
             asked: self.buyer.pending.asked(),
-            rebuilding: self.buyer.run_job().is_some(),
             embedders: services().filter_map(|service| service.embedder.leaves_to()).collect(),
         };
         if std::mem::replace(&mut *self.actor.shared.report(), report.clone()) != report {
