@@ -79,6 +79,9 @@ impl Shared {
         problems.extend(self.model_problem());
         problems.extend(self.reranker.load().as_ref().and_then(|reranker| reranker.problem()));
         let mut vectors: Vec<String> = reports.iter().flat_map(|report| report.vectors.clone()).collect();
+        for vault in all {
+            vectors.extend(vault.waited_for().iter().filter_map(|service| service.problem()));
+        }
         vectors.sort();
         vectors.dedup();
         problems.extend(vectors);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwapOption;
 
 use super::decide::Desk;
+use super::embedding::Service;
 use super::report::{self, VaultStatus};
 use super::tally::Counts;
 use crate::config::VaultConfig;
@@ -34,6 +35,8 @@ pub(super) struct VaultShared {
     pub(super) embedding: Mutex<report::EmbedStatus>,
     pub(super) synced_at: Mutex<Option<i64>>,
     report: Mutex<IndexerReport>,
+    /// Embedders that notes wait for: what keeps one from answering is its own to say, at any time.
+    waited_for: Mutex<Vec<Arc<Service>>>,
     /// When the indexer's present turn began, milliseconds since the engine started, plus one; 0 while it waits.
     turn: AtomicU64,
 }
@@ -60,7 +63,7 @@ pub(super) struct IndexerReport {
     pub(super) problems: Vec<String>,
     /// What keeps the model from being asked.
     pub(super) model: Option<String>,
-    /// Why vectors are not made.
+    /// Why vectors are not made, but for what the embedders themselves say.
     pub(super) vectors: Vec<String>,
     /// Whether it works at something.
     pub(super) busy: bool,
@@ -96,6 +99,7 @@ impl VaultShared {
             embedding: Mutex::default(),
             synced_at: Mutex::default(),
             report: Mutex::default(),
+            waited_for: Mutex::default(),
             turn: AtomicU64::new(0),
         })
     }
@@ -145,6 +149,11 @@ impl VaultShared {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Embedders that notes wait for.
+    pub(super) fn waited_for(&self) -> MutexGuard<'_, Vec<Arc<Service>>> {
+        self.waited_for.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The indexer begins a turn so many milliseconds after the engine's start, or waits from now on.
     pub(super) fn set_turn(&self, began_ms: Option<u64>) {
         self.turn.store(began_ms.map_or(0, |began| began + 1), Ordering::Relaxed);
@@ -167,5 +176,6 @@ impl VaultShared {
     pub(super) fn withdraw(&self) {
         self.published.store(None);
         self.graph.store(None);
+        self.waited_for().clear();
     }
 }

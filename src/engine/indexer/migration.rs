@@ -252,8 +252,8 @@ impl EmbedderMigration {
                 Some(format!("the embedder {name} cannot be asked, and another goes on serving: {why}"))
             }
             Stage::Ended(why) => Some(format!("the embedder {name} does not take over: {why}")),
-            Stage::Filling(fill) => fill.service.problem(),
-            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Changing | Stage::Over(_) => None,
+            // What keeps the embedder from answering it says itself.
+            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Filling(_) | Stage::Changing | Stage::Over(_) => None,
         }
     }
 

@@ -377,6 +377,8 @@ impl Indexer {
         let next = self.migration.as_ref().and_then(EmbedderMigration::service);
         let services = || [Some(&self.notes.commit.desk.service), next].into_iter().flatten();
         services().for_each(|service| service.pause(self.actor.engine.throttle.all_waits()));
+        let serving = Some(&self.notes.commit.desk.service).filter(|_| self.vectors.waiting() > 0);
+        *self.actor.shared.waited_for() = [serving, next].into_iter().flatten().cloned().collect();
         let waiting = self.buyer.pending.queue.len();
         let report = IndexerReport {
             stage: Stage::Open,
@@ -404,7 +406,6 @@ impl Indexer {
     /// Why vectors are not made at present.
     fn vector_problems(&self) -> Vec<String> {
         let service = &self.notes.commit.desk.service;
-        let waits = self.vectors.waiting() > 0;
         let gone = service.embedder.gone_because().map(|why| {
             format!(
                 "the embedder {} that made the vectors of vault `{}` cannot be used any more, so words alone answer \
@@ -414,7 +415,7 @@ impl Indexer {
             )
         });
         let next = self.migration.as_ref().and_then(EmbedderMigration::problem);
-        [service.problem().filter(|_| waits), gone, next].into_iter().flatten().collect()
+        [gone, next].into_iter().flatten().collect()
     }
 
     /// Whether there is work that no save waits for.
