@@ -73,8 +73,10 @@ impl Handle {
 
     /// Is it healthy, is it current, what is it doing.
     pub fn status(&self, vault: Option<&str>) -> Result<Status, CallError> {
-        let (state, problems) = self.0.state();
         let chosen = if vault.is_none() && self.0.vaults.load().is_empty() { Vec::new() } else { self.choose(vault)? };
+        // Before the state: that nothing is waited for is said after the work that follows from it has begun.
+        let (embedding, contexts) = (vectors::embed_status(&chosen), self.context_status());
+        let (state, problems) = self.0.state();
         let vaults = chosen.iter().map(|vault| {
             let mut status = vault.status().clone();
             if let Some(desk) = vault.desk() {
@@ -93,8 +95,8 @@ impl Handle {
             leaves_machine: self.leaves_machine(),
             contextualizer,
             embedder,
-            embedding: vectors::embed_status(&chosen),
-            contexts: self.context_status(),
+            embedding,
+            contexts,
             sandbox: crate::sandbox::landlock::state().cloned().unwrap_or_default(),
             held: self.0.waits(),
             paused_until: self.0.throttle.paused_until(),

@@ -274,6 +274,8 @@ impl Indexer {
                 commit: Committer::new(desk, index, shared.clone()),
                 failure: None,
                 changes: Vec::new(),
+                decisions: Vec::new(),
+                urgent: false,
                 actor: actor.clone(),
             },
             actor,

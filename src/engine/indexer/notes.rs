@@ -16,7 +16,7 @@ use crate::engine::EngineError;
 use crate::engine::decide::{Decided, Outcome, Task, read_note};
 use crate::engine::jobs::Ended;
 use crate::engine::pool::look;
-use crate::engine::report::{Notice, SkippedFile};
+use crate::engine::report::{Decision, Notice, SkippedFile};
 use crate::vault::{Hint, VaultPath};
 
 /// A look at a note that is over: what it was to do, what came of it, who waits for it.
@@ -48,6 +48,10 @@ pub(super) struct NoteIndexer {
     pub(super) failure: Option<WriteFailure>,
     /// What was written, until the other half has taken it.
     pub(super) changes: Vec<Change>,
+    /// What is told when it can be found.
+    pub(super) decisions: Vec<Decision>,
+    /// Whether somebody waits for what was written: then it is published in this turn.
+    pub(super) urgent: bool,
 }
 
 impl NoteIndexer {
@@ -212,17 +216,11 @@ impl NoteIndexer {
             self.fail(&error);
             Vec::new()
         });
-        let decisions: Vec<_> = committed.iter().map(|committed| committed.decision.clone()).collect();
+        if !quiet && !self.actor.shared.is_inactive() {
+            self.decisions.extend(committed.iter().map(|committed| committed.decision.clone()));
+        }
+        self.urgent |= !quiet;
         self.changes.extend(committed.into_iter().map(|committed| Change::Written(Box::new(committed), bulk)));
-        if quiet {
-            return;
-        }
-        // What is told of can be found: the snapshot comes first.
-        let published = self.commit.publish_if_due(false);
-        self.attempt(published);
-        if !self.actor.shared.is_inactive() {
-            decisions.into_iter().for_each(|decision| self.actor.engine.feed.remember(decision));
-        }
     }
 
     /// Takes notes out of store and index, and tells of them if they are few.
@@ -232,14 +230,11 @@ impl NoteIndexer {
             Vec::new()
         });
         let told = removed.len() <= TOLD_AT_ONCE && !self.actor.shared.is_inactive();
-        let decisions: Vec<_> =
-            removed.iter().filter_map(|removed| removed.decision.clone()).filter(|_| told).collect();
-        self.changes.extend(removed.into_iter().map(Change::Removed));
-        if !decisions.is_empty() {
-            let published = self.commit.publish_if_due(false);
-            self.attempt(published);
-            decisions.into_iter().for_each(|decision| self.actor.engine.feed.remember(decision));
+        if told {
+            self.urgent |= !removed.is_empty();
+            self.decisions.extend(removed.iter().filter_map(|removed| removed.decision.clone()));
         }
+        self.changes.extend(removed.into_iter().map(Change::Removed));
     }
 
     /// A note cannot be indexed now: `status` and the jobs that wait for it say why.
@@ -305,10 +300,13 @@ impl NoteIndexer {
 
     /// Publishes what is due, and tells that other answers are given.
     pub(super) fn publish(&mut self) {
-        let bulk = self.work.queued() > 0 || self.work.under_way() > 0;
+        let urgent = std::mem::take(&mut self.urgent);
+        let bulk = !urgent && (self.work.queued() > 0 || self.work.under_way() > 0);
         let published = self.commit.publish_if_due(bulk);
         self.attempt(published);
         self.announce();
+        // What is told of can be found: the snapshot came first.
+        std::mem::take(&mut self.decisions).into_iter().for_each(|d| self.actor.engine.feed.remember(d));
         // The same notes in fewer segments: nobody's answers change.
         let merged = self.commit.follow_merges();
         self.attempt(merged);

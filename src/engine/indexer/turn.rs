@@ -166,6 +166,8 @@ impl Indexer {
     /// Brings what is shared up to date after a turn.
     pub(super) fn end_of_tick(&mut self) {
         self.take_changes();
+        // Who finds what is published now finds, too, what of it is still to come.
+        self.refresh_status();
         self.notes.publish();
         self.notes.finish_batches();
         self.buy(|buyer, at, work| buyer.poll_batches(at, work));
@@ -361,10 +363,6 @@ impl Indexer {
 
     /// The state that `status` shows.
     fn refresh_status(&self) {
-        *self.actor.shared.counts() = self.buyer.pending.tally.sum();
-        let mut embedding = EmbedStatus { waiting: self.vectors.waiting(), ..EmbedStatus::default() };
-        self.migration.iter().for_each(|migration| migration.status(&mut embedding));
-        *self.actor.shared.embedding() = embedding;
         let watch_problem = self.notes.watch.problem();
         {
             let mut status = self.actor.shared.status();
@@ -398,7 +396,13 @@ impl Indexer {
             asked: self.buyer.pending.asked(),
             embedders: services().filter_map(|service| service.embedder.leaves_to()).collect(),
         };
-        if std::mem::replace(&mut *self.actor.shared.report(), report.clone()) != report {
+        // First that there is work, then that nothing is waited for: who reads them the other way round is not misled.
+        let changed = std::mem::replace(&mut *self.actor.shared.report(), report.clone()) != report;
+        *self.actor.shared.counts() = self.buyer.pending.tally.sum();
+        let mut embedding = EmbedStatus { waiting: self.vectors.waiting(), ..EmbedStatus::default() };
+        self.migration.iter().for_each(|migration| migration.status(&mut embedding));
+        *self.actor.shared.embedding() = embedding;
+        if changed {
             self.actor.engine.changed();
         }
     }
