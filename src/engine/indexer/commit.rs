@@ -160,7 +160,7 @@ impl Committer {
             self.count(&plan);
             let decision = decision(&self.shared.name, &path, &plan, &record, &before, began);
             self.index.put(entry, docs)?;
-            self.changed();
+            self.changed(record.decided.1);
             committed.push(Committed { record, moved_from, missing, decision });
         }
         Ok(committed)
@@ -201,7 +201,7 @@ impl Committer {
             if let Some(no) = self.numbers.remove(path) {
                 self.warned.remove(&no);
                 self.index.remove(no)?;
-                self.changed();
+                self.changed(now_s());
             }
         }
         Ok(removed)
@@ -227,9 +227,10 @@ impl Committer {
         }
     }
 
-    fn changed(&mut self) {
+    /// A decision of this time (seconds since 1970) is in the index: as its record says, so that a restart says the same.
+    fn changed(&mut self, decided: i64) {
         self.pace.dirty = true;
-        self.changed_at = Some(now_s());
+        self.changed_at = self.changed_at.max(Some(decided));
     }
 
     fn count(&mut self, plan: &crate::plan::Plan) {
