@@ -21,14 +21,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use context::Template;
+use index::embed::builtin;
+use index::search;
+use index::search::{Mode, Options};
+use index::{Index, Snapshot};
+use note::VaultPath;
+use note::chunk::{Chunk, ChunkConfig, Strategy};
+use note::{Note, NoteRules, parse};
+use provider::Embedder;
 use serde::Deserialize;
-use situated::chunk::{Chunk, ChunkConfig, Strategy};
-use situated::context::Template;
-use situated::embed::{Embedder, builtin};
-use situated::index::{Index, Snapshot};
-use situated::note::{Note, NoteRules, parse};
-use situated::search::{self, Mode, Options};
-use situated::vault::VaultPath;
 
 /// Chunks at most, where they are counted.
 const FIRST: usize = 5;

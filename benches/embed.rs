@@ -5,8 +5,8 @@ mod common;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use situated::embed::builtin::model;
-use situated::embed::input::{embeddable, inputs};
+use index::embed::builtin::model;
+use index::embed::input::{embeddable, inputs};
 
 /// Windows of generated notes, about the length of a chunk each.
 fn windows() -> Vec<String> {

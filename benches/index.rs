@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
-use situated::embed::Vector;
-use situated::fingerprint::{chunk_id, section_key};
-use situated::index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot, Verdict};
-use situated::vault::{FileStat, VaultPath};
+use index::embed::Vector;
+use index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot, Verdict};
+use note::fingerprint::{chunk_id, section_key};
+use note::{FileStat, VaultPath};
 
 const DIMENSIONS: usize = 256;
 const CHUNKS_PER_NOTE: u32 = 5;
@@ -170,7 +170,7 @@ fn resident() -> (u64, u64) {
 
 fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index, Arc<Snapshot>) {
     let mut index = Index::open(dir, DIMENSIONS).expect("an index");
-    index.bulk(true).expect("bulk mode");
+    index.begin_bulk(|| ()).expect("bulk mode");
     let (whole, mut generating) = (process_cpu(), Duration::ZERO);
     let (mut bytes, mut spent) = (0, Duration::ZERO);
     for no in 1..=notes {
@@ -184,7 +184,7 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
     }
     let start = Instant::now();
     index.publish(u64::from(notes)).expect("a snapshot");
-    index.bulk(false).expect("single mode");
+    index.end_bulk().expect("single mode");
     let snapshot = index.publish(u64::from(notes)).expect("a snapshot");
     spent += start.elapsed();
     let rate = bytes as f64 / 1e6 / spent.as_secs_f64();

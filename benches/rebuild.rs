@@ -24,16 +24,17 @@ use anyhow::{Context, Result, bail};
 use common::caption::caption;
 use common::daemon::{Daemon, Usage};
 use common::{option, percentile};
+use context::cost;
+use context::cost::dollars;
+use context::document::Document;
+use context::models::Model;
+use context::prompt::Prompter;
+use context::settings::{ContextConfig, FormChoice, Provider};
+use index::embed::builtin;
+use note::VaultPath;
+use note::chunk::ChunkConfig;
+use note::{NoteRules, parse};
 use serde_json::{Value, json};
-use situated::chunk::ChunkConfig;
-use situated::context::cost::{self, dollars};
-use situated::context::document::Document;
-use situated::context::models::Model;
-use situated::context::prompt::Prompter;
-use situated::context::settings::{ContextConfig, FormChoice, Provider};
-use situated::embed::builtin;
-use situated::note::{NoteRules, parse};
-use situated::vault::VaultPath;
 
 const EXE: &str = env!("CARGO_BIN_EXE_situated");
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use situated::embed::transformer::{Kind, Transformer};
+use provider::transformer::{Kind, Transformer};
 
 /// Passages that are embedded together.
 const TOGETHER: usize = 32;

@@ -1,23 +1,6 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
-pub mod config;
-pub mod fingerprint;
-pub mod vault;
-pub mod note;
-pub mod chunk;
-pub mod plan;
-pub mod context;
-pub mod llm;
-pub mod embed;
-pub mod store;
-pub mod index;
-pub mod search;
-pub mod eval;
-pub mod engine;
-pub mod serve;
-pub mod sandbox;
-pub mod client;
-pub mod service;
-pub mod mcp;
 pub mod cli;
 pub mod daemon;
+pub mod mcp;
+pub mod service;

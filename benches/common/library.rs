@@ -1,10 +1,10 @@
 //! A vault indexed by the library alone, chunk by chunk as the daemon does it.
 
 use anyhow::Result;
-use situated::chunk::Chunk;
-use situated::eval::docs;
-use situated::index::Index;
-use situated::note::Note;
+use index::Index;
+use index::eval::docs;
+use note::Note;
+use note::chunk::Chunk;
 
 /// A chunk and what situates it: in the words, and in the vectors.
 pub(crate) struct Said<'a> {

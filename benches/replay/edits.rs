@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use situated::note::{self, BlockKind, Note, NoteRules};
-use situated::vault::VaultPath;
+use note::VaultPath;
+use note::{BlockKind, Note, NoteRules};
 
 use crate::common::rng::Rng;
 use crate::common::vault::{LENGTH, Writer, capital};

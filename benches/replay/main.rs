@@ -38,14 +38,14 @@ use anyhow::{Context, Result, ensure};
 use common::caption::caption;
 use common::daemon::{Client, Daemon};
 use common::option;
+use context::cost::dollars;
+use context::models::Model;
+use context::settings::{ContextConfig, FormChoice, Provider};
 use edits::{Kind, Save, Vault};
 use model::Asked;
+use note::fingerprint::TextHash;
 use policies::{Bought, Call, Meter, Policies, Request};
 use serde_json::{Value, json};
-use situated::context::cost::dollars;
-use situated::context::models::Model;
-use situated::context::settings::{ContextConfig, FormChoice, Provider};
-use situated::fingerprint::TextHash;
 
 const EXE: &str = env!("CARGO_BIN_EXE_situated");
 

@@ -3,14 +3,15 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use situated::chunk::ChunkConfig;
-use situated::context::cost::{self, Usage, estimate_tokens};
-use situated::context::document::Document;
-use situated::context::models::Model;
-use situated::context::prompt::Prompter;
-use situated::context::settings::{ContextConfig, FormChoice, Provider};
-use situated::embed::builtin;
-use situated::fingerprint::{ContextKey, SectionKey, TextHash, context_key, text_hash};
+use context::cost;
+use context::cost::{Usage, estimate_tokens};
+use context::document::Document;
+use context::models::Model;
+use context::prompt::Prompter;
+use context::settings::{ContextConfig, FormChoice, Provider};
+use index::embed::builtin;
+use note::chunk::ChunkConfig;
+use note::fingerprint::{ContextKey, SectionKey, TextHash, context_key, text_hash};
 
 use crate::edits::{Kind, Save, parse};
 
@@ -152,7 +153,7 @@ impl Policies {
         let note = parse(path, text);
         let chunks = builtin::cut(&note, &ChunkConfig::default());
         let enough = chunks.len() >= self.config.llm_min_chunks as usize;
-        let piece = |chunk: &situated::chunk::Chunk| Piece {
+        let piece = |chunk: &note::chunk::Chunk| Piece {
             keys: chunk.keys.clone(),
             hash: chunk.hash,
             key: context_key(&chunk.keys, chunk.hash),

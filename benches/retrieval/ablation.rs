@@ -7,12 +7,12 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use index::Index;
+use index::embed::builtin;
+use index::eval::Measures;
+use note::Note;
+use note::chunk::Chunk;
 use serde_json::json;
-use situated::chunk::Chunk;
-use situated::embed::builtin;
-use situated::eval::Measures;
-use situated::index::Index;
-use situated::note::Note;
 
 use crate::MODES;
 use crate::arms::{Cut, ask, failures, read};
@@ -99,7 +99,7 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<()> {
             let place = home.path().join(format!("index-{at}-{n}"));
             std::fs::create_dir_all(&place)?;
             let mut index = Index::open(&place, builtin::DIMENSIONS)?;
-            index.bulk(true)?;
+            index.begin_bulk(|| ())?;
             for (no, page) in (1..).zip(pages) {
                 let chunks: Vec<Said> = page.cuts.iter().map(|cut| situated(&page.note, cut, say)).collect();
                 put_apart(&mut index, no, &page.note, &chunks, with_names)?;

@@ -14,17 +14,19 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, ensure};
+use context::Template;
+use context::quality::GOOD;
+use index::embed::builtin;
+use index::eval::Measures;
+use index::search;
+use index::search::{Mode, Options};
+use index::{Index, Snapshot};
+use note::VaultPath;
+use note::chunk::{Chunk, ChunkConfig};
+use note::{Note, NoteRules, parse};
+use provider::Embedder;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use situated::chunk::{Chunk, ChunkConfig};
-use situated::context::Template;
-use situated::context::quality::GOOD;
-use situated::embed::{Embedder, builtin};
-use situated::eval::Measures;
-use situated::index::{Index, Snapshot};
-use situated::note::{Note, NoteRules, parse};
-use situated::search::{self, Mode, Options};
-use situated::vault::VaultPath;
 
 use crate::common::daemon::Daemon;
 use crate::set::{Set, json_lines};

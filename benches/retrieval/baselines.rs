@@ -3,7 +3,7 @@
 //! built-in model fused with BM25 by the convex combination with equal weights (its own BM25 is unstemmed);
 //! only its nDCG was recorded.
 
-use situated::eval::Measures;
+use index::eval::Measures;
 
 /// Set, system, Recall@5, Recall@20, MRR@10, nDCG@10.
 const MEASURED: &[(&str, &str, f64, f64, f64, f64)] = &[

@@ -9,16 +9,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use index::embed::{Vector, builtin};
+use index::search;
+use index::search::{Boosts, Options, Parsed};
+use index::{Graph, Index, NoteEntry, Snapshot};
+use note::{FileStat, VaultPath};
+use provider::Embedder;
 use serde_json::{Value, json};
-use situated::embed::{Embedder, Vector, builtin};
-use situated::index::{Graph, Index, NoteEntry, Snapshot};
-use situated::search::{self, Boosts, Options, Parsed};
-use situated::vault::{FileStat, VaultPath};
 
 use crate::arms::{Arm, build, read};
 use crate::common::rng::Rng;
 use crate::set::Set;
-use situated::eval::Measures;
+use index::eval::Measures;
 
 const WEIGHTS: [f32; 4] = [0.05, 0.1, 0.2, 0.4];
 
@@ -63,7 +65,7 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<()> {
 struct Asked<'a> {
     parsed: Parsed,
     vector: Vector,
-    judged: &'a situated::eval::Judged,
+    judged: &'a index::eval::Judged,
 }
 
 fn one(dir: &Path) -> Result<()> {

@@ -32,9 +32,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use common::daemon::{Client, Daemon};
 use common::{option, percentile};
+use index::eval::Measures;
 use serde_json::json;
 use set::Set;
-use situated::eval::Measures;
 
 const EXE: &str = env!("CARGO_BIN_EXE_situated");
 const MODES: [&str; 3] = ["lexical", "dense", "hybrid"];

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use index::eval::set::{Place, Query};
 use serde::Deserialize;
 use serde_json::Value;
-use situated::eval::set::{Place, Query};
 
 use crate::common;
 
@@ -16,7 +16,7 @@ pub(crate) struct Set {
     pub(crate) name: String,
     /// Whether it comes with a vault.
     pub(crate) has_vault: bool,
-    inner: situated::eval::Set,
+    inner: index::eval::Set,
 }
 
 impl Set {
@@ -37,7 +37,7 @@ impl Set {
             }
         }
         let own = has_vault.then_some(&texts);
-        let set = situated::eval::Set::read(&text("corpus.jsonl")?, &text("queries.jsonl")?, &text("qrels.tsv")?, own)?;
+        let set = index::eval::Set::read(&text("corpus.jsonl")?, &text("queries.jsonl")?, &text("qrels.tsv")?, own)?;
         if !has_vault {
             std::fs::create_dir_all(vault)?;
             for (path, text) in set.notes() {

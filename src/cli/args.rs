@@ -246,7 +246,7 @@ fn since(text: &str) -> Result<u64, String> {
     if text == "all" {
         return Ok(0);
     }
-    crate::config::typed_duration(text).map(|time| time.as_secs().max(1))
+    crate::daemon::config::typed_duration(text).map(|time| time.as_secs().max(1))
 }
 
 /// `rebuild`

@@ -13,9 +13,9 @@ use super::search::{Look, print_hit};
 use super::session::{Failure, Session, safe, with_schema};
 use super::signals::Interrupt;
 use super::why::judged;
-use crate::client::{Client, ClientError};
-use crate::engine::handle::{AskAnswer, AskPassage, SearchAnswer};
-use crate::search::question::Turn;
+use engine::handle::{AskAnswer, AskPassage, SearchAnswer};
+use index::search::question::Turn;
+use protocol::client::{Client, ClientError};
 
 /// Longest silence: longer than the daemon waits for a model.
 const PATIENCE: Duration = Duration::from_mins(11);

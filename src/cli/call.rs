@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::args::Call;
 use super::exit;
 use super::session::{Failure, Session};
-use crate::config::Config;
-use crate::serve::locate::{Surroundings, is_locked};
+use crate::daemon::config::Config;
+use protocol::locate::{Surroundings, is_locked};
 
 /// A daemon drains for 5 s and then closes its stores; longer than this it hangs.
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
@@ -83,7 +83,7 @@ pub(super) fn freed(data_dir: &std::path::Path, patience: Duration) -> bool {
 
 /// `situated schema`.
 pub(super) fn schema(session: &mut Session) -> Result<u8, Failure> {
-    session.json(crate::serve::params::schema())?;
+    session.json(crate::daemon::serve::params::schema())?;
     Ok(exit::OK)
 }
 

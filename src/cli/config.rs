@@ -6,7 +6,8 @@ use super::args::{Config as Args, ConfigAction};
 use super::exit;
 use super::print::{printable, printable_lines};
 use super::session::{Failure, Session};
-use crate::config::{Config, Problem, config_file};
+use crate::daemon::config::{Config, config_file};
+use engine::report::Problem;
 
 /// `situated config`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {

@@ -6,8 +6,8 @@ use super::exit;
 use super::money::{spent, tokens};
 use super::print::{Out, bold, columns, counted, cut_front, dim, grouped, padded};
 use super::session::{Failure, Session, safe};
-use crate::context::cost::dollars;
-use crate::llm::ledger::{CostReport, Sums};
+use context::cost::dollars;
+use provider::ledger::{CostReport, Sums};
 
 /// Rows of each list: `--json` has all that the daemon tells.
 const SHOWN: usize = 5;
@@ -137,7 +137,7 @@ fn purpose(name: &str) -> String {
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
-    use crate::llm::ledger::{ModelCost, NoteCost, PurposeCost, ReasonCost};
+    use provider::ledger::{ModelCost, NoteCost, PurposeCost, ReasonCost};
 
     fn sums() -> Sums {
         Sums {

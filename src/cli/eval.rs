@@ -1,6 +1,6 @@
 //! `situated eval`: how well a vault is found, measured in this process.
 //!
-//! The notes are read, the queries are made and masked in memory ([`crate::eval`]), and each way of writing
+//! The notes are read, the queries are made and masked in memory ([`::index::eval`]), and each way of writing
 //! contexts gets an index of its own in a temporary folder that only the user can enter and that goes in the end.
 //! Neither the vault nor a daemon's data is written to, but for the ledger where a reranker costs; contexts that a
 //! model wrote are read from the journal.
@@ -22,12 +22,12 @@ use super::exit;
 use super::session::{Failure, Session};
 use super::signals::Interrupt;
 use super::tour::temporary_folder;
-use crate::config::{Config, Overrides};
-use crate::embed::builtin;
-use crate::eval::docs::Arm;
-use crate::eval::report::{Comparison, Report, Run, System, misses};
-use crate::search::Mode;
-use crate::search::rerank::RerankProvider;
+use crate::daemon::config::{Config, Overrides};
+use ::index::embed::builtin;
+use ::index::eval::docs::Arm;
+use ::index::eval::report::{Comparison, Report, Run, System, misses};
+use ::index::search::Mode;
+use ::index::search::rerank::RerankProvider;
 use index::How;
 use rerank::Second;
 use source::Source;
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
     if let Some((path, mut file)) = page {
         use std::io::Write as _;
         let failed = |error: std::io::Error| Failure::new(exit::IO, format!("{}: {error}", path.display()));
-        file.set_len(0).and_then(|()| file.write_all(crate::eval::page(&report).as_bytes())).map_err(failed)?;
+        file.set_len(0).and_then(|()| file.write_all(::index::eval::page(&report).as_bytes())).map_err(failed)?;
     }
     if session.globals.json {
         session.json(json!(report))?;
@@ -138,13 +138,13 @@ impl Side {
 
     /// Its reranker, if it has one.
     fn second(&self) -> Result<Option<Second>, Failure> {
-        let named = self.config.rerank.provider != RerankProvider::None;
+        let named = self.config.engine.rerank.provider != RerankProvider::None;
         named.then(|| Second::new(&self.config)).transpose()
     }
 
     /// Contexts of a model count where the configuration would have one.
     fn arm(&self) -> Arm {
-        if self.config.context.costs() { Arm::Model } else { Arm::Template }
+        if self.config.engine.context.costs() { Arm::Model } else { Arm::Template }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::roots::Roots;
 use super::session::{Failure, safe};
-use crate::search::Hit;
+use index::search::Hit;
 
 /// A line for each hit, such as `{path}:{line}`.
 #[derive(Debug)]

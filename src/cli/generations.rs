@@ -8,7 +8,7 @@ use super::jobs::follow;
 use super::print::{bold, counted, dim, green, padded, printable};
 use super::rebuild::{confirmed, taken};
 use super::session::{Failure, Session, safe};
-use crate::engine::handle::{GenerationInfo, Job, Status};
+use engine::handle::{GenerationInfo, Job, Status};
 
 /// `situated generations`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {

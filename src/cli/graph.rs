@@ -8,7 +8,7 @@ use super::args::Graph as Args;
 use super::exit;
 use super::print::{Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, yellow};
 use super::session::{Failure, Session, safe};
-use crate::engine::handle::{GraphAnswer, GraphNote, Measure};
+use engine::handle::{GraphAnswer, GraphNote, Measure};
 
 /// What is shown of orphans and unresolved targets beside the notes.
 const FEW: usize = 5;
@@ -142,7 +142,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
-    use crate::engine::handle::GraphTarget;
+    use engine::handle::GraphTarget;
 
     fn answer() -> GraphAnswer {
         let note = |title: &str, score: f32| GraphNote {

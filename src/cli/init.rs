@@ -16,9 +16,10 @@ use super::args::{Globals, Init};
 use super::exit;
 use super::print::{bold, dim, printable};
 use super::session::{Failure, Session};
-use crate::config::{VaultConfig, config_file, name_of_folder, sample_file_of};
-use crate::context::settings::Provider;
+use crate::daemon::config::{config_file, name_of_folder, sample_file_of};
+use context::settings::Provider;
 use questions::Answers;
+use vault::settings::VaultConfig;
 
 /// `situated init`.
 pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {

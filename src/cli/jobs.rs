@@ -14,9 +14,9 @@ use super::print::{counted, dim, green, grouped, millis, padded, red, yellow};
 use super::session::{Failure, Session, safe};
 use super::signals::Interrupt;
 use super::target;
-use crate::client::Client;
-use crate::context::cost::dollars;
-use crate::engine::handle::{ContextProgress, Job, Scope, Status};
+use context::cost::dollars;
+use engine::handle::{ContextProgress, Job, Scope, Status};
+use protocol::client::Client;
 
 /// How often a running job is looked at: quick enough for a bar that moves, rare enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(100);
@@ -178,7 +178,12 @@ fn style(template: &str) -> ProgressStyle {
 pub(super) fn ended(job: &Job) -> String {
     let took = millis(job.took_ms as f64);
     let place = target::named(&job.scope);
-    let contexts = job.contexts.as_ref().map_or(String::new(), |contexts| format!("; {}", written(contexts, job)));
+    let contexts = match &job.contexts {
+        Some(contexts) => format!("; {}", written(contexts, job)),
+        // It waits for notes, and a model may have written contexts meanwhile.
+        None if job.bought > 0 => format!("; {} bought meanwhile", counted(job.bought, "context")),
+        None => String::new(),
+    };
     match job.state.as_str() {
         "done" => format!(
             "{} {} of {place}: {} looked at, {} changed, {took}{contexts}",
@@ -304,7 +309,7 @@ fn answered(session: &mut Session, text: &str) -> Result<u8, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::handle::SkippedFile;
+    use engine::handle::SkippedFile;
 
     fn job() -> Job {
         let failed = |path: &str, why: &str| SkippedFile { path: path.into(), why: why.into() };
@@ -317,6 +322,7 @@ mod tests {
             total: Some(670),
             failed: vec![failed("a.md", "refusal"), failed("b.md", "weak"), failed("c.md", "refusal")],
             changed: 669,
+            bought: 0,
             took_ms: 61_000,
             phase: String::new(),
             seq: 9,
@@ -331,6 +337,7 @@ mod tests {
             }),
             estimate: None,
             problem: None,
+            parts: Vec::new(),
         }
     }
 

@@ -12,10 +12,11 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use super::args::{Cli, Command};
 use super::print::{Color, printable};
-use crate::config::{Config, Overrides};
 use crate::daemon::LIFE;
+use crate::daemon::config::{Config, Overrides};
 use crate::service::logfile::LogFile;
-use crate::service::logs::{self, FIELDS};
+use crate::service::logs;
+use crate::service::logs::FIELDS;
 
 /// The daemon's own file, if it has one.
 static FILE: OnceLock<Arc<LogFile>> = OnceLock::new();
@@ -51,8 +52,17 @@ fn sinks(around: Around) -> Sinks {
     }
 }
 
+/// The crates of this program: a log line is known by its crate.
+const OWN: [&str; 9] = ["situated", "protocol", "note", "context", "index", "vault", "store", "provider", "engine"];
+
+/// A filter with one level for the program's own crates, and another for all others.
+fn own(level: &str, others: &str) -> String {
+    OWN.iter().map(|name| format!("{name}={level},")).collect::<String>() + others
+}
+
 /// Sets logging up, once for the process.
 pub(super) fn begin(cli: &Cli) {
+    let (info, debug) = (own("info", "warn"), own("debug", "info"));
     let level = match (cli.globals.verbose, matches!(cli.command, Command::Run(_))) {
         // The screen is for one thing at a time.
         (0, false) if matches!(cli.command, Command::Live) => "off",
@@ -61,8 +71,8 @@ pub(super) fn begin(cli: &Cli) {
         // What a tool could not do stands in its result.
         (0, false) if matches!(cli.command, Command::Mcp(_)) => "warn,rmcp=error",
         (0, false) => "warn",
-        (0, true) => "situated=info,warn",
-        (1, _) => "situated=debug,info",
+        (0, true) => &info,
+        (1, _) => &debug,
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));

@@ -16,7 +16,7 @@ use super::exit;
 use super::print::printable;
 use super::session::{Failure, Session};
 use super::target;
-use crate::client::Client;
+use protocol::client::Client;
 
 /// Names of vaults are wanted while somebody waits at a prompt: a daemon that takes longer is not asked on.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -190,9 +190,10 @@ fn vaults(session: &Session) -> Vec<String> {
     });
     match asked {
         Some(vaults) => vaults.into_iter().map(|vault| vault.name).collect(),
-        None => session
-            .config()
-            .map_or_else(|_| Vec::new(), |loaded| loaded.config.vaults.into_iter().map(|vault| vault.name).collect()),
+        None => session.config().map_or_else(
+            |_| Vec::new(),
+            |loaded| loaded.config.engine.vaults.into_iter().map(|vault| vault.name).collect(),
+        ),
     }
 }
 

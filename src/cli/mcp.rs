@@ -14,10 +14,10 @@ use super::args::{Mcp, McpAction, McpInstall};
 use super::print::{bold, dim, printable};
 use super::session::{Failure, Session};
 use super::{exit, rebuild};
-use crate::client::Discovery;
-use crate::config::Config;
+use crate::daemon::config::Config;
 use clients::Client;
 use edit::Refusal;
+use protocol::client::Discovery;
 
 /// What the entry is called.
 const NAME: &str = "situated";

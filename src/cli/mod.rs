@@ -113,7 +113,7 @@ pub fn main() -> ExitCode {
 
 /// Whether launchd must not start the daemon again: it does after every code but 0. systemd knows them from its unit.
 fn in_vain(code: u8) -> bool {
-    let wrong = [64, exit::TEMPORARY, crate::config::ConfigErrors::EXIT_CODE];
+    let wrong = [64, exit::TEMPORARY, crate::daemon::config::ConfigErrors::EXIT_CODE];
     wrong.contains(&code) && std::env::var_os("SITUATED_SUPERVISOR").is_some_and(|name| name == "launchd")
 }
 

@@ -2,8 +2,8 @@
 
 use super::print::{counted, grouped};
 use super::session::safe;
-use crate::context::cost::{Estimate, dollars};
-use crate::llm::ledger::Sums;
+use context::cost::{Estimate, dollars};
+use provider::ledger::Sums;
 
 /// What stands where a sum of money would, if nobody knows it.
 fn unknown(tokens: u64) -> String {
@@ -115,7 +115,7 @@ pub(super) fn tokens(read: u64, cached: u64, written: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::quality::Flaw;
+    use context::quality::Flaw;
 
     #[test]
     fn an_unknown_price_is_never_a_sum() {

@@ -9,8 +9,8 @@ use super::exit;
 use super::print::{Out, bold, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
 use super::target;
-use crate::engine::handle::{Decision, NoteText};
-use crate::plan::Action;
+use context::plan::Action;
+use engine::handle::{Decision, NoteText};
 
 /// The longest draft that `plan --stdin` sends, below the protocol's limit of a request.
 const DRAFT_BYTES: u64 = 900_000;
@@ -107,8 +107,8 @@ pub(super) fn decisions(answer: &Value) -> Result<Vec<Decision>, Failure> {
 }
 
 /// What a reason means, for somebody who sees it for the first time.
-pub(super) fn meaning(reason: crate::plan::Reason) -> &'static str {
-    use crate::plan::Reason;
+pub(super) fn meaning(reason: context::plan::Reason) -> &'static str {
+    use context::plan::Reason;
     match reason {
         Reason::NewNote => "the note is new",
         Reason::NoteRemoved => "the note is gone; contexts that were paid for are archived",

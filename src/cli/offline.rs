@@ -10,10 +10,11 @@ use super::args::{Compact, Contexts, ContextsAction};
 use super::exit;
 use super::print::{bytes, counted, printable, yellow};
 use super::session::{Failure, Session, safe};
-use crate::config::{Loaded, VaultConfig};
-use crate::embed::Embedder;
-use crate::serve::bind::DataLock;
-use crate::store::{CompactReport, Store, StoreError};
+use crate::daemon::config::Loaded;
+use crate::daemon::serve::bind::DataLock;
+use provider::Embedder;
+use store::{CompactReport, Store, StoreError};
+use vault::settings::VaultConfig;
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
@@ -24,14 +25,14 @@ impl From<StoreError> for Failure {
 
 /// The lock of the data folder: while it is held no daemon can start.
 fn lock(loaded: &Loaded) -> Result<DataLock, Failure> {
-    DataLock::acquire(&loaded.config.data_dir).map_err(|error| {
+    DataLock::acquire(&loaded.config.engine.data_dir).map_err(|error| {
         let hint = "the store can only be opened while no daemon runs; `situated stop`, then again";
         Failure::new(error.exit_code(), format!("{error}\n{hint}"))
     })
 }
 
 fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, Failure> {
-    let vaults = &loaded.config.vaults;
+    let vaults = &loaded.config.engine.vaults;
     let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
         (Some(name), _) => vaults
@@ -45,7 +46,7 @@ fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, 
 }
 
 fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
-    let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
+    let dir = engine::vault_dir(&loaded.config.engine.data_dir, &vault.path);
     if !dir.is_dir() {
         return Err(Failure::new(
             exit::NOTHING,
@@ -144,13 +145,13 @@ pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failur
     let loaded = session.config()?;
     let vaults: Vec<&VaultConfig> = match &args.vault {
         Some(name) => vec![vault(Some(name), &loaded)?],
-        None => loaded.config.vaults.iter().collect(),
+        None => loaded.config.engine.vaults.iter().collect(),
     };
     let _lock = lock(&loaded)?;
     let mut reports = Vec::new();
     for vault in vaults {
-        let dir = crate::engine::vault_dir(&loaded.config.data_dir, &vault.path);
-        let CompactReport { before, after } = crate::store::compact(&dir)?;
+        let dir = engine::vault_dir(&loaded.config.engine.data_dir, &vault.path);
+        let CompactReport { before, after } = store::compact(&dir)?;
         session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::print::printable;
-use crate::config::Opener;
-use crate::vault::VaultPath;
+use crate::daemon::config::Opener;
+use note::VaultPath;
 
 /// A line of a note on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use owo_colors::OwoColorize as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
-pub(super) use crate::search::printable::{printable, printable_json, printable_lines};
+pub(super) use index::search::printable::{printable, printable_json, printable_lines};
 
 /// Width of text that goes to a file or pipe.
 const PIPE_WIDTH: usize = 100;

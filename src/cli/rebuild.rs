@@ -11,8 +11,8 @@ use super::money::{estimated, minutes, tokens};
 use super::print::{bold, counted};
 use super::session::{Failure, Session, safe};
 use super::target;
-use crate::context::cost::Estimate;
-use crate::engine::handle::{Job, Status};
+use context::cost::Estimate;
+use engine::handle::{Job, Status};
 
 /// `situated rebuild`.
 pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, Failure> {

@@ -15,8 +15,8 @@ use super::print::{
     printable_lines, wrap, yellow,
 };
 use super::session::{Failure, Session, safe, with_schema};
-use crate::context::quality::{GOOD, Scores};
-use crate::engine::handle::{GeneratedContext, Reviewed};
+use context::quality::{GOOD, Scores};
+use engine::handle::{GeneratedContext, Reviewed};
 
 /// From so many columns on chunk and context stand side by side.
 const SIDE_BY_SIDE: usize = 100;

@@ -12,11 +12,11 @@ use super::jobs::{self, ended};
 use super::note::{clock, counts};
 use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
 use super::session::{Failure, Session};
-use crate::config::{Config, Overrides};
-use crate::daemon::{RunOptions, daemon};
-use crate::engine::handle::{Decision, Handle, Notice, State, Status};
-use crate::serve::bind::BindError;
-use crate::store::StoreError;
+use crate::daemon::config::{Config, Overrides};
+use crate::daemon::serve::bind::BindError;
+use crate::daemon::{RunOptions, SupervisorDied, daemon};
+use engine::handle::{Decision, Handle, Notice, State, Status};
+use store::StoreError;
 
 /// Columns of paths and reasons that most vaults need.
 const PATH_COLUMNS: usize = 36;
@@ -26,11 +26,11 @@ const REASON_COLUMNS: usize = 17;
 pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
     let overrides = Overrides { vault: args.vault, ..session.overrides() };
     let loaded = Config::load(&overrides)?;
-    if loaded.config.vaults.is_empty() {
+    if loaded.config.engine.vaults.is_empty() {
         let file =
             loaded.file.map_or("there is no configuration".to_owned(), |file| format!("{} names none", file.display()));
         return Err(Failure::new(
-            crate::config::ConfigErrors::EXIT_CODE,
+            crate::daemon::config::ConfigErrors::EXIT_CODE,
             format!(
                 "no vault to watch: {file}; name one (`situated run ~/Notes`), or let `situated init` write a configuration"
             ),
@@ -54,6 +54,9 @@ fn failed(error: anyhow::Error) -> Failure {
         Failure::new(bind.exit_code(), message)
     } else if let Some(store) = error.downcast_ref::<StoreError>() {
         Failure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
+    } else if error.downcast_ref::<SupervisorDied>().is_some() {
+        // One that a service manager starts again.
+        Failure::new(exit::INTERNAL, message)
     } else if error.downcast_ref::<io::Error>().is_some() {
         Failure::new(exit::IO, message)
     } else {
@@ -245,7 +248,7 @@ fn decision_line(decision: &Decision, several_vaults: bool, width: usize) -> Str
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
-    use crate::plan::Reason;
+    use context::plan::Reason;
 
     fn decision(path: &str) -> Decision {
         Decision {
@@ -290,14 +293,14 @@ mod tests {
 
     #[test]
     fn what_is_told_is_understood() {
-        let job = crate::engine::handle::Job::dry_run("sync", crate::engine::handle::Scope::default(), None, None);
+        let job = engine::handle::Job::dry_run("sync", engine::handle::Scope::default(), None, None);
         for told in [
             Notice::Decision(decision("a.md")),
             Notice::Index { vault: "v".into(), seq: 1, notes: 2, chunks: 3 },
             Notice::State { state: State::Idle },
             Notice::Job(Box::new(job)),
         ] {
-            let (_, event) = crate::serve::params::event(&told);
+            let (_, event) = crate::daemon::serve::params::event(&told);
             assert_eq!(format!("{:?}", notice(event)), format!("{:?}", Some(told)));
         }
         assert!(notice(serde_json::json!({ "kind": "weather" })).is_none());

@@ -16,10 +16,10 @@ use super::roots::Roots;
 use super::session::{Failure, Session, safe, with_schema};
 use super::target;
 use super::why::{reasons, why};
-use crate::client::Client;
-use crate::config::Opener;
-use crate::engine::handle::SearchAnswer;
-use crate::search::{Hit, Link};
+use crate::daemon::config::Opener;
+use engine::handle::SearchAnswer;
+use index::search::{Hit, Link};
+use protocol::client::Client;
 
 /// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
 const MOST_TEXT: u64 = 128 << 10;
@@ -288,7 +288,7 @@ pub(super) mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::search::{LaneScore, Lanes};
+    use index::search::{LaneScore, Lanes};
 
     /// A writer whose content a test can read.
     #[derive(Clone, Default)]

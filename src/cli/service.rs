@@ -11,14 +11,17 @@ use super::args::{Install, Logs, Service as Args, ServiceAction, Uninstall};
 use super::exit;
 use super::print::{bold, dim, green, millis, printable, yellow};
 use super::session::{Failure, Session, safe};
-use crate::client::Discovery;
-use crate::config::{Config, Loaded};
-use crate::service::control::{self, Answer};
+use crate::daemon::config::{Config, Loaded};
+use crate::service;
+use crate::service::control;
+use crate::service::control::Answer;
 use crate::service::host::Places;
-use crate::service::install::{self, Installed, Plan};
+use crate::service::install;
+use crate::service::install::{Installed, Plan};
 use crate::service::systemd::Manager;
 use crate::service::wanted::Wanted;
-use crate::service::{self, ServiceError, logs};
+use crate::service::{ServiceError, logs};
+use protocol::client::Discovery;
 
 impl From<ServiceError> for Failure {
     fn from(error: ServiceError) -> Self {
@@ -57,9 +60,9 @@ fn discovery(session: &Session) -> Discovery {
 /// A configuration with a vault in it.
 fn loaded(session: &Session) -> Result<Loaded, Failure> {
     let loaded = session.config()?;
-    if loaded.config.vaults.is_empty() {
+    if loaded.config.engine.vaults.is_empty() {
         return Err(Failure::new(
-            crate::config::ConfigErrors::EXIT_CODE,
+            crate::daemon::config::ConfigErrors::EXIT_CODE,
             "no vault to watch: `situated init ~/Notes` writes a configuration, then install the service",
         ));
     }
@@ -281,9 +284,9 @@ fn confirmed(data_dir: &Path) -> Result<bool, Failure> {
 
 fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     // Held until it is removed, so that no daemon opens what is going.
-    let lock = crate::serve::bind::DataLock::acquire(data_dir);
+    let lock = crate::daemon::serve::bind::DataLock::acquire(data_dir);
     let _lock = lock.map_err(|error| Failure::new(error.exit_code(), error.to_string()))?;
-    let vaults = Config::load(&session.overrides()).map(|loaded| loaded.config.vaults).unwrap_or_default();
+    let vaults = Config::load(&session.overrides()).map(|loaded| loaded.config.engine.vaults).unwrap_or_default();
     let mut gone = Vec::new();
     for path in purgeable(data_dir) {
         if let Some(vault) = vaults.iter().find(|vault| vault.path.starts_with(&path) || path.starts_with(&vault.path))

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::args::Globals;
 use super::exit;
 use super::print::{Out, printable, printable_json, printable_lines};
-use crate::client::{Client, ClientError, Discovery};
-use crate::config::{Config, ConfigErrors, Loaded, Opener, Overrides};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, Opener, Overrides};
+use protocol::client::{Client, ClientError, Discovery};
 
 /// Why a command ended early.
 #[derive(Debug)]

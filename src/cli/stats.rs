@@ -7,8 +7,8 @@ use super::exit;
 use super::money::outcome;
 use super::print::{Out, bold, counted, dim, grouped, millis};
 use super::session::{Failure, Session, safe};
-use crate::context::cost::dollars;
-use crate::engine::handle::Stats;
+use context::cost::dollars;
+use engine::handle::Stats;
 
 /// `situated stats`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {

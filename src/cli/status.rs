@@ -9,10 +9,10 @@ use super::jobs::is_free;
 use super::money::{estimated, spent};
 use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
-use crate::engine::handle::{ContextStatus, EmbedStatus, Job, State, Status, VaultStatus};
-use crate::llm::ledger::CostReport;
-use crate::plan::Action;
-use crate::sandbox::{Held, Sandbox};
+use context::plan::Action;
+use engine::handle::{ContextStatus, EmbedStatus, Job, State, Status, VaultStatus};
+use engine::host::sandbox::{Held, Sandbox};
+use provider::ledger::CostReport;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
 const SHOWN: usize = 3;
@@ -276,8 +276,8 @@ fn rest(total: u64, out: &mut Out) -> std::io::Result<()> {
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
-    use crate::context::cost::Estimate;
-    use crate::engine::handle::SkippedFile;
+    use context::cost::Estimate;
+    use engine::handle::SkippedFile;
 
     fn status() -> Status {
         Status {
@@ -295,7 +295,7 @@ mod tests {
             }],
             problems: vec!["the disk is full; make room".into()],
             leaves_machine: Vec::new(),
-            contexts: crate::engine::handle::ContextStatus::default(),
+            contexts: engine::handle::ContextStatus::default(),
             contextualizer: "template/1".into(),
             embedder: "builtin/1".into(),
             embedding: EmbedStatus { waiting: 2, next: Some("openai m".into()), done: 3, total: 1234 },
@@ -321,7 +321,7 @@ mod tests {
         let job = |state: &str| Job {
             state: state.into(),
             done: 1200,
-            ..Job::dry_run("rebuild", crate::engine::handle::Scope::default(), Some(5678), None)
+            ..Job::dry_run("rebuild", engine::handle::Scope::default(), Some(5678), None)
         };
         let report = Report { jobs: vec![job("running"), job("done")], ..report(status()) };
         print(&report, 100, &mut Out::to(page.clone(), 80)).unwrap();

@@ -11,7 +11,7 @@ use super::print::{dim, grouped, printable_json};
 use super::run::{Reporter, notice, report};
 use super::session::{Failure, Session, with_schema};
 use super::target;
-use crate::client::{Client, ClientError, Discovery};
+use protocol::client::{Client, ClientError, Discovery};
 
 /// How often a daemon that is gone is looked for, at most and at least.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::client::Client;
-use crate::engine::handle::{Scope, VaultInfo};
-use crate::vault::VaultPath;
+use engine::handle::{Scope, VaultInfo};
+use note::VaultPath;
+use protocol::client::Client;
 
 use super::session::Failure;
 

@@ -21,9 +21,9 @@ use super::sample::FILES;
 use super::search::{Look, print_hit};
 use super::session::{Failure, Session};
 use super::signals::Interrupt;
-use crate::client::{Client, Discovery};
-use crate::engine::handle::{Decision, SearchAnswer, State, Status};
-use crate::search::Hit;
+use engine::handle::{Decision, SearchAnswer, State, Status};
+use index::search::Hit;
+use protocol::client::{Client, Discovery};
 
 /// A sample vault is indexed in less than a second; a laden machine may take much longer.
 const READY_PATIENCE: Duration = Duration::from_mins(1);
@@ -388,7 +388,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = temporary_folder("try").unwrap();
         assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
-        assert!(crate::config::socket_too_long(&dir.join("sock")).is_none());
+        assert!(crate::daemon::config::socket_too_long(&dir.join("sock")).is_none());
         copy_sample(&dir.join("vault")).unwrap();
         drop(Tour {
             dir: dir.clone(),

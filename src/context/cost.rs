@@ -96,6 +96,17 @@ fn rates_for<'a>(mut rates: &'a Rates, usage: &Usage) -> &'a Rates {
     rates
 }
 
+/// Millionths of a dollar as dollars: two decimals, or as many as it takes. Without a sign, as the configuration reads it.
+pub fn decimal_dollars(micro: u64) -> String {
+    let mut text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
+    for _ in 0..4 {
+        if text.ends_with('0') {
+            text.pop();
+        }
+    }
+    text
+}
+
 /// Money for a person: `$1.20`, `$0.0042`. From a dollar on in cents, below it in as many digits as tell
 /// something; what is not nothing never looks like nothing.
 pub fn dollars(micro: u64) -> String {

@@ -9,9 +9,9 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::chunk::Chunk;
-use crate::fingerprint::{ContextKey, SectionKey, TextHash, context_key};
-use crate::note::{BlockKind, Link, LinkKind, Note};
+use note::chunk::Chunk;
+use note::fingerprint::{ContextKey, SectionKey, TextHash, context_key};
+use note::{BlockKind, Link, LinkKind, Note};
 
 /// Front matter that a model is shown besides title, aliases, tags, kind and date. Whatever else a note
 /// carries there, tokens and passwords above all, never leaves the machine.

@@ -13,7 +13,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use crate::fingerprint::Fields;
+use note::fingerprint::Fields;
 
 use super::document::{Document, Passage};
 use super::models::Model;

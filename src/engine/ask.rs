@@ -7,18 +7,19 @@ use super::handle::OwnChunk;
 use super::report::{CallError, GeneratedContext};
 use super::writer::Held;
 use super::{now_s, outcomes::Outcomes};
-use crate::chunk::ChunkRules;
-use crate::config::Config;
-use crate::context::cost::{self, Usage};
-use crate::context::document::{Document, Passage};
-use crate::context::models::Model;
-use crate::context::prompt::{Form, Prompt, Prompter, Unread, captions};
-use crate::context::quality::{Ending, Flaw, Verdict, judge};
-use crate::context::settings::ContextConfig;
-use crate::context::{ContextRecord, Making, Origin, Spent};
-use crate::fingerprint::Sketch;
-use crate::llm::ledger::Purpose;
-use crate::llm::{Account, Client, Completion, Failure, FailureKind, Finish, Spender, Turn, Unanswered};
+use crate::settings::Settings;
+use context::cost;
+use context::cost::Usage;
+use context::document::{Document, Passage};
+use context::models::Model;
+use context::prompt::{Form, Prompt, Prompter, Unread, captions};
+use context::quality::{Ending, Flaw, Verdict, judge};
+use context::settings::ContextConfig;
+use context::{ContextRecord, Making, Origin, Spent};
+use note::chunk::ChunkRules;
+use note::fingerprint::Sketch;
+use provider::ledger::Purpose;
+use provider::{Account, Client, Completion, Failure, FailureKind, Finish, Spender, Turn, Unanswered};
 
 /// Why a passage got no context.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    pub(super) fn new(client: Client, model: Model, spender: Arc<Spender>, config: &Config) -> Self {
+    pub(super) fn new(client: Client, model: Model, spender: Arc<Spender>, config: &Settings) -> Self {
         let context = &config.context;
         let half = context.max_document_tokens.min(model.context_size) / 2;
         let narrow = ContextConfig { max_document_tokens: half, ..context.clone() };

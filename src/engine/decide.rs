@@ -9,23 +9,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::embedding::Service;
-use crate::chunk::{Chunk, ChunkRules, searchable};
-use crate::context::prompt::Prompter;
-use crate::context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
-use crate::embed::{Input, Vector, builtin, input};
-use crate::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
-use crate::index::{ChunkDoc, ChunkEntry, NoteEntry};
-use crate::note::{self, Link, LinkKind, Note, NoteRules, Private};
-use crate::plan::{
-    self, Action, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk,
-    StoredNote, Trigger,
-};
-use crate::store::record::{ChunkRecord, NoteRecord};
-use crate::store::{NoteWrite, Store, StoreError, VectorCache};
-use crate::vault::policy::is_conflict;
-use crate::vault::read::{self, ReadError, read};
-use crate::vault::{FileStat, VaultPath};
+use super::indexer::disk::Disk;
 use archive::{Archive, Claimant};
+use context::plan;
+use context::plan::{
+    Action, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk, StoredNote,
+    Trigger,
+};
+use context::prompt::Prompter;
+use context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
+use index::embed::{Input, Vector, builtin, input};
+use index::{ChunkDoc, ChunkEntry, NoteEntry};
+use note::chunk::{Chunk, ChunkRules, searchable};
+use note::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
+use note::{FileStat, VaultPath};
+use note::{Link, LinkKind, Note, NoteRules, Private};
+use store::record::{ChunkRecord, NoteRecord};
+use store::{NoteWrite, Store, StoreError, VectorCache};
+use vault::policy::is_conflict;
+use vault::read::ReadError;
 
 /// What deciding needs to know of a vault.
 pub(super) struct Desk {
@@ -85,6 +87,8 @@ pub(super) enum Outcome {
     Emptied,
     /// It cannot be read now, and why: what was indexed of it stays.
     Skipped(String),
+    /// The same, for a reason that may pass by itself: it is read again soon.
+    Unreadable(String),
     /// It is no note any more, and why.
     Unfit(String),
     /// The store failed.
@@ -104,21 +108,33 @@ pub(super) struct Decided {
     pub(super) before: Vec<(Vec<String>, (u32, u32), String)>,
 }
 
+/// A note as it was read.
+pub(super) struct ReadNote {
+    bytes: Vec<u8>,
+    stat: FileStat,
+    /// Whether the name that it had before is in use again.
+    came_back: bool,
+}
+
+/// Reads a note for a task; waits for the file system.
+pub(super) fn read_note(disk: &dyn Disk, desk: &Desk, task: &Task) -> Result<ReadNote, Outcome> {
+    let (bytes, stat) = disk.read(&desk.root, &task.path, desk.max_note_bytes).map_err(|error| match error {
+        ReadError::Gone => Outcome::Gone,
+        ReadError::ChangedWhileRead => Outcome::Unsettled,
+        // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
+        ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside => Outcome::Unfit(error.to_string()),
+        ReadError::Denied => Outcome::Skipped(error.to_string()),
+        ReadError::Io(_) => Outcome::Unreadable(error.to_string()),
+    })?;
+    let came_back = task.moved_from.as_ref().is_some_and(|old| disk.stat(&desk.root, old).is_ok());
+    Ok(ReadNote { bytes, stat, came_back })
+}
+
 impl Desk {
-    /// Reads a note and decides.
-    pub(super) fn look(&self, task: &Task, now: i64) -> Outcome {
-        let (bytes, stat) = match read(&self.root, &task.path, self.max_note_bytes) {
-            Ok(read) => read,
-            Err(ReadError::Gone) => return Outcome::Gone,
-            Err(ReadError::ChangedWhileRead) => return Outcome::Unsettled,
-            // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
-            Err(error @ (ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside)) => {
-                return Outcome::Unfit(error.to_string());
-            }
-            Err(error) => return Outcome::Skipped(error.to_string()),
-        };
+    /// Decides about a note as it was read.
+    pub(super) fn look(&self, task: &Task, read: ReadNote, now: i64) -> Outcome {
+        let ReadNote { bytes, stat, came_back } = read;
         // A name that is in use again was not moved away from: that note is another one, and stays.
-        let came_back = task.moved_from.as_ref().is_some_and(|old| read::stat(&self.root, old).is_some());
         let task = &if came_back { Task { moved_from: None, ..task.clone() } } else { task.clone() };
         let stored = match self.stored(task) {
             Ok(stored) => stored,
@@ -218,7 +234,7 @@ impl Desk {
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
         archive.check()?;
 
-        let mut sheet = Sheet {
+        let mut builder = NoteBuilder {
             desk: self,
             note: &note,
             chunks: &chunks,
@@ -234,14 +250,14 @@ impl Desk {
             Some((record, contexts)) => (Some(record), contexts.as_slice()),
             None => (None, &[][..]),
         };
-        let (new_contexts, texts) = sheet.contexts(&plan, record, contexts)?;
-        let (chunk_records, docs) = sheet.chunks(&plan, record, &new_contexts, &texts);
-        let mut missing = std::mem::take(&mut sheet.missing);
+        let (new_contexts, texts) = builder.contexts(&plan, record, contexts)?;
+        let (chunk_records, docs) = builder.chunks(&plan, record, &new_contexts, &texts);
+        let mut missing = std::mem::take(&mut builder.missing);
         if private && self.embedder_leaves() {
             // It is found by its words, and by what vectors were made before.
             missing.clear();
         }
-        let vectors = sheet.fresh_vectors();
+        let vectors = builder.fresh_vectors();
         let record = NoteRecord { contextualizer, ..self.record(&note, stat, record, &plan, chunk_records, now) };
         let entry = note_entry(&record);
         let moved_from = task.moved_from.clone().filter(|old| stored.as_ref().is_some_and(|(r, _)| r.path == *old));
@@ -298,7 +314,7 @@ impl Desk {
 }
 
 /// Everything about the note at hand while its plan is carried out on paper.
-struct Sheet<'a> {
+struct NoteBuilder<'a> {
     desk: &'a Desk,
     note: &'a Note,
     chunks: &'a [Chunk],
@@ -315,7 +331,7 @@ struct Sheet<'a> {
     missing: Vec<Vec<Input>>,
 }
 
-impl Sheet<'_> {
+impl NoteBuilder<'_> {
     /// Per current chunk: the context's record, and its text.
     fn contexts(
         &self,

@@ -2,34 +2,25 @@
 //!
 //! No save waits for them. What is decided takes the vectors that are cached; what is missing is ordered from the
 //! [`worker`], and when it has come the note is decided about again. Nothing of that is stored: after a restart what
-//! is missing is found missing again. Another embedder takes over when all its vectors are there: see [`switch`].
+//! is missing is found missing again. Another embedder takes over when all its vectors are there: see
+//! `indexer::migration`.
 
 pub(super) mod queries;
-pub(super) mod survey;
-pub(super) mod switch;
 pub(super) mod worker;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde::{Deserialize, Serialize};
 
-use super::decide::Task;
-use super::keeper::Keeper;
-use super::report::EmbedStatus;
-use super::{EngineError, Event, Loop, Shared};
-use crate::config::Config;
-use crate::context::settings::KeyConfig;
-use crate::embed::settings::{EmbedConfig, EmbedProvider};
-use crate::embed::{EmbedError, Embedder, Input};
-use crate::llm::Health;
-use crate::llm::ledger::Purpose;
-use crate::plan::Reason;
-use crate::sandbox::power::Brake;
-use crate::store::record::NoteRecord;
-use crate::vault::VaultPath;
-use worker::{Order, Tell, Told, Worker};
+use super::Shared;
+use super::indexer::Event;
+use crate::settings::Settings;
+use context::settings::KeyConfig;
+use index::embed::settings::{EmbedConfig, EmbedProvider};
+use provider::Health;
+use provider::{EmbedError, Embedder};
+use worker::{Tell, Worker};
 
 /// Says in a store's folder who made the vectors that serve.
 const SERVING: &str = "embedder.json";
@@ -79,7 +70,7 @@ impl Service {
     }
 
     /// Why it makes no vectors at present.
-    fn problem(&self) -> Option<String> {
+    pub(super) fn problem(&self) -> Option<String> {
         let name = self.embedder.identity();
         match self.embedder.health() {
             Health::Stopped(why) => Some(format!("the embedder {name} is not asked any more: {why}")),
@@ -90,10 +81,12 @@ impl Service {
 }
 
 fn tell(shared: &Arc<Shared>) -> Tell {
-    let events = shared.events.clone();
+    let engine = Arc::downgrade(shared);
     Arc::new(move |told| {
-        // The engine may have ended; what was made is in the cache.
-        let _ = events.send(Event::Embedded(told));
+        if let Some(engine) = engine.upgrade() {
+            // The indexer may have ended; what was made is in the cache.
+            engine.indexers.send(told.vault, Event::Embedded(told));
+        }
     })
 }
 
@@ -121,7 +114,7 @@ impl Services {
 
 /// Who made the vectors that serve a vault. Holds no key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Serving {
+pub(super) struct Serving {
     schema: u32,
     identity: String,
     dimensions: usize,
@@ -147,7 +140,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn of(config: &EmbedConfig, embedder: &Embedder) -> Self {
+    pub(super) fn of(config: &EmbedConfig, embedder: &Embedder) -> Self {
         Serving {
             schema: 1,
             identity: embedder.identity().to_owned(),
@@ -174,7 +167,7 @@ impl Serving {
         read.filter(|serving| serving.provider != EmbedProvider::Builtin.name())
     }
 
-    fn write(&self, dir: &Path) -> std::io::Result<()> {
+    pub(super) fn write(&self, dir: &Path) -> std::io::Result<()> {
         let (path, fresh) = (dir.join(SERVING), dir.join("embedder.json.new"));
         let file = std::fs::File::create(&fresh)?;
         serde_json::to_writer_pretty(&file, self).map_err(std::io::Error::other)?;
@@ -219,7 +212,7 @@ fn is_asked_for(config: &EmbedConfig, identity: &str, dimensions: usize) -> bool
 }
 
 /// The embedder that serves the store in `dir`, and whether it is the one that the configuration asks for.
-pub(super) fn serving(shared: &Arc<Shared>, config: &Config, dir: &Path) -> (Arc<Service>, bool) {
+pub(super) fn serving(shared: &Arc<Shared>, config: &Settings, dir: &Path) -> (Arc<Service>, bool) {
     let wanted = &config.embed;
     let Some(serving) = Serving::read(dir) else {
         return (Service::builtin(), wanted.provider == EmbedProvider::Builtin);
@@ -237,157 +230,6 @@ pub(super) fn serving(shared: &Arc<Shared>, config: &Config, dir: &Path) -> (Arc
     (service, asked_for && usable)
 }
 
-/// What a vault's keeper knows of vectors that have not come yet.
-#[derive(Default)]
-pub(super) struct Awaited {
-    /// Notes whose vectors were ordered from the embedder that serves.
-    ordered: BTreeSet<VaultPath>,
-    /// Notes whose vectors came, and that are to be decided about again.
-    arrived: BTreeSet<VaultPath>,
-}
-
-impl Keeper {
-    /// A note was decided about and lacks these vectors: they are ordered.
-    pub(super) fn order_vectors(&mut self, record: &NoteRecord, missing: Vec<Vec<Input>>, bulk: bool) {
-        let Some(worker) = &self.desk.service.worker else { return };
-        let path = &record.path;
-        if self.desk.withholds_vectors(record) {
-            // What was ordered before it became private is not sent any more.
-            worker.forget(self.shared.id, path.clone());
-            self.awaited.ordered.remove(path);
-            return;
-        }
-        let documents: Vec<Vec<Input>> = missing.into_iter().filter(|document| !worker.refused(document)).collect();
-        if documents.is_empty() {
-            return;
-        }
-        self.awaited.ordered.insert(path.clone());
-        worker.order(Order {
-            vault: self.shared.id,
-            vault_name: self.config.name.clone(),
-            path: path.clone(),
-            cache: Arc::downgrade(&self.desk.vectors),
-            documents,
-            bulk,
-            reason: Reason::BodyChanged,
-            purpose: Purpose::Change,
-            rebuild: None,
-        });
-    }
-
-    /// Another `[embed]` is in force. Who serves goes on serving; if it is another that is asked for, that begins to be
-    /// made ready.
-    pub(super) fn take_embedder(&mut self, config: &Config, engine: &Arc<Shared>) -> Result<(), EngineError> {
-        let (service, asked_for) = serving(engine, config, &self.dir);
-        self.desk = self.desk_with(&service, self.desk.vectors.clone());
-        self.switch = (!asked_for).then(|| switch::Switch::new(config.embed.clone()));
-        // What the old handle had under way is asked for again by the new one.
-        let Awaited { ordered, mut arrived } = std::mem::take(&mut self.awaited);
-        arrived.extend(ordered);
-        self.awaited.arrived = arrived;
-        self.publish()
-    }
-
-    /// Decides again about notes whose vectors have come.
-    fn land_vectors(&mut self) {
-        let arrived = std::mem::take(&mut self.awaited.arrived);
-        let known = arrived.into_iter().filter(|path| self.known.contains_key(path));
-        let tasks: Vec<Task> = known.map(Task::again).collect();
-        if !tasks.is_empty() {
-            // Nothing new was decided, so nobody is told of it.
-            self.enqueue(tasks, Vec::new(), true);
-        }
-    }
-
-    /// Notes that wait for vectors of the embedder that serves.
-    pub(super) fn waiting_for_vectors(&self) -> u64 {
-        self.awaited.ordered.len() as u64
-    }
-
-    /// For `status`.
-    pub(super) fn embed_status(&self) -> EmbedStatus {
-        let mut status = EmbedStatus { waiting: self.waiting_for_vectors(), ..EmbedStatus::default() };
-        if let Some(switch) = &self.switch {
-            switch.status(&mut status);
-        }
-        status
-    }
-}
-
-impl Loop {
-    /// A worker says what came of an order.
-    pub(super) fn embedded(&mut self, told: Told) {
-        let Told { vault, identity, path, problem } = told;
-        let Some(keeper) = self.keepers.get_mut(&vault) else { return };
-        if let Some(switch) = keeper.switch.as_mut().filter(|switch| switch.is_to(&identity)) {
-            switch.came(path, problem);
-        } else if keeper.desk.service.embedder.identity() == identity {
-            keeper.awaited.ordered.remove(&path);
-            keeper.awaited.arrived.insert(path);
-        }
-    }
-
-    /// Takes what has come to the notes, and goes on with what another embedder lacks.
-    pub(super) fn tend_vectors(&mut self) {
-        for keeper in self.keepers.values_mut() {
-            keeper.land_vectors();
-        }
-        // Vectors of another embedder are work in bulk.
-        if self.brakes.level() == Brake::Off {
-            for vault in self.keepers.keys().copied().collect::<Vec<_>>() {
-                self.tend_switch(vault);
-            }
-        }
-    }
-
-    /// Says where embedders send texts, and tells them whether the daemon is paused.
-    pub(super) fn show_embedders(&self) {
-        for keeper in self.keepers.values() {
-            let next = keeper.switch.as_ref().and_then(switch::Switch::service);
-            for service in [Some(&keeper.desk.service), next].into_iter().flatten() {
-                service.worker.iter().for_each(|worker| worker.pause(self.all_waits()));
-            }
-        }
-        let serving = self.keepers.values().filter_map(|keeper| keeper.desk.service.embedder.leaves_to());
-        let next = self.keepers.values().filter_map(|keeper| keeper.switch.as_ref()?.service()?.embedder.leaves_to());
-        let mut to: Vec<String> = serving.chain(next).collect();
-        to.sort();
-        to.dedup();
-        *self.shared.embedders.lock().unwrap_or_else(PoisonError::into_inner) = to;
-    }
-
-    /// Why vectors are not made at present.
-    pub(super) fn vector_problems(&self) -> Vec<String> {
-        let mut problems: Vec<String> = Vec::new();
-        for keeper in self.keepers.values() {
-            let waits = keeper.waiting_for_vectors() > 0;
-            problems.extend(keeper.desk.service.problem().filter(|_| waits));
-            problems.extend(keeper.desk.service.embedder.gone_because().map(|why| {
-                format!(
-                    "the embedder {} that made the vectors of vault `{}` cannot be used any more, so words alone \
-                     answer until another is ready: {why}",
-                    keeper.desk.service.embedder.identity(),
-                    keeper.config.name
-                )
-            }));
-            problems.extend(keeper.switch.as_ref().and_then(switch::Switch::problem));
-        }
-        problems.sort();
-        problems.dedup();
-        problems
-    }
-
-    /// The user says that it works again.
-    pub(super) fn resume_embedders(&mut self) {
-        for keeper in self.keepers.values_mut() {
-            keeper.desk.service.resume();
-            if let Some(switch) = &mut keeper.switch {
-                switch.resume();
-            }
-        }
-    }
-}
-
 impl Service {
     pub(super) fn resume(&self) {
         self.embedder.resume();
@@ -396,8 +238,18 @@ impl Service {
         }
     }
 
+    /// Sends nothing but queries while it is paused.
+    pub(super) fn pause(&self, paused: bool) {
+        self.worker.iter().for_each(|worker| worker.pause(paused));
+    }
+
+    /// What so many tokens cost, in micro-dollars.
+    pub(super) fn cost(&self, tokens: u64) -> Option<u64> {
+        provider::cost_of(self.price, tokens)
+    }
+
     /// What it was opened for.
-    fn config(&self) -> EmbedConfig {
+    pub(super) fn config(&self) -> EmbedConfig {
         self.config.clone().unwrap_or_default()
     }
 }
@@ -405,8 +257,8 @@ impl Service {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::ledger::{BudgetLimits, Ledger};
-    use crate::llm::{ProviderRuntime, Spender};
+    use provider::ledger::{BudgetLimits, Ledger};
+    use provider::{ProviderRuntime, Spender};
 
     fn spender(dir: &Path) -> Arc<Spender> {
         Spender::new(Ledger::open(dir).unwrap(), BudgetLimits::default())

@@ -10,8 +10,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::VaultShared;
-use crate::index::{Cancel, Graph, Snapshot};
-use crate::sandbox;
+use crate::host;
+use index::{Cancel, Graph, Snapshot};
 
 /// Quiet of a vault before its graph is made anew.
 const QUIET: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// half of [`LONGEST_RUN`] for more. Steps, and not time, so that the same vault gives the same numbers everywhere.
 const STEPS: u64 = 500_000_000;
 
-/// Fewer sources than this say little; see [`crate::index::graph::Sample`].
+/// Fewer sources than this say little; see [`index::graph::Sample`].
 const LEAST_SOURCES: u64 = 100;
 
 enum Message {
@@ -58,8 +58,8 @@ impl Grapher {
         let stopping = Arc::new(AtomicBool::new(false));
         let flag = stopping.clone();
         std::thread::Builder::new().name("graph".to_owned()).spawn(move || {
-            sandbox::background_thread();
-            Desk { inbox, stopping: flag, due: BTreeMap::new(), rested: BTreeMap::new() }.run();
+            host::background_thread();
+            GraphWorker { inbox, stopping: flag, due: BTreeMap::new(), rested: BTreeMap::new() }.run();
         })?;
         Ok(Grapher { messages, stopping })
     }
@@ -115,7 +115,7 @@ impl Due {
 }
 
 /// What the thread knows; by the vaults' ids.
-struct Desk {
+struct GraphWorker {
     inbox: Receiver<Message>,
     stopping: Arc<AtomicBool>,
     due: BTreeMap<u64, Due>,
@@ -123,7 +123,7 @@ struct Desk {
     rested: BTreeMap<u64, Instant>,
 }
 
-impl Desk {
+impl GraphWorker {
     fn run(mut self) {
         loop {
             let next = self.due.iter().map(|(id, due)| (due.at(self.rested.get(id)), *id)).min();

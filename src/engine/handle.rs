@@ -1,5 +1,5 @@
 //! Cloneable access to the engine for servers and tests. Queries read the published snapshot on the caller's
-//! thread; everything that changes state is an event for the engine's loop. All calls block: async callers
+//! thread; everything that changes state is an event for an indexer or the supervisor. All calls block: async callers
 //! use `spawn_blocking`.
 
 mod ask;
@@ -14,34 +14,36 @@ mod vectors;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
-pub use crate::llm::ledger::CostReport;
+pub use provider::ledger::CostReport;
 
 pub use super::questions::OnText;
 pub use super::report::{
     AskAnswer, AskPassage, AskRequest, Audience, CallError, Cancel, Citation, ContextProgress, ContextStatus,
     Contextual, DecidedStep, Decision, DecisionCount, EmbedStatus, GenerateRequest, GeneratedContext, GenerationInfo,
-    GetRequest, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Group, Job, Measure, NoteText, Notice, Problem,
-    RecentAnswer, RecentNote, RecentRequest, RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer,
+    GetRequest, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Group, Job, JobPart, Measure, NoteText, Notice,
+    Problem, RecentAnswer, RecentNote, RecentRequest, RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer,
     SearchFilter, SearchRequest, SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
 };
 
 pub(super) use contexts::OwnChunk;
 
-use super::brake::now_ms;
 use super::decide::{Desk, Task};
-use super::keeper::decision;
-use super::{Event, Shared, VaultShared, now_s};
-use crate::index::{NoteEntry, Snapshot};
-use crate::note::Note;
-use crate::store::record::NoteRecord;
-use crate::vault::policy::Verdict;
-use crate::vault::read::read;
-use crate::vault::{FileStat, VaultPath};
+use super::indexer::Event;
+use super::indexer::commit::decision;
+use super::jobs::Ended;
+use super::supervisor;
+use super::throttle::now_ms;
+use super::{Shared, VaultShared, now_s};
+use index::{NoteEntry, Snapshot};
+use note::Note;
+use note::{FileStat, VaultPath};
+use store::record::NoteRecord;
+use vault::policy::Verdict;
+use vault::read::read;
 
 /// What to do about a note that is not there.
 const HINT: &str = "paths are relative to the vault; `situated search` shows them";
@@ -71,8 +73,10 @@ impl Handle {
 
     /// Is it healthy, is it current, what is it doing.
     pub fn status(&self, vault: Option<&str>) -> Result<Status, CallError> {
-        let (state, problems) = self.0.state().clone();
         let chosen = if vault.is_none() && self.0.vaults.load().is_empty() { Vec::new() } else { self.choose(vault)? };
+        // Before the state: that nothing is waited for is said after the work that follows from it has begun.
+        let (embedding, contexts) = (vectors::embed_status(&chosen), self.context_status());
+        let (state, problems) = self.0.state();
         let vaults = chosen.iter().map(|vault| {
             let mut status = vault.status().clone();
             if let Some(desk) = vault.desk() {
@@ -91,17 +95,17 @@ impl Handle {
             leaves_machine: self.leaves_machine(),
             contextualizer,
             embedder,
-            embedding: vectors::embed_status(&chosen),
-            contexts: self.context_status(),
-            sandbox: crate::sandbox::landlock::state().cloned().unwrap_or_default(),
-            held: self.0.waits().clone(),
-            paused_until: self.0.paused_until(),
-            uptime_s: self.0.started.elapsed().as_secs(),
-            rss_bytes: crate::sandbox::resident_bytes(),
+            embedding,
+            contexts,
+            sandbox: crate::host::sandbox::state().cloned().unwrap_or_default(),
+            held: self.0.waits(),
+            paused_until: self.0.throttle.paused_until(),
+            uptime_s: self.0.control.started.elapsed().as_secs(),
+            rss_bytes: crate::host::resident_bytes(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             supervisor: supervisor().to_owned(),
-            socket: self.0.socket.clone(),
+            socket: self.0.control.socket.clone(),
         })
     }
 
@@ -115,7 +119,7 @@ impl Handle {
             let why = if hidden.is_some() { HINT.to_owned() } else { format!("it cannot be read: {error}") };
             not_found("note", path.as_str(), &why)
         })?;
-        let note = crate::note::parse(&path, &bytes, &desk.rules);
+        let note = note::parse(&path, &bytes, &desk.rules);
         let known = snapshot.note_at(&path).map(|entry| entry.tags.as_slice());
         if hidden.is_some_and(|hidden| hidden.covers_now(&note, known)) {
             return Err(not_found("note", path.as_str(), HINT));
@@ -171,11 +175,8 @@ impl Handle {
     pub fn explain(&self, vault: Option<&str>, path: &str) -> Result<Vec<Decision>, CallError> {
         let found = self.find_note(vault, path);
         let text = found.as_ref().map_or(path, |(_, path)| path.as_str());
-        let remembered: Vec<Decision> = {
-            let log = self.0.decisions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let of_note = |d: &&Arc<Decision>| d.path == text && vault.is_none_or(|name| d.vault == name);
-            log.iter().filter(of_note).take(20).map(|d| (**d).clone()).collect()
-        };
+        let of_note = |d: &Decision| d.path == text && vault.is_none_or(|name| d.vault == name);
+        let remembered = self.0.feed.last(20, of_note);
         if !remembered.is_empty() {
             return Ok(remembered);
         }
@@ -195,11 +196,16 @@ impl Handle {
     /// As [`Handle::sync`]; with `accept_deletes` notes that seem gone are gone.
     pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool) -> Result<u64, CallError> {
         let vaults = self.choose(scope.vault.as_deref())?;
-        let job = self.0.jobs.begin("sync", scope, vaults.len());
+        Ok(self.look_at(scope, &vaults, accept_deletes))
+    }
+
+    /// Begins a look at the disk of these vaults; returns its job.
+    fn look_at(&self, scope: Scope, vaults: &[Arc<VaultShared>], accept_deletes: bool) -> u64 {
+        let job = self.begin("sync", scope, vaults);
         for vault in vaults {
-            self.send(Event::Sync { vault: vault.id, job, accept_deletes })?;
+            self.send_part(vault, job, Event::Sync { job, accept_deletes });
         }
-        Ok(job)
+        job
     }
 
     /// Has contexts that serve and should be better made anew, of notes that changed in the last so many
@@ -208,7 +214,9 @@ impl Handle {
         let ago = i64::try_from(seconds).unwrap_or(i64::MAX);
         let since = (seconds > 0).then(|| now_s().saturating_sub(ago));
         for vault in self.choose(scope.vault.as_deref())? {
-            self.send(Event::Refresh { vault: vault.id, since })?;
+            if !self.0.indexers.send(vault.id, Event::Refresh { since }) {
+                return Err(CallError::NotReady);
+            }
         }
         Ok(())
     }
@@ -252,9 +260,9 @@ impl Handle {
             }
             self.may_rebuild(audience, estimate.as_ref())?;
         }
-        let job = self.0.jobs.begin("rebuild", scope, vaults.len());
+        let job = self.begin("rebuild", scope, &vaults);
         for vault in &vaults {
-            self.send(Event::Rebuild { vault: vault.id, job, under: under.clone(), batch })?;
+            self.send_part(vault, job, Event::Rebuild { job, under: under.clone(), batch });
         }
         self.0.jobs.get(job)
     }
@@ -277,66 +285,103 @@ impl Handle {
     /// Cancels a job: what it has done stays, the rest is left as it was.
     pub fn cancel(&self, job: u64) -> Result<(), CallError> {
         self.0.jobs.cancel(job)?;
-        self.send(Event::Cancelled)
+        self.0.indexers.send_all(|| Event::Wake);
+        Ok(())
     }
 
     /// Stops working, for a time or until [`Handle::resume`]; queries are answered all the same.
     pub fn pause(&self, seconds: Option<u64>) -> Result<(), CallError> {
         let until = |seconds: u64| now_ms().saturating_add(seconds.min(1 << 30) as i64 * 1000);
-        self.send(Event::Pause(seconds.map(until)))
+        self.send(supervisor::Event::Pause(seconds.map(until)))
     }
 
     /// Works again.
     pub fn resume(&self) -> Result<(), CallError> {
         self.0.questions.resume();
-        self.send(Event::Resume)
+        self.send(supervisor::Event::Resume)
     }
 
     /// What is wrong with the configuration as it is on disk now; empty if nothing is.
     pub fn check_config(&self) -> Result<Vec<Problem>, CallError> {
-        Ok((self.0.reload)().err().unwrap_or_default())
+        Ok((self.0.control.reload)().err().unwrap_or_default())
     }
 
     /// Puts the configuration on disk in force, or says what is wrong with it and keeps the old one.
     pub fn reload(&self) -> Result<Vec<Problem>, CallError> {
-        match (self.0.reload)() {
-            Ok(config) => self.send(Event::Reload(Box::new(config))).map(|()| Vec::new()),
+        match (self.0.control.reload)() {
+            Ok(config) => self.send(supervisor::Event::Reload(Box::new(config))).map(|()| Vec::new()),
             Err(problems) => Ok(problems),
         }
     }
 
     /// What happens from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
-        self.0.notices.subscribe()
+        self.0.feed.subscribe()
     }
 
     /// Resolves when [`Handle::shutdown`] was called.
     pub async fn stopping(&self) {
-        let mut stopping = self.0.stopping.subscribe();
+        let mut stopping = self.0.control.stopping.subscribe();
         // The sender lives as long as this handle.
         let _ = stopping.wait_for(|stopping| *stopping).await;
     }
 
     /// Whether it stops to be started again, by whoever supervises it: only a new process can have the rights it needs.
     pub fn wants_restart(&self) -> bool {
-        self.0.wants_restart.load(Ordering::Relaxed)
+        self.0.control.wants_restart()
     }
 
     /// Makes the engine put everything on the disk and end.
     pub fn shutdown(&self) {
-        self.0.stopping.send_replace(true);
+        self.0.control.stopping.send_replace(true);
         // It may have ended already.
-        let _ = self.0.events.send(Event::Stop);
+        self.0.control.send(supervisor::Event::Stop);
     }
 
-    /// Grows while the engine's loop turns: what a watchdog looks at.
+    /// Whether the supervisor died: the process is to end as one that failed.
+    pub fn has_failed(&self) -> bool {
+        self.0.control.has_failed()
+    }
+
+    /// Grows while the supervisor's loop turns: what a watchdog looks at.
     pub fn beat(&self) -> u64 {
-        let _ = self.0.events.send(Event::Cancelled);
-        self.0.beat.load(Ordering::Relaxed)
+        self.0.control.send(supervisor::Event::Beat);
+        self.0.control.last_beat()
     }
 
-    fn send(&self, event: Event) -> Result<(), CallError> {
-        self.0.events.send(event).map_err(|_| CallError::Stopping)
+    /// Makes the supervisor panic.
+    #[cfg(test)]
+    pub(super) fn supervisor_panics(&self) {
+        self.0.control.send(supervisor::Event::Panic);
+    }
+
+    /// The configuration in force.
+    #[cfg(test)]
+    pub(super) fn config(&self) -> Arc<crate::settings::Settings> {
+        self.0.config.load_full()
+    }
+
+    /// Puts a configuration in force that is on no disk.
+    #[cfg(test)]
+    pub(super) fn reload_to(&self, config: crate::settings::Settings) {
+        self.0.control.send(supervisor::Event::Reload(Box::new(config)));
+    }
+
+    fn send(&self, event: supervisor::Event) -> Result<(), CallError> {
+        if self.0.control.send(event) { Ok(()) } else { Err(CallError::Stopping) }
+    }
+
+    /// Begins a job with a part for each of these vaults.
+    fn begin(&self, kind: &'static str, scope: Scope, vaults: &[Arc<VaultShared>]) -> u64 {
+        self.0.jobs.begin(kind, scope, vaults.iter().map(|vault| (vault.id, vault.name.clone())))
+    }
+
+    /// Has a vault begin its part of a job; it fails at once if nobody is there to do it.
+    fn send_part(&self, vault: &VaultShared, job: u64, event: Event) {
+        if !self.0.indexers.send(vault.id, event) {
+            let why = format!("vault `{}` is not served at present; see `situated status`", vault.name);
+            self.0.tell_job(self.0.jobs.end_part(job, vault.id, Ended::Failed, Some(why)));
+        }
     }
 
     fn choose(&self, name: Option<&str>) -> Result<Vec<Arc<VaultShared>>, CallError> {
@@ -404,11 +449,8 @@ fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<Desk>), CallError> {
     Ok((published.0.clone(), published.1.clone()))
 }
 
-fn stored(
-    desk: &Desk,
-    path: &VaultPath,
-) -> Result<Option<(NoteRecord, Vec<crate::context::ContextRecord>)>, CallError> {
-    let storage = |e: crate::store::StoreError| CallError::Storage(e.to_string());
+fn stored(desk: &Desk, path: &VaultPath) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
+    let storage = |e: store::StoreError| CallError::Storage(e.to_string());
     let Some(record) = desk.store.note(path).map_err(storage)? else { return Ok(None) };
     let contexts = desk.store.contexts(path).map_err(storage)?;
     Ok(Some((record, contexts)))
@@ -430,9 +472,9 @@ fn recorded(vault: &str, record: &NoteRecord) -> Decision {
         vault: vault.to_owned(),
         path: record.path.to_string(),
         reason: record.decided.0,
-        kept: count(crate::plan::Action::Keep),
-        reembedded: count(crate::plan::Action::Reembed),
-        regenerated: count(crate::plan::Action::Regenerate),
+        kept: count(context::plan::Action::Keep),
+        reembedded: count(context::plan::Action::Reembed),
+        regenerated: count(context::plan::Action::Regenerate),
         removed: 0,
         seq: record.seq,
         took_ms: 0.0,

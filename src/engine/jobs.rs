@@ -1,16 +1,26 @@
 //! Jobs: work that a user asked for and may watch, wait for and cancel.
+//!
+//! A job has a part for each vault, and each part has one owner, the indexer of that vault, which alone changes it.
+//! What is told of the job is computed from its parts: the worst result, and sums of what was done.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::handle::{CallError, Job, Scope, SkippedFile};
+use super::report::{CallError, ContextProgress, Job, JobPart, Scope, SkippedFile};
+use context::cost::Estimate;
+
+#[cfg(test)]
+mod tests;
 
 /// Finished jobs that are remembered.
 const REMEMBERED: usize = 50;
 
-/// All jobs of the daemon, shared between the engine and its callers.
+/// Failed notes that a part remembers.
+const MOST_FAILED: usize = 100;
+
+/// All jobs of the daemon, shared between the indexers and whoever asks.
 #[derive(Default)]
 pub(super) struct Jobs {
     table: Mutex<Table>,
@@ -24,11 +34,79 @@ struct Table {
 }
 
 struct Entry {
-    job: Job,
-    /// Vaults that are still at it.
-    parts: usize,
+    number: u64,
+    kind: &'static str,
+    scope: Scope,
+    /// By the vault's id.
+    parts: BTreeMap<u64, Part>,
     began: Instant,
+    took: Option<Duration>,
     cancel: AtomicBool,
+}
+
+/// How a part, or a job, ends; the worse is the greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ended {
+    #[default]
+    Done,
+    Cancelled,
+    Failed,
+}
+
+impl Ended {
+    fn name(self) -> &'static str {
+        match self {
+            Ended::Done => "done",
+            Ended::Cancelled => "cancelled",
+            Ended::Failed => "failed",
+        }
+    }
+}
+
+/// What one vault does for a job.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    vault: String,
+    /// Steps that have not ended: a rebuild decides about notes and then waits for contexts.
+    open: u32,
+    worst: Ended,
+    /// What it is doing.
+    pub(super) phase: String,
+    /// Notes done.
+    pub(super) done: u64,
+    /// Notes in all, once known.
+    pub(super) total: Option<u64>,
+    /// Notes that changed the index.
+    pub(super) changed: u64,
+    /// Contexts that were bought meanwhile.
+    pub(super) bought: u64,
+    /// The snapshot that holds the result.
+    pub(super) seq: u64,
+    /// How far a model is.
+    pub(super) contexts: Option<ContextProgress>,
+    /// What it will take.
+    pub(super) estimate: Option<Estimate>,
+    /// Why it ended early, or is not as it was asked for.
+    pub(super) problem: Option<String>,
+    failed: Vec<SkippedFile>,
+}
+
+impl Part {
+    /// A note failed.
+    pub(super) fn fail_note(&mut self, path: &str, why: &str) {
+        if self.failed.len() < MOST_FAILED {
+            self.failed.push(SkippedFile { path: path.to_owned(), why: why.to_owned() });
+        }
+    }
+
+    /// These notes failed, and no others.
+    pub(super) fn set_failed(&mut self, failed: Vec<SkippedFile>) {
+        self.failed = failed;
+    }
+
+    fn state(&self) -> &'static str {
+        if self.open > 0 { "running" } else { self.worst.name() }
+    }
 }
 
 impl Jobs {
@@ -37,86 +115,109 @@ impl Jobs {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a job that ends when `parts` vaults have ended it; returns its number.
-    pub(super) fn begin(&self, kind: &str, scope: Scope, parts: usize) -> u64 {
+    /// Begins a job with a part for each vault, given by id and name; returns its number.
+    pub(super) fn begin(
+        &self,
+        kind: &'static str,
+        scope: Scope,
+        vaults: impl IntoIterator<Item = (u64, String)>,
+    ) -> u64 {
         let mut table = self.table();
         table.last += 1;
         let number = table.last;
-        let job = Job {
-            job: number,
-            kind: kind.to_owned(),
-            scope,
-            state: "running".to_owned(),
-            done: 0,
-            total: None,
-            failed: Vec::new(),
-            changed: 0,
-            took_ms: 0,
-            phase: "looking".to_owned(),
-            seq: 0,
-            contexts: None,
-            estimate: None,
-            problem: None,
-        };
-        table.jobs.insert(number, Entry { job, parts, began: Instant::now(), cancel: AtomicBool::new(false) });
+        let part = |vault| Part { vault, open: 1, phase: "looking".to_owned(), ..Part::default() };
+        let parts = vaults.into_iter().map(|(id, name)| (id, part(name))).collect();
+        let cancel = AtomicBool::new(false);
+        let entry = Entry { number, kind, scope, parts, began: Instant::now(), took: None, cancel };
+        table.jobs.insert(number, entry);
         while table.jobs.len() > REMEMBERED {
-            let finished = table.jobs.iter().find(|(_, e)| e.job.state != "running").map(|(n, _)| *n);
+            let finished = table.jobs.iter().find(|(_, entry)| !entry.is_running()).map(|(n, _)| *n);
             let Some(finished) = finished else { break };
             table.jobs.remove(&finished);
         }
         number
     }
 
-    /// A job gets a part more.
-    pub(super) fn add_part(&self, number: u64) {
-        if let Some(entry) = self.table().jobs.get_mut(&number) {
-            entry.parts += 1;
+    /// A part gets one more step, which has to end before the part does.
+    pub(super) fn open_step(&self, number: u64, vault: u64) {
+        self.change(number, vault, |part| part.open += 1);
+    }
+
+    /// Another indexer does this part.
+    pub(super) fn hand_over(&self, number: u64, from: u64, to: u64) {
+        if let Some(entry) = self.table().jobs.get_mut(&number)
+            && let Some(part) = entry.parts.remove(&from)
+        {
+            entry.parts.insert(to, part);
         }
     }
 
-    /// Changes a running job and wakes whoever waits for it; returns what it is now.
-    pub(super) fn change(&self, number: u64, change: impl FnOnce(&mut Job)) -> Option<Job> {
+    /// Changes a running part and wakes whoever waits for the job; returns what the job is now.
+    pub(super) fn change(&self, number: u64, vault: u64, change: impl FnOnce(&mut Part)) -> Option<Job> {
         let mut table = self.table();
         let entry = table.jobs.get_mut(&number)?;
-        if entry.job.state == "running" {
-            change(&mut entry.job);
-            entry.job.took_ms = entry.began.elapsed().as_millis() as u64;
+        let part = entry.parts.get_mut(&vault).filter(|part| part.open > 0)?;
+        change(part);
+        if entry.took.is_none() && !entry.is_running() {
+            entry.took = Some(entry.began.elapsed());
         }
-        let job = entry.job.clone();
+        let job = entry.now();
         drop(table);
         self.moved_on.notify_all();
         Some(job)
     }
 
-    /// A vault is through with its part: the job ends with the last one, in the worst state of all.
-    pub(super) fn end_part(&self, number: u64, seq: u64, changed: u64, state: &str) -> Option<Job> {
-        let mut table = self.table();
-        let entry = table.jobs.get_mut(&number)?;
-        entry.parts = entry.parts.saturating_sub(1);
-        let job = &mut entry.job;
-        job.changed += changed;
-        job.seq = job.seq.max(seq);
-        if state != "done" || job.phase != "failed" && job.phase != "cancelled" {
-            state.clone_into(&mut job.phase);
-        }
-        if entry.parts == 0 && job.state == "running" {
-            job.state.clone_from(&job.phase);
-            job.total = job.total.or(Some(job.done));
-            job.took_ms = entry.began.elapsed().as_millis() as u64;
-        }
-        let job = job.clone();
-        drop(table);
-        self.moved_on.notify_all();
-        Some(job)
+    /// So many notes of a part are done; returns the job if that is news.
+    pub(super) fn progress(&self, number: u64, vault: u64, done: u64) -> Option<Job> {
+        let known = {
+            let table = self.table();
+            table.jobs.get(&number)?.parts.get(&vault)?.done
+        };
+        (known != done).then(|| self.change(number, vault, |part| part.done = done)).flatten()
     }
 
-    /// Notes a file that failed, keeping the list short.
-    pub(super) fn fail_note(&self, number: u64, path: &str, why: &str) {
-        self.change(number, |job| {
-            if job.failed.len() < 100 {
-                job.failed.push(SkippedFile { path: path.to_owned(), why: why.to_owned() });
-            }
-        });
+    /// A step of a part has ended so; the job ends with the last step of its last part, as the worst of them.
+    pub(super) fn end_step(&self, number: u64, vault: u64, ended: Ended, seq: u64) -> Option<Job> {
+        self.change(number, vault, |part| {
+            part.open = part.open.saturating_sub(1);
+            part.worst = part.worst.max(ended);
+            part.seq = part.seq.max(seq);
+        })
+    }
+
+    /// A part is over, whatever steps were open.
+    pub(super) fn end_part(&self, number: u64, vault: u64, ended: Ended, problem: Option<String>) -> Option<Job> {
+        self.change(number, vault, |part| {
+            part.open = 0;
+            part.worst = part.worst.max(ended);
+            part.problem = problem.or(part.problem.take());
+        })
+    }
+
+    /// Whoever worked for these parts is gone: they fail.
+    pub(super) fn fail_all_of(&self, vault: u64, why: &str) -> Vec<Job> {
+        let failed = |number| self.end_part(number, vault, Ended::Failed, Some(why.to_owned()));
+        self.running_of(vault).into_iter().filter_map(failed).collect()
+    }
+
+    /// Contexts were bought for a vault: the jobs that run meanwhile say so.
+    pub(super) fn bought(&self, vault: u64, contexts: u64) {
+        for number in self.running_of(vault) {
+            self.change(number, vault, |part| part.bought += contexts);
+        }
+    }
+
+    /// Whether contexts of a vault are made anew by a job that somebody waits for.
+    pub(super) fn is_built(&self, vault: u64) -> bool {
+        let builds = |entry: &Entry| matches!(entry.kind, "generation" | "rebuild");
+        let runs = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.open > 0);
+        self.table().jobs.values().any(|entry| builds(entry) && runs(entry))
+    }
+
+    fn running_of(&self, vault: u64) -> Vec<u64> {
+        let table = self.table();
+        let runs = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.open > 0);
+        table.jobs.iter().filter(|(_, entry)| runs(entry)).map(|(number, _)| *number).collect()
     }
 
     pub(super) fn all(&self) -> Vec<Job> {
@@ -131,14 +232,15 @@ impl Jobs {
     pub(super) fn wait(&self, number: u64, timeout: Duration) -> Result<Job, CallError> {
         let until = Instant::now() + timeout;
         let mut table = self.table();
-        let seen = |table: &Table| table.jobs.get(&number).map(|e| (e.job.done, e.job.phase.clone()));
-        let before = seen(&table);
+        let mut before = None;
         loop {
-            let entry = table.jobs.get(&number).ok_or_else(|| unknown(number))?;
+            let job = table.jobs.get(&number).map(Entry::now).ok_or_else(|| unknown(number))?;
             let left = until.saturating_duration_since(Instant::now());
-            if entry.job.state != "running" || left.is_zero() || seen(&table) != before {
-                return Ok(entry.now());
+            let seen = Some((job.done, job.phase.clone()));
+            if job.state != "running" || left.is_zero() || before.as_ref().is_some_and(|_| before != seen) {
+                return Ok(job);
             }
+            before = seen;
             table = self.moved_on.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -152,64 +254,73 @@ impl Jobs {
     }
 
     pub(super) fn is_cancelled(&self, number: u64) -> bool {
-        self.table().jobs.get(&number).is_some_and(|e| e.cancel.load(Ordering::Relaxed))
+        self.table().jobs.get(&number).is_some_and(|entry| entry.cancel.load(Ordering::Relaxed))
     }
 }
 
 impl Entry {
+    fn is_running(&self) -> bool {
+        self.parts.values().any(|part| part.open > 0)
+    }
+
+    /// What is told of it.
     fn now(&self) -> Job {
-        let mut job = self.job.clone();
-        if job.state == "running" {
-            job.took_ms = self.began.elapsed().as_millis() as u64;
+        let parts = || self.parts.values();
+        let running = parts().find(|part| part.open > 0);
+        let worst = parts().map(|part| part.worst).max().unwrap_or_default();
+        let state = if running.is_some() { "running" } else { worst.name() };
+        // A part that has ended knows how many notes it had.
+        let total = |part: &Part| part.total.or((part.open == 0).then_some(part.done));
+        let mut problems: Vec<&str> = parts().filter_map(|part| part.problem.as_deref()).collect();
+        problems.dedup();
+        Job {
+            job: self.number,
+            kind: self.kind.to_owned(),
+            scope: self.scope.clone(),
+            state: state.to_owned(),
+            done: parts().map(|part| part.done).sum(),
+            total: parts().map(total).sum(),
+            failed: parts().flat_map(|part| part.failed.iter().cloned()).take(MOST_FAILED).collect(),
+            changed: parts().map(|part| part.changed).sum(),
+            bought: parts().map(|part| part.bought).sum(),
+            took_ms: self.took.unwrap_or_else(|| self.began.elapsed()).as_millis() as u64,
+            phase: running.map_or_else(|| state.to_owned(), |part| part.phase.clone()),
+            seq: parts().map(|part| part.seq).max().unwrap_or(0),
+            contexts: parts().filter_map(|part| part.contexts).reduce(ContextProgress::plus),
+            estimate: parts().filter_map(|part| part.estimate.clone()).reduce(together),
+            problem: (!problems.is_empty()).then(|| problems.join("; ")),
+            parts: parts().map(told).collect(),
         }
-        job
+    }
+}
+
+fn told(part: &Part) -> JobPart {
+    JobPart {
+        vault: part.vault.clone(),
+        state: part.state().to_owned(),
+        done: part.done,
+        total: part.total,
+        changed: part.changed,
+        bought: part.bought,
+        problem: part.problem.clone(),
+    }
+}
+
+/// What two vaults take.
+fn together(one: Estimate, other: Estimate) -> Estimate {
+    Estimate {
+        notes: one.notes + other.notes,
+        chunks: one.chunks + other.chunks,
+        calls: one.calls + other.calls,
+        tokens_in: one.tokens_in + other.tokens_in,
+        tokens_cached: one.tokens_cached + other.tokens_cached,
+        tokens_out: one.tokens_out + other.tokens_out,
+        micro_dollars: one.micro_dollars.zip(other.micro_dollars).map(|(a, b)| a.saturating_add(b)),
+        price_as_of: one.price_as_of.or(other.price_as_of),
+        minutes: one.minutes.max(other.minutes),
     }
 }
 
 fn unknown(number: u64) -> CallError {
     CallError::NotFound { what: "job", name: number.to_string(), hint: "`situated jobs` lists them".to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    #[test]
-    fn waiting_ends_with_the_job() {
-        let jobs = Arc::new(Jobs::default());
-        let number = jobs.begin("sync", Scope::default(), 1);
-        let other = jobs.clone();
-        let waiter = std::thread::spawn(move || other.wait(number, Duration::from_secs(20)));
-        jobs.end_part(number, 3, 1, "done");
-        assert_eq!(waiter.join().unwrap().unwrap().state, "done");
-        jobs.cancel(number).unwrap();
-        assert!(jobs.is_cancelled(number));
-        assert!(matches!(jobs.get(99), Err(CallError::NotFound { .. })));
-    }
-
-    #[test]
-    fn a_job_of_two_vaults_ends_with_the_second_and_remembers_a_failure() {
-        let jobs = Jobs::default();
-        let number = jobs.begin("sync", Scope::default(), 2);
-        assert_eq!(jobs.end_part(number, 5, 1, "failed").unwrap().state, "running");
-        let ended = jobs.end_part(number, 4, 2, "done").unwrap();
-        assert_eq!((ended.state.as_str(), ended.seq, ended.changed), ("failed", 5, 3));
-    }
-
-    #[test]
-    fn an_ended_job_does_not_change_any_more_and_old_ones_are_forgotten() {
-        let jobs = Jobs::default();
-        let first = jobs.begin("sync", Scope::default(), 1);
-        jobs.end_part(first, 0, 0, "done");
-        jobs.change(first, |job| job.done = 7);
-        assert_eq!(jobs.get(first).unwrap().done, 0);
-        for _ in 0..2 * REMEMBERED {
-            let number = jobs.begin("sync", Scope::default(), 1);
-            jobs.end_part(number, 0, 0, "done");
-        }
-        assert_eq!(jobs.all().len(), REMEMBERED);
-        assert!(jobs.get(first).is_err());
-    }
 }

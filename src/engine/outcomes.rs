@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::context::prompt::Form;
-use crate::context::quality::Flaw;
-use crate::llm::FailureKind;
+use context::prompt::Form;
+use context::quality::Flaw;
+use provider::FailureKind;
 
 /// Answers without a single usable context, in a row, after which a model is left alone for a while.
 pub(super) const MOST_USELESS: u32 = 30;

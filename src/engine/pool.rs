@@ -1,43 +1,45 @@
-//! Worker threads that decide about notes side by side. They run at low priority: a save that is waited for
-//! is decided on the engine's own thread.
+//! Worker threads that decide about notes side by side, for all vaults. They run at low priority: a save that is waited
+//! for is decided on its indexer's own thread. They never wait for a vault's file system: notes come to them as they
+//! were read.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::decide::{Desk, Outcome, Task};
+use super::decide::{Desk, Outcome, ReadNote, Task};
 use super::now_s;
-use crate::sandbox;
+use crate::host;
 
-/// A task on its way to a worker and back.
+/// Gets what came of a task.
+pub(super) type Answer = Box<dyn FnOnce(Outcome) + Send>;
+
+/// A note to be decided about.
 pub(super) struct Errand {
-    pub(super) vault: u64,
-    pub(super) batch: u64,
-    /// Tells a result that was overtaken by a newer look at the same note.
-    pub(super) ticket: u64,
     pub(super) desk: Arc<Desk>,
     pub(super) task: Task,
+    pub(super) read: ReadNote,
+    pub(super) answer: Answer,
 }
 
-/// The workers. Dropping it lets them finish what they hold.
+/// The workers. They end when the last handle goes, with what they hold done.
+#[derive(Clone)]
 pub(super) struct Pool {
     errands: Sender<Errand>,
     size: usize,
 }
 
 impl Pool {
-    /// Starts the workers; each result is handed to `done`.
-    pub(super) fn start(done: impl Fn(Errand, Outcome) + Send + Clone + 'static) -> std::io::Result<Self> {
+    /// Starts the workers.
+    pub(super) fn start() -> std::io::Result<Self> {
         let size = std::thread::available_parallelism().map_or(1, usize::from);
         let (errands, queue) = mpsc::channel();
         let queue = Arc::new(Mutex::new(queue));
         for i in 0..size {
-            let (queue, done) = (queue.clone(), done.clone());
+            let queue = queue.clone();
             std::thread::Builder::new().name(format!("decide-{i}")).spawn(move || {
-                sandbox::background_thread();
-                while let Some(errand) = next(&queue) {
-                    let outcome = look(&errand.desk, &errand.task);
-                    done(errand, outcome);
+                host::background_thread();
+                while let Some(Errand { desk, task, read, answer }) = next(&queue) {
+                    answer(look(&desk, &task, read));
                 }
             })?;
         }
@@ -49,7 +51,7 @@ impl Pool {
         self.size
     }
 
-    /// How many errands keep all workers busy without piling results up.
+    /// How many errands of one vault keep all workers busy without piling results up.
     pub(super) fn room(&self) -> usize {
         self.size * 24
     }
@@ -65,8 +67,8 @@ fn next(queue: &Mutex<Receiver<Errand>>) -> Option<Errand> {
 }
 
 /// Decides, and survives what should not happen: a note that makes a parser panic is skipped, no more.
-pub(super) fn look(desk: &Desk, task: &Task) -> Outcome {
-    catch_unwind(AssertUnwindSafe(|| desk.look(task, now_s()))).unwrap_or_else(|_| {
+pub(super) fn look(desk: &Desk, task: &Task, read: ReadNote) -> Outcome {
+    catch_unwind(AssertUnwindSafe(|| desk.look(task, read, now_s()))).unwrap_or_else(|_| {
         tracing::error!(path = %task.path, "reading this note failed inside; it is skipped. Please report it");
         Outcome::Skipped("reading it failed inside the program (a bug; please report it)".to_owned())
     })

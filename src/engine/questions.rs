@@ -13,14 +13,16 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::report::{CallError, Cancel};
-use crate::config::Config;
-use crate::context::cost::{self, dollars};
-use crate::context::models::Model;
-use crate::context::prompt::Prompt;
-use crate::context::settings::ContextConfig;
-use crate::llm::ledger::Refused;
-use crate::llm::{self, Account, Client, Completion, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};
-use crate::search::question::Expand;
+use crate::settings::Settings;
+use context::cost;
+use context::cost::dollars;
+use context::models::Model;
+use context::prompt::Prompt;
+use context::settings::ContextConfig;
+use index::search::question::Expand;
+use provider as llm;
+use provider::ledger::Refused;
+use provider::{Account, Client, Completion, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};
 
 /// How often it is looked whether whoever asked has gone.
 const LOOK: Duration = Duration::from_millis(20);
@@ -47,7 +49,11 @@ impl Questions {
     ///
     /// # Errors
     /// No model is configured, or it cannot be asked.
-    pub(super) fn questioner(&self, config: &Config, runtime: &ProviderRuntime) -> Result<Arc<Questioner>, CallError> {
+    pub(super) fn questioner(
+        &self,
+        config: &Settings,
+        runtime: &ProviderRuntime,
+    ) -> Result<Arc<Questioner>, CallError> {
         let answerer = config.answerer();
         if !answerer.costs() {
             return Err(CallError::NotConfigured(
@@ -65,7 +71,7 @@ impl Questions {
     }
 
     /// Host that questions go to, `None` for an address of this machine.
-    pub(super) fn leaves_to(&self, config: &Config, runtime: &ProviderRuntime) -> Option<String> {
+    pub(super) fn leaves_to(&self, config: &Settings, runtime: &ProviderRuntime) -> Option<String> {
         self.questioner(config, runtime).ok()?.leaves_to()
     }
 

@@ -8,25 +8,27 @@ use serde::{Deserialize, Serialize};
 mod ask;
 mod audience;
 mod contexts;
+mod error;
 mod embedding;
 mod graph;
+mod problem;
 mod search;
 
-pub use crate::config::Problem;
-use crate::context::cost::Estimate;
-pub use crate::index::Cancel;
-use crate::index::LexicalError;
-use crate::plan::{Action, Reason};
-pub use crate::sandbox::Sandbox;
-use crate::search::TooMuch;
+pub use crate::host::sandbox::Sandbox;
 pub use ask::{AskAnswer, AskPassage, AskRequest, Citation};
 pub use audience::{Audience, RecentAnswer, RecentNote, RecentRequest};
+use context::cost::Estimate;
+use context::plan::{Action, Reason};
 pub use contexts::{
     ContextProgress, ContextStatus, Contextual, GenerateRequest, GeneratedContext, GenerationInfo, ReviewRequest,
     Reviewed, Stats,
 };
 pub use embedding::EmbedStatus;
 pub use graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
+pub use index::Cancel;
+use index::LexicalError;
+use index::search::TooMuch;
+pub use problem::Problem;
 pub use search::{Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
 /// What the plain generation, that of `[context]`, is called.
@@ -292,6 +294,9 @@ pub struct Job {
     pub failed: Vec<SkippedFile>,
     /// Notes that changed the index.
     pub changed: u64,
+    /// Contexts that a model wrote meanwhile, paid for or not.
+    #[serde(default)]
+    pub bought: u64,
     /// Milliseconds since it began, or that it took.
     pub took_ms: u64,
     /// What it is doing.
@@ -304,6 +309,29 @@ pub struct Job {
     /// What it would take, in a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// Why it ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// What each vault does for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<JobPart>,
+}
+
+/// What one vault does for a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobPart {
+    /// The vault.
+    pub vault: String,
+    /// As of the job.
+    pub state: String,
+    /// Notes done.
+    pub done: u64,
+    /// Notes in all, once known.
+    pub total: Option<u64>,
+    /// Notes that changed the index.
+    pub changed: u64,
+    /// Contexts that a model wrote meanwhile.
+    pub bought: u64,
     /// Why it ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -321,12 +349,14 @@ impl Job {
             total: notes,
             failed: Vec::new(),
             changed: 0,
+            bought: 0,
             took_ms: 0,
             phase: "dry_run".to_owned(),
             seq: 0,
             contexts: None,
             estimate,
             problem: None,
+            parts: Vec::new(),
         }
     }
 }

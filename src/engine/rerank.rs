@@ -13,14 +13,15 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 use super::report::{CallError, Cancel};
-use crate::config::Config;
-use crate::index::{LexicalError, Row, Snapshot};
-use crate::llm::ledger::Purpose;
-use crate::llm::{Account, ProviderRuntime, Spender};
-use crate::note::Private;
-use crate::search::Ranking;
-use crate::search::rerank::{self, RerankConfig, RerankProvider};
+use crate::settings::Settings;
+use index::search::Ranking;
+use index::search::rerank;
+use index::search::rerank::{RerankConfig, RerankProvider};
+use index::{LexicalError, Row, Snapshot};
 use judge::Judge;
+use note::Private;
+use provider::ledger::Purpose;
+use provider::{Account, ProviderRuntime, Spender};
 
 /// Answers that are remembered: those of a day for most people, of half a kilobyte each.
 const REMEMBERED: usize = 256;
@@ -35,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(20);
 type Scores = Arc<[Option<f32>]>;
 
 /// Asks the reranker in force.
-pub(crate) struct Reranker {
+pub struct Reranker {
     judge: Judge,
     account: Account,
     runtime: Handle,
@@ -48,8 +49,8 @@ pub(crate) struct Reranker {
 
 impl Reranker {
     /// Whoever a configuration names, or why that cannot be; `None` if it names nobody.
-    pub(crate) fn start(
-        config: &Config,
+    pub fn start(
+        config: &Settings,
         runtime: &ProviderRuntime,
         spender: &Arc<Spender>,
     ) -> Result<Option<Arc<Reranker>>, String> {
@@ -72,7 +73,7 @@ impl Reranker {
 
     /// Puts rankings, each of the vault beside it, in the order that the reranker gives. Returns what kept it from
     /// that, for the user; then they are as they were.
-    pub(crate) fn rerank(
+    pub fn rerank(
         &self,
         query: &str,
         contextual: bool,
@@ -166,18 +167,18 @@ impl Reranker {
     }
 
     /// Whether there is nothing to keep account of.
-    pub(crate) fn is_free(&self) -> bool {
+    pub fn is_free(&self) -> bool {
         self.judge.is_free()
     }
 
     /// What one search may cost at most, in millionths of a dollar; `None` if the price is not known.
-    pub(crate) fn most(&self, query: &str) -> Option<u64> {
+    pub fn most(&self, query: &str) -> Option<u64> {
         let documents = vec!["x".repeat(rerank::MOST_DOCUMENT); self.config.top];
         self.judge.cost(&self.judge.guess(query, &documents))
     }
 
     /// What leaves this machine, to where.
-    pub(crate) fn leaves(&self) -> Option<String> {
+    pub fn leaves(&self) -> Option<String> {
         let host = self.judge.leaves_to()?;
         Some(format!("queries and the passages found for them, to {host}, which puts them in order"))
     }

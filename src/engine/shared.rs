@@ -1,4 +1,4 @@
-//! What the loop and the handles share of a vault: the loop publishes, the handles read.
+//! What an indexer and whoever asks share of a vault: the indexer publishes, the others read.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwapOption;
 
 use super::decide::Desk;
+use super::embedding::Service;
 use super::report::{self, VaultStatus};
 use super::tally::Counts;
-use crate::config::VaultConfig;
-use crate::index::{Graph, Snapshot};
-use crate::vault::policy::Policy;
+use index::{Graph, Snapshot};
+use vault::policy::Policy;
+use vault::settings::VaultConfig;
 
-/// What is shared of one vault.
+/// What is shared of one generation of one vault.
 pub(super) struct VaultShared {
     pub(super) id: u64,
     pub(super) name: String,
@@ -23,7 +24,9 @@ pub(super) struct VaultShared {
     /// What answers queries: a snapshot, and the desk whose embedder made its vectors.
     pub(super) published: ArcSwapOption<(Arc<Snapshot>, Arc<Desk>)>,
     /// Whether the answers have become others, by a new snapshot or another generation, and nobody was told yet.
-    untold: AtomicBool,
+    unannounced: AtomicBool,
+    /// Whether another generation answers for the vault. The supervisor's to say.
+    inactive: AtomicBool,
     /// The links, as of a snapshot that may be older than the published one.
     pub(super) graph: ArcSwapOption<Graph>,
     pub(super) policy: ArcSwapOption<Policy>,
@@ -31,7 +34,51 @@ pub(super) struct VaultShared {
     pub(super) counts: Mutex<Counts>,
     pub(super) embedding: Mutex<report::EmbedStatus>,
     pub(super) synced_at: Mutex<Option<i64>>,
-    pub(super) batches: AtomicU64,
+    report: Mutex<IndexerReport>,
+    /// Embedders that notes wait for: what keeps one from answering is its own to say, at any time.
+    waited_for: Mutex<Vec<Arc<Service>>>,
+    /// When the indexer's present turn began, milliseconds since the engine started, plus one; 0 while it waits.
+    turn: AtomicU64,
+}
+
+/// How far an indexer is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It opens store and index.
+    #[default]
+    Opening,
+    /// It works.
+    Open,
+    /// It could not open them, or it died, and why; it is tried again.
+    Closed(String),
+}
+
+/// What an indexer says of itself after every turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct IndexerReport {
+    pub(super) stage: Stage,
+    /// What happened when it was opened.
+    pub(super) notes: Vec<String>,
+    /// What is wrong with the vault: a doubt, a watch that could not be placed, a disk that is full.
+    pub(super) problems: Vec<String>,
+    /// What keeps the model from being asked.
+    pub(super) model: Option<String>,
+    /// Why vectors are not made, but for what the embedders themselves say.
+    pub(super) vectors: Vec<String>,
+    /// Whether it works at something.
+    pub(super) busy: bool,
+    /// Whether workers have notes of it, or nobody has looked at its disk yet.
+    pub(super) flying: bool,
+    /// Whether the battery keeps work of it waiting.
+    pub(super) kept: bool,
+    /// Whether work is queued.
+    pub(super) bulk: bool,
+    /// Notes that wait for a model.
+    pub(super) waiting: usize,
+    /// Notes that the model has.
+    pub(super) asked: usize,
+    /// Where embedders send texts, off this machine.
+    pub(super) embedders: Vec<String>,
 }
 
 impl VaultShared {
@@ -43,31 +90,43 @@ impl VaultShared {
             generation: generation.to_owned(),
             path: vault.path.clone(),
             published: ArcSwapOption::empty(),
-            untold: AtomicBool::new(false),
+            unannounced: AtomicBool::new(false),
+            inactive: AtomicBool::new(false),
             graph: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
             status: Mutex::new(status),
             counts: Mutex::default(),
             embedding: Mutex::default(),
             synced_at: Mutex::default(),
-            batches: AtomicU64::new(0),
+            report: Mutex::default(),
+            waited_for: Mutex::default(),
+            turn: AtomicU64::new(0),
         })
     }
 
     /// Has a snapshot answer from now on.
     pub(super) fn publish(&self, snapshot: Arc<Snapshot>, desk: Arc<Desk>) {
         self.published.store(Some(Arc::new((snapshot, desk))));
-        self.mark_untold();
+        self.mark_unannounced();
     }
 
     /// Other answers are given from now on.
-    pub(super) fn mark_untold(&self) {
-        self.untold.store(true, Ordering::Relaxed);
+    pub(super) fn mark_unannounced(&self) {
+        self.unannounced.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is to be told that other answers are given; it counts as told then.
-    pub(super) fn take_untold(&self) -> bool {
-        self.untold.swap(false, Ordering::Relaxed)
+    /// Whether it is to be announced that other answers are given; it counts as announced then.
+    pub(super) fn take_unannounced(&self) -> bool {
+        self.unannounced.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether another generation answers for the vault.
+    pub(super) fn is_inactive(&self) -> bool {
+        self.inactive.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_inactive(&self, inactive: bool) {
+        self.inactive.store(inactive, Ordering::Relaxed);
     }
 
     pub(super) fn status(&self) -> MutexGuard<'_, VaultStatus> {
@@ -86,6 +145,25 @@ impl VaultShared {
         self.synced_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn report(&self) -> MutexGuard<'_, IndexerReport> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Embedders that notes wait for.
+    pub(super) fn waited_for(&self) -> MutexGuard<'_, Vec<Arc<Service>>> {
+        self.waited_for.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The indexer begins a turn so many milliseconds after the engine's start, or waits from now on.
+    pub(super) fn set_turn(&self, began_ms: Option<u64>) {
+        self.turn.store(began_ms.map_or(0, |began| began + 1), Ordering::Relaxed);
+    }
+
+    /// When the indexer's present turn began, if it is in one.
+    pub(super) fn turn(&self) -> Option<u64> {
+        self.turn.load(Ordering::Relaxed).checked_sub(1)
+    }
+
     pub(super) fn snapshot(&self) -> Option<Arc<Snapshot>> {
         self.published.load().as_ref().map(|published| published.0.clone())
     }
@@ -94,7 +172,10 @@ impl VaultShared {
         self.published.load().as_ref().map(|published| published.1.clone())
     }
 
-    pub(super) fn next_batch(&self) -> u64 {
-        self.batches.fetch_add(1, Ordering::Relaxed)
+    /// Lets go of what answers queries, so that store and index can be closed.
+    pub(super) fn withdraw(&self) {
+        self.published.store(None);
+        self.graph.store(None);
+        self.waited_for().clear();
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::plan::Reason;
-use crate::store::record::NoteRecord;
+use context::plan::Reason;
+use store::record::NoteRecord;
 
 /// Chunks of a note, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

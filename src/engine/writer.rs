@@ -1,13 +1,11 @@
 //! Who talks to the model: orders in, what came of them out. It holds no state that matters: what is to be written
 //! stands in the store until it has been, and what was answered is in the journal before anybody hears of it.
 
-mod note;
+mod job;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::mpsc as replies;
-use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -17,19 +15,19 @@ use super::batch::{self, BatchOrder};
 use super::decide::Desk;
 use super::outcomes::MOST_USELESS;
 use super::report::{CallError, GeneratedContext};
-use crate::config::Config;
-use crate::context::ContextRecord;
-use crate::context::cost::dollars;
-use crate::context::document::Document;
-use crate::context::quality::Flaw;
-use crate::embed::builtin;
-use crate::fingerprint::{ContextKey, Sketch};
-use crate::llm::ledger::{Purpose, Refused};
-use crate::llm::{self, Client, ProviderRuntime, Spender};
-use crate::note as notes;
-use crate::plan::Due;
-use crate::vault::VaultPath;
-use crate::vault::read::read;
+use crate::settings::Settings;
+use context::ContextRecord;
+use context::cost::dollars;
+use context::document::Document;
+use context::plan::Due;
+use context::quality::Flaw;
+use index::embed::builtin;
+use note::VaultPath;
+use note::fingerprint::{ContextKey, Sketch};
+use provider as llm;
+use provider::ledger::{Purpose, Refused};
+use provider::{Client, ProviderRuntime, Spender};
+use vault::read::read;
 
 /// Tries with the whole note before the simpler prompt.
 const FULL_TRIES: u8 = 2;
@@ -91,8 +89,6 @@ enum Command {
     Order(Box<Order>),
     Batch(Box<BatchOrder>),
     Wish(Box<Wish>),
-    /// Nothing more is to be sent; says when what was under way has come.
-    Drain(replies::Sender<()>),
 }
 
 /// Access to the task that serves it.
@@ -107,7 +103,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Starts it, or says why not; `None` if no model is configured. It ends when the last handle goes.
     pub(super) fn start(
-        config: &Config,
+        config: &Settings,
         runtime: &ProviderRuntime,
         spender: &Arc<Spender>,
         tell: impl Fn(u64, VaultPath, Told) + Send + Sync + 'static,
@@ -138,19 +134,11 @@ impl Writer {
         let _ = self.commands.send(Command::Wish(Box::new(wish)));
     }
 
-    /// Sends no more questions about notes, and waits until those under way are answered and their answers kept, but
-    /// no longer than `until`. Each order ends with [`Held::Draining`] then. Blocks.
-    pub(super) fn drain(&self, until: Instant) {
-        let (done, ended) = replies::channel();
-        if self.commands.send(Command::Drain(done)).is_ok() {
-            // What takes longer is dropped with the writer, and asked again.
-            let _ = ended.recv_timeout(until.saturating_duration_since(Instant::now()));
-        }
+    /// Whether both are access to the same task.
+    pub(super) fn is(&self, other: &Writer) -> bool {
+        self.commands.same_channel(&other.commands)
     }
 }
-
-/// How long a daemon that ends, or is configured anew, waits for answers that are paid for.
-pub(super) const DRAIN: Duration = Duration::from_secs(2);
 
 type Tell = dyn Fn(u64, VaultPath, Told) + Send + Sync;
 
@@ -158,19 +146,14 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, asker: Asker, tell: 
     let mut notes = JoinSet::new();
     let mut others = JoinSet::new();
     let draining = watch::Sender::new(false);
-    let mut drained: Option<replies::Sender<()>> = None;
     loop {
-        if let Some(done) = drained.take_if(|_| notes.is_empty()) {
-            // Whoever waits may have given up.
-            let _ = done.send(());
-        }
         tokio::select! {
             command = inbox.recv() => match command {
                 Some(Command::Order(order)) => {
                     let (asker, tell, draining) = (asker.clone(), tell.clone(), draining.subscribe());
                     notes.spawn(async move {
                         let (vault, path) = (order.vault, order.path.clone());
-                        let end = note::carry_out(&asker, *order, draining, &*tell).await;
+                        let end = job::carry_out(&asker, *order, draining, &*tell).await;
                         tell(vault, path, Told::End(end));
                     });
                 }
@@ -183,12 +166,17 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, asker: Asker, tell: 
                         let _ = wish.reply.send(made);
                     });
                 }
-                Some(Command::Drain(done)) => {
+                // What is under way comes, if it comes soon: what is paid for is kept.
+                None => {
                     draining.send_replace(true);
-                    drained = Some(done);
+                    let drained = async {
+                        while notes.join_next().await.is_some() {}
+                        while others.join_next().await.is_some() {}
+                    };
+                    // What has not come by then is asked for again.
+                    let _ = tokio::time::timeout(super::DRAIN, drained).await;
+                    return;
                 }
-                // Calls that are under way are dropped: what they would have given is asked for again.
-                None => return,
             },
             Some(_) = notes.join_next(), if !notes.is_empty() => {}
             Some(_) = others.join_next(), if !others.is_empty() => {}
@@ -209,7 +197,7 @@ pub(super) struct Work {
 pub(super) fn prepare(order: &Order) -> Result<Work, Held> {
     let desk = &order.desk;
     let (bytes, _) = read(&desk.root, &order.path, desk.max_note_bytes).map_err(|_| Held::Changed)?;
-    let note = notes::parse(&order.path, &bytes, &desk.rules);
+    let note = note::parse(&order.path, &bytes, &desk.rules);
     let known = desk.store.note(&order.path).map_err(|_| Held::Changed)?;
     if desk.writer_leaves && desk.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice())) {
         return Err(Held::Changed);

@@ -22,7 +22,6 @@ use super::analyze::{Analyzer, Reading};
 use super::disk::Folder;
 use super::nearly::Names;
 use super::{ChunkDoc, ChunkText, Language, LexicalError, NoteEntry, NoteNo};
-use crate::sandbox;
 
 const ANALYZER: &str = "words";
 /// Memory of a writer that follows saves: the least that tantivy allows.
@@ -150,7 +149,8 @@ pub(super) struct Documents {
     writer: Option<IndexWriter>,
     reader: IndexReader,
     fields: Fields,
-    bulk: bool,
+    /// What a bulk's threads begin with, while there is one.
+    bulk: Option<fn()>,
     /// What was found at start and neither confirmed nor replaced since.
     found: HashMap<NoteNo, Stored>,
     /// Whether there is something to commit.
@@ -189,7 +189,7 @@ impl Documents {
             writer: Some(writer),
             reader,
             fields,
-            bulk: false,
+            bulk: None,
             found,
             changed: false,
             queued: 0,
@@ -214,7 +214,7 @@ impl Documents {
             if !damaged.is_empty() {
                 return Err(Failure::Damaged(format!("{} of its files are damaged", damaged.len())));
             }
-            let writer = writer(&index, false)?;
+            let writer = writer(&index, None)?;
             let reader = index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)
@@ -349,9 +349,10 @@ impl Documents {
         Ok(())
     }
 
-    /// Chooses between a writer for saves (little memory) and one for a first index (more threads).
-    pub(super) fn set_bulk(&mut self, bulk: bool) -> Result<(), LexicalError> {
-        if bulk != self.bulk {
+    /// Chooses between a writer for saves (little memory) and one for a first index (more threads, each of which begins
+    /// with `bulk`).
+    pub(super) fn set_bulk(&mut self, bulk: Option<fn()>) -> Result<(), LexicalError> {
+        if bulk.is_some() != self.bulk.is_some() {
             if self.changed {
                 self.commit(0)?;
             }
@@ -359,7 +360,7 @@ impl Documents {
             self.writer = None;
             self.bulk = bulk;
             self.writer = Some(writer(&self.index, bulk)?);
-            if !bulk {
+            if bulk.is_none() {
                 // A commit is when it is decided what to merge: without one the many segments of a bulk stay.
                 self.commit(0)?;
             }
@@ -429,21 +430,22 @@ impl From<TantivyError> for Failure {
     }
 }
 
-fn writer(index: &tantivy::Index, bulk: bool) -> tantivy::Result<IndexWriter> {
-    let (threads, heap) = if bulk { (BULK_THREADS, BULK_HEAP) } else { (1, SMALL_HEAP) };
+/// `bulk` is run on the thread that starts the threads of a bulk; without one, single saves are written.
+fn writer(index: &tantivy::Index, bulk: Option<fn()>) -> tantivy::Result<IndexWriter> {
+    let (threads, heap) = if bulk.is_some() { (BULK_THREADS, BULK_HEAP) } else { (1, SMALL_HEAP) };
     let options = IndexWriterOptions::builder()
         .num_worker_threads(threads)
         .memory_budget_per_thread(heap)
         .num_merge_threads(1)
         .build();
     let start = || {
-        if bulk {
-            sandbox::background_thread();
+        if let Some(prepare) = bulk {
+            prepare();
         }
         index.writer_with_options(options)
     };
     // Threads have the priority of whoever starts them: those of a bulk give way to everything else.
-    let writer = if bulk {
+    let writer = if bulk.is_some() {
         let started = std::thread::scope(|scope| scope.spawn(start).join());
         started.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
     } else {
@@ -451,7 +453,7 @@ fn writer(index: &tantivy::Index, bulk: bool) -> tantivy::Result<IndexWriter> {
     };
     // What a writer leaves behind that died, or failed, within a commit has names that this one would give again.
     writer.garbage_collect_files().wait()?;
-    if bulk {
+    if bulk.is_some() {
         // While a vault is built both cores are wanted for building; its segments are merged once, afterwards.
         writer.set_merge_policy(Box::new(NoMergePolicy));
         return Ok(writer);

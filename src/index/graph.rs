@@ -12,7 +12,7 @@ mod tests;
 use std::collections::HashMap;
 
 use super::{NoteEntry, NoteNo};
-use crate::vault::VaultPath;
+use note::VaultPath;
 
 pub use measures::{Measures, Sample};
 

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::blocks::{Blocks, Shards};
 use super::{NoteEntry, NoteNo};
-use crate::vault::VaultPath;
+use note::VaultPath;
 
 use std::sync::Arc;
 

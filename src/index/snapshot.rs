@@ -16,8 +16,8 @@ use super::{
     NoteNo, Row,
 };
 use crate::embed::Vector;
-use crate::fingerprint::ChunkId;
-use crate::vault::{FileStat, VaultPath};
+use note::fingerprint::ChunkId;
+use note::{FileStat, VaultPath};
 
 /// How the lexical index on disk stands to a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,9 +153,15 @@ impl Index {
         self.documents.sync(self.seq)
     }
 
-    /// Prepares for many puts at once (more threads and memory), or for single saves again.
-    pub fn bulk(&mut self, on: bool) -> Result<(), LexicalError> {
-        self.documents.set_bulk(on)
+    /// Prepares for many puts at once: more memory, and more threads, each of which begins with `prepare` (a place to
+    /// lower its priority).
+    pub fn begin_bulk(&mut self, prepare: fn()) -> Result<(), LexicalError> {
+        self.documents.set_bulk(Some(prepare))
+    }
+
+    /// Prepares for single saves again.
+    pub fn end_bulk(&mut self) -> Result<(), LexicalError> {
+        self.documents.set_bulk(None)
     }
 
     /// Notes whose words were lost since the last call because a write failed (a full disk, say); they are

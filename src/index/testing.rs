@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
 use crate::embed::Vector;
-use crate::fingerprint::{ChunkId, section_key};
-use crate::vault::{FileStat, VaultPath};
+use note::fingerprint::{ChunkId, section_key};
+use note::{FileStat, VaultPath};
 
 /// A note without chunks, titled as its file.
 pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {
@@ -29,7 +29,7 @@ pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {
 
 /// The id of a note's chunk.
 pub(super) fn id(no: NoteNo, position: u32) -> ChunkId {
-    crate::fingerprint::chunk_id(&format!("note {no}"), section_key([], 0), position)
+    note::fingerprint::chunk_id(&format!("note {no}"), section_key([], 0), position)
 }
 
 /// A vector of two dimensions.

@@ -258,12 +258,12 @@ fn a_second_writer_is_refused_and_harms_nothing() {
 fn saves_do_not_pile_up_segments_or_files() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
-    index.bulk(true).unwrap();
+    index.begin_bulk(|| ()).unwrap();
     for no in 1..=300 {
         index.put(note(no, 1, &format!("{no}.md")), chunks(no, &["a text", "another text"])).unwrap();
     }
     index.publish(1).unwrap();
-    index.bulk(false).unwrap();
+    index.end_bulk().unwrap();
     for seq in 2..=60 {
         let no = (seq % 7 + 1) as NoteNo;
         index.put(note(no, seq, &format!("{no}.md")), chunks(no, &["a text", "an edit"])).unwrap();

@@ -1,6 +1,6 @@
 //! Text of notes as an assistant may see it: what a person who reads the note would see, and nothing that hides in it.
 
-use crate::search::{printable, printable_lines};
+use index::search::{printable, printable_lines};
 
 /// Text of several lines: no HTML comments, no invisible characters, nothing that turns the reading direction around or
 /// steers a terminal. Lines stay where they are, so that their numbers hold.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::client::{CALL_TIMEOUT, Client, ClientError, Discovery, Remote};
+use protocol::client::{CALL_TIMEOUT, Client, ClientError, Discovery, Remote};
 
 /// Calls at once. The daemon has 64 connections, and this is not its only client.
 const AT_ONCE: usize = 8;

@@ -26,7 +26,7 @@ use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
 
-use crate::client::Discovery;
+use protocol::client::Discovery;
 
 /// A longer line of a client is dropped. The daemon takes a megabyte; in JSON it may be written longer.
 const MAX_LINE: usize = 4 << 20;

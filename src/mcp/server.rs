@@ -18,7 +18,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::answers::{self, Answer};
 use super::daemon::{Daemon, Listener, Trouble};
 use super::{clean, params, resources, schema, tools};
-use crate::client::Discovery;
+use protocol::client::Discovery;
 
 /// No more progress notifications of one request than one in this time.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);

@@ -63,7 +63,9 @@ fn unfinished(text: &str) -> Option<&str> {
         return None;
     }
     let mut told = lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    let begun = told.next().is_none_or(|line| lenient::is_property(line) || told.next().is_none());
+    // Nobody indents the first paragraph below a line of dashes.
+    let of_yaml = |line: &str| line.starts_with([' ', '\t']) || lenient::is_property(line);
+    let begun = told.next().is_none_or(|line| of_yaml(line) || told.next().is_none());
     let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     begun.then(|| &text[..end])
 }

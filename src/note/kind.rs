@@ -1,7 +1,7 @@
 //! What kind of note a place in the vault makes: folder rules and daily notes.
 
 use super::{NoteRules, dates};
-use crate::vault::VaultPath;
+use crate::VaultPath;
 
 /// The kind of the note at `path` by its place: the first rule that fits, else `"daily"` if the name is a date.
 pub(super) fn by_place(path: &VaultPath, rules: &NoteRules) -> Option<String> {

@@ -8,7 +8,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::Note;
-use crate::vault::VaultPath;
+use crate::VaultPath;
 
 /// The tag that makes a note private wherever it lies; `private/…` does too.
 pub const TAG: &str = "private";
@@ -106,7 +106,7 @@ pub(super) fn is_private(tag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::note::{NoteRules, parse};
+    use crate::{NoteRules, parse};
 
     fn covers(globs: &[&str], path: &str, text: &str) -> bool {
         let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();

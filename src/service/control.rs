@@ -9,7 +9,7 @@ use super::inspect::{Inspection, inspect};
 use super::launchd;
 use super::systemd::{Manager, State};
 use super::unit::SERVICE;
-use crate::client::{Client, Discovery};
+use protocol::client::{Client, Discovery};
 
 /// Opening a large store takes its time; the unit gives up at two minutes.
 const PATIENCE: Duration = Duration::from_secs(130);
@@ -166,7 +166,7 @@ pub(super) fn end(places: &Places) -> Result<(), ServiceError> {
 /// Fails if a daemon that is not the service's (`pid`) has the data folder.
 pub(super) fn by_hand(discovery: &Discovery, pid: Option<u32>) -> Result<(), ServiceError> {
     let data_dir: &PathBuf = &discovery.data_dir;
-    let Some(running) = crate::serve::locate::running(data_dir).filter(|running| Some(running.pid) != pid) else {
+    let Some(running) = protocol::locate::running(data_dir).filter(|running| Some(running.pid) != pid) else {
         return Ok(());
     };
     let message = format!(

@@ -32,7 +32,7 @@ pub struct Places {
 impl Places {
     /// Those of this process; `None` without a home folder.
     pub fn here() -> Option<Places> {
-        let home = crate::config::home()?;
+        let home = crate::daemon::config::home()?;
         let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let uid = rustix::process::geteuid().as_raw();
         let own = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir() && meta.uid() == uid);

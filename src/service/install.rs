@@ -13,7 +13,7 @@ use super::systemd::{Manager, Reach};
 use super::unit::{self, DropIn, SERVICE};
 use super::wanted::Wanted;
 use super::{ServiceError, launchd, plist, program};
-use crate::client::Discovery;
+use protocol::client::Discovery;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

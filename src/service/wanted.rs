@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::host::Places;
 use super::unit::Launch;
-use crate::config::{Config, Loaded, Origin};
-use crate::context::settings::Provider;
-use crate::embed::settings::EmbedProvider;
-use crate::search::rerank::RerankProvider;
+use crate::daemon::config::{Config, Loaded, Origin};
+use context::settings::Provider;
+use index::embed::settings::EmbedProvider;
+use index::search::rerank::RerankProvider;
 
 /// What is asked of a service.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,21 +44,21 @@ impl Wanted {
         }
         let usual_data = places.home.join(".local/share/situated");
         let in_file = matches!(origins.get("data_dir"), Some(Origin::File(..)));
-        if config.data_dir != usual_data && !in_file {
-            options.push(("--data-dir", absolute(&config.data_dir)));
+        if config.engine.data_dir != usual_data && !in_file {
+            options.push(("--data-dir", absolute(&config.engine.data_dir)));
         }
         if let Some(socket) = config.serve.socket.as_ref().filter(|_| given("serve.socket")) {
             options.push(("--socket", absolute(socket)));
         }
         let mut writable = Vec::new();
-        if config.data_dir != usual_data {
-            writable.push(absolute(&config.data_dir));
+        if config.engine.data_dir != usual_data {
+            writable.push(absolute(&config.engine.data_dir));
         }
         let own_runtime = places.runtime.as_ref().map(|runtime| runtime.join("situated"));
         let socket = config.serve.socket.as_deref().map(absolute);
         let folder = socket.as_deref().and_then(Path::parent).map(Path::to_path_buf);
         writable.extend(folder.filter(|folder| Some(folder) != own_runtime.as_ref() && !writable.contains(folder)));
-        let mut used: Vec<&Path> = config.vaults.iter().map(|vault| vault.path.as_path()).collect();
+        let mut used: Vec<&Path> = config.engine.vaults.iter().map(|vault| vault.path.as_path()).collect();
         used.extend(writable.iter().map(PathBuf::as_path));
         used.extend(file.as_deref());
         let unseen = origins.iter().filter(|(key, _)| !["data_dir", "serve.socket"].contains(&key.as_str()));
@@ -70,7 +70,7 @@ impl Wanted {
             shared_tmp: used.iter().any(|path| path.starts_with("/tmp") || path.starts_with("/var/tmp")),
             network: network(config),
             key_in_shell: key_in_shell(config),
-            data_dir: absolute(&config.data_dir),
+            data_dir: absolute(&config.engine.data_dir),
             unseen: unseen.collect(),
             options,
             writable,
@@ -91,19 +91,19 @@ fn absolute(path: &Path) -> PathBuf {
 /// Who is asked over HTTP: one on this machine needs a network socket too.
 pub fn network(config: &Config) -> Vec<String> {
     let mut said = Vec::new();
-    if config.context.costs() {
-        said.push(format!("[context] {}", config.context.provider.name()));
+    if config.engine.context.costs() {
+        said.push(format!("[context] {}", config.engine.context.provider.name()));
     }
-    for (name, generation) in config.generations.iter().filter(|(_, generation)| generation.costs()) {
+    for (name, generation) in config.engine.generations.iter().filter(|(_, generation)| generation.costs()) {
         said.push(format!("[generation.{}] {}", bare(name), generation.provider.name()));
     }
     // A transformer that is no folder is downloaded at its first use.
     let downloaded = |provider: bool, model: &str| provider && !model.starts_with(['/', '~', '.']);
-    let embed = &config.embed;
+    let embed = &config.engine.embed;
     if embed.provider.is_remote() || downloaded(embed.provider == EmbedProvider::Transformer, embed.model()) {
         said.push(format!("[embed] {}", embed.provider.name()));
     }
-    let rerank = &config.rerank;
+    let rerank = &config.engine.rerank;
     let local = matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer);
     if !local || downloaded(rerank.provider == RerankProvider::Transformer, rerank.model()) {
         said.push(format!("[rerank] {}", rerank.provider.name()));
@@ -118,19 +118,19 @@ fn bare(name: &str) -> String {
 
 /// Whether a provider that needs a key has no other place for it than a variable.
 fn key_in_shell(config: &Config) -> bool {
-    let keyed = |context: &crate::context::settings::ContextConfig| {
+    let keyed = |context: &context::settings::ContextConfig| {
         !matches!(context.provider, Provider::Template | Provider::Ollama)
             && context.key.file.is_none()
             && context.key.command.is_none()
             && context.base_url.is_none()
     };
-    keyed(&config.context) || config.generations.values().any(keyed)
+    keyed(&config.engine.context) || config.engine.generations.values().any(keyed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::VaultConfig;
+    use vault::settings::VaultConfig;
 
     fn places() -> Places {
         Places {
@@ -161,7 +161,7 @@ mod tests {
     fn what_is_elsewhere_is_named_and_opened() {
         let mut loaded = loaded();
         loaded.file = Some("/home/me/c/x.toml".into());
-        loaded.config.data_dir = "/mnt/in dex".into();
+        loaded.config.engine.data_dir = "/mnt/in dex".into();
         loaded.config.serve.socket = Some("/home/me/sock/s".into());
         loaded.origins.insert("serve.socket".into(), Origin::Env("SITUATED_SOCKET".into()));
         loaded.origins.insert("search.limit".into(), Origin::Env("SITUATED_SEARCH_LIMIT".into()));
@@ -176,7 +176,7 @@ mod tests {
         let wanted = Wanted::of(&loaded, &places());
         assert_eq!((wanted.options.len(), wanted.writable.len()), (1, 2));
         loaded.config.serve.socket = Some("/run/user/7/situated/other".into());
-        loaded.config.vaults[0].path = "/tmp/notes".into();
+        loaded.config.engine.vaults[0].path = "/tmp/notes".into();
         let wanted = Wanted::of(&loaded, &places());
         assert!(wanted.writable.len() == 1 && wanted.shared_tmp);
     }
@@ -184,16 +184,16 @@ mod tests {
     #[test]
     fn providers_need_the_network() {
         let mut loaded = loaded();
-        loaded.config.context.provider = Provider::Anthropic;
-        loaded.config.embed.provider = EmbedProvider::Ollama;
-        loaded.config.rerank.provider = RerankProvider::Cohere;
+        loaded.config.engine.context.provider = Provider::Anthropic;
+        loaded.config.engine.embed.provider = EmbedProvider::Ollama;
+        loaded.config.engine.rerank.provider = RerankProvider::Cohere;
         let wanted = Wanted::of(&loaded, &places());
         assert_eq!(wanted.network, ["[context] anthropic", "[embed] ollama", "[rerank] cohere"]);
         assert!(wanted.key_in_shell);
-        loaded.config.context.key.command = Some("pass show x".into());
+        loaded.config.engine.context.key.command = Some("pass show x".into());
         assert!(!Wanted::of(&loaded, &places()).key_in_shell);
-        loaded.config.embed.provider = EmbedProvider::Transformer;
-        loaded.config.embed.model = Some("/models/mini".into());
+        loaded.config.engine.embed.provider = EmbedProvider::Transformer;
+        loaded.config.engine.embed.model = Some("/models/mini".into());
         assert_eq!(network(&loaded.config), ["[context] anthropic", "[rerank] cohere"]);
     }
 }

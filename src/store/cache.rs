@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::vectors::VectorFile;
 use super::{Store, StoreError, locked};
-use crate::embed::Vector;
-use crate::fingerprint::InputHash;
+use index::embed::Vector;
+use note::fingerprint::InputHash;
 
 /// Cached vectors of one embedder.
 pub struct VectorCache(Mutex<VectorFile>);

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 
 use super::record::NoteRecord;
 use super::v1;
-use crate::context::ContextRecord;
-use crate::vault::VaultPath;
+use context::ContextRecord;
+use note::VaultPath;
 
 /// The version that is written.
 const VERSION: u8 = 1;

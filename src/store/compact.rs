@@ -13,7 +13,7 @@ use std::path::Path;
 use super::salvage::{self, Fault};
 use super::tree::{Scan, Trees};
 use super::{StoreError, bytes_in, journal, lock, mark, vectors};
-use crate::fingerprint::InputHash;
+use note::fingerprint::InputHash;
 
 pub(super) const SLED: &str = "sled";
 pub(super) const OLD: &str = "sled.old";

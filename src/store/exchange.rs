@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::salvage::guarded;
 use super::tree::Writes;
 use super::{ArchivedAll, Holder, Store, StoreError, locked};
-use crate::context::{ContextRecord, Making, Origin, Spent};
-use crate::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
-use crate::note::PRIVATE_TAG;
-use crate::vault::VaultPath;
+use context::{ContextRecord, Making, Origin, Spent};
+use note::PRIVATE_TAG;
+use note::VaultPath;
+use note::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
 
 /// The version of the line format.
 const SCHEMA: u32 = 1;

@@ -28,11 +28,11 @@ mod holders;
 use super::codec::{self, Damage};
 use super::v1::Entry;
 use super::{StoreError, salvage};
-use crate::context::ContextRecord;
-use crate::fingerprint::{ContextKey, context_key};
-use crate::vault::VaultPath;
+use context::ContextRecord;
 pub use holders::Holder;
 use holders::Holders;
+use note::VaultPath;
+use note::fingerprint::{ContextKey, context_key};
 
 const MAGIC: [u8; 4] = [0xC7, 0x73, 0xF5, 0x0A];
 pub(super) const HEAD: usize = 8;

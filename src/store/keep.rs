@@ -8,9 +8,9 @@ use super::journal::NoteEvent;
 use super::salvage::Fault;
 use super::tree::Writes;
 use super::{Holder, Store, StoreError, locked, record::NoteRecord};
-use crate::context::ContextRecord;
-use crate::fingerprint::{ContextKey, SectionKey};
-use crate::vault::{FileStat, VaultPath};
+use context::ContextRecord;
+use note::fingerprint::{ContextKey, SectionKey};
+use note::{FileStat, VaultPath};
 
 /// What [`Store::archived_all`] found.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use super::journal::{HEAD, scan};
 use super::tree::Trees;
 use super::v1::Entry;
 use super::{JOURNAL, StoreError, codec};
-use crate::context::ContextRecord;
-use crate::fingerprint::ContextKey;
+use context::ContextRecord;
+use note::fingerprint::ContextKey;
 
 /// How a store's files are, looked at beside whoever has it open. Nothing is changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,16 +114,16 @@ pub fn journaled(dir: &Path) -> Result<HashMap<ContextKey, ContextRecord>, Store
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::{context_key, text_hash};
-    use crate::store::journal::Journal;
-    use crate::store::tests::{paid, section};
+    use crate::journal::Journal;
+    use crate::tests::{paid, section};
+    use note::fingerprint::{context_key, text_hash};
 
     #[test]
     fn a_store_is_looked_at_and_rehearsed_without_a_trace() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!((look(dir.path()), rehearse(dir.path(), 1 << 30)), (Looked::default(), None), "nothing is there");
         let store = dir.path().join("store");
-        let (opened, _) = crate::store::Store::open(&store, "e", 4).unwrap();
+        let (opened, _) = crate::Store::open(&store, "e", 4).unwrap();
         opened.flush(true).unwrap();
         drop(opened);
         let before = look(&store);

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::{ChunkId, InputHash, SectionKey, StructureHash, TextHash};
-use crate::plan::{Action, Due, Reason};
-use crate::vault::{FileStat, VaultPath};
+use context::plan::{Action, Due, Reason};
+use note::fingerprint::{ChunkId, InputHash, SectionKey, StructureHash, TextHash};
+use note::{FileStat, VaultPath};
 
 /// What is stored about a note: all that the index needs besides text, contexts and vectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,11 +22,11 @@ pub struct NoteRecord {
     pub hash: TextHash,
     /// Hash of its outline.
     pub structure: StructureHash,
-    /// See [`crate::plan::Generation::contextualizer`]: the one in force when the note was last decided about.
+    /// See [`context::plan::Generation::contextualizer`]: the one in force when the note was last decided about.
     pub contextualizer: String,
-    /// See [`crate::plan::Generation::embedder`].
+    /// See [`context::plan::Generation::embedder`].
     pub embedder: String,
-    /// See [`crate::plan::Generation::chunker`].
+    /// See [`context::plan::Generation::chunker`].
     pub chunker: String,
     /// Title.
     pub title: String,
@@ -71,7 +71,7 @@ pub struct ChunkRecord {
     pub hash: TextHash,
     /// Hash of its context's text as embedded.
     pub context_hash: TextHash,
-    /// See [`crate::plan::StoredChunk::wanted`].
+    /// See [`context::plan::StoredChunk::wanted`].
     pub wanted: bool,
     /// The inputs that its vectors were made of, one per window.
     pub inputs: Vec<InputHash>,

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::record::{ChunkRecord, NoteRecord};
 use super::*;
-use crate::context::prompt::Form;
-use crate::context::quality::Scores;
-use crate::context::{Making, Origin, Spent};
-use crate::fingerprint::{ChunkId, SectionKey, Sketch, text_hash};
-use crate::plan::{Action, Due, Reason};
+use context::plan::{Action, Due, Reason};
+use context::prompt::Form;
+use context::quality::Scores;
+use context::{Making, Origin, Spent};
+use note::fingerprint::{ChunkId, SectionKey, Sketch, text_hash};
 
 mod damage;
 mod holders;

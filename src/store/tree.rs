@@ -15,9 +15,9 @@ use sled::transaction::TransactionError;
 use super::codec::{self, Counters};
 use super::record::NoteRecord;
 use super::salvage::{self, Fault, guarded};
-use crate::context::ContextRecord;
-use crate::fingerprint::{ContextKey, context_key};
-use crate::vault::VaultPath;
+use context::ContextRecord;
+use note::VaultPath;
+use note::fingerprint::{ContextKey, context_key};
 
 /// sled's page cache. Everything that is asked for often is in the index, so the cache only has to hold
 /// the pages that are being written; sled's default is a gigabyte.

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::Damage;
 use super::record::{ChunkRecord, NoteRecord};
-use crate::context::prompt::Form;
-use crate::context::quality::Scores;
-use crate::context::{self, ContextRecord, Origin, Spent};
-use crate::fingerprint::{ChunkId, ContextKey, InputHash, SectionKey, Sketch, StructureHash, TextHash};
-use crate::plan::{Action, Due, Reason};
-use crate::vault::{FileStat, VaultPath};
+use context::plan::{Action, Due, Reason};
+use context::prompt::Form;
+use context::quality::Scores;
+use context::{ContextRecord, Origin, Spent};
+use note::fingerprint::{ChunkId, ContextKey, InputHash, SectionKey, Sketch, StructureHash, TextHash};
+use note::{FileStat, VaultPath};
 
 /// See [`super::codec::Counters`].
 #[derive(Serialize, Deserialize)]
@@ -89,7 +89,7 @@ struct Context<'a> {
     making: Option<Making>,
 }
 
-/// See [`crate::context::Making`].
+/// See [`context::Making`].
 #[derive(Serialize, Deserialize)]
 struct Making {
     form: u8,

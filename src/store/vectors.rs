@@ -12,8 +12,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::{StoreError, codec, salvage};
-use crate::embed::Vector;
-use crate::fingerprint::InputHash;
+use index::embed::Vector;
+use note::fingerprint::InputHash;
 
 const MAGIC: [u8; 8] = *b"SITUVEC\x01";
 

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::{Batch, Hint, RescanReason, VaultPath};
+use super::{Batch, Hint, RescanReason};
+use note::VaultPath;
 
 #[cfg(test)]
 mod tests;

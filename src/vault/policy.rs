@@ -22,10 +22,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::VaultPath;
 use super::read::read;
 use super::root::VaultError;
-use crate::config::VaultConfig;
+use crate::settings::VaultConfig;
+use note::VaultPath;
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use super::{FileStat, VaultPath};
+use note::{FileStat, VaultPath};
 
 /// Why a file was not read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -66,12 +66,28 @@ pub fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, F
 
 /// The state of a regular file that [`read`] could reach; `None` for anything else.
 pub fn stat(root: &Path, path: &VaultPath) -> Option<FileStat> {
+    file_state(root, path).ok()
+}
+
+/// The same, with why there is none. Only [`ReadError::Gone`] says that the file is not there: the system may as well
+/// have no descriptor left, or a server that does not answer.
+pub fn file_state(root: &Path, path: &VaultPath) -> Result<FileStat, ReadError> {
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     #[cfg(not(target_os = "linux"))]
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(open(root, path, flags).ok()?);
-    regular(&file.metadata().ok()?)
+    let file = File::from(open(root, path, flags)?);
+    regular(&file.metadata()?).ok_or(ReadError::NotAFile)
+}
+
+impl ReadError {
+    /// Whether the note is no note any more, rather than out of reach for now.
+    pub fn is_final(&self) -> bool {
+        match self {
+            ReadError::Gone | ReadError::NotAFile | ReadError::Outside | ReadError::TooLarge(_) => true,
+            ReadError::ChangedWhileRead | ReadError::Denied | ReadError::Io(_) => false,
+        }
+    }
 }
 
 /// Whether there is nothing under a path. What cannot be told (no permission, too many open files) is not gone.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::policy::{IgnoreFiles, Policy, Rules, Verdict, file_system_form};
 use super::read::file_stat;
 use super::root::{RootId, VaultError, root_id};
-use super::{FileStat, VaultPath};
+use note::{FileStat, VaultPath};
 
 #[cfg(test)]
 mod tests;

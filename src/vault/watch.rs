@@ -15,11 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use notify::{Config, EventKind, RecommendedWatcher, Watcher as _};
 
+use super::Hint;
 use super::pending::Timing;
 use super::policy::Policy;
 use super::root::{VaultError, needs_polling, root_id};
-use super::{Hint, VaultPath};
-use crate::config::WatchConfig;
+use crate::settings::WatchConfig;
+use note::VaultPath;
 
 mod worker;
 

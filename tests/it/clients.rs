@@ -1,4 +1,4 @@
-//! The clients of `src/serve/PROTOCOL.md`, in shell, Python, Node and Neovim, run as they stand there against a real
+//! The clients of `src/protocol/PROTOCOL.md`, in shell, Python, Node and Neovim, run as they stand there against a real
 //! daemon. Where a program is missing the test passes and says so; with `SITUATED_CLIENTS=required` it fails.
 
 use std::io::{BufRead as _, BufReader};

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use index::embed::builtin;
+use note::VaultPath;
+use note::chunk::{Chunk, ChunkConfig, Strategy};
+use note::fingerprint::{Sketch, context_key};
+use note::{Note, NoteRules, parse};
 use serde_json::{Value, json};
-use situated::chunk::{Chunk, ChunkConfig, Strategy};
-use situated::embed::builtin;
-use situated::fingerprint::{Sketch, context_key};
-use situated::note::{Note, NoteRules, parse};
-use situated::vault::VaultPath;
 
 use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
 
@@ -141,7 +141,7 @@ fn spawn(place: &Place) -> Daemon {
 
 /// The folder of the vault's store.
 fn store(place: &Place) -> PathBuf {
-    let found = situated::engine::vault_dir(&place.data(), &place.vault.canonicalize().unwrap());
+    let found = engine::vault_dir(&place.data(), &place.vault.canonicalize().unwrap());
     assert!(found.is_dir(), "{} is no folder", found.display());
     found
 }

@@ -203,7 +203,7 @@ fn odd_parameters_are_errors_of_the_client() {
         json!({"events": "all"}),
         json!({"surprise": {"from": ["a", "newer", "client"]}}),
     ];
-    let schema = situated::serve::params::schema();
+    let schema = situated::daemon::serve::params::schema();
     let methods =
         schema["methods"].as_object().unwrap().keys().filter(|m| !["shutdown", "pause"].contains(&m.as_str()));
     let mut calls = 0;

@@ -12,6 +12,7 @@ mod commands;
 mod contexts;
 mod crash;
 mod doctor;
+mod draining;
 mod embedders;
 mod eval;
 mod generations;

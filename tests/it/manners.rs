@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use situated::sandbox::landlock::kernel_abi;
+use situated::daemon::sandbox::landlock::kernel_abi;
 
 use crate::model::Model;
 use crate::support::{Daemon, PATIENCE, Place, eventually};

@@ -30,7 +30,7 @@ fn start(place: &Place) -> Daemon {
 /// The contexts of a note's chunks, once nothing waits for the model.
 fn contexts_of(daemon: &mut Daemon, path: &str) -> Vec<String> {
     wait_written(daemon);
-    let query = json!({"query": "hull rivet crew agency", "limit": 50, "per_note": 20, "fresh": true});
+    let query = json!({"query": "hull rivet crew agency", "limit": 50, "per_note": 20, "merge": false, "fresh": true});
     let found = daemon.call("search", query);
     let hits = found["hits"].as_array().unwrap().iter().filter(|hit| hit["path"] == path);
     hits.map(|hit| hit["context"].as_str().unwrap_or_default().to_owned()).collect()

@@ -281,6 +281,7 @@ fn a_save_in_the_middle_of_typing_reaches_neither_assistant_nor_provider() {
     place.write("Diary.md", format!("---\ntags: [private]\n---\n{}", body("first")));
     place.write("Page.md", format!("tags:: private\n\n{}", body("second")));
     let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
     daemon.wait_holding("first", &["Diary.md"]);
     daemon.wait_holding("second", &["Page.md"]);
     let still = |daemon: &mut Daemon, word: &str| {
@@ -317,6 +318,7 @@ fn a_save_in_the_middle_of_typing_reaches_neither_assistant_nor_provider() {
     daemon.stop();
     place.write("Diary.md", format!("---\ntags: [pr\n---\n{}", body("restarted")));
     let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
     still(&mut daemon, "restarted");
     // The tag is taken away for good.
     place.write("Diary.md", format!("---\ntags: [work]\n---\n{}", body("published")));

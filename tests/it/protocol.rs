@@ -1,4 +1,4 @@
-//! Every example of `src/serve/PROTOCOL.md`, run in order against a daemon over the sample vault.
+//! Every example of `src/protocol/PROTOCOL.md`, run in order against a daemon over the sample vault.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub(crate) const PROTOCOL: &str = include_str!("../../src/serve/PROTOCOL.md");
+pub(crate) const PROTOCOL: &str = include_str!("../../src/protocol/PROTOCOL.md");
 
 /// Longer than any example takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -135,7 +135,7 @@ fn every_example_of_the_specification() {
 
 #[test]
 fn specification_and_schema_speak_of_the_same() {
-    let schema = situated::serve::params::schema();
+    let schema = situated::daemon::serve::params::schema();
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<String>>();
     let methods = names(&schema["methods"]);
     // Headings name methods: ### `name` {…}, `name` {…}

@@ -17,16 +17,16 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use situated::chunk::{Chunk, ChunkConfig, Strategy};
-use situated::context::Template;
-use situated::embed::builtin;
-use situated::fingerprint::{ContextKey, Sketch, context_key, text_hash};
-use situated::note::{Note, NoteRules, Private, parse};
-use situated::plan::{
+use context::Template;
+use context::plan::{
     Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Source, StoredChunk, StoredNote,
     Trigger, may_reuse, plan, wants_model,
 };
-use situated::vault::VaultPath;
+use index::embed::builtin;
+use note::VaultPath;
+use note::chunk::{Chunk, ChunkConfig, Strategy};
+use note::fingerprint::{ContextKey, Sketch, context_key, text_hash};
+use note::{Note, NoteRules, Private, parse};
 
 #[test]
 fn every_specification_holds() {
@@ -274,7 +274,7 @@ impl World {
         known: &dyn Fn(ContextKey) -> Option<Archived>,
     ) -> StoredNote {
         let by = &self.generation;
-        let chunk = |step: &situated::plan::Step| {
+        let chunk = |step: &context::plan::Step| {
             let chunk = &now.chunks[step.chunk];
             let wanted = wants_model(chunk.has_words, now.chunks.len(), by);
             let paid = by.costs && wanted;

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use provider::transformer::{Kind, Transformer};
 use serde::Deserialize;
-use situated::embed::transformer::{Kind, Transformer};
 
 #[derive(Deserialize)]
 struct Golden {

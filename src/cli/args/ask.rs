@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::search::Mode;
-use crate::search::question::Expand;
+use index::search::Mode;
+use index::search::question::Expand;
 
 /// `ask`
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::engine::handle::Measure;
+use engine::handle::Measure;
 
 /// `graph`
 #[derive(Debug, Args)]

@@ -4,9 +4,9 @@ use super::super::print::{bytes, counted, millis};
 use super::facts::{Daemon, Facts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
 use super::{Check, Level};
-use crate::engine::handle::{State, Status};
-use crate::sandbox::Held;
 use Level::{Fail, Note, Ok, Warn};
+use engine::handle::{State, Status};
+use engine::host::sandbox::Held;
 
 /// Less free than this stops indexing before long.
 const LEAST_FREE: u64 = 64 << 20;

@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use super::*;
 use crate::cli::doctor::host::Host;
 use crate::cli::doctor::provider::Key;
-use crate::sandbox::Sandbox;
-use crate::store::Looked;
+use engine::host::sandbox::Sandbox;
+use store::Looked;
 
 fn status() -> Status {
     serde_json::from_value(serde_json::json!({

@@ -10,14 +10,14 @@ use serde_json::json;
 use super::super::session::{Failure, Session};
 use super::provider::{self, Key};
 use super::{host, vaults};
-use crate::client::{Client, Discovery};
-use crate::config::{Config, ConfigErrors, default_data_dir};
-use crate::context::settings::{KeyConfig, Provider};
-use crate::embed::builtin;
-use crate::embed::settings::EmbedProvider;
-use crate::engine::handle::Status;
-use crate::search::rerank::RerankProvider;
-use crate::serve::locate;
+use crate::daemon::config::{Config, ConfigErrors, default_data_dir};
+use context::settings::{KeyConfig, Provider};
+use engine::handle::Status;
+use index::embed::builtin;
+use index::embed::settings::EmbedProvider;
+use index::search::rerank::RerankProvider;
+use protocol::client::{Client, Discovery};
+use protocol::locate;
 
 /// All that `doctor` judges.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +118,7 @@ pub(super) fn gather(session: &Session) -> Facts {
     Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         uid: rustix::process::geteuid().as_raw(),
-        home: crate::config::home(),
+        home: crate::daemon::config::home(),
         user: ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()),
         hostname: std::fs::read_to_string("/etc/hostname").ok().map(|name| name.trim().to_owned()),
         config_problems,
@@ -179,7 +179,7 @@ fn providers(config: &Config) -> Vec<ProviderFacts> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let file = |key: &KeyConfig| key.file.as_deref().map(Place::look);
     let mut found = Vec::new();
-    let context = &config.context;
+    let context = &config.engine.context;
     if context.costs() {
         let key = provider::key(context.provider, &context.key, &is_set);
         let needs = context.provider != Provider::Ollama;
@@ -193,17 +193,17 @@ fn providers(config: &Config) -> Vec<ProviderFacts> {
     let others: [(&str, &str, &[&str], &KeyConfig, bool); 2] = [
         (
             "embed",
-            config.embed.provider.name(),
-            embed_variables(config.embed.provider),
-            &config.embed.key,
-            config.embed.provider.is_remote(),
+            config.engine.embed.provider.name(),
+            embed_variables(config.engine.embed.provider),
+            &config.engine.embed.key,
+            config.engine.embed.provider.is_remote(),
         ),
         (
             "rerank",
-            config.rerank.provider.name(),
-            config.rerank.provider.variables(),
-            &config.rerank.key,
-            !matches!(config.rerank.provider, RerankProvider::None | RerankProvider::Transformer),
+            config.engine.rerank.provider.name(),
+            config.engine.rerank.provider.variables(),
+            &config.engine.rerank.key,
+            !matches!(config.engine.rerank.provider, RerankProvider::None | RerankProvider::Transformer),
         ),
     ];
     for (section, name, variables, key, asked) in others {

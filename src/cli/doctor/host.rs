@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::sandbox::landlock;
+use crate::daemon::sandbox::landlock;
 
 /// What the kernel tells; every part may be missing where there is no `/proc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

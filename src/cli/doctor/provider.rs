@@ -12,22 +12,23 @@ use super::super::money::{dated, flaw, price, tokens};
 use super::super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
 use super::super::session::{Failure, Session, safe};
 use super::exit;
-use crate::chunk::{ChunkConfig, Strategy};
-use crate::config::{Config, ConfigErrors};
-use crate::context::cost::{cost, dollars};
-use crate::context::document::Document;
-use crate::context::models::{Model, Price};
-use crate::context::prompt::{Prompt, Prompter, captions};
-use crate::context::quality::{Ending, Flaw, Scores, Verdict, judge};
-use crate::context::settings::{ContextConfig, KeyConfig, Provider};
-use crate::embed::builtin;
-use crate::llm::ledger::{self, BudgetLimits, Ledger, Purpose};
-use crate::llm::{
+use crate::daemon::config::{Config, ConfigErrors};
+use crate::daemon::serve::bind::{BindError, DataLock};
+use context::cost::{cost, dollars};
+use context::document::Document;
+use context::models::{Model, Price};
+use context::prompt::{Prompt, Prompter, captions};
+use context::quality::{Ending, Flaw, Scores, Verdict, judge};
+use context::settings::{ContextConfig, KeyConfig, Provider};
+use index::embed::builtin;
+use note::NoteRules;
+use note::VaultPath;
+use note::chunk::{ChunkConfig, Strategy};
+use provider::ledger;
+use provider::ledger::{BudgetLimits, Ledger, Purpose};
+use provider::{
     Account, Client, Completion, Failure as LlmFailure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered,
 };
-use crate::note::{self, NoteRules};
-use crate::serve::bind::{BindError, DataLock};
-use crate::vault::VaultPath;
 
 /// Nobody waits longer at a terminal, whatever the daemon may.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -108,9 +109,9 @@ struct Failed {
 /// `situated doctor --provider`.
 pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
     let config = session.config()?.config;
-    if !config.context.costs() {
+    if !config.engine.context.costs() {
         if session.globals.json {
-            session.json(json!({ "ok": true, "provider": config.context.provider.name() }))?;
+            session.json(json!({ "ok": true, "provider": config.engine.context.provider.name() }))?;
         } else {
             session.out.line(format!("{} contexts are the free template's", green("●")))?;
             let why =
@@ -136,11 +137,11 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
 fn examine(config: &Config) -> Result<Report, Failure> {
     let wrong = |message: String| Failure::new(ConfigErrors::EXIT_CODE, message);
     let context = ContextConfig {
-        deadline: config.context.deadline.min(PATIENCE),
-        timeout: config.context.timeout.min(PATIENCE),
-        ..config.context.clone()
+        deadline: config.engine.context.deadline.min(PATIENCE),
+        timeout: config.engine.context.timeout.min(PATIENCE),
+        ..config.engine.context.clone()
     };
-    let model = crate::llm::model(&context).map_err(wrong)?;
+    let model = provider::model(&context).map_err(wrong)?;
     let client = Client::new(&context, &model).map_err(wrong)?;
     let mut report = introduced(&context, &model, client.leaves_to());
     let document = document()?;
@@ -154,7 +155,7 @@ fn examine(config: &Config) -> Result<Report, Failure> {
             (Ledger::in_memory(), None)
         }
     };
-    let limits = BudgetLimits { day: config.budget.day, day_tokens: config.budget.day_tokens };
+    let limits = BudgetLimits { day: config.engine.budget.day, day_tokens: config.engine.budget.day_tokens };
     match ask(client, prompt.clone(), &Spender::new(ledger, limits))? {
         Ok(completion) => {
             let text = captions(&prompt, &completion.text).into_iter().find_map(|(_, text)| text.ok());
@@ -230,11 +231,11 @@ fn document() -> Result<Document, Failure> {
 
 /// The daemon's ledger, with the lock that keeps one from writing to it at the same time; or why it cannot be had.
 fn books(config: &Config) -> Result<(Ledger, DataLock), String> {
-    let lock = DataLock::acquire(&config.data_dir).map_err(|error| match error {
+    let lock = DataLock::acquire(&config.engine.data_dir).map_err(|error| match error {
         BindError::AlreadyRunning { .. } => "a daemon keeps it, so `situated cost` will not show this call".to_owned(),
         error => format!("it cannot be had ({error}), so `situated cost` will not show this call"),
     })?;
-    let ledger = Ledger::open(&ledger::folder(&config.data_dir))
+    let ledger = Ledger::open(&ledger::folder(&config.engine.data_dir))
         .map_err(|error| format!("it cannot be read ({error}), so `situated cost` will not show this call"))?;
     Ok((ledger, lock))
 }
@@ -380,7 +381,7 @@ fn verdict(answer: &Answer) -> String {
 mod tests {
     use super::super::super::search::tests::Page;
     use super::*;
-    use crate::context::cost::Usage;
+    use context::cost::Usage;
 
     #[test]
     fn the_note_is_two_passages_and_the_second_needs_the_first() {
@@ -431,7 +432,7 @@ mod tests {
             base_url: Some("https://api.example.com".into()),
             ..ContextConfig::default()
         };
-        let model = crate::llm::model(&context).unwrap();
+        let model = provider::model(&context).unwrap();
         introduced(&context, &model, Some("api.example.com".into()))
     }
 
@@ -471,7 +472,7 @@ mod tests {
         };
         let verdict = judge(&completion.text, Ending::Whole, &document, document.passages.last().unwrap());
         let mut report = report();
-        let model = Model { price: Price::Unknown, ..crate::llm::model(&ContextConfig::default()).unwrap() };
+        let model = Model { price: Price::Unknown, ..provider::model(&ContextConfig::default()).unwrap() };
         report.answer = Some(answer(&completion, verdict, &model));
         let text = shown(&report);
         for expected in [

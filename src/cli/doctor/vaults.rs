@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::facts::Daemon;
-use crate::config::{Config, VaultConfig};
-use crate::store::{self, Looked};
-use crate::vault::policy::Policy;
-use crate::vault::root::needs_polling;
-use crate::vault::walk::{self, Skip};
+use crate::daemon::config::Config;
+use store::Looked;
+use vault::policy::Policy;
+use vault::root::needs_polling;
+use vault::settings::VaultConfig;
+use vault::walk;
+use vault::walk::Skip;
 
 /// Databases up to this size are copied to see whether they open.
 const MOST_TO_COPY: u64 = 512 << 20;
@@ -46,7 +48,7 @@ pub(super) struct VaultFacts {
 
 /// Looks at those of the configuration, and at those that the daemon serves without one.
 pub(super) fn look(config: Option<&Config>, data_dir: &Path, daemon: &Daemon) -> Vec<VaultFacts> {
-    let mut vaults = config.map(|config| config.vaults.clone()).unwrap_or_default();
+    let mut vaults = config.map(|config| config.engine.vaults.clone()).unwrap_or_default();
     if let Daemon::Answers(status, _) = daemon {
         for served in &status.vaults {
             if !vaults.iter().any(|vault| vault.path == served.path) {
@@ -58,7 +60,7 @@ pub(super) fn look(config: Option<&Config>, data_dir: &Path, daemon: &Daemon) ->
 }
 
 fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts {
-    let index = crate::engine::vault_dir(data_dir, &vault.path);
+    let index = engine::vault_dir(data_dir, &vault.path);
     let free = matches!(daemon, Daemon::Absent);
     let mut facts = VaultFacts {
         name: vault.name.clone(),

@@ -8,16 +8,17 @@ use super::Bench;
 use super::source::Source;
 use crate::cli::exit;
 use crate::cli::session::Failure;
-use crate::config::Config;
-use crate::embed::builtin;
-use crate::engine::handle::Cancel;
-use crate::engine::rerank::Reranker;
-use crate::eval::docs::{Arm, Page};
-use crate::eval::report::Run;
-use crate::eval::set::Place;
-use crate::eval::{Measures, metrics};
-use crate::index::{Graph, Index, LexicalError, NoteNo, Snapshot};
-use crate::search::{self, Boosts, Mode, Options, Ranking};
+use crate::daemon::config::Config;
+use engine::handle::Cancel;
+use engine::rerank::Reranker;
+use index::embed::builtin;
+use index::eval::docs::{Arm, Page};
+use index::eval::report::Run;
+use index::eval::set::Place;
+use index::eval::{Measures, metrics};
+use index::search;
+use index::search::{Boosts, Mode, Options, Ranking};
+use index::{Graph, Index, LexicalError, NoteNo, Snapshot};
 
 /// Hits of a query that are judged.
 const DEPTH: usize = 100;
@@ -59,7 +60,7 @@ pub(super) fn build(
     bench: &mut Bench,
 ) -> Result<Built, Failure> {
     let mut index = Index::open(&bench.place()?, builtin::DIMENSIONS)?;
-    index.bulk(true)?;
+    index.begin_bulk(engine::host::background_thread)?;
     bench.phase(&format!("indexing, contexts: {}", arm.name()), pages.len());
     for (no, page) in (1..).zip(pages) {
         let (mut entry, docs) = page.docs(no, arm);
@@ -70,7 +71,7 @@ pub(super) fn build(
     let snapshot = index.publish(pages.len() as u64)?;
     let mut go_on = || !bench.interrupt.raised();
     let mut graph = snapshot.graph(&mut go_on);
-    if let Some(graph) = graph.as_mut().filter(|_| config.search.graph_weight > 0.0) {
+    if let Some(graph) = graph.as_mut().filter(|_| config.engine.search.graph_weight > 0.0) {
         graph.measure(SOURCES, &mut go_on);
     }
     Ok(Built { snapshot, graph: graph.map(Arc::new) })
@@ -79,7 +80,7 @@ pub(super) fn build(
 /// Asks every query, in order.
 pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -> Result<Vec<Run>, Failure> {
     let today = jiff::Zoned::now().date();
-    let (search, mode, snapshot) = (&how.config.search, how.mode, &*built.snapshot);
+    let (search, mode, snapshot) = (&how.config.engine.search, how.mode, &*built.snapshot);
     let weight = |weight: f32| if how.boosts { weight } else { 0.0 };
     let boosts = Boosts {
         graph_weight: weight(search.graph_weight),

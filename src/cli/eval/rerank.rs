@@ -8,12 +8,12 @@ use crate::cli::exit;
 use crate::cli::print::counted;
 use crate::cli::rebuild::confirmed;
 use crate::cli::session::{Failure, Session};
-use crate::config::Config;
-use crate::context::cost::dollars;
-use crate::engine::rerank::Reranker;
-use crate::llm::ledger::{BudgetLimits, Ledger, folder};
-use crate::llm::{ProviderRuntime, Spender};
-use crate::serve::bind::DataLock;
+use crate::daemon::config::Config;
+use crate::daemon::serve::bind::DataLock;
+use context::cost::dollars;
+use engine::rerank::Reranker;
+use provider::ledger::{BudgetLimits, Ledger, folder};
+use provider::{ProviderRuntime, Spender};
 
 /// A reranker, and the account of what it costs.
 pub(super) struct Second {
@@ -31,10 +31,10 @@ impl Second {
     /// Nobody is named, or it costs and a daemon keeps the ledger.
     pub(super) fn new(config: &Config) -> Result<Self, Failure> {
         let runtime = ProviderRuntime::new(|| {});
-        let limits = BudgetLimits { day: config.budget.day, day_tokens: config.budget.day_tokens };
+        let limits = BudgetLimits { day: config.engine.budget.day, day_tokens: config.engine.budget.day_tokens };
         let start = |ledger: Ledger| {
             let spender = Spender::new(ledger, limits);
-            let reranker = Reranker::start(config, &runtime, &spender).map_err(Failure::usage)?;
+            let reranker = Reranker::start(&config.engine, &runtime, &spender).map_err(Failure::usage)?;
             reranker.ok_or_else(|| {
                 Failure::usage("--rerank: there is no reranker; `[rerank] provider` in the configuration names one")
             })
@@ -43,14 +43,14 @@ impl Second {
         if reranker.is_free() {
             return Ok(Second { reranker, _runtime: runtime, _lock: None });
         }
-        let lock = DataLock::acquire(&config.data_dir).map_err(|error| {
+        let lock = DataLock::acquire(&config.engine.data_dir).map_err(|error| {
             Failure::new(
                 exit::TEMPORARY,
                 format!("--rerank costs, and what it costs cannot be written down: {error}; stop the daemon meanwhile"),
             )
         })?;
         let reranker = {
-            let ledger = Ledger::open(&folder(&config.data_dir));
+            let ledger = Ledger::open(&folder(&config.engine.data_dir));
             start(ledger.map_err(|error| Failure::new(exit::IO, error.to_string()))?)?
         };
         Ok(Second { reranker, _runtime: runtime, _lock: Some(lock) })

@@ -2,9 +2,9 @@
 
 use crate::cli::print::{Out, bold, counted, dim, padded};
 use crate::cli::session::safe;
-use crate::eval::Measures;
-use crate::eval::report::{Comparison, Report, System};
-use crate::eval::stats::Interval;
+use index::eval::Measures;
+use index::eval::report::{Comparison, Report, System};
+use index::eval::stats::Interval;
 
 /// Columns of a figure with its interval, and without.
 const WIDE: usize = 19;
@@ -106,7 +106,7 @@ fn compared(comparison: &Comparison, out: &mut Out) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use crate::cli::search::tests::Page;
-    use crate::eval::Run;
+    use index::eval::Run;
 
     fn shown(report: &Report, width: usize) -> String {
         let page = Page::default();

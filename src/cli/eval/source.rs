@@ -9,20 +9,21 @@ use super::{Bench, Kinds};
 use crate::cli::args::Eval;
 use crate::cli::exit;
 use crate::cli::session::Failure;
-use crate::config::{Config, VaultConfig, name_of_folder};
-use crate::embed::builtin;
-use crate::eval::docs::{Page, Written, entry, repeats, written};
-use crate::eval::set::{Place, Query};
-use crate::eval::{Making, Rng, Set, Settings, make};
-use crate::fingerprint::ContextKey;
-use crate::index::Index;
-use crate::note::{Note, NoteRules, Private, parse};
-use crate::store::journaled;
-use crate::vault::policy::Policy;
-use crate::vault::read::read;
-use crate::vault::root::VaultError;
-use crate::vault::walk::walk;
-use crate::vault::{FileStat, VaultPath};
+use crate::daemon::config::{Config, name_of_folder};
+use index::Index;
+use index::embed::builtin;
+use index::eval::docs::{Page, Written, entry, repeats, written};
+use index::eval::set::{Place, Query};
+use index::eval::{Making, Rng, Set, Settings, make};
+use note::fingerprint::ContextKey;
+use note::{FileStat, VaultPath};
+use note::{Note, NoteRules, Private, parse};
+use store::journaled;
+use vault::policy::Policy;
+use vault::read::read;
+use vault::root::VaultError;
+use vault::settings::VaultConfig;
+use vault::walk::walk;
 
 /// Queries of each kind, unless the user says otherwise.
 const PER_KIND: usize = 100;
@@ -68,14 +69,14 @@ impl Source {
         let mut pages = Vec::with_capacity(self.notes.len());
         for (i, note) in self.notes.iter().enumerate() {
             let by_id = match self.unmasked.get(i).filter(|_| !self.written.is_empty()) {
-                Some(unmasked) => written(unmasked, &config.chunk, &|key| self.written.get(&key).cloned()),
+                Some(unmasked) => written(unmasked, &config.engine.chunk, &|key| self.written.get(&key).cloned()),
                 None => HashMap::new(),
             };
             let hidden = self.hidden.get(&note.path).map_or(&[][..], Vec::as_slice);
-            let of = |chunk: &crate::chunk::Chunk| {
+            let of = |chunk: &note::chunk::Chunk| {
                 by_id.get(&chunk.id).filter(|written| !repeats(&written.text, hidden)).cloned()
             };
-            pages.push(Page::new(note.clone(), &config.chunk, of));
+            pages.push(Page::new(note.clone(), &config.engine.chunk, of));
             bench.step()?;
         }
         Ok(pages)
@@ -128,12 +129,12 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
             hidden.entry(path.clone()).or_default().push(query.text.clone());
         }
     }
-    let journal = journaled(&crate::engine::vault_dir(&config.data_dir, &vault.path))?;
+    let journal = journaled(&engine::vault_dir(&config.engine.data_dir, &vault.path))?;
     let written = journal.into_iter().map(|(key, context)| {
         let weak = context.making.is_some_and(|making| making.weak);
         (key, Written { text: context.text, weak })
     });
-    let asked = |query: &crate::eval::MadeQuery| Query {
+    let asked = |query: &index::eval::MadeQuery| Query {
         text: query.text.clone(),
         kind: query.kind.name().to_owned(),
         judged: query.judged(),
@@ -209,23 +210,24 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Fail
 fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, Failure> {
     let Some(what) = what else {
         return config
+            .engine
             .vaults
             .first()
             .cloned()
             .ok_or_else(|| Failure::usage("no vault is configured; name a folder of notes: `situated eval ~/Notes`"));
     };
-    if let Some(vault) = config.vaults.iter().find(|vault| Path::new(&vault.name) == what) {
+    if let Some(vault) = config.engine.vaults.iter().find(|vault| Path::new(&vault.name) == what) {
         return Ok(vault.clone());
     }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
     if !what.is_dir() {
-        let names: Vec<&str> = config.vaults.iter().map(|vault| vault.name.as_str()).collect();
+        let names: Vec<&str> = config.engine.vaults.iter().map(|vault| vault.name.as_str()).collect();
         let known =
             if names.is_empty() { "none is configured".to_owned() } else { format!("there are: {}", names.join(", ")) };
         return Err(Failure::usage(format!("{} is neither a folder nor a vault's name; {known}", what.display())));
     }
     let folder = real(what);
-    let known = config.vaults.iter().find(|vault| real(&vault.path) == folder).cloned();
+    let known = config.engine.vaults.iter().find(|vault| real(&vault.path) == folder).cloned();
     Ok(known.unwrap_or_else(|| VaultConfig::new(name_of_folder(&folder), folder)))
 }
 
@@ -254,7 +256,7 @@ fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<File>, usize), Failu
 }
 
 /// An index of names and links alone, to tell what links mean.
-fn names(notes: &[Note], bench: &Bench) -> Result<std::sync::Arc<crate::index::Snapshot>, Failure> {
+fn names(notes: &[Note], bench: &Bench) -> Result<std::sync::Arc<index::Snapshot>, Failure> {
     let dir = bench.dir.join("names");
     std::fs::create_dir(&dir)?;
     let mut index = Index::open(&dir, builtin::DIMENSIONS)?;

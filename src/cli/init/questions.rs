@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::find::{self, Found};
 use crate::cli::print::{bold, columns, cut_front, dim, grouped, padded, printable};
 use crate::cli::session::Failure;
-use crate::context::settings::Provider;
+use context::settings::Provider;
 
 /// Wrong answers to one question before it is given up.
 const TRIES: usize = 3;
@@ -28,7 +28,7 @@ pub(super) struct Answers {
 
 /// Asks.
 pub(super) fn ask(here: &Path, input: &mut impl BufRead, talk: &mut impl Write) -> Result<Answers, Failure> {
-    let home = crate::config::home();
+    let home = crate::daemon::config::home();
     let mut found = home.as_deref().map(find::at_home).unwrap_or_default();
     // Where we are is meant before all else.
     let own = here.canonicalize().ok().and_then(|here| find::above(&here)).filter(|own| Some(own) != home.as_ref());

@@ -6,9 +6,9 @@ use ratatui::crossterm::event::KeyEvent;
 use super::desk::{Ask, Desk, Slot, What};
 use super::keys::{Action, action};
 use super::line::Line;
-use crate::engine::handle::{Job, Notice, SearchAnswer, State as Daemon, Status};
-use crate::plan::Reason;
-use crate::search::{Hit, Mode};
+use context::plan::Reason;
+use engine::handle::{Job, Notice, SearchAnswer, State as Daemon, Status};
+use index::search::{Hit, Mode};
 
 /// Notes that lie near the selected hit, beside the preview.
 const NEAR: usize = 6;

@@ -40,7 +40,7 @@ pub(in crate::cli::live) fn arrival(vaults: &[(&str, u64)]) -> Arrival {
 }
 
 fn job(state: &str, done: u64) -> Job {
-    let mut job = Job::dry_run("rebuild", crate::engine::handle::Scope::default(), Some(1000), None);
+    let mut job = Job::dry_run("rebuild", engine::handle::Scope::default(), Some(1000), None);
     (job.state, job.done) = (state.to_owned(), done);
     job
 }

@@ -13,8 +13,8 @@ use super::screen;
 use super::state::{Arrival, Input};
 use crate::cli::run::notice;
 use crate::cli::session::Missed;
-use crate::client::{Client, ClientError, Discovery};
-use crate::engine::handle::{Job, SearchAnswer};
+use engine::handle::{Job, SearchAnswer};
+use protocol::client::{Client, ClientError, Discovery};
 
 /// How often a daemon that is away is looked for, at most and at least.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));

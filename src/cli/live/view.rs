@@ -14,8 +14,8 @@ use super::keys::HELP;
 use super::state::{Link, Measures, Pane, State};
 use crate::cli::print::{age, columns, cut, cut_front, millis, padded, printable, wrap};
 
-use crate::engine::handle::SearchAnswer;
-use crate::search::{Hit, Mode};
+use engine::handle::SearchAnswer;
+use index::search::{Hit, Mode};
 use passage::{excerpt, preview};
 
 /// List and preview stand side by side where both have room for a line of prose.

@@ -8,7 +8,8 @@ use super::super::session::{Failure, Session, safe};
 use super::{discovery, places, shown};
 use crate::service::control;
 use crate::service::inspect::{Inspection, inspect};
-use crate::service::logs::{self, Place};
+use crate::service::logs;
+use crate::service::logs::Place;
 
 /// Columns of the names.
 const COLUMN: usize = 10;

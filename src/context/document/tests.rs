@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{ChunkConfig, Strategy as Cutting, Tools, chunk};
-use crate::note::{NoteRules, parse};
-use crate::vault::VaultPath;
+use note::VaultPath;
+use note::chunk::{ChunkConfig, Strategy as Cutting, Tools, chunk};
+use note::{NoteRules, parse};
 
 /// Where words start: close enough to the tokenizer's pieces.
 fn words(text: &str) -> Vec<u32> {

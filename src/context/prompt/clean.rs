@@ -1,6 +1,6 @@
 //! A model's text made into a context: one line of plain words.
 
-use crate::context::document::is_unseen;
+use crate::document::is_unseen;
 
 /// Rounds of cleaning at most. One or two are enough for anything that a model writes in earnest; what needs
 /// more was built to get through, and is dropped.

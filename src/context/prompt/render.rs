@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::context::cost::estimate_tokens;
-use crate::context::document::{Document, Passage, is_unseen};
+use crate::cost::estimate_tokens;
+use crate::document::{Document, Passage, is_unseen};
 
 /// Our tags: a note's own text never holds one that is open.
 const TAGS: [&str; 6] = ["note", "outline", "links_out", "passage", "before", "after"];
@@ -26,7 +26,7 @@ pub(super) const MARKS_TOKENS: u32 = 16;
 /// Measures text in tokens of the model, about.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
-    /// [`crate::context::models::Model::token_factor`].
+    /// [`crate::models::Model::token_factor`].
     pub(super) factor: f32,
 }
 

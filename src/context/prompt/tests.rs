@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{ChunkConfig, Strategy as Cutting, Tools, chunk};
-use crate::context::models::{Price, Thinking};
-use crate::context::settings::Provider;
-use crate::note::{NoteRules, parse};
-use crate::vault::VaultPath;
+use crate::models::{Price, Thinking};
+use crate::settings::Provider;
+use note::VaultPath;
+use note::chunk::{ChunkConfig, Strategy as Cutting, Tools, chunk};
+use note::{NoteRules, parse};
 
 fn model() -> Model {
     Model {

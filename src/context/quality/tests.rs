@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fingerprint::{context_key, section_key, text_hash};
+use note::fingerprint::{context_key, section_key, text_hash};
 
 /// A note of which one passage gets a caption.
 struct Sample {

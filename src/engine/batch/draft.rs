@@ -8,15 +8,16 @@ use tokio::sync::watch;
 use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
 use super::work::Halt;
 use super::{BatchOrder, Control, End};
-use crate::context::cost::{self, Usage};
-use crate::context::prompt::Prompt;
-use crate::engine::ask::Asker;
-use crate::engine::now_s;
-use crate::engine::writer::{Held, Order, budget_message, prepare};
-use crate::llm::ledger::{Purpose, Refused};
-use crate::llm::spender::{Purchase, Standing};
-use crate::llm::{Account, Batches};
-use crate::plan::Reason;
+use crate::ask::Asker;
+use crate::now_s;
+use crate::writer::{Held, Order, budget_message, prepare};
+use context::cost;
+use context::cost::Usage;
+use context::plan::Reason;
+use context::prompt::Prompt;
+use provider::ledger::{Purpose, Refused};
+use provider::spender::{Purchase, Standing};
+use provider::{Account, Batches};
 
 /// Questions on their way to the disk, and what they may cost together.
 struct Sheet {

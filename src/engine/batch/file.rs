@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::document::Document;
-use crate::context::prompt::Prompt;
-use crate::fingerprint::{ContextKey, Fields, Sketch};
-use crate::vault::VaultPath;
+use context::document::Document;
+use context::prompt::Prompt;
+use note::VaultPath;
+use note::fingerprint::{ContextKey, Fields, Sketch};
 
 /// Version of both files.
 const VERSION: u32 = 1;
@@ -29,7 +29,7 @@ pub(super) struct Item {
     /// What the provider knows it by.
     pub(super) id: String,
     pub(super) path: VaultPath,
-    /// [`crate::context::prompt::Prompter::generation`] as it was asked.
+    /// [`context::prompt::Prompter::generation`] as it was asked.
     pub(super) generation: String,
     pub(super) prompt: Prompt,
     pub(super) document: Document,
@@ -105,14 +105,14 @@ impl State {
 
 /// The files of a rebuild's batch.
 #[derive(Clone, Debug)]
-pub(super) struct Files {
+pub(crate) struct Files {
     dir: PathBuf,
     run: u64,
 }
 
 impl Files {
     /// `data` is the vault's folder among the daemon's data.
-    pub(super) fn new(data: &Path, run: u64) -> Self {
+    pub(crate) fn new(data: &Path, run: u64) -> Self {
         Files { dir: data.join("batch"), run }
     }
 
@@ -132,7 +132,7 @@ impl Files {
     }
 
     /// Whether a batch is under way.
-    pub(super) fn exist(&self) -> bool {
+    pub(crate) fn exist(&self) -> bool {
         self.path("state").exists()
     }
 
@@ -182,7 +182,7 @@ impl Files {
     }
 
     /// The runs of a vault that have a batch under way.
-    pub(super) fn runs(data: &Path) -> Vec<u64> {
+    pub(crate) fn runs(data: &Path) -> Vec<u64> {
         let entries = fs::read_dir(data.join("batch")).into_iter().flatten().flatten();
         let run = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".state")?.parse().ok();
         entries.filter_map(run).collect()
@@ -262,7 +262,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::context::prompt::Form;
+    use context::prompt::Form;
 
     fn item(id: &str) -> Item {
         let prompt = Prompt {

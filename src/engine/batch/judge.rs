@@ -6,15 +6,16 @@ use std::collections::HashMap;
 use super::file::{Item, Wanted};
 use super::work::Halt;
 use super::{BatchTold, Tell};
-use crate::context::cost::{self, Usage};
-use crate::context::prompt::Prompt;
-use crate::engine::ask::{Asker, Stopped};
-use crate::engine::writer::Told;
-use crate::fingerprint::context_key;
-use crate::llm::ledger::Settled;
-use crate::llm::{Completion, Failure, FailureKind};
-use crate::plan::Reason;
-use crate::store::{Store, StoreError};
+use crate::ask::{Asker, Stopped};
+use crate::writer::Told;
+use context::cost;
+use context::cost::Usage;
+use context::plan::Reason;
+use context::prompt::Prompt;
+use note::fingerprint::context_key;
+use provider::ledger::Settled;
+use provider::{Completion, Failure, FailureKind};
+use store::{Store, StoreError};
 
 /// What came of it.
 pub(super) struct Judged {

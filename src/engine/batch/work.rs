@@ -14,14 +14,14 @@ use super::draft::draft;
 use super::file::{Files, Item, Part, Stage, State};
 use super::judge::{self, Judged};
 use super::{BatchOrder, BatchTold, Control, End};
-use crate::context::models::Model;
-use crate::context::prompt::Prompt;
-use crate::engine::ask::Asker;
-use crate::engine::now_s;
-use crate::llm::ledger::{Purpose, Settled};
-use crate::llm::spender::Standing;
-use crate::llm::{BatchState, Batches, Failure, FailureKind, SubmittedBatch};
-use crate::store::Store;
+use crate::ask::Asker;
+use crate::now_s;
+use context::models::Model;
+use context::prompt::Prompt;
+use provider::ledger::{Purpose, Settled};
+use provider::spender::Standing;
+use provider::{BatchState, Batches, Failure, FailureKind, SubmittedBatch};
+use store::Store;
 
 /// The first pause between two questions about a batch; each is twice the one before, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

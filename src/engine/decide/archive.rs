@@ -1,17 +1,18 @@
 //! The archive of contexts, as a note may look into it: what was written for another note that is there, or for a
-//! private one, is not found ([`crate::plan::may_reuse`]).
+//! private one, is not found ([`context::plan::may_reuse`]).
 
 use super::Desk;
-use crate::context::ContextRecord;
-use crate::fingerprint::ContextKey;
-use crate::plan::{Archived, Source, Unknown, may_adopt, may_reuse};
-use crate::store::record::NoteRecord;
-use crate::store::{ArchivedAll, Holder, StoreError};
-use crate::vault::{FileStat, VaultPath, read};
+use context::ContextRecord;
+use context::plan::{Archived, Source, Unknown, may_adopt, may_reuse};
+use note::fingerprint::ContextKey;
+use note::{FileStat, VaultPath};
+use store::record::NoteRecord;
+use store::{ArchivedAll, Holder, StoreError};
+use vault::read;
 
 /// The note for which the archive is searched.
 #[derive(Clone, Copy)]
-pub(in crate::engine) struct Claimant<'a> {
+pub(crate) struct Claimant<'a> {
     pub(super) path: &'a VaultPath,
     /// Where it was before, if it moved just now.
     pub(super) moved_from: Option<&'a VaultPath>,
@@ -21,7 +22,7 @@ pub(in crate::engine) struct Claimant<'a> {
 
 impl Desk {
     /// A note of the store, as it looks into the archive.
-    pub(in crate::engine) fn claimant<'a>(&self, record: &'a NoteRecord) -> Claimant<'a> {
+    pub(crate) fn claimant<'a>(&self, record: &'a NoteRecord) -> Claimant<'a> {
         let private = self.private.covers(&record.path, &record.tags);
         Claimant { path: &record.path, moved_from: None, stat: record.stat, private }
     }
@@ -30,7 +31,7 @@ impl Desk {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(in crate::engine) fn written_by(
+    pub(crate) fn written_by(
         &self,
         note: Claimant<'_>,
         key: ContextKey,

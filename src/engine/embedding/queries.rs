@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use super::super::Shared;
 use super::Service;
-use crate::embed::{EmbedError, Vector};
-use crate::engine::writer::budget_message;
+use crate::writer::budget_message;
+use index::embed::Vector;
+use provider::EmbedError;
 
 /// Queries whose vectors are remembered.
 const REMEMBERED: usize = 256;
 
 /// Vectors of queries that were asked before, by embedder and text; those that were not asked for longest go first.
 #[derive(Default)]
-pub(in crate::engine) struct Queries(Mutex<Known>);
+pub(crate) struct Queries(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
@@ -52,11 +53,7 @@ impl Queries {
 
 impl Shared {
     /// The vector of a query, or why words alone have to answer. Blocks, as long as a query may wait for it.
-    pub(in crate::engine) fn query_vector(
-        self: &Arc<Self>,
-        service: &Arc<Service>,
-        text: &str,
-    ) -> Result<Vector, String> {
+    pub(crate) fn query_vector(self: &Arc<Self>, service: &Arc<Service>, text: &str) -> Result<Vector, String> {
         let embedder = &service.embedder;
         if let Some(vector) = embedder.at_once(text) {
             return Ok(vector);

@@ -10,14 +10,15 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use super::super::Shared;
 use super::super::writer::budget_message;
 use super::Embedder;
-use crate::embed::settings::EmbedConfig;
-use crate::embed::{EmbedError, Input, Made, Vector};
-use crate::fingerprint::InputHash;
-use crate::llm::ledger::{Purpose, Refused};
-use crate::llm::{Account, Health, Spender, tokens_of};
-use crate::plan::Reason;
-use crate::store::VectorCache;
-use crate::vault::VaultPath;
+use context::plan::Reason;
+use index::embed::settings::EmbedConfig;
+use index::embed::{Input, Vector};
+use note::VaultPath;
+use note::fingerprint::InputHash;
+use provider::ledger::{Purpose, Refused};
+use provider::{Account, Health, Spender, tokens_of};
+use provider::{EmbedError, Made};
+use store::VectorCache;
 
 /// After how long is tried again what failed without a word about when.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
@@ -29,34 +30,34 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 const MOST_CUTS: u8 = 4;
 
 /// A note whose vectors are to be made.
-pub(in crate::engine) struct Order {
-    pub(in crate::engine) vault: u64,
-    pub(in crate::engine) vault_name: String,
-    pub(in crate::engine) path: VaultPath,
+pub(crate) struct Order {
+    pub(crate) vault: u64,
+    pub(crate) vault_name: String,
+    pub(crate) path: VaultPath,
     /// Not held while nothing is written: a store must be able to close.
-    pub(in crate::engine) cache: Weak<VectorCache>,
+    pub(crate) cache: Weak<VectorCache>,
     /// Each of one input, unless the model sees them together.
-    pub(in crate::engine) documents: Vec<Vec<Input>>,
+    pub(crate) documents: Vec<Vec<Input>>,
     /// Whether it is one of many: then it waits for those that were saved.
-    pub(in crate::engine) bulk: bool,
-    pub(in crate::engine) reason: Reason,
-    pub(in crate::engine) purpose: Purpose,
+    pub(crate) bulk: bool,
+    pub(crate) reason: Reason,
+    pub(crate) purpose: Purpose,
     /// Micro-dollars and tokens that the job may take.
-    pub(in crate::engine) rebuild: Option<(u64, u64)>,
+    pub(crate) rebuild: Option<(u64, u64)>,
 }
 
 /// An order is done with: everything in it is in the cache, or given up.
 #[derive(Debug)]
-pub(in crate::engine) struct Told {
-    pub(in crate::engine) vault: u64,
+pub(crate) struct Told {
+    pub(crate) vault: u64,
     /// The embedder's.
-    pub(in crate::engine) identity: String,
-    pub(in crate::engine) path: VaultPath,
+    pub(crate) identity: String,
+    pub(crate) path: VaultPath,
     /// What the job that it was part of fails with.
-    pub(in crate::engine) problem: Option<String>,
+    pub(crate) problem: Option<String>,
 }
 
-pub(in crate::engine) type Tell = Arc<dyn Fn(Told) + Send + Sync>;
+pub(crate) type Tell = Arc<dyn Fn(Told) + Send + Sync>;
 
 enum Command {
     Order(Box<Order>),
@@ -71,7 +72,7 @@ enum Command {
 }
 
 /// Access to the task, which ends when this is dropped.
-pub(in crate::engine) struct Worker {
+pub(crate) struct Worker {
     commands: UnboundedSender<Command>,
     common: Arc<Mutex<Common>>,
 }
@@ -120,18 +121,18 @@ impl Worker {
         Ok(Worker { commands, common })
     }
 
-    pub(in crate::engine) fn order(&self, order: Order) {
+    pub(crate) fn order(&self, order: Order) {
         // The task ends only with this handle.
         let _ = self.commands.send(Command::Order(Box::new(order)));
     }
 
     /// Sends nothing of a note that is not on its way yet.
-    pub(in crate::engine) fn forget(&self, vault: u64, path: VaultPath) {
+    pub(crate) fn forget(&self, vault: u64, path: VaultPath) {
         let _ = self.commands.send(Command::Forget((vault, path)));
     }
 
     /// Whether the embedder refused an input of a document for good.
-    pub(in crate::engine) fn refused(&self, document: &[Input]) -> bool {
+    pub(crate) fn refused(&self, document: &[Input]) -> bool {
         let common = locked(&self.common);
         document.iter().any(|input| common.refused.contains(&input.hash))
     }

@@ -7,12 +7,14 @@ use super::super::questions::OnText;
 use super::search::Served;
 use super::vectors::QueryVectors;
 use super::{Audience, CallError, Cancel, Handle, SearchRequest};
-use crate::context::models::Price;
-use crate::engine::report::{AskAnswer, AskPassage, AskRequest, Citation};
-use crate::llm::ledger::Purpose;
-use crate::llm::{Account, Finish};
-use crate::search::question::{self, Citations, Expand, MOST_QUESTION};
-use crate::search::{self, Hit, Mode, Parsed, Part, Ranking};
+use crate::report::{AskAnswer, AskPassage, AskRequest, Citation};
+use context::models::Price;
+use index::search;
+use index::search::question;
+use index::search::question::{Citations, Expand, MOST_QUESTION};
+use index::search::{Hit, Mode, Parsed, Part, Ranking};
+use provider::ledger::Purpose;
+use provider::{Account, Finish};
 
 /// Passages of one question at most.
 const MOST_PASSAGES: usize = 50;
@@ -163,7 +165,7 @@ impl Handle {
         let costs = || {
             !self.0.questions.questioner(&config, &self.0.provider).is_ok_and(|asked| asked.model.price == Price::Free)
         };
-        let barred = audience.is_assistant() && !config.mcp.allow_spending && costs();
+        let barred = audience.is_assistant() && !config.assistants_may_spend && costs();
         if barred { Some(Expand::Off) } else { wanted }
     }
 
@@ -192,7 +194,7 @@ impl Handle {
             };
             let account = Account::of(&self.0.spender, Purpose::Expand);
             // The search itself needs its time too.
-            let within = EXPAND_WITHIN.min(config.serve.query_timeout / 2);
+            let within = EXPAND_WITHIN.min(config.query_timeout / 2);
             let completion = questioner.complete(&prompt, account, cancel, within)?;
             let phrasings = question::phrasings(&text, expand, &completion.text);
             if !phrasings.is_empty() {

@@ -7,22 +7,24 @@ use std::time::Duration;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::{CallError, Cancel, Handle, ready};
-use crate::chunk::{Chunk, ChunkRules};
-use crate::context::cost::{self, Estimate, NoteSize};
-use crate::context::models::Price;
-use crate::context::settings::{ContextConfig, Provider};
-use crate::context::{ContextRecord, Making, Template};
-use crate::embed::builtin;
-use crate::engine::decide::Desk;
-use crate::engine::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
-use crate::engine::writer::{Wish, Writer};
-use crate::engine::{now_s, tally::Counts};
-use crate::llm::ledger::CostReport;
-use crate::note::{self, Note, NoteRules};
-use crate::plan::DRIFT_BELOW;
-use crate::store::record::NoteRecord;
-use crate::vault::VaultPath;
-use crate::vault::read::read;
+use crate::decide::Desk;
+use crate::now_s;
+use crate::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
+use crate::tally::Counts;
+use crate::writer::{Wish, Writer};
+use context::cost;
+use context::cost::{Estimate, NoteSize};
+use context::models::Price;
+use context::plan::DRIFT_BELOW;
+use context::settings::{ContextConfig, Provider};
+use context::{ContextRecord, Making, Template};
+use index::embed::builtin;
+use note::VaultPath;
+use note::chunk::{Chunk, ChunkRules};
+use note::{Note, NoteRules};
+use provider::ledger::CostReport;
+use store::record::NoteRecord;
+use vault::read::read;
 
 /// Contexts that are reviewed at most.
 const MOST_REVIEWED: usize = 1000;
@@ -48,13 +50,13 @@ impl Handle {
     }
 
     /// Who writes its contexts, if a model does.
-    fn writer(&self) -> Option<Arc<Writer>> {
-        self.0.writers.load().get(&self.answering()).cloned()
+    fn writer(&self) -> Option<Writer> {
+        self.0.generations.load().get(&self.answering()).and_then(|runtime| runtime.writer.clone())
     }
 
     /// Why nothing is asked of the model at present.
     fn held(&self) -> Option<String> {
-        self.0.held.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.model_problem()
     }
 
     /// What writing the contexts of these notes by a generation's model would take; `None` if they are free.
@@ -68,7 +70,10 @@ impl Handle {
     ) -> Result<Option<Estimate>, CallError> {
         let config = self.0.config.load();
         let Some(context) = config.context_of(generation) else { return Ok(None) };
-        let Some(writer) = self.0.writers.load().get(generation).cloned() else { return Ok(None) };
+        let generations = self.0.generations.load();
+        let Some(writer) = generations.get(generation).and_then(|runtime| runtime.writer.as_ref()) else {
+            return Ok(None);
+        };
         let mut sizes = Vec::new();
         for desk in desks {
             let notes = desk.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
@@ -118,8 +123,9 @@ impl Handle {
 
     /// What leaves this machine: to where, and what.
     pub(super) fn leaves_machine(&self) -> Vec<String> {
-        let writers = self.0.writers.load();
-        let mut to: Vec<String> = writers.values().filter_map(|writer| writer.asker.client.leaves_to()).collect();
+        let generations = self.0.generations.load();
+        let writers = generations.values().filter_map(|runtime| runtime.writer.as_ref());
+        let mut to: Vec<String> = writers.filter_map(|writer| writer.asker.client.leaves_to()).collect();
         to.sort();
         to.dedup();
         let mut said: Vec<String> =
@@ -147,12 +153,12 @@ impl Handle {
         let (mut chars, mut quality) = (0_usize, 0.0_f64);
         for vault in self.choose(vault)? {
             let (_, desk) = ready(&vault)?;
-            let storage = |error: crate::store::StoreError| CallError::Storage(error.to_string());
+            let storage = |error: store::StoreError| CallError::Storage(error.to_string());
             for note in desk.store.notes().map_err(storage)? {
                 stats.total += note.chunks.len() as u64;
                 for (chunk, context) in note.chunks.iter().zip(desk.store.contexts(&note.path).map_err(storage)?) {
                     stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());
-                    stats.failed += u64::from(chunk.later == Some(crate::plan::Reason::ContextFailed));
+                    stats.failed += u64::from(chunk.later == Some(context::plan::Reason::ContextFailed));
                     if context.is_paid() {
                         stats.contextualized += 1;
                         chars += context.text.chars().count();
@@ -214,7 +220,7 @@ impl Handle {
                 quality: 1.0,
                 tokens: 0,
                 micro_dollars: Some(0),
-                generation: crate::context::TEMPLATE.to_owned(),
+                generation: context::TEMPLATE.to_owned(),
             });
         };
         self.may_spend(audience, writer.asker.model.price != Price::Free, "a context that the model writes")?;
@@ -233,7 +239,7 @@ impl Handle {
     /// Contexts beside their chunks, for a person to judge: an even sample of those that a model wrote.
     pub fn review(&self, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
         let mut found: Vec<(Arc<Desk>, String, NoteRecord, usize, ContextRecord)> = Vec::new();
-        let storage = |error: crate::store::StoreError| CallError::Storage(error.to_string());
+        let storage = |error: store::StoreError| CallError::Storage(error.to_string());
         for vault in self.choose(request.vault.as_deref())? {
             let (_, desk) = ready(&vault)?;
             for note in desk.store.notes().map_err(storage)? {
@@ -247,7 +253,7 @@ impl Handle {
         // By a hash of chunk and day: another sample tomorrow, the same one when asked twice.
         let day = now_s() / 86_400;
         found.sort_by_cached_key(|(_, _, note, i, _)| {
-            crate::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
+            note::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
         });
         found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
         let review = |(desk, vault, note, i, context): &(Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
@@ -274,9 +280,9 @@ impl Handle {
 
 /// A note as far as an estimate needs it; `None` if nothing in it is to be written.
 fn size(note: &NoteRecord, only_old: bool) -> Option<NoteSize> {
-    let bytes = |chunk: &crate::store::record::ChunkRecord| u64::from(chunk.span.1.saturating_sub(chunk.span.0));
-    let is_old = |chunk: &&crate::store::record::ChunkRecord| {
-        !only_old || chunk.later == Some(crate::plan::Reason::ContextualizerChanged)
+    let bytes = |chunk: &store::record::ChunkRecord| u64::from(chunk.span.1.saturating_sub(chunk.span.0));
+    let is_old = |chunk: &&store::record::ChunkRecord| {
+        !only_old || chunk.later == Some(context::plan::Reason::ContextualizerChanged)
     };
     let wanted: Vec<u64> = note.chunks.iter().filter(|c| c.wanted).filter(is_old).map(bytes).collect();
     let size = NoteSize { bytes: note.stat.size, chunks_in_note: note.chunks.len() as u32, wanted };
@@ -284,21 +290,16 @@ fn size(note: &NoteRecord, only_old: bool) -> Option<NoteSize> {
 }
 
 /// A text that lies in no vault, with a chunk of it as somebody else cut it.
-pub(in crate::engine) struct OwnChunk {
-    pub(in crate::engine) note: Note,
-    pub(in crate::engine) chunks: Vec<Chunk>,
+pub(crate) struct OwnChunk {
+    pub(crate) note: Note,
+    pub(crate) chunks: Vec<Chunk>,
     /// Which of them.
-    pub(in crate::engine) at: usize,
+    pub(crate) at: usize,
 }
 
 impl OwnChunk {
     /// Finds the chunk in the text and lets it take the place of the one that begins there.
-    pub(in crate::engine) fn find(
-        text: &str,
-        title: Option<&str>,
-        wanted: &str,
-        rules: &ChunkRules,
-    ) -> Result<Self, CallError> {
+    pub(crate) fn find(text: &str, title: Option<&str>, wanted: &str, rules: &ChunkRules) -> Result<Self, CallError> {
         let name = title.unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
         let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
         let path = path.ok_or_else(|| CallError::Invalid("`title` cannot be a title".to_owned()))?;
@@ -311,7 +312,7 @@ impl OwnChunk {
         match chunks.get_mut(at) {
             Some(chunk) => {
                 chunk.span = start..start + wanted.len();
-                chunk.hash = crate::fingerprint::text_hash(wanted.as_bytes());
+                chunk.hash = note::fingerprint::text_hash(wanted.as_bytes());
                 chunk.has_words = true;
                 chunk.lead = None;
             }
@@ -322,7 +323,7 @@ impl OwnChunk {
 }
 
 /// At most so many words.
-pub(in crate::engine) fn capped(text: &str, max_words: Option<u32>) -> String {
+pub(crate) fn capped(text: &str, max_words: Option<u32>) -> String {
     match max_words {
         Some(most) => text.split_whitespace().take(most as usize).collect::<Vec<_>>().join(" "),
         None => text.to_owned(),
@@ -331,7 +332,7 @@ pub(in crate::engine) fn capped(text: &str, max_words: Option<u32>) -> String {
 
 impl GeneratedContext {
     /// What a model wrote about a chunk.
-    pub(in crate::engine) fn new(record: ContextRecord, chunk: &str, max_words: Option<u32>) -> Self {
+    pub(crate) fn new(record: ContextRecord, chunk: &str, max_words: Option<u32>) -> Self {
         debug_assert!(matches!(record.making, Some(Making { .. })));
         let context = capped(&record.text, max_words);
         GeneratedContext {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::search::Served;
 use super::{CallError, VaultShared, not_found, parse_path};
-use crate::index::{NoteEntry, Snapshot};
-use crate::search::{self, Expected, Hit, Part, Standing};
-use crate::vault::VaultPath;
-use crate::vault::policy::Verdict;
-use crate::vault::read::stat;
+use index::search;
+use index::search::{Expected, Hit, Part, Standing};
+use index::{NoteEntry, Snapshot};
+use note::VaultPath;
+use vault::policy::Verdict;
+use vault::read::stat;
 
 /// How the note at `path` (or of that name) stands to the answer `hits` of these vaults.
 pub(super) fn expected(

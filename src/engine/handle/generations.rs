@@ -4,10 +4,12 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use super::{CallError, Handle, ready};
-use crate::engine::beside::{Wish, is_of};
-use crate::engine::report::{DEFAULT_GENERATION, GenerationInfo, Job, Scope};
-use crate::engine::seat::shown;
-use crate::engine::{Event, VaultShared};
+use crate::VaultShared;
+use crate::generations::{Wish, is_of};
+use crate::jobs::Ended;
+use crate::report::{DEFAULT_GENERATION, GenerationInfo, Job, Scope};
+use crate::runtime::shown;
+use crate::supervisor::Event;
 
 /// Opening or closing an index takes a second; more means that the engine is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,7 +23,7 @@ impl Handle {
             for name in std::iter::once("").chain(config.generations.keys().map(String::as_str)) {
                 let Some(context) = config.context_of(name) else { continue };
                 let active = vault.generation == name;
-                let open = if active { Some(vault.clone()) } else { self.beside(&vault.name, name) };
+                let open = if active { Some(vault.clone()) } else { self.inactive(&vault.name, name) };
                 let status = open.as_ref().map(|open| open.status().clone());
                 let counts = open.as_ref().map(|open| *open.counts()).unwrap_or_default();
                 found.push(GenerationInfo {
@@ -51,10 +53,13 @@ impl Handle {
             let estimate = self.estimate(&name, &desks, None, false, false)?;
             return Ok(Job::dry_run("generation", scope, None, estimate));
         }
-        let job = self.0.jobs.begin("generation", scope, vaults.len());
+        let job = self.begin("generation", scope, &vaults);
         for vault in &vaults {
             if let Err(error) = self.wish(vault, &name, Wish::Build(job)) {
-                self.0.jobs.end_part(job, 0, 0, "failed");
+                // Where it has begun it goes on; what follows is not begun.
+                for vault in &vaults {
+                    self.0.jobs.end_part(job, vault.id, Ended::Failed, Some(error.to_string()));
+                }
                 return Err(error);
             }
         }
@@ -84,7 +89,7 @@ impl Handle {
             if vault.generation == name {
                 return Ok(vault);
             }
-            self.beside(&vault.name, &name).ok_or_else(|| CallError::NotFound {
+            self.inactive(&vault.name, &name).ok_or_else(|| CallError::NotFound {
                 what: "generation",
                 name: shown(&name).to_owned(),
                 hint: format!("it is not built for vault `{}`; `situated generations build` does", vault.name),
@@ -93,8 +98,8 @@ impl Handle {
         vaults.into_iter().map(find).collect()
     }
 
-    fn beside(&self, vault: &str, generation: &str) -> Option<Arc<VaultShared>> {
-        self.0.beside.load().iter().find(|other| is_of(other, vault, generation)).cloned()
+    fn inactive(&self, vault: &str, generation: &str) -> Option<Arc<VaultShared>> {
+        self.0.indexers.inactive.load().iter().find(|other| is_of(other, vault, generation)).cloned()
     }
 
     /// The name within the program of a generation that the configuration has.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CallError, Cancel, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Handle, Measure, ready};
-use crate::index::graph::Centrality;
-use crate::index::{Graph, NoteEntry, NoteNo, Snapshot};
+use index::graph::Centrality;
+use index::{Graph, NoteEntry, NoteNo, Snapshot};
 
 /// How long an answer waits for the graph of the present snapshot; then it tells of the one that is there.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -63,7 +63,7 @@ fn tell(snapshot: &Snapshot, graph: &Graph, by: Measure, limit: usize) -> GraphA
         backlinks: of.backlinks,
     };
     let path = |no: &NoteNo| snapshot.note(*no).map(|note| note.path.to_string());
-    let target = |unresolved: &crate::index::graph::Unresolved| GraphTarget {
+    let target = |unresolved: &index::graph::Unresolved| GraphTarget {
         target: unresolved.target.clone(),
         count: unresolved.notes.len() as u64,
         notes: unresolved.notes.iter().filter_map(path).take(SOURCES).collect(),

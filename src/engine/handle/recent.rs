@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest, ready};
-use crate::context::cost::{Estimate, dollars};
-use crate::engine::decide::Desk;
-use crate::index::NoteEntry;
-use crate::note::Private;
-use crate::search::MAX_HITS;
+use crate::decide::Desk;
+use context::cost::{Estimate, dollars};
+use index::NoteEntry;
+use index::search::MAX_HITS;
+use note::Private;
 
 /// Notes of an answer unless the request says otherwise.
 const USUAL: usize = 20;
@@ -68,7 +68,7 @@ impl Handle {
 
     /// Whether assistants may have a model asked that costs.
     pub fn assistants_may_spend(&self) -> bool {
-        self.0.config.load().mcp.allow_spending
+        self.0.config.load().assistants_may_spend
     }
 
     /// Whether somebody may have a model asked that costs: the owner always, within the budget.
@@ -103,7 +103,7 @@ impl Handle {
 
 impl Desk {
     /// What is kept from whom.
-    pub(in crate::engine) fn hidden(&self, audience: Audience) -> Option<Arc<Private>> {
+    pub(crate) fn hidden(&self, audience: Audience) -> Option<Arc<Private>> {
         audience.is_assistant().then(|| self.private.clone())
     }
 }

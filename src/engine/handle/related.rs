@@ -6,12 +6,13 @@ use std::time::Instant;
 use super::search::{Asked, freshness, search_answer};
 use super::vectors::QueryVectors;
 use super::{CallError, Cancel, Group, HINT, Handle, RelatedRequest, SearchAnswer, not_found, ready};
-use crate::engine::VaultShared;
-use crate::engine::decide::Desk;
-use crate::fingerprint::ChunkId;
-use crate::index::{Row, Snapshot};
-use crate::search::{self, Near, Seed};
-use crate::vault::VaultPath;
+use crate::VaultShared;
+use crate::decide::Desk;
+use index::search;
+use index::search::{Near, Seed};
+use index::{Row, Snapshot};
+use note::VaultPath;
+use note::fingerprint::ChunkId;
 
 impl Handle {
     /// What lies near a note, lines of one, a chunk or a text.
@@ -88,7 +89,7 @@ impl Handle {
         }
         if let Some(name) = &request.chunk {
             let id: ChunkId =
-                name.parse().map_err(|e: crate::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
+                name.parse().map_err(|e: note::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
             for vault in vaults {
                 if let Some(row) = ready(vault)?.0.row_of(id) {
                     return Ok((Some(vault.clone()), Seed::Chunks(vec![row])));

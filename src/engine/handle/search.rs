@@ -12,10 +12,11 @@ use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
     expect, ready,
 };
-use crate::index::Snapshot;
-use crate::search::{self, Answer, Boosts, Key, MAX_HITS, Mode, Options, Parsed, Part};
-use crate::vault::VaultPath;
-use crate::vault::read::stat;
+use index::Snapshot;
+use index::search;
+use index::search::{Answer, Boosts, Key, MAX_HITS, Mode, Options, Parsed, Part};
+use note::VaultPath;
+use vault::read::stat;
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
@@ -103,9 +104,7 @@ impl Handle {
         options.boosts.today = Some(now.date());
         // A request that is refused must not wait before it is.
         let mut parsed = parsed(&request, &now)?;
-        if request.fresh {
-            self.freshen(request.vault.as_deref(), cancel)?;
-        }
+        let unseen = if request.fresh { self.freshen(&vaults, cancel)? } else { None };
         let expand = self.expands_for(request.audience, request.expand);
         let (expansion, warning) = self.expansion(expand, &parsed, options.mode, cancel);
         parsed.warnings.extend(warning);
@@ -128,6 +127,7 @@ impl Handle {
         }
         let mut answer = search_answer(answers, options.limit, began);
         answer.warnings.extend(unjudged);
+        answer.warnings.extend(unseen);
         if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
             answer.expected = Some(expect::expected(path, (&served, &parts), &answer.hits)?);
         }
@@ -178,17 +178,22 @@ impl Handle {
         })
     }
 
-    /// Waits until everything that was saved before now is in the snapshots.
-    fn freshen(&self, vault: Option<&str>, cancel: &Cancel) -> Result<(), CallError> {
+    /// Waits until everything that was saved before now is in these snapshots. Returns a warning if some of it may not be,
+    /// because a vault could not be looked at.
+    fn freshen(&self, vaults: &[Arc<VaultShared>], cancel: &Cancel) -> Result<Option<String>, CallError> {
         let until = Instant::now() + FRESH_WITHIN;
-        let job = self.sync(Scope { vault: vault.map(str::to_owned), path: None })?;
+        let only = vaults.first().filter(|_| vaults.len() == 1).map(|vault| vault.name.clone());
+        let job = self.look_at(Scope { vault: only, path: None }, vaults, false);
         while self.wait_job(job, Duration::from_millis(100))?.state == "running" {
             cancel.check()?;
             if Instant::now() > until {
                 return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
             }
         }
-        Ok(())
+        let job = self.job(job)?;
+        let why = job.problem.unwrap_or_else(|| "some notes could not be read".to_owned());
+        let fresh = job.state == "done" && job.failed.is_empty();
+        Ok((!fresh).then(|| format!("not all of this is fresh: {why}")))
     }
 }
 

@@ -1,13 +1,13 @@
 //! The handle's part in vectors: those of queries, and how far those of notes are.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::Handle;
-use crate::embed::Vector;
-use crate::engine::decide::Desk;
-use crate::engine::report::{EmbedStatus, SearchAnswer};
-use crate::engine::{Shared, VaultShared};
+use crate::decide::Desk;
+use crate::report::{EmbedStatus, SearchAnswer};
+use crate::{Shared, VaultShared};
+use index::embed::Vector;
 
 /// The vectors of one request, by embedder and text: each is asked for once, however many vaults it serves.
 pub(super) struct QueryVectors<'a> {
@@ -68,7 +68,7 @@ impl Handle {
 
     /// Where embedders send texts, for `status`.
     pub(super) fn embedders_leave(&self) -> Vec<String> {
-        let to = self.0.embedders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let to = self.0.embedders();
         to.into_iter().map(|host| format!("text of notes and queries, to {host}, which makes vectors")).collect()
     }
 }

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Audience, SearchFilter};
-use crate::search::question::{self, Expand, Turn};
-use crate::search::{Hit, Lanes, Mode};
+use index::search::question;
+use index::search::question::{Expand, Turn};
+use index::search::{Hit, Lanes, Mode};
 
 /// Parameters of `ask`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Audience;
-use crate::context::cost::Estimate;
-use crate::context::quality::Scores;
+use context::cost::Estimate;
+use context::quality::Scores;
 
 /// How far a model is with the contexts of a rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,23 @@ pub struct ContextProgress {
     pub remaining_s: Option<f64>,
     /// Millionths of a dollar spent on it; calls of unknown price are not in it.
     pub micro_dollars: u64,
+}
+
+impl ContextProgress {
+    /// Of two vaults together.
+    pub(crate) fn plus(self, other: ContextProgress) -> ContextProgress {
+        let (total, processed) = (self.total + other.total, self.processed + other.processed);
+        let longest = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
+        ContextProgress {
+            total,
+            processed,
+            failed: self.failed + other.failed,
+            percentage: if total == 0 { 0.0 } else { processed as f32 / total as f32 * 100.0 },
+            elapsed_s: self.elapsed_s.max(other.elapsed_s),
+            remaining_s: longest(self.remaining_s, other.remaining_s),
+            micro_dollars: self.micro_dollars + other.micro_dollars,
+        }
+    }
 }
 
 /// Parameters of `generate_context`.

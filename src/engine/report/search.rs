@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Audience, Contextual};
-use crate::search::question::Expand;
-use crate::search::{Expected, Hit, Mode};
+use index::search::question::Expand;
+use index::search::{Expected, Hit, Mode};
 
 /// Which notes a search looks at; everything given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,12 +7,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use index::search::rerank::RerankConfig;
 #[cfg(feature = "transformer")]
-use crate::embed::transformer::{CrossEncoder, TransformerError};
-use crate::llm::{self, Account, Billed, Health, Judged, Unanswered};
-use crate::search::rerank::RerankConfig;
+use index::search::rerank::RerankProvider;
+use provider as llm;
 #[cfg(feature = "transformer")]
-use crate::search::rerank::RerankProvider;
+use provider::transformer::{CrossEncoder, TransformerError};
+use provider::{Account, Billed, Health, Judged, Unanswered};
 
 /// Why there are no scores.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! How central a note is: PageRank, betweenness, clustering, and one score of them all.
 
 use super::{GoOn, Rows, SLICE};
-use crate::index::NoteNo;
+use crate::NoteNo;
 
 /// The chance to follow a link rather than to begin anew, as in Page, Brin, Motwani, Winograd, "The PageRank
 /// Citation Ranking", 1999.

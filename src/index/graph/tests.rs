@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::measures::Measures;
 use super::*;
-use crate::index::testing::note;
+use crate::testing::note;
 
 fn always() -> bool {
     true

@@ -8,7 +8,7 @@ use super::super::results::{Found, FoundPassage, Omitted, TRUST};
 use super::super::server::Caller;
 use super::super::{clean, show, size};
 use super::{Answer, texts, vault};
-use crate::search::Hit;
+use index::search::Hit;
 
 /// Hits unless the caller says otherwise.
 const USUAL: usize = 10;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use crate::note::{Note, NoteRules, Private, parse};
-use crate::vault::VaultPath;
+use crate::VaultPath;
+use crate::{Note, NoteRules, Private, parse};
 
 fn note(text: &str) -> Note {
     parse(&VaultPath::parse("a.md").unwrap(), text.as_bytes(), &NoteRules::default())

@@ -1,12 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::context::Making;
-use crate::context::prompt::Form;
-use crate::context::quality::Scores;
-use crate::fingerprint::{ContextKey, text_hash};
-use crate::plan::Due;
-use crate::store::tests::{note, paid, section};
+use crate::tests::{note, paid, section};
+use context::Making;
+use context::plan::Due;
+use context::prompt::Form;
+use context::quality::Scores;
+use note::fingerprint::{ContextKey, text_hash};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut out, byte| {

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fingerprint::{SectionKey, TextHash, text_hash};
-use crate::store::tests::{free, paid, section};
+use crate::tests::{free, paid, section};
+use note::fingerprint::{SectionKey, TextHash, text_hash};
 
 fn texts(n: u8) -> (ContextKey, ContextRecord) {
     let hash = text_hash(&[n]);

@@ -204,7 +204,7 @@ fn child_that_writes() {
 }
 
 fn child(dir: &Path, shell: &str) -> std::process::Child {
-    let script = format!("{shell} exec \"$0\" store::tests::damage::child_that_writes --exact --nocapture");
+    let script = format!("{shell} exec \"$0\" tests::damage::child_that_writes --exact --nocapture");
     std::process::Command::new("sh")
         .args(["-c", &script])
         .arg(std::env::current_exe().unwrap())

@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::tests::{DIMENSIONS, EMBEDDER, vector};
+use crate::tests::{DIMENSIONS, EMBEDDER, vector};
 
 fn input(n: u8) -> InputHash {
     InputHash([n; 16])

@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use crate::vault::walk::walk;
+use crate::walk::walk;
 use proptest::prelude::*;
 
 fn path(text: &str) -> VaultPath {

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
-use crate::config::VaultConfig;
-use crate::vault::read::{read, stat};
+use crate::read::{read, stat};
+use crate::settings::VaultConfig;
 
 fn path(text: &str) -> VaultPath {
     VaultPath::parse(text).unwrap()
@@ -165,7 +165,7 @@ fn what_cannot_be_read_is_not_gone() {
     let skipped: Vec<&str> = found.skipped.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(skipped, ["listed/c.md", "shut"]);
     assert!(found.skipped.iter().all(|(_, skip)| matches!(skip, Skip::Unreadable(_))));
-    assert_eq!(denied, Err(crate::vault::read::ReadError::Denied));
+    assert_eq!(denied, Err(crate::read::ReadError::Denied));
 
     mode("", 0o000);
     let refused = as_a_user(|| walk(dir.path(), &policy(dir.path()), None, &AtomicBool::new(false)));

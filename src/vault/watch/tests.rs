@@ -9,9 +9,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::config::VaultConfig;
-use crate::vault::RescanReason;
-use crate::vault::walk::walk;
+use crate::RescanReason;
+use crate::settings::VaultConfig;
+use crate::walk::walk;
 
 struct Fixture {
     dir: tempfile::TempDir,
@@ -286,9 +286,9 @@ fn links_are_not_followed_and_odd_files_do_no_harm() {
     shell(&vault.root, "mkfifo fifo.md");
     vault.wait_covered("link.md");
     vault.wait_covered("fifo.md");
-    let refused = |name| crate::vault::read::read(&vault.root, &path(name), 100).unwrap_err();
-    assert_eq!(refused("fifo.md"), crate::vault::read::ReadError::NotAFile);
-    assert_eq!(refused("link.md"), crate::vault::read::ReadError::Outside);
+    let refused = |name| crate::read::read(&vault.root, &path(name), 100).unwrap_err();
+    assert_eq!(refused("fifo.md"), crate::read::ReadError::NotAFile);
+    assert_eq!(refused("link.md"), crate::read::ReadError::Outside);
     fs::write(vault.dir.path().join("outside/note.md"), "changed").unwrap();
     let hints = vault.fence("fence.md");
     assert!(!covered(&hints, &path("linked/note.md")), "{hints:?}");

@@ -17,10 +17,11 @@ use notify::event::{CreateKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::{Limits, Message, State, no_watches};
-use crate::vault::policy::{Policy, Verdict, Why};
-use crate::vault::root::{RootId, VaultError, root_id};
-use crate::vault::walk::enter_folders;
-use crate::vault::{Hint, RescanReason, VaultPath};
+use crate::policy::{Policy, Verdict, Why};
+use crate::root::{RootId, VaultError, root_id};
+use crate::walk::enter_folders;
+use crate::{Hint, RescanReason};
+use note::VaultPath;
 
 /// How often a root that is gone is looked for. While it is there, nothing is polled.
 const RETURN_CHECK: Duration = Duration::from_secs(1);
@@ -288,9 +289,7 @@ impl Worker {
 
     /// Drops a folder that is gone, with all below it.
     fn forget(&mut self, folder: VaultPath) -> Hint {
-        // `0` is the character after `/`, so this is what lies below the folder.
-        let below = VaultPath(format!("{folder}/").into())..VaultPath(format!("{folder}0").into());
-        let mut gone: Vec<VaultPath> = self.folders.range(below).cloned().collect();
+        let mut gone: Vec<VaultPath> = self.folders.range(folder.below()).cloned().collect();
         gone.push(folder.clone());
         for known in &gone {
             self.folders.remove(known);

@@ -2,8 +2,8 @@
 
 use crate::cli::live::state::{Link, State};
 use crate::cli::print::{columns, counted, cut, cut_front, grouped, printable, printable_lines};
-use crate::engine::handle::{Job, State as Daemon};
-use crate::search::Hit;
+use engine::handle::{Job, State as Daemon};
+use index::search::Hit;
 
 /// What stands where the query will stand.
 pub(super) fn placeholder(state: &State) -> String {

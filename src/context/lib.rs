@@ -1,0 +1,89 @@
+//! What is said about a chunk: the short text that situates it in its note, put before it for the
+//! embedding and, as a field of its own, for the lexical index. Pure.
+
+pub mod document;
+pub mod plan;
+pub mod settings;
+pub mod prompt;
+pub mod quality;
+pub mod models;
+pub mod cost;
+mod template;
+
+use serde::{Deserialize, Serialize};
+
+use note::fingerprint::{SectionKey, Sketch, TextHash};
+
+pub use template::{TEMPLATE, Template};
+
+/// A context with what it was written for. Kept apart from the chunk's raw text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextRecord {
+    /// The text; empty for [`Origin::Template`], which is computed from the note whenever it is needed.
+    pub text: String,
+    /// Who wrote it.
+    pub origin: Origin,
+    /// Which contextualizer, model and prompt: [`crate::plan::Generation::contextualizer`].
+    pub generation: String,
+    /// The sections of the chunk it was written for.
+    pub sections: Vec<SectionKey>,
+    /// The text of the chunk it was written for.
+    pub written_for: TextHash,
+    /// A sample of that text, to notice when it has become another.
+    pub sketch: Sketch,
+    /// 0..=1; 1 for templates.
+    pub quality: f32,
+    /// Seconds since 1970 (UTC).
+    pub written_at: i64,
+    /// What it took.
+    pub spent: Spent,
+    /// How it was asked for and judged; `None` for templates and imports.
+    pub making: Option<Making>,
+}
+
+/// How a model's context came about.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Making {
+    /// How it was asked for.
+    pub form: prompt::Form,
+    /// Whether the model saw the note cut to fit.
+    pub cut: bool,
+    /// Whether the template stands before it, since it is weak.
+    pub weak: bool,
+    /// Tries it took, this one included.
+    pub tries: u8,
+    /// From the request to the answer, milliseconds.
+    pub took_ms: u32,
+    /// The parts of `quality`.
+    pub scores: quality::Scores,
+}
+
+/// Who wrote a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The free template.
+    Template,
+    /// A language model; the record was paid for and is never thrown away.
+    Model,
+}
+
+/// What a context took to write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Tokens read by the model.
+    pub tokens_in: u64,
+    /// Tokens written by the model.
+    pub tokens_out: u64,
+    /// Of `tokens_in`, those read from the provider's cache.
+    pub tokens_cached: u64,
+    /// Millionths of a dollar; `None` if the price is unknown.
+    pub micro_dollars: Option<u64>,
+}
+
+impl ContextRecord {
+    /// Whether it must outlive the index.
+    pub fn is_paid(&self) -> bool {
+        self.origin == Origin::Model
+    }
+}

@@ -1,0 +1,524 @@
+//! The decision: what has to be done about a note, and why. Pure: no I/O, no clock, no randomness.
+//!
+//! [`plan`] compares what is stored about a note with what is on disk now, under the [`Generation`] in
+//! force, and returns one [`Step`] per chunk. The rules are the decision table of `ARCHITECTURE.md`;
+//! the examples under `tests/spec/` are its tests.
+
+mod moves;
+mod reuse;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use note::VaultPath;
+use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
+
+pub use moves::{Gone, Known, match_moves};
+pub use reuse::{Source, Unknown, may_adopt, may_reuse};
+
+/// Everything besides the notes that decides what is in the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generation {
+    /// Who writes contexts, with model and prompt version, e.g. `template/1`.
+    pub contextualizer: String,
+    /// Whether a context costs money or time, so that the table governs it. Templates are free.
+    pub costs: bool,
+    /// Which model makes vectors, e.g. `builtin static-v1`.
+    pub embedder: String,
+    /// How notes are cut: [`note::chunk::ChunkConfig::identity`].
+    pub chunker: String,
+    /// Notes with fewer chunks get the template: there is no surrounding document to situate them in.
+    pub llm_min_chunks: u32,
+}
+
+/// What is stored about a note.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredNote {
+    /// Where it was.
+    pub path: VaultPath,
+    /// Hash of its bytes.
+    pub hash: TextHash,
+    /// Hash of its outline.
+    pub structure: StructureHash,
+    /// Embedder and chunker of its time (contexts carry their own generation).
+    pub embedder: String,
+    /// See [`Generation::chunker`].
+    pub chunker: String,
+    /// Its chunks in order.
+    pub chunks: Vec<StoredChunk>,
+}
+
+/// What is stored about a chunk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredChunk {
+    /// Its id.
+    pub id: ChunkId,
+    /// The sections it held, in order.
+    pub keys: Vec<SectionKey>,
+    /// See [`note::chunk::Chunk::ordinal`].
+    pub ordinal: u32,
+    /// Hash of its raw text.
+    pub hash: TextHash,
+    /// Hash of its context's text as it was embedded.
+    pub context_hash: TextHash,
+    /// Whether the context was paid for.
+    pub paid: bool,
+    /// Whether a model's context would have made sense for it then (words of its own, enough chunks).
+    pub wanted: bool,
+    /// The generation that wrote the context.
+    pub contextualizer: String,
+    /// The text the context was written for; empty for templates.
+    pub sketch: Sketch,
+    /// Whether a model is still to be asked for its context.
+    pub due: Option<Due>,
+    /// Whether the model was asked and gave nothing usable.
+    pub failed: bool,
+}
+
+/// What a note is now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurrentNote<'a> {
+    /// Where it is.
+    pub path: VaultPath,
+    /// Hash of its bytes.
+    pub hash: TextHash,
+    /// Hash of its outline.
+    pub structure: StructureHash,
+    /// Its chunks in order.
+    pub chunks: Vec<CurrentChunk<'a>>,
+}
+
+/// What a chunk is now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurrentChunk<'a> {
+    /// Its id.
+    pub id: ChunkId,
+    /// The sections it holds, in order; never empty.
+    pub keys: Vec<SectionKey>,
+    /// See [`note::chunk::Chunk::ordinal`].
+    pub ordinal: u32,
+    /// Hash of its raw text.
+    pub hash: TextHash,
+    /// Its raw text, to measure drift.
+    pub text: &'a str,
+    /// Hash of the template context it would get now.
+    pub template_hash: TextHash,
+    /// Whether it has words besides headings.
+    pub has_words: bool,
+}
+
+/// Why the plan is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// The note may have changed. Never buys anything for chunks whose sections stand.
+    Save,
+    /// A rebuild was asked for: everything is made anew.
+    Rebuild,
+}
+
+/// What is done about a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Nothing.
+    Keep,
+    /// The context stays (or was found again); the vector is made anew.
+    Reembed,
+    /// Context and vector are made anew.
+    Regenerate,
+    /// The chunk is gone; a paid context goes to the archive.
+    Remove,
+}
+
+/// Why it is done. Names are part of the protocol, the logs and `tests/spec/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Reason {
+    /// The note was not known.
+    NewNote,
+    /// The note is gone.
+    NoteRemoved,
+    /// The note has another path.
+    NoteMoved,
+    /// Nothing that matters here changed.
+    Unchanged,
+    /// Text changed under the same headings.
+    BodyChanged,
+    /// The headings changed.
+    StructureChanged,
+    /// A section needs more chunks than before.
+    SectionGrew,
+    /// A section needs fewer chunks than before.
+    SectionShrank,
+    /// The context that belongs here was found in the archive (an undo, a branch switched back).
+    FoundInArchive,
+    /// Another contextualizer, model or prompt is in force.
+    ContextualizerChanged,
+    /// Another embedder is in force.
+    EmbedderChanged,
+    /// Notes are cut by other rules.
+    ChunkerChanged,
+    /// The text has become another than the one the context was written for.
+    Drifted,
+    /// A rebuild was asked for.
+    Rebuild,
+    /// The model has written the context that was due.
+    ContextWritten,
+    /// The model gave no usable context; the template serves.
+    ContextFailed,
+}
+
+/// A context that a model is to be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Due {
+    /// Why.
+    pub reason: Reason,
+    /// Seconds since 1970 (UTC). What was written before does not count when everything is to be made anew.
+    pub since: i64,
+    /// Answers that were of no use so far.
+    pub tries: u8,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Action::Keep => "keep",
+            Action::Reembed => "re-embed",
+            Action::Regenerate => "regenerate",
+            Action::Remove => "remove",
+        })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// Where a chunk's context comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextSource {
+    /// From the stored chunk with this index.
+    Stored(usize),
+    /// From the archive.
+    Archive(ContextKey),
+    /// Written anew: by the template at once, by a model later if one is in force.
+    Fresh,
+}
+
+/// One decision about one chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What is done.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+    /// Index into the current chunks; for [`Action::Remove`] into the stored ones.
+    pub chunk: usize,
+    /// Where its context comes from; meaningless for [`Action::Remove`].
+    pub context: ContextSource,
+    /// A context that serves but should be refreshed by a rebuild or the daily sync, and why.
+    pub later: Option<Reason>,
+    /// A model is to be asked for a context now, and why; what `context` says serves meanwhile.
+    pub due: Option<Reason>,
+}
+
+/// The decision about a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What happened to the note as a whole.
+    pub reason: Reason,
+    /// One step per current chunk, in order, then one per stored chunk that goes.
+    pub steps: Vec<Step>,
+}
+
+/// A context in the archive, as far as the decision needs to know it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Archived {
+    /// The generation that wrote it.
+    pub contextualizer: String,
+    /// The text it was written for.
+    pub sketch: Sketch,
+    /// When it was written, seconds since 1970 (UTC).
+    pub written_at: i64,
+}
+
+/// Under this share of the shingles that a context was written for, the text has become another.
+pub const DRIFT_BELOW: f32 = 0.5;
+
+/// Decides what is to be done about one note.
+///
+/// `stored` is what is known of it (under its old path if it moved), `now` what is on disk; `archived` looks
+/// a context up that no chunk holds any more and that this note may be given ([`may_reuse`]). Deterministic; total.
+pub fn plan(
+    stored: Option<&StoredNote>,
+    now: Option<&CurrentNote<'_>>,
+    generation: &Generation,
+    trigger: Trigger,
+    archived: &dyn Fn(ContextKey) -> Option<Archived>,
+) -> Plan {
+    match (stored, now) {
+        (None, None) => Plan { reason: Reason::Unchanged, steps: Vec::new() },
+        (Some(stored), None) => {
+            let gone = |chunk| Step::removal(chunk, Reason::NoteRemoved);
+            Plan { reason: Reason::NoteRemoved, steps: (0..stored.chunks.len()).map(gone).collect() }
+        }
+        (None, Some(now)) => {
+            let decision = Decision { stored: None, now, generation, trigger, archived };
+            let steps = (0..now.chunks.len()).map(|i| decision.fresh(i, Reason::NewNote)).collect();
+            Plan { reason: Reason::NewNote, steps }
+        }
+        (Some(stored), Some(now)) => {
+            let comparison = Comparison::new(stored, now, generation);
+            let decision = Decision { stored: Some(&comparison), now, generation, trigger, archived };
+            let mut steps: Vec<Step> = (0..now.chunks.len()).map(|i| decision.step(&comparison, i)).collect();
+            steps.extend(comparison.removals());
+            Plan { reason: comparison.note_reason(trigger, &steps), steps }
+        }
+    }
+}
+
+impl Step {
+    fn removal(chunk: usize, reason: Reason) -> Self {
+        let context = ContextSource::Fresh;
+        Step { action: Action::Remove, reason, chunk, context, later: None, due: None }
+    }
+}
+
+impl Plan {
+    /// Whether the index stays as it is.
+    pub fn is_keep(&self) -> bool {
+        self.steps.iter().all(|step| step.action == Action::Keep)
+    }
+
+    /// How many steps have this action.
+    pub fn count(&self, action: Action) -> u32 {
+        self.steps.iter().filter(|step| step.action == action).count() as u32
+    }
+}
+
+/// A stored note beside the current one: all differences that the rules speak of.
+struct Comparison<'a> {
+    stored: &'a StoredNote,
+    now: &'a CurrentNote<'a>,
+    /// Where in the stored note a chunk begins: (first section, ordinal) → index.
+    places: HashMap<(SectionKey, u32), usize>,
+    /// Which stored chunks hold a section, in order.
+    holders: HashMap<SectionKey, Vec<usize>>,
+    current_keys: HashSet<SectionKey>,
+    moved: bool,
+    same_text: bool,
+    same_structure: bool,
+    same_chunker: bool,
+    same_embedder: bool,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(stored: &'a StoredNote, now: &'a CurrentNote<'a>, generation: &Generation) -> Self {
+        let mut places = HashMap::new();
+        let mut holders: HashMap<SectionKey, Vec<usize>> = HashMap::new();
+        for (i, chunk) in stored.chunks.iter().enumerate() {
+            if let Some(first) = chunk.keys.first() {
+                places.entry((*first, chunk.ordinal)).or_insert(i);
+            }
+            for key in &chunk.keys {
+                holders.entry(*key).or_default().push(i);
+            }
+        }
+        Comparison {
+            stored,
+            now,
+            places,
+            holders,
+            current_keys: now.chunks.iter().flat_map(|c| c.keys.iter().copied()).collect(),
+            moved: stored.path != now.path,
+            same_text: stored.hash == now.hash,
+            same_structure: stored.structure == now.structure,
+            same_chunker: stored.chunker == generation.chunker,
+            same_embedder: stored.embedder == generation.embedder,
+        }
+    }
+
+    fn note_reason(&self, trigger: Trigger, steps: &[Step]) -> Reason {
+        let all_kept = steps.iter().all(|s| s.action == Action::Keep);
+        match () {
+            () if trigger == Trigger::Rebuild => Reason::Rebuild,
+            () if !self.same_structure => Reason::StructureChanged,
+            () if self.moved => Reason::NoteMoved,
+            () if !self.same_text => Reason::BodyChanged,
+            () if !self.same_chunker => Reason::ChunkerChanged,
+            () if !self.same_embedder => Reason::EmbedderChanged,
+            () if all_kept => Reason::Unchanged,
+            () if steps.iter().any(|step| step.reason == Reason::ContextWritten) => Reason::ContextWritten,
+            () => Reason::ContextualizerChanged,
+        }
+    }
+
+    /// The stored chunk at the same place: same first section, same ordinal in it.
+    fn at_place(&self, first: SectionKey, ordinal: u32) -> Option<usize> {
+        self.places.get(&(first, ordinal)).copied()
+    }
+
+    /// The stored chunk whose context a current chunk takes: the one at its place, else the last one before
+    /// it that held its first section, else (text that appeared before the first heading) the first chunk.
+    fn donor(&self, chunk: &CurrentChunk<'_>) -> Option<usize> {
+        let first = *chunk.keys.first()?;
+        if let Some(same) = self.at_place(first, chunk.ordinal) {
+            return Some(same);
+        }
+        let holders = self.holders.get(&first).map_or(&[][..], Vec::as_slice);
+        let begins_by = |i: &&usize| {
+            let holder = &self.stored.chunks[**i];
+            holder.keys.first() != Some(&first) || holder.ordinal <= chunk.ordinal
+        };
+        let before = holders.iter().rev().find(begins_by).or_else(|| holders.first()).copied();
+        before.or((self.same_structure && !self.stored.chunks.is_empty()).then_some(0))
+    }
+
+    fn holds_new_section(&self, chunk: &CurrentChunk<'_>) -> bool {
+        !self.same_structure && chunk.keys.iter().any(|key| !self.holders.contains_key(key))
+    }
+
+    /// One removal per stored chunk whose place is empty now.
+    fn removals(&self) -> Vec<Step> {
+        let places: HashSet<_> = self.now.chunks.iter().filter_map(|c| Some((*c.keys.first()?, c.ordinal))).collect();
+        let gone = self.stored.chunks.iter().enumerate().filter_map(|(i, c)| {
+            let first = c.keys.first()?;
+            let reason = match () {
+                () if places.contains(&(*first, c.ordinal)) => return None,
+                () if !self.same_chunker => Reason::ChunkerChanged,
+                () if self.current_keys.contains(first) || self.same_structure => Reason::SectionShrank,
+                () => Reason::StructureChanged,
+            };
+            Some(Step::removal(i, reason))
+        });
+        gone.collect()
+    }
+}
+
+struct Decision<'a> {
+    stored: Option<&'a Comparison<'a>>,
+    now: &'a CurrentNote<'a>,
+    generation: &'a Generation,
+    trigger: Trigger,
+    archived: &'a dyn Fn(ContextKey) -> Option<Archived>,
+}
+
+impl Decision<'_> {
+    fn step(&self, notes: &Comparison<'_>, index: usize) -> Step {
+        let chunk = &self.now.chunks[index];
+        let Some(donor) = notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk)) else {
+            return self.fresh(index, Reason::StructureChanged);
+        };
+        let old = &notes.stored.chunks[donor];
+        // A template stands where nothing was paid for; what was paid for this very text, at another time or for
+        // a note that came and went, is better and must not be bought again. What a paid context is waiting to be
+        // replaced by counts only if it is newer than the wish for it.
+        if let Some(found) = self.found(index, old.paid, old.due) {
+            return found;
+        }
+        let wants_model = self.generation.costs && self.wants_model(chunk);
+        // A template that stands where no model's context was due is not outdated by a model.
+        let governed = old.paid || old.wanted || !self.generation.costs;
+        let outdated = governed && old.contextualizer != self.generation.contextualizer;
+        if self.trigger == Trigger::Rebuild {
+            let reason = if outdated { Reason::ContextualizerChanged } else { Reason::Rebuild };
+            // What a model wrote serves until the model has written again.
+            let context = if wants_model { ContextSource::Stored(donor) } else { ContextSource::Fresh };
+            let due = wants_model.then_some(Reason::Rebuild);
+            return Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due };
+        }
+        let same_text = chunk.hash == old.hash;
+        // A paid context goes on as it is; a template is computed from the note as it is now.
+        let same_context = old.paid || chunk.template_hash == old.context_hash;
+        let due = old.due.filter(|_| wants_model).map(|due| due.reason);
+        let later = if due.is_some() { None } else { self.later(chunk, old) };
+        let context = ContextSource::Stored(donor);
+        if same_text && same_context && notes.same_embedder {
+            let reason = if notes.moved { Reason::NoteMoved } else { Reason::Unchanged };
+            return Step { action: Action::Keep, reason, chunk: index, context, later, due };
+        }
+        let at_place = notes.at_place(chunk.keys[0], chunk.ordinal) == Some(donor);
+        let reason = match () {
+            () if same_text && same_context => Reason::EmbedderChanged,
+            () if !notes.same_chunker => Reason::ChunkerChanged,
+            () if !at_place && notes.same_structure => Reason::SectionGrew,
+            () if !same_text => Reason::BodyChanged,
+            () if !notes.same_structure => Reason::StructureChanged,
+            () if notes.moved => Reason::NoteMoved,
+            () if outdated => Reason::ContextualizerChanged,
+            () => Reason::BodyChanged,
+        };
+        Step { action: Action::Reembed, reason, chunk: index, context, later, due }
+    }
+
+    /// A chunk without a context of its own: from the archive if it has been there before, else anew.
+    fn fresh(&self, index: usize, reason: Reason) -> Step {
+        if let Some(found) = self.found(index, false, None) {
+            return found;
+        }
+        let reason = match (self.trigger, self.stored) {
+            (Trigger::Rebuild, Some(_)) => Reason::Rebuild,
+            _ => reason,
+        };
+        let due = match self.trigger {
+            Trigger::Rebuild => Reason::Rebuild,
+            Trigger::Save => reason,
+        };
+        let due = (self.generation.costs && self.wants_model(&self.now.chunks[index])).then_some(due);
+        Step { action: Action::Regenerate, reason, chunk: index, context: ContextSource::Fresh, later: None, due }
+    }
+
+    /// A chunk whose context the archive has; nothing is looked for when everything is to be made anew.
+    fn found(&self, index: usize, paid: bool, due: Option<Due>) -> Option<Step> {
+        if self.trigger == Trigger::Rebuild || (paid && due.is_none()) {
+            return None;
+        }
+        let chunk = &self.now.chunks[index];
+        let key = context_key(&chunk.keys, chunk.hash);
+        let found = (self.archived)(key)?;
+        let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
+        let answers = due.is_some_and(|due| found.written_at >= due.since) && !outdated;
+        if paid && !answers {
+            return None;
+        }
+        // One of another model serves, but is not what was asked for.
+        let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
+        Some(Step {
+            action: Action::Reembed,
+            reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
+            chunk: index,
+            context: ContextSource::Archive(key),
+            later: (outdated && due.is_none()).then_some(Reason::ContextualizerChanged),
+            due,
+        })
+    }
+
+    /// Whether a context that serves should be written anew by a rebuild or the daily sync, and why.
+    fn later(&self, chunk: &CurrentChunk<'_>, old: &StoredChunk) -> Option<Reason> {
+        if !self.generation.costs || !self.wants_model(chunk) {
+            return None;
+        }
+        match () {
+            // Was asked for this text, in vain.
+            () if !old.paid && old.failed && chunk.hash == old.hash => Some(Reason::ContextFailed),
+            // Was an empty section or a note of one chunk when its context was due: it never had a model's.
+            () if !old.paid && !old.wanted => Some(Reason::Drifted),
+            () if old.contextualizer != self.generation.contextualizer => Some(Reason::ContextualizerChanged),
+            () if old.sketch.left_in(chunk.text) < DRIFT_BELOW => Some(Reason::Drifted),
+            () => None,
+        }
+    }
+
+    fn wants_model(&self, chunk: &CurrentChunk<'_>) -> bool {
+        wants_model(chunk.has_words, self.now.chunks.len(), self.generation)
+    }
+}
+
+/// Whether a model's context makes sense for a chunk of a note with `chunks` chunks: it needs words of its
+/// own, and a surrounding document.
+pub fn wants_model(has_words: bool, chunks: usize, generation: &Generation) -> bool {
+    has_words && chunks >= generation.llm_min_chunks as usize
+}

@@ -1,0 +1,65 @@
+//! Which of the notes that are new are notes that are gone, under another path. Pure and independent of the
+//! order in which they were seen.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use note::fingerprint::TextHash;
+use note::{FileStat, VaultPath};
+
+/// A note that the store knows and the disk does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gone {
+    /// Where it was.
+    pub path: VaultPath,
+    /// What it was.
+    pub known: Known,
+}
+
+/// What tells that two notes are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Hash of the bytes.
+    pub hash: TextHash,
+    /// For the inode: a note that was renamed and edited keeps it.
+    pub stat: FileStat,
+}
+
+/// Pairs new notes with gone ones: `new path → old path`. First by equal text (the same file name
+/// preferred), then by inode. Every gone note is given away at most once.
+pub fn match_moves(gone: &[Gone], new: &[(VaultPath, Known)]) -> BTreeMap<VaultPath, VaultPath> {
+    let mut moves = BTreeMap::new();
+    if gone.is_empty() || new.is_empty() {
+        return moves;
+    }
+    let mut by_text: HashMap<TextHash, BTreeSet<&VaultPath>> = HashMap::new();
+    let mut by_inode: HashMap<(u64, u64), &VaultPath> = HashMap::new();
+    for note in gone {
+        by_text.entry(note.known.hash).or_default().insert(&note.path);
+        by_inode.insert((note.known.stat.dev, note.known.stat.ino), &note.path);
+    }
+    let new: BTreeMap<&VaultPath, Known> = new.iter().map(|(path, known)| (path, *known)).collect();
+    let mut taken: BTreeSet<&VaultPath> = BTreeSet::new();
+    let same_name_first = [true, false];
+    for same_name in same_name_first {
+        for (path, known) in &new {
+            if moves.contains_key(*path) {
+                continue;
+            }
+            let candidates = by_text.get(&known.hash).into_iter().flatten();
+            let fits =
+                |old: &&&VaultPath| !taken.contains(**old) && (!same_name || old.file_name() == path.file_name());
+            if let Some(old) = candidates.filter(|old| fits(old)).copied().next() {
+                taken.insert(old);
+                moves.insert((*path).clone(), old.clone());
+            }
+        }
+    }
+    for (path, known) in &new {
+        if let (false, Some(old)) = (moves.contains_key(*path), by_inode.get(&(known.stat.dev, known.stat.ino)))
+            && taken.insert(old)
+        {
+            moves.insert((*path).clone(), (*old).clone());
+        }
+    }
+    moves
+}

@@ -1,0 +1,338 @@
+//! Properties of the decision, over notes made of sections with a chunker small enough to see through.
+
+use proptest::prelude::*;
+
+use super::*;
+use note::fingerprint::{chunk_id, section_key, structure_hash, text_hash};
+
+/// A section: which heading (`None` before the first one) and how its body reads.
+#[derive(Clone, Debug, PartialEq)]
+struct Section {
+    heading: Option<u8>,
+    body: Vec<u8>,
+}
+
+type Draft = Vec<Section>;
+
+struct Cut {
+    keys: Vec<SectionKey>,
+    ordinal: u32,
+    text: String,
+}
+
+/// Merges sections of under four words into the chunk before, splits those of over eight.
+fn cut(draft: &Draft) -> Vec<Cut> {
+    let mut seen: HashMap<Option<u8>, u32> = HashMap::new();
+    let mut chunks: Vec<Cut> = Vec::new();
+    for section in draft {
+        let ordinal = seen.entry(section.heading).or_default();
+        let key = section_key(section.heading.map(|h| (1, HEADINGS[h as usize])), *ordinal);
+        *ordinal += 1;
+        let words: Vec<String> = section.body.iter().map(|w| format!("w{w}")).collect();
+        let open = chunks.last_mut().filter(|c| c.text.split(' ').count() < 4 && words.len() < 4);
+        if let Some(open) = open {
+            open.keys.push(key);
+            open.text = format!("{} # {}", open.text, words.join(" "));
+            continue;
+        }
+        for (ordinal, part) in
+            words.chunks(8).map(|w| w.join(" ")).chain(words.is_empty().then(String::new)).enumerate()
+        {
+            chunks.push(Cut { keys: vec![key], ordinal: ordinal as u32, text: part });
+        }
+    }
+    chunks
+}
+
+const HEADINGS: [&str; 6] = ["Goals", "Plan", "Notes", "Risks", "Links", "Log"];
+
+fn current<'a>(path: &str, draft: &Draft, cuts: &'a [Cut]) -> CurrentNote<'a> {
+    let chunk = |c: &'a Cut| CurrentChunk {
+        id: chunk_id(path, c.keys[0], c.ordinal),
+        keys: c.keys.clone(),
+        ordinal: c.ordinal,
+        hash: text_hash(c.text.as_bytes()),
+        text: &c.text,
+        template_hash: text_hash(path.as_bytes()),
+        has_words: !c.text.is_empty(),
+    };
+    CurrentNote {
+        path: VaultPath::parse(path).unwrap(),
+        hash: text_hash(format!("{draft:?}").as_bytes()),
+        structure: structure_hash(draft.iter().filter_map(|s| Some((1, HEADINGS[s.heading? as usize])))),
+        chunks: cuts.iter().map(chunk).collect(),
+    }
+}
+
+fn generation(costs: bool) -> Generation {
+    Generation {
+        contextualizer: if costs { "model/1" } else { "template/1" }.into(),
+        costs,
+        embedder: "e1".into(),
+        chunker: "c1".into(),
+        llm_min_chunks: 0,
+    }
+}
+
+type Archive = HashMap<ContextKey, Archived>;
+
+/// What the engine does with a plan, as far as later plans can see.
+fn apply(
+    stored: Option<&StoredNote>,
+    now: &CurrentNote<'_>,
+    plan: &Plan,
+    by: &Generation,
+    archive: &mut Archive,
+) -> StoredNote {
+    let mut chunks = Vec::new();
+    for step in plan.steps.iter().filter(|s| s.action != Action::Remove) {
+        let chunk = &now.chunks[step.chunk];
+        let fresh = StoredChunk {
+            id: chunk.id,
+            keys: chunk.keys.clone(),
+            ordinal: chunk.ordinal,
+            hash: chunk.hash,
+            context_hash: if by.costs && chunk.has_words { text_hash(b"paid") } else { chunk.template_hash },
+            paid: by.costs && chunk.has_words,
+            wanted: chunk.has_words,
+            contextualizer: by.contextualizer.clone(),
+            sketch: if by.costs { Sketch::of(chunk.text) } else { Sketch::default() },
+            due: None,
+            failed: false,
+        };
+        chunks.push(match (step.context, stored) {
+            (ContextSource::Stored(i), Some(stored)) => {
+                let old = &stored.chunks[i];
+                let context_hash = if old.paid { old.context_hash } else { chunk.template_hash };
+                let (paid, wanted, sketch) = (old.paid, old.wanted, old.sketch.clone());
+                StoredChunk { context_hash, paid, wanted, sketch, contextualizer: old.contextualizer.clone(), ..fresh }
+            }
+            (ContextSource::Archive(key), _) => {
+                let found = archive[&key].clone();
+                StoredChunk { paid: true, contextualizer: found.contextualizer, sketch: found.sketch, ..fresh }
+            }
+            _ => fresh,
+        });
+    }
+    for old in stored.into_iter().flat_map(|s| &s.chunks).filter(|old| old.paid) {
+        let (contextualizer, sketch) = (old.contextualizer.clone(), old.sketch.clone());
+        let archived = Archived { contextualizer, sketch, written_at: 0 };
+        archive.insert(context_key(&old.keys, old.hash), archived);
+    }
+    StoredNote {
+        path: now.path.clone(),
+        hash: now.hash,
+        structure: now.structure,
+        embedder: by.embedder.clone(),
+        chunker: by.chunker.clone(),
+        chunks,
+    }
+}
+
+/// Saves one draft after another; returns the plans.
+fn history(drafts: &[(&str, &Draft)], by: &Generation) -> Vec<Plan> {
+    let (mut stored, mut archive) = (None, Archive::new());
+    let mut plans = Vec::new();
+    for (path, draft) in drafts {
+        let cuts = cut(draft);
+        let now = current(path, draft, &cuts);
+        let plan = plan(stored.as_ref(), Some(&now), by, Trigger::Save, &|key| archive.get(&key).cloned());
+        stored = Some(apply(stored.as_ref(), &now, &plan, by, &mut archive));
+        plans.push(plan);
+    }
+    plans
+}
+
+fn drafts() -> impl Strategy<Value = Draft> {
+    let body = || proptest::collection::vec(0..40_u8, 0..20);
+    let section = (0..6_u8, body()).prop_map(|(h, body)| Section { heading: Some(h), body });
+    let lead = proptest::option::of(proptest::collection::vec(0..40_u8, 1..10));
+    (lead, proptest::collection::vec(section, 1..7)).prop_map(|(lead, sections)| {
+        lead.map(|body| Section { heading: None, body }).into_iter().chain(sections).collect()
+    })
+}
+
+/// A draft and the same headings with other bodies.
+fn body_edit() -> impl Strategy<Value = (Draft, Draft)> {
+    drafts().prop_flat_map(|draft| {
+        let bodies = draft.iter().map(|_| proptest::collection::vec(0..40_u8, 0..20)).collect::<Vec<_>>();
+        (Just(draft), bodies).prop_map(|(draft, bodies)| {
+            let edited = draft.iter().zip(bodies).map(|(s, body)| Section { heading: s.heading, body }).collect();
+            (draft, edited)
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn planning_again_after_applying_only_keeps(a in drafts(), b in drafts(), costs: bool) {
+        let plans = history(&[("n.md", &a), ("n.md", &b), ("n.md", &b)], &generation(costs));
+        prop_assert!(plans[2].is_keep(), "{:?}", plans[2]);
+        prop_assert_eq!(plans[2].reason, Reason::Unchanged);
+    }
+
+    #[test]
+    fn a_body_edit_never_regenerates((a, b) in body_edit(), costs: bool) {
+        let plans = history(&[("n.md", &a), ("n.md", &b)], &generation(costs));
+        prop_assert_eq!(plans[1].count(Action::Regenerate), 0, "{:?}", plans[1]);
+    }
+
+    #[test]
+    fn undo_buys_nothing(a in drafts(), b in drafts()) {
+        let plans = history(&[("n.md", &a), ("n.md", &b), ("n.md", &a)], &generation(true));
+        let cuts = cut(&a);
+        let bought = |s: &&Step| s.action == Action::Regenerate && !cuts[s.chunk].text.is_empty();
+        prop_assert_eq!(plans[2].steps.iter().filter(bought).count(), 0, "{:?}", plans[2]);
+    }
+
+    #[test]
+    fn a_move_buys_nothing_and_a_free_context_is_made_anew(a in drafts(), costs: bool) {
+        let plans = history(&[("n.md", &a), ("folder/m.md", &a)], &generation(costs));
+        prop_assert_eq!(plans[1].count(Action::Regenerate), 0);
+        prop_assert_eq!(plans[1].reason, Reason::NoteMoved);
+        prop_assert!(plans[1].steps.iter().all(|s| s.reason == Reason::NoteMoved), "{:?}", plans[1]);
+    }
+
+    #[test]
+    fn a_renamed_heading_regenerates_only_chunks_that_hold_it(a in drafts(), at in any::<prop::sample::Index>()) {
+        // A name that no other section has, so that no ordinals shift.
+        let mut b = a.clone();
+        let renamed = at.index(b.len());
+        prop_assume!(b[renamed].heading.is_some());
+        prop_assume!(b.iter().filter(|s| s.heading == b[renamed].heading).count() == 1);
+        let free = (0..6).find(|h| a.iter().all(|s| s.heading != Some(*h)));
+        prop_assume!(free.is_some());
+        b[renamed].heading = free;
+        let cuts = cut(&b);
+        let new_key = section_key([(1, HEADINGS[free.unwrap() as usize])], 0);
+        let plans = history(&[("n.md", &a), ("n.md", &b)], &generation(true));
+        for step in plans[1].steps.iter().filter(|s| s.action != Action::Remove) {
+            prop_assert_eq!(step.action == Action::Regenerate, cuts[step.chunk].keys.contains(&new_key), "{:?}", step);
+        }
+    }
+
+    #[test]
+    fn every_current_chunk_has_one_step_and_every_lost_place_a_removal(a in drafts(), b in drafts()) {
+        let plans = history(&[("n.md", &a), ("n.md", &b)], &generation(true));
+        let chunks: Vec<usize> = plans[1].steps.iter().filter(|s| s.action != Action::Remove).map(|s| s.chunk).collect();
+        prop_assert_eq!(chunks, (0..cut(&b).len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn moves_do_not_depend_on_order(
+        gone in proptest::collection::vec((0..4_u8, 0..6_u64), 0..6),
+        new in proptest::collection::vec((0..4_u8, 0..6_u64), 0..6),
+    ) {
+        let known = |(text, ino): (u8, u64)| Known {
+            hash: text_hash(&[text]),
+            stat: note::FileStat { ino, ..Default::default() },
+        };
+        let path = |kind: &str, i: usize| VaultPath::parse(&format!("{kind}/{i}.md")).unwrap();
+        let mut gone: Vec<Gone> = gone.into_iter().enumerate().map(|(i, k)| Gone { path: path("old", i), known: known(k) }).collect();
+        let mut new: Vec<_> = new.into_iter().enumerate().map(|(i, k)| (path("new", i), known(k))).collect();
+        let forwards = match_moves(&gone, &new);
+        gone.reverse();
+        new.reverse();
+        let backwards = match_moves(&gone, &new);
+        // Two gone notes with one inode number cannot be: hard links are told apart by their text only.
+        let inodes: HashSet<u64> = gone.iter().map(|g| g.known.stat.ino).collect();
+        prop_assume!(inodes.len() == gone.len());
+        prop_assert_eq!(&forwards, &backwards);
+        let givers: HashSet<_> = forwards.values().collect();
+        prop_assert_eq!(givers.len(), forwards.len());
+    }
+}
+
+#[test]
+fn nothing_is_bought_on_a_save_when_the_model_changes() {
+    let draft = vec![Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
+    let cuts = cut(&draft);
+    let now = current("n.md", &draft, &cuts);
+    let first = plan(None, Some(&now), &generation(true), Trigger::Save, &|_| None);
+    let stored = apply(None, &now, &first, &generation(true), &mut Archive::new());
+    let other = Generation { contextualizer: "model/2".into(), ..generation(true) };
+    let saved = plan(Some(&stored), Some(&now), &other, Trigger::Save, &|_| None);
+    assert!(saved.is_keep());
+    assert_eq!(saved.steps[0].later, Some(Reason::ContextualizerChanged));
+    let rebuilt = plan(Some(&stored), Some(&now), &other, Trigger::Rebuild, &|_| None);
+    assert_eq!((rebuilt.steps[0].action, rebuilt.steps[0].reason), (Action::Regenerate, Reason::ContextualizerChanged));
+}
+
+#[test]
+fn a_section_that_was_empty_when_its_context_was_due_counts_as_drifted() {
+    let empty =
+        vec![Section { heading: Some(5), body: vec![] }, Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
+    let filled =
+        vec![Section { heading: Some(5), body: vec![7; 8] }, Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
+    let plans = history(&[("n.md", &empty), ("n.md", &filled)], &generation(true));
+    let step = plans[1].steps[0];
+    assert_eq!((step.action, step.reason, step.later), (Action::Reembed, Reason::BodyChanged, Some(Reason::Drifted)));
+}
+
+/// A note of one section that waits for a model since second 10, or was written by one.
+fn waiting(paid: bool, due: Option<Due>) -> (Draft, StoredNote) {
+    let draft = vec![Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
+    let cuts = cut(&draft);
+    let now = current("n.md", &draft, &cuts);
+    let first = plan(None, Some(&now), &generation(true), Trigger::Save, &|_| None);
+    let mut stored = apply(None, &now, &first, &generation(true), &mut Archive::new());
+    let chunk = &mut stored.chunks[0];
+    (chunk.paid, chunk.due) = (paid, due);
+    if !paid {
+        chunk.context_hash = now.chunks[0].template_hash;
+        chunk.contextualizer = "template/1".into();
+    }
+    drop(now);
+    (draft, stored)
+}
+
+fn saved(draft: &Draft, stored: &StoredNote, written: Option<(&str, i64)>, trigger: Trigger) -> Step {
+    let cuts = cut(draft);
+    let now = current("n.md", draft, &cuts);
+    let found =
+        written.map(|(by, written_at)| Archived { contextualizer: by.into(), sketch: Sketch::default(), written_at });
+    plan(Some(stored), Some(&now), &generation(true), trigger, &|_| found.clone()).steps[0]
+}
+
+#[test]
+fn a_wish_stands_until_it_is_answered() {
+    let due = Some(Due { reason: Reason::NewNote, since: 10, tries: 0 });
+    let (draft, stored) = waiting(false, due);
+    let mut edited = draft.clone();
+    edited[0].body.push(9);
+    let wish = |step: Step| (step.action, step.reason, step.due, step.later);
+    let save = |draft, written| wish(saved(draft, &stored, written, Trigger::Save));
+    assert_eq!(save(&draft, None), (Action::Keep, Reason::Unchanged, Some(Reason::NewNote), None));
+    assert_eq!(save(&edited, None), (Action::Reembed, Reason::BodyChanged, Some(Reason::NewNote), None));
+    assert_eq!(save(&draft, Some(("model/1", 10))), (Action::Reembed, Reason::ContextWritten, None, None));
+    // Another model's serves, and the wish stands.
+    let other = (Action::Reembed, Reason::FoundInArchive, Some(Reason::NewNote), None);
+    assert_eq!(save(&draft, Some(("model/0", 12))), other);
+}
+
+#[test]
+fn what_a_model_wrote_serves_until_it_has_written_again() {
+    let due = Some(Due { reason: Reason::Rebuild, since: 10, tries: 0 });
+    let (draft, stored) = waiting(true, due);
+    let save = |written| saved(&draft, &stored, written, Trigger::Save);
+    // The archive may hold the very context that is to be replaced.
+    let step = save(Some(("model/1", 9)));
+    assert_eq!((step.action, step.context, step.due), (Action::Keep, ContextSource::Stored(0), Some(Reason::Rebuild)));
+    assert_eq!(save(Some(("model/1", 10))).reason, Reason::ContextWritten);
+
+    let (draft, stored) = waiting(true, None);
+    let step = saved(&draft, &stored, Some(("model/1", 99)), Trigger::Rebuild);
+    assert_eq!((step.action, step.reason), (Action::Regenerate, Reason::Rebuild));
+    assert_eq!((step.context, step.due), (ContextSource::Stored(0), Some(Reason::Rebuild)));
+}
+
+#[test]
+fn what_failed_for_a_text_is_not_wished_for_again_until_the_text_changes() {
+    let (draft, mut stored) = waiting(false, None);
+    stored.chunks[0].failed = true;
+    let step = saved(&draft, &stored, None, Trigger::Save);
+    assert_eq!((step.due, step.later), (None, Some(Reason::ContextFailed)));
+    let mut edited = draft;
+    edited[0].body.push(9);
+    assert_eq!(saved(&edited, &stored, None, Trigger::Save).later, Some(Reason::ContextualizerChanged));
+}

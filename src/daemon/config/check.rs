@@ -1,0 +1,277 @@
+//! What must hold between values, and between them and the disk.
+
+use std::path::{Path, PathBuf};
+
+use super::layers::{Loaded, Origin};
+use super::{Problem, VaultConfig, socket_too_long, units};
+use context::settings::KeyConfig;
+use index::embed::settings::{EmbedProvider, NO_TRANSFORMER};
+use index::search::rerank::RerankProvider;
+use note::chunk::ChunkConfig;
+
+/// All relations that do not hold.
+pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
+    let mut check = Check { loaded, problems: Vec::new() };
+    check.sizes();
+    check.context();
+    check.rerank();
+    check.embed();
+    check.names();
+    check.vaults();
+    check.nesting();
+    if let Some(message) = loaded.config.serve.socket.as_deref().and_then(socket_too_long) {
+        check.problem("serve.socket", message);
+    }
+    check.problems
+}
+
+struct Check<'a> {
+    loaded: &'a Loaded,
+    problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn problem(&mut self, key: &str, message: String) {
+        let (file, line) = match self.loaded.origins.get(key) {
+            Some(Origin::File(file, line)) => (Some(file.clone()), Some(*line)),
+            _ => (None, None),
+        };
+        self.problems.push(Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message });
+    }
+
+    /// A relation between two values is told where one of them was written.
+    fn relation(&mut self, keys: [&str; 2], message: String) {
+        let written = keys.into_iter().find(|key| matches!(self.loaded.origins.get(*key), Some(Origin::File(..))));
+        self.problem(written.unwrap_or(keys[0]), message);
+    }
+
+    fn sizes(&mut self) {
+        let rules = &self.loaded.config.engine.chunk;
+        self.chunk("chunk", &rules.plain);
+        for (kind, chunk) in &rules.types {
+            self.chunk(&format!("chunk.types.{kind}"), chunk);
+        }
+        let watch = &self.loaded.config.engine.watch;
+        if watch.lone > watch.burst {
+            self.relation(
+                ["watch.quiet", "watch.burst"],
+                format!("watch.quiet {:?} is longer than watch.burst {:?}; set both", watch.lone, watch.burst),
+            );
+        }
+        if watch.burst > watch.storm {
+            self.relation(
+                ["watch.burst", "watch.storm"],
+                format!("watch.burst {:?} is longer than watch.storm {:?}; set both", watch.burst, watch.storm),
+            );
+        }
+    }
+
+    fn chunk(&mut self, table: &str, chunk: &ChunkConfig) {
+        let [min, target, max] = ["min", "target", "max"].map(|key| format!("{table}.{key}"));
+        if chunk.min > chunk.target {
+            let message = format!("{min} {} is above {target} {}; set both", chunk.min, chunk.target);
+            self.relation([&min, &target], message);
+        }
+        if chunk.target > chunk.max {
+            let message = format!("{target} {} is above {max} {}; set both", chunk.target, chunk.max);
+            self.relation([&target, &max], message);
+        }
+    }
+
+    fn context(&mut self) {
+        let context = &self.loaded.config.engine.context;
+        if context.timeout > context.deadline {
+            self.relation(
+                ["context.timeout", "context.deadline"],
+                format!(
+                    "context.timeout {} is longer than context.deadline {}, which is for all attempts together; set both",
+                    units::show_duration(context.timeout),
+                    units::show_duration(context.deadline)
+                ),
+            );
+        }
+        self.one_key("context", &self.loaded.config.engine.context.key);
+    }
+
+    fn one_key(&mut self, section: &str, key: &KeyConfig) {
+        if key.file.is_some() && key.command.is_some() {
+            let (file, command) = (format!("{section}.key_file"), format!("{section}.key_command"));
+            let message = format!("{file} and {command} are both set, and there is one key; leave one of them out");
+            self.relation([&command, &file], message);
+        }
+    }
+
+    fn embed(&mut self) {
+        let embed = &self.loaded.config.engine.embed;
+        if embed.provider == EmbedProvider::Transformer && !cfg!(feature = "transformer") {
+            self.problem("embed.provider", NO_TRANSFORMER.to_owned());
+        }
+        self.one_key("embed", &embed.key);
+    }
+
+    fn rerank(&mut self) {
+        let rerank = &self.loaded.config.engine.rerank;
+        match rerank.provider {
+            RerankProvider::Tei if rerank.base_url.is_none() => self.problem(
+                "rerank.provider",
+                "where \"tei\" is has to be said; add `base_url`, such as \"http://127.0.0.1:8080\"".to_owned(),
+            ),
+            RerankProvider::Transformer if cfg!(not(feature = "transformer")) => self.problem(
+                "rerank.provider",
+                "this build has no cross-encoder of its own (cargo feature `transformer`); run one behind \"tei\", or set \"none\""
+                    .to_owned(),
+            ),
+            RerankProvider::Transformer
+                if !rerank.model.as_deref().is_some_and(|model| Path::new(model).is_absolute()) =>
+            {
+                self.problem(
+                    "rerank.model",
+                    "name the folder of the cross-encoder, beginning with `/`; it holds config.json, tokenizer.json and the weights"
+                        .to_owned(),
+                );
+            }
+            _ => {}
+        }
+        if rerank.key.file.is_some() && rerank.key.command.is_some() {
+            self.relation(
+                ["rerank.key_command", "rerank.key_file"],
+                "rerank.key_file and rerank.key_command are both set, and there is one key; leave one of them out"
+                    .to_owned(),
+            );
+        }
+        if rerank.price_per_mtok.is_some() && rerank.price_per_1k.is_some() {
+            self.relation(
+                ["rerank.price_per_1k", "rerank.price_per_mtok"],
+                "rerank.price_per_mtok and rerank.price_per_1k are both set, and a model has one price; leave one of them out"
+                    .to_owned(),
+            );
+        }
+        let limit = self.loaded.config.serve.query_timeout;
+        if rerank.provider != RerankProvider::None && rerank.deadline >= limit {
+            self.relation(
+                ["rerank.deadline", "serve.query_timeout"],
+                format!(
+                    "rerank.deadline {} leaves nothing of serve.query_timeout {} for the search itself; set both",
+                    units::show_duration(rerank.deadline),
+                    units::show_duration(limit)
+                ),
+            );
+        }
+    }
+
+    fn names(&mut self) {
+        let vaults = &self.loaded.config.engine.vaults;
+        for (i, vault) in vaults.iter().enumerate() {
+            let key = key_of(vault, "name");
+            if let Some(why) = bad_name(&vault.name) {
+                self.problem(&key, format!("`{}` cannot be a vault's name: {why}", vault.name.escape_debug()));
+            }
+            // Names become folders, and some file systems do not tell case apart.
+            if vaults[..i].iter().any(|other| other.name.to_lowercase() == vault.name.to_lowercase()) {
+                self.problem(&key, format!("two vaults are called `{}`; give one of them another `name`", vault.name));
+            }
+        }
+    }
+
+    fn vaults(&mut self) {
+        for vault in &self.loaded.config.engine.vaults {
+            let key = key_of(vault, "path");
+            let path = vault.path.display();
+            match std::fs::metadata(&vault.path) {
+                Ok(meta) if meta.is_dir() => {
+                    if let Err(error) = std::fs::read_dir(&vault.path) {
+                        self.problem(&key, format!("the vault {path} cannot be read: {error}"));
+                    }
+                }
+                Ok(_) => {
+                    self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes"));
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    self.problem(&key, format!("there is no folder {path}; is it spelt right, and mounted?"));
+                }
+                Err(error) => {
+                    self.problem(&key, format!("the vault {path} cannot be read: {error}"));
+                }
+            }
+        }
+    }
+
+    fn nesting(&mut self) {
+        let vaults = &self.loaded.config.engine.vaults;
+        let real: Vec<PathBuf> = vaults.iter().map(|vault| real_path(&vault.path)).collect();
+        for (i, vault) in vaults.iter().enumerate() {
+            for (j, other) in vaults.iter().enumerate() {
+                let (inner, outer) = (&real[i], &real[j]);
+                if inner == outer && j < i {
+                    self.problem(
+                        &key_of(vault, "path"),
+                        format!("this is the same folder as that of the vault `{}`", other.name),
+                    );
+                } else if inner != outer && inner.starts_with(outer) {
+                    let relative = inner.strip_prefix(outer).unwrap_or(inner).display();
+                    self.problem(
+                        &key_of(vault, "path"),
+                        format!("the vault `{}` lies inside the vault `{}`; its notes would be indexed twice. Leave one out: searches of `{}` can be narrowed with `path:{relative}/`", vault.name, other.name, other.name),
+                    );
+                }
+            }
+        }
+        let data = real_path(&self.loaded.config.engine.data_dir);
+        for (vault, root) in vaults.iter().zip(&real) {
+            if data.starts_with(root) {
+                self.problem(
+                    "data_dir",
+                    format!(
+                        "{} lies inside the vault `{}`, and nothing is ever written there; choose another folder",
+                        data.display(),
+                        vault.name
+                    ),
+                );
+            } else if root.starts_with(&data) {
+                self.problem(
+                    &key_of(vault, "path"),
+                    format!("the vault lies inside the data folder {}", data.display()),
+                );
+            }
+        }
+    }
+}
+
+/// The key whose origin is known best: a name that was not given comes from the path.
+fn key_of(vault: &VaultConfig, key: &str) -> String {
+    format!("vault.{}.{key}", vault.name)
+}
+
+fn bad_name(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        Some("it is empty")
+    } else if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
+        Some("it becomes a folder's name, so it cannot hold slashes or control characters")
+    } else if name.starts_with('.') {
+        Some("it must not begin with a dot")
+    } else if name.trim() != name {
+        Some("it has white space at an end")
+    } else if name.len() > 200 {
+        Some("it is too long")
+    } else {
+        None
+    }
+}
+
+/// The path without links, as far as it exists.
+fn real_path(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    let mut existing = path;
+    loop {
+        if let Ok(real) = existing.canonicalize() {
+            return missing.iter().rev().fold(real, |path, part| path.join(part));
+        }
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name);
+                existing = parent;
+            }
+            _ => return path.to_path_buf(),
+        }
+    }
+}

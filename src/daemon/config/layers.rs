@@ -1,0 +1,483 @@
+//! Defaults < file < environment < flags. Every value knows which layer it came from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::keys::{KEYS, Key, SECTIONS, SIZES};
+use super::raw::{CHUNK_TYPES, Placed, RawConfig, RawPrompt, RawTable, RawVault, Reader, advice, is_a_key, take, text};
+use super::units::{self, Value};
+use super::{
+    Config, ConfigErrors, Opener, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder,
+};
+use context::settings::{KindPrompt, ModelOverride};
+use note::Private;
+use note::chunk::ChunkConfig;
+
+/// A configuration is small; a larger file is a mistake (a device, a log, a note).
+const FILE_BYTES: u64 = 1 << 20;
+
+/// What the command line says; it is stronger than all else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--data-dir`.
+    pub data_dir: Option<PathBuf>,
+    /// `--socket`.
+    pub socket: Option<PathBuf>,
+    /// `situated run VAULT`: this vault alone, with the file's settings for it if the file names it.
+    pub vault: Option<PathBuf>,
+}
+
+/// Which layer a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// The file, at this 1-based line.
+    File(PathBuf, u32),
+    /// This variable of the environment.
+    Env(String),
+    /// This flag or argument.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Origin::Env(name) => write!(f, "env {name}"),
+            Origin::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// A checked configuration and where each value came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// What it means.
+    pub config: Config,
+    /// By key: `search.limit`, `vault.NAME.path`. Keys that are not here have their defaults.
+    pub origins: BTreeMap<String, Origin>,
+    /// The file that was read, if there is one.
+    pub file: Option<PathBuf>,
+}
+
+/// Where a daemon is to be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// Its data folder.
+    pub data_dir: PathBuf,
+    /// Its socket, if somebody said so.
+    pub socket: Option<PathBuf>,
+    /// What opens a note for a person: no daemon's matter, but clients read it here too.
+    pub open: Opener,
+    /// What is wrong with the configuration, if anything: worth telling if no daemon is found.
+    pub problems: Vec<Problem>,
+}
+
+pub(super) type Environment = BTreeMap<String, String>;
+
+/// The variables that begin with `SITUATED_` and are not empty.
+pub(super) fn environment() -> Environment {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
+        .filter(|(name, value)| name.starts_with("SITUATED_") && !value.is_empty())
+        .collect()
+}
+
+/// The short names that OPS promises besides `SITUATED_<SECTION>_<KEY>`; the short one wins.
+const SHORT_NAMES: [(&str, &str); 1] = [("serve.socket", "SITUATED_SOCKET")];
+
+/// The file that [`super::Config::load`] reads, whether or not it is there.
+pub fn config_file(overrides: &Overrides) -> PathBuf {
+    file_to_read(overrides, &environment()).0
+}
+
+/// The file to read, and whether it must exist.
+fn file_to_read(overrides: &Overrides, environment: &Environment) -> (PathBuf, Option<Origin>) {
+    if let Some(path) = &overrides.config {
+        (path.clone(), Some(Origin::Flag("--config")))
+    } else if let Some(path) = environment.get("SITUATED_CONFIG") {
+        let path = super::paths::expand(path).unwrap_or_else(|_| PathBuf::from(path));
+        (path, Some(Origin::Env("SITUATED_CONFIG".to_owned())))
+    } else {
+        (default_config_file(), None)
+    }
+}
+
+fn read_file(path: &Path) -> std::io::Result<String> {
+    use std::io::{Error, ErrorKind, Read};
+    let file = std::fs::File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES {
+        return Err(Error::new(ErrorKind::InvalidData, "it is larger than 1 MiB, so it cannot be a configuration"));
+    }
+    String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+/// Everything read and laid over the defaults, but not yet checked against the disk.
+fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Problem>) {
+    let mut merge = Merge {
+        config: Config::new(default_data_dir(), Vec::new()),
+        origins: BTreeMap::new(),
+        types: Vec::new(),
+        problems: Vec::new(),
+    };
+    let (path, asked_by) = file_to_read(overrides, environment);
+    let mut file = None;
+    match read_file(&path) {
+        Ok(content) => {
+            merge.file(&path, &content);
+            file = Some(path);
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && asked_by.is_none() => {}
+        Err(error) => {
+            let hint = if error.kind() == std::io::ErrorKind::NotFound { "; `situated init` writes one" } else { "" };
+            let by = asked_by.map_or_else(String::new, |origin| format!(" ({origin})"));
+            merge.problems.push(Problem {
+                file: Some(path),
+                line: None,
+                column: None,
+                key: None,
+                message: format!("the configuration{by} cannot be read: {error}{hint}"),
+            });
+        }
+    }
+    merge.environment(environment);
+    merge.flags(overrides);
+    merge.chunk_sizes();
+    merge.types(file.as_deref());
+    (Loaded { config: merge.config, origins: merge.origins, file }, merge.problems)
+}
+
+/// See [`Config::load`].
+pub(super) fn load(overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigErrors> {
+    let (loaded, mut problems) = merge(overrides, environment);
+    problems.extend(check::check(&loaded));
+    if problems.is_empty() {
+        return Ok(loaded);
+    }
+    problems.sort_by_key(|p| (p.file.is_none(), p.line, p.column));
+    Err(ConfigErrors { problems })
+}
+
+/// See [`Config::whereabouts`].
+pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> Whereabouts {
+    let (loaded, problems) = merge(overrides, environment);
+    let Config { engine, serve, open } = loaded.config;
+    let data_dir = engine.data_dir;
+    Whereabouts { data_dir, socket: serve.socket, open, problems }
+}
+
+struct Merge {
+    config: Config,
+    origins: BTreeMap<String, Origin>,
+    /// `[chunk.types]`, which begin as what `[chunk]` says when all layers have spoken.
+    types: Vec<RawTable>,
+    problems: Vec<Problem>,
+}
+
+impl Merge {
+    fn file(&mut self, path: &Path, content: &str) {
+        let mut reader = Reader::new(path, content);
+        let RawConfig { scalars, vaults, prompts, models, generations, types } = reader.read();
+        for (full, Placed { value, line, column }) in scalars {
+            let Some(key) = KEYS.iter().find(|key| key.full() == full) else {
+                continue;
+            };
+            match (key.set)(&mut self.config, &value) {
+                Ok(()) => {
+                    self.origins.insert(full, Origin::File(path.to_path_buf(), line));
+                }
+                Err(message) => reader.problem_at(&full, line, column, message),
+            }
+        }
+        for raw in vaults {
+            self.vault(path, raw, &mut reader);
+        }
+        for raw in prompts {
+            self.prompt(path, &raw, &mut reader);
+        }
+        for (model, Placed { value: table, line, .. }) in models {
+            self.origins.insert(format!("context.models.{model}"), Origin::File(path.to_path_buf(), line));
+            self.config.engine.context.models.push(ModelOverride { model, table });
+        }
+        self.types = types;
+        // Last, for they begin as what `[context]` says.
+        for raw in generations {
+            self.generation(raw, &mut reader);
+        }
+        self.problems.append(&mut reader.problems);
+    }
+
+    fn generation(&mut self, raw: RawTable, reader: &mut Reader<'_>) {
+        let Placed { value: name, line, column } = raw.name;
+        let full = format!("generation.{name}");
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name.len() > 32 || !name.chars().all(allowed) {
+            let message = "a generation's name becomes a folder's: at most 32 of a-z, 0-9 and `-`".to_owned();
+            return reader.problem_at(&full, line, column, message);
+        }
+        let mut config = self.config.clone();
+        for (key, Placed { value, line, column }) in raw.scalars {
+            let Some(known) = KEYS.iter().find(|known| known.section == "context" && known.name == key) else {
+                continue;
+            };
+            if let Err(message) = (known.set)(&mut config, &value) {
+                reader.problem_at(&format!("{full}.{key}"), line, column, message);
+            }
+        }
+        self.config.engine.generations.insert(name, config.engine.context);
+    }
+
+    fn vault(&mut self, file: &Path, raw: RawVault, reader: &mut Reader<'_>) {
+        let Some(placed) = &raw.path else {
+            reader.problem_at(
+                "vault",
+                raw.line,
+                raw.column,
+                "this vault has no `path`; write the folder of its notes".to_owned(),
+            );
+            return;
+        };
+        let Some(path) = take(reader, "vault.path", placed, units::path) else {
+            return;
+        };
+        let name = match &raw.name {
+            Some(placed) => match text(reader, "vault.name", placed) {
+                Some(name) => name,
+                None => return,
+            },
+            None => name_of_folder(&path),
+        };
+        let mut vault = VaultConfig::new(name.clone(), path);
+        let mut lines = vec![("path", placed.line)];
+        lines.extend(raw.name.as_ref().map(|placed| ("name", placed.line)));
+        if let Some(placed) = &raw.exclude {
+            vault.exclude = placed.value.iter().filter_map(|glob| text(reader, "vault.exclude", glob)).collect();
+            for (glob, at) in vault.exclude.iter().zip(&placed.value) {
+                if let Err(error) = ignore::gitignore::GitignoreBuilder::new("").add_line(None, glob) {
+                    reader.problem_at("vault.exclude", at.line, at.column, format!("not a pattern: {error}"));
+                }
+            }
+            lines.push(("exclude", placed.line));
+        }
+        if let Some(placed) = &raw.private {
+            vault.private = placed.value.iter().filter_map(|glob| text(reader, "vault.private", glob)).collect();
+            for (glob, at) in vault.private.iter().zip(&placed.value) {
+                if let Some(error) = Private::problem(glob) {
+                    reader.problem_at("vault.private", at.line, at.column, format!("not a pattern: {error}"));
+                }
+            }
+            lines.push(("private", placed.line));
+        }
+        if let Some(placed) = &raw.max_note_bytes {
+            if let Some(bytes) = take(reader, "vault.max_note_bytes", placed, |v| units::bytes(v, 1..=1 << 30)) {
+                vault.max_note_bytes = bytes;
+            }
+            lines.push(("max_note_bytes", placed.line));
+        }
+        if let Some(placed) = &raw.poll {
+            vault.poll = take(reader, "vault.poll", placed, units::boolean);
+            lines.push(("poll", placed.line));
+        }
+        if let Some(placed) = &raw.kinds {
+            for (folder, kind) in &placed.value {
+                if let Some(kind) = text(reader, "vault.kinds", kind) {
+                    vault.rules.folders.push((folder.clone(), kind));
+                }
+            }
+            lines.push(("kinds", placed.line));
+        }
+        for (key, line) in lines {
+            self.origins.insert(format!("vault.{name}.{key}"), Origin::File(file.to_path_buf(), line));
+        }
+        self.config.engine.vaults.push(vault);
+    }
+
+    fn prompt(&mut self, file: &Path, raw: &RawPrompt, reader: &mut Reader<'_>) {
+        const KEY: &str = "context.prompt";
+        let (Some(kind), Some(instructions)) = (&raw.kind, &raw.instructions) else {
+            let missing =
+                if raw.kind.is_none() { "`kind`; write the kind of note, or \"*\"" } else { "`instructions`" };
+            reader.problem_at(KEY, raw.line, raw.column, format!("this prompt has no {missing}"));
+            return;
+        };
+        let kind = take(reader, "context.prompt.kind", kind, units::words);
+        let instructions = take(reader, "context.prompt.instructions", instructions, units::instructions);
+        let version = match &raw.version {
+            Some(placed) => take(reader, "context.prompt.version", placed, |v| units::count(v, 0..=1_000_000)),
+            None => Some(1),
+        };
+        let (Some(kind), Some(instructions), Some(version)) = (kind, instructions, version) else { return };
+        let known = &mut self.config.engine.context.prompts;
+        if known.iter().any(|other| other.kind == kind) {
+            let message =
+                format!("there are two prompts for notes of the kind `{}`; leave one out", kind.escape_debug());
+            reader.problem_at(KEY, raw.line, raw.column, message);
+            return;
+        }
+        self.origins.insert(format!("context.prompt.{kind}"), Origin::File(file.to_path_buf(), raw.line));
+        known.push(KindPrompt { kind, instructions, version: version as u32 });
+    }
+
+    /// Sizes that nobody gave are those of the strategy.
+    fn chunk_sizes(&mut self) {
+        let given = self.config.engine.chunk.plain;
+        let mut sizes = ChunkConfig::of(given.strategy);
+        for name in SIZES.iter().filter(|name| self.origins.contains_key(&format!("chunk.{name}"))) {
+            take_size(name, &given, &mut sizes);
+        }
+        self.config.engine.chunk.plain = sizes;
+    }
+
+    /// `[chunk.types.NAME]`: what it does not say is as `[chunk]` has it, or as its own strategy has it if it names
+    /// another one.
+    fn types(&mut self, file: Option<&Path>) {
+        let Some(file) = file else { return };
+        let mut reader = Reader::new(file, "");
+        for RawTable { name: Placed { value: kind, line, column }, scalars } in std::mem::take(&mut self.types) {
+            let full = format!("{CHUNK_TYPES}.{kind}");
+            let twice = self.config.engine.chunk.types.keys().any(|other| other.eq_ignore_ascii_case(&kind));
+            if let Some(message) = bad_kind(&kind, twice) {
+                reader.problem_at(&full, line, column, message);
+                continue;
+            }
+            let mut config = self.config.clone();
+            for strategy in [true, false] {
+                for (key, Placed { value, line, column }) in
+                    scalars.iter().filter(|(k, _)| (k == "strategy") == strategy)
+                {
+                    let Some(known) = KEYS.iter().find(|known| known.section == "chunk" && known.name == key) else {
+                        continue;
+                    };
+                    match (known.set)(&mut config, value) {
+                        Ok(()) => {
+                            self.origins.insert(format!("{full}.{key}"), Origin::File(file.to_path_buf(), *line));
+                        }
+                        Err(message) => reader.problem_at(&format!("{full}.{key}"), *line, *column, message),
+                    }
+                }
+                if strategy && config.engine.chunk.plain.strategy != self.config.engine.chunk.plain.strategy {
+                    config.engine.chunk.plain = ChunkConfig::of(config.engine.chunk.plain.strategy);
+                }
+            }
+            self.config.engine.chunk.types.insert(kind, config.engine.chunk.plain);
+        }
+        self.problems.append(&mut reader.problems);
+    }
+
+    fn environment(&mut self, environment: &Environment) {
+        for key in KEYS {
+            let full = key.full();
+            let short = SHORT_NAMES.iter().find(|(long, _)| *long == full).map(|(_, short)| (*short).to_owned());
+            let found = short.into_iter().chain([key.variable()]).find(|name| environment.contains_key(name));
+            if let Some(name) = found {
+                self.typed(key, &environment[&name], Origin::Env(name.clone()));
+            }
+        }
+        for name in environment.keys() {
+            self.unknown_variable(name);
+        }
+    }
+
+    /// A variable of one of our sections whose key does not exist is a typo; other variables are not ours
+    /// to judge (a supervisor's, a later version's).
+    fn unknown_variable(&mut self, name: &str) {
+        let known =
+            KEYS.iter().any(|key| key.variable() == name) || SHORT_NAMES.iter().any(|(_, short)| *short == name);
+        let rest = name.trim_start_matches("SITUATED_").to_lowercase();
+        let section =
+            SECTIONS.iter().find_map(|(section, _)| Some((*section, rest.strip_prefix(section)?.strip_prefix('_')?)));
+        if let (false, Some((section, key))) = (known, section) {
+            let advice = match (section, key) {
+                _ if is_a_key(section, key) => units::where_keys_go(section),
+                ("context", "prompt" | "models") | ("chunk", "types") => {
+                    format!("`{section}.{key}` stands in the file, for it is a table")
+                }
+                _ => advice(section, key),
+            };
+            self.problems.push(Problem {
+                file: None,
+                line: None,
+                column: None,
+                key: Some(format!("{section}.{key}")),
+                message: format!("the environment variable {name} means no key; {advice}"),
+            });
+        }
+    }
+
+    fn flags(&mut self, overrides: &Overrides) {
+        for (full, value, flag) in
+            [("data_dir", &overrides.data_dir, "--data-dir"), ("serve.socket", &overrides.socket, "--socket")]
+        {
+            if let (Some(path), Some(key)) = (value, KEYS.iter().find(|key| key.full() == full)) {
+                // A path that is not text cannot go through the reader of texts, and has no `~` to replace.
+                match (path.to_str(), std::path::absolute(path)) {
+                    (None, Ok(path)) if full == "data_dir" => self.config.engine.data_dir = path,
+                    (None, Ok(path)) => self.config.serve.socket = Some(path),
+                    _ => self.typed(key, &path.to_string_lossy(), Origin::Flag(flag)),
+                }
+            }
+        }
+        let Some(vault) = &overrides.vault else {
+            return;
+        };
+        // Two spellings of one folder are one vault; a folder that is not there keeps the spelling.
+        let real = |path: &Path| {
+            path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+        };
+        let path = real(vault);
+        if let Some(known) = self.config.engine.vaults.iter().position(|known| real(&known.path) == path) {
+            self.config.engine.vaults = vec![self.config.engine.vaults.swap_remove(known)];
+        } else {
+            let name = name_of_folder(&path);
+            self.origins.retain(|key, _| !key.starts_with("vault."));
+            self.origins.insert(format!("vault.{name}.path"), Origin::Flag("VAULT"));
+            self.config.engine.vaults = vec![VaultConfig::new(name, path)];
+        }
+    }
+
+    fn typed(&mut self, key: &Key, value: &str, origin: Origin) {
+        match (key.set)(&mut self.config, &Value::Typed(value.to_owned())) {
+            Ok(()) => {
+                self.origins.insert(key.full(), origin);
+            }
+            Err(message) => self.problems.push(Problem {
+                file: None,
+                line: None,
+                column: None,
+                key: Some(key.full()),
+                message: format!("{message} (from {origin})"),
+            }),
+        }
+    }
+}
+
+/// Takes one of [`SIZES`] over.
+fn take_size(name: &str, from: &ChunkConfig, to: &mut ChunkConfig) {
+    match name {
+        "target" => to.target = from.target,
+        "min" => to.min = from.min,
+        "max" => to.max = from.max,
+        _ => to.overlap_percent = from.overlap_percent,
+    }
+}
+
+/// What is wrong with a kind of note that has a table of its own.
+fn bad_kind(kind: &str, twice: bool) -> Option<String> {
+    if kind == "*" {
+        Some("what holds for all other notes stands in `[chunk]`".to_owned())
+    } else if kind.trim().is_empty() || kind.chars().any(char::is_control) {
+        Some("this is no kind of note; write one such as `[chunk.types.daily]`".to_owned())
+    } else {
+        twice.then(|| format!("there are two tables for notes of the kind `{}`; leave one out", kind.escape_debug()))
+    }
+}

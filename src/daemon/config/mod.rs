@@ -1,0 +1,132 @@
+//! Configuration in two stages: what the user typed (`raw`), then what it means, checked (`check`).
+//!
+//! Defaults < file < environment < flags (`layers`). Each module gets its own slice. Every scalar key is one
+//! row of the table in `keys`, which reading, showing, `situated init` and the environment all share, so that
+//! no key can be known to one of them and unknown to another.
+
+mod check;
+mod keys;
+mod layers;
+mod paths;
+mod raw;
+mod show;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use engine::report::Problem;
+use engine::settings::Settings;
+use vault::settings::VaultConfig;
+
+pub use layers::{Loaded, Origin, Overrides, Whereabouts, config_file};
+pub use paths::{default_config_file, default_data_dir, home, socket_too_long};
+pub use show::{sample_file, sample_file_of};
+
+/// The checked configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// What the engine is told.
+    pub engine: Settings,
+    /// The socket.
+    pub serve: ServeConfig,
+    /// What opens a note for a person.
+    pub open: Opener,
+}
+
+/// What opens a note for a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Opener {
+    /// `$VISUAL` or `$EDITOR`.
+    #[default]
+    Editor,
+    /// Obsidian, by its address.
+    Obsidian,
+    /// A command, with `{path}` and `{line}` in it.
+    Command(String),
+}
+
+/// The socket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServeConfig {
+    /// Where; `None` lets `serve::bind` choose.
+    pub socket: Option<PathBuf>,
+    /// Connections at once.
+    pub max_connections: usize,
+    /// Deadline of a query.
+    pub query_timeout: Duration,
+}
+
+impl Default for ServeConfig {
+    fn default() -> Self {
+        ServeConfig { socket: None, max_connections: 64, query_timeout: Duration::from_secs(10) }
+    }
+}
+
+impl Config {
+    /// Default settings for these vaults, with the data in `data_dir`.
+    pub fn new(data_dir: impl Into<PathBuf>, vaults: Vec<VaultConfig>) -> Self {
+        Config { engine: Settings::new(data_dir, vaults), serve: ServeConfig::default(), open: Opener::default() }
+    }
+
+    /// What the engine is told. The deadline of queries belongs to the socket; the engine plans by it.
+    pub fn for_engine(self) -> Settings {
+        Settings { query_timeout: self.serve.query_timeout, ..self.engine }
+    }
+
+    /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.
+    ///
+    /// # Errors
+    /// Every problem found, not only the first; the process should end with [`ConfigErrors::EXIT_CODE`].
+    pub fn load(overrides: &Overrides) -> Result<Loaded, ConfigErrors> {
+        layers::load(overrides, &layers::environment())
+    }
+
+    /// Where a daemon with this configuration is to be found. Never fails: a client must reach a daemon
+    /// that runs well although somebody is in the middle of editing its configuration.
+    pub fn whereabouts(overrides: &Overrides) -> Whereabouts {
+        layers::whereabouts(overrides, &layers::environment())
+    }
+}
+
+/// All that is wrong with a configuration; never empty.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigErrors {
+    /// In order of file and line.
+    pub problems: Vec<Problem>,
+}
+
+impl ConfigErrors {
+    /// `EX_CONFIG`: a supervisor must not start the daemon again.
+    pub const EXIT_CODE: u8 = 78;
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The name a vault has if the user gives none: that of its folder, without what a name may not hold.
+pub fn name_of_folder(path: &Path) -> String {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let clean: String =
+        name.chars().map(|c| if c.is_control() || c == '/' || c == '\u{FFFD}' { '_' } else { c }).take(64).collect();
+    let clean = clean.trim_start_matches('.').trim();
+    if clean.is_empty() { "vault".to_owned() } else { clean.to_owned() }
+}
+
+/// A length of time as somebody types it at a shell, in the units of the configuration: `24h`, `90s`, `7d`.
+pub(crate) fn typed_duration(text: &str) -> Result<Duration, String> {
+    const CENTURY: Duration = Duration::from_hours(24 * 36_500);
+    units::duration(&units::Value::Typed(text.to_owned()), Duration::from_secs(1)..=CENTURY)
+}

@@ -1,0 +1,76 @@
+//! Who makes vectors, and what is wrong with what somebody wrote about it.
+
+use super::*;
+use ::context::settings::KeyConfig;
+use index::embed::settings::{EmbedConfig, EmbedProvider};
+
+const ALL: &str = r#"
+[embed]
+provider = "voyage"
+model = "voyage-4"
+base_url = "https://proxy.example.org/v1"
+passes_on = true
+key_file = "DIR/key"
+key_credential = "my-key"
+dimensions = 512
+query_prefix = "query: "
+document_prefix = ""
+max_tokens = 4000
+concurrency = 2
+timeout = "20s"
+query_timeout = "500ms"
+price_per_mtok = 0.06
+"#;
+
+#[test]
+fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
+    let bench = Bench::new();
+    let loaded = bench.load(ALL, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let expected = EmbedConfig {
+        provider: EmbedProvider::Voyage,
+        model: Some("voyage-4".to_owned()),
+        base_url: Some("https://proxy.example.org/v1".to_owned()),
+        passes_on: true,
+        key: KeyConfig { file: Some(bench.path("key")), command: None, credential: Some("my-key".to_owned()) },
+        dimensions: Some(512),
+        // White space at the end is part of it.
+        query_prefix: Some("query: ".to_owned()),
+        document_prefix: Some(String::new()),
+        max_tokens: Some(4000),
+        concurrency: 2,
+        timeout: Duration::from_secs(20),
+        query_timeout: Duration::from_millis(500),
+        price_per_mtok: Some(60_000),
+    };
+    assert_eq!(loaded.config.engine.embed, expected);
+    let again = bench.load(&loaded.show(false), &[]).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.config.engine.embed, expected);
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let bench = Bench::new();
+    let mut cases = vec![
+        ("provider = \"olama\"", "did you mean `ollama`?"),
+        (
+            "provider = \"openai\"\nbase_url = \"http://192.168.1.4/v1\"",
+            "would send the key and your notes in the clear",
+        ),
+        (
+            "provider = \"openai\"\nkey_file = \"DIR/a\"\nkey_command = \"b\"",
+            "embed.key_file and embed.key_command are both set",
+        ),
+        ("api_key = \"x\"", "no key stands in this file"),
+        ("dimensions = 1", "write a whole number from 2 to 8192"),
+        ("query_prefix = 3", "expected a string in quotes"),
+        ("price_per_mtok = -1", "not an amount in dollars"),
+    ];
+    if !cfg!(feature = "transformer") {
+        cases.push(("provider = \"transformer\"", "--features transformer"));
+    }
+    for (text, expected) in cases {
+        let error = bench.load(&format!("[embed]\n{text}"), &[]).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("embed"), "{text}: {error}");
+    }
+    assert!(bench.load("[embed]\nprovider = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"", &[]).is_ok());
+}

@@ -1,0 +1,426 @@
+//! Values as people write them: `"300ms"`, `"8 MiB"`, `15`, `"15 %"`. Each reader says what it would accept.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Opener, paths};
+
+/// A scalar as typed. Numbers in TOML have a type of their own, in the environment all is text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    /// A TOML string.
+    Text(String),
+    /// A TOML integer.
+    Int(i64),
+    /// A TOML float.
+    Float(f64),
+    /// A TOML boolean.
+    Bool(bool),
+    /// A variable of the environment, or a flag: relative paths mean the current folder.
+    Typed(String),
+    /// A TOML table, in the order of the file.
+    Table(Vec<(String, Value)>),
+    /// Something that no key takes, by its name in TOML.
+    Other(&'static str),
+}
+
+impl Value {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) | Value::Typed(text) => Some(text.trim()),
+            _ => None,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Value::Text(_) | Value::Typed(_) => "a string",
+            Value::Int(_) => "an integer",
+            Value::Float(_) => "a float",
+            Value::Bool(_) => "a boolean",
+            Value::Table(_) => "a table",
+            Value::Other(kind) => kind,
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Value::Text(text) | Value::Typed(text) => format!("`{}`", text.escape_debug()),
+            Value::Int(n) => format!("`{n}`"),
+            Value::Float(x) => format!("`{x}`"),
+            Value::Bool(b) => format!("`{b}`"),
+            Value::Table(_) | Value::Other(_) => self.kind().to_owned(),
+        }
+    }
+}
+
+/// A number followed by a unit.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    number.is_finite().then_some((number, text[end..].trim()))
+}
+
+/// A duration with its unit.
+pub(super) fn duration(value: &Value, range: RangeInclusive<Duration>) -> Result<Duration, String> {
+    const EXPECTED: &str = "write a duration with its unit, such as \"300ms\", \"2s\", \"15m\" or \"1h\"";
+    let Some(text) = value.text() else {
+        return Err(format!("{} is not a duration; {EXPECTED}", value.shown()));
+    };
+    let (number, unit) =
+        number_and_unit(text).ok_or_else(|| format!("{} is not a duration; {EXPECTED}", value.shown()))?;
+    let seconds = match unit {
+        "ms" => number / 1e3,
+        "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        "d" => number * 86400.0,
+        "" => return Err(format!("{} has no unit; {EXPECTED}", value.shown())),
+        _ => return Err(format!("`{unit}` is not a unit of time; {EXPECTED}")),
+    };
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|_| format!("{} is too long", value.shown()))?;
+    if range.contains(&duration) {
+        Ok(duration)
+    } else {
+        Err(format!(
+            "{} is out of range: {} to {}",
+            value.shown(),
+            show_duration(*range.start()),
+            show_duration(*range.end())
+        ))
+    }
+}
+
+/// The shortest exact form of a duration, readable by [`duration`].
+pub(super) fn show_duration(duration: Duration) -> String {
+    let ms = duration.as_millis();
+    for (unit, length) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)] {
+        if ms > 0 && ms.is_multiple_of(length) {
+            return format!("{}{unit}", ms / length);
+        }
+    }
+    format!("{ms}ms")
+}
+
+const BYTE_UNITS: [(&str, u64); 8] = [
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1000),
+    ("KB", 1000),
+    ("B", 1),
+];
+
+/// A size in bytes: an integer, or a string with a unit.
+pub(super) fn bytes(value: &Value, range: RangeInclusive<u64>) -> Result<u64, String> {
+    const EXPECTED: &str = "write a number of bytes or a size such as \"8 MiB\"";
+    let size = match value {
+        Value::Int(n) => u64::try_from(*n).ok(),
+        _ => value.text().and_then(number_and_unit).and_then(|(number, unit)| {
+            let factor = if unit.is_empty() { 1 } else { BYTE_UNITS.iter().find(|(name, _)| *name == unit)?.1 };
+            Some((number * factor as f64) as u64)
+        }),
+    };
+    let size = size.ok_or_else(|| format!("{} is not a size; {EXPECTED}", value.shown()))?;
+    if range.contains(&size) {
+        Ok(size)
+    } else {
+        Err(format!(
+            "{} is out of range: {} to {}",
+            value.shown(),
+            show_bytes(*range.start()),
+            show_bytes(*range.end())
+        ))
+    }
+}
+
+/// The shortest exact form of a size, readable by [`bytes`].
+pub(super) fn show_bytes(size: u64) -> String {
+    let unit = BYTE_UNITS[..3].iter().find(|(_, factor)| size > 0 && size.is_multiple_of(*factor));
+    unit.map_or_else(|| format!("{size} B"), |(name, factor)| format!("{} {name}", size / factor))
+}
+
+/// A whole number in a range.
+pub(super) fn count(value: &Value, range: RangeInclusive<u64>) -> Result<u64, String> {
+    let number = match value {
+        Value::Int(n) => Some(*n),
+        Value::Typed(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    let expected = || format!("write a whole number from {} to {}", range.start(), range.end());
+    match number {
+        Some(n) => match u64::try_from(n) {
+            Ok(n) if range.contains(&n) => Ok(n),
+            _ => Err(format!("`{n}` is out of range; {}", expected())),
+        },
+        None => Err(format!("{} is not a whole number; {}", value.shown(), expected())),
+    }
+}
+
+/// A share from 0 to 1.
+pub(super) fn share(value: &Value) -> Result<f32, String> {
+    let number = match value {
+        Value::Int(n) => Some(*n as f64),
+        Value::Float(x) => Some(*x),
+        Value::Typed(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    match number {
+        Some(x) if (0.0..=1.0).contains(&x) => Ok(x as f32),
+        _ => Err(format!("{} is not a share; write a number from 0.0 to 1.0", value.shown())),
+    }
+}
+
+/// Shares from 0 to 1 under names, in lower case: a table, or in the environment `daily=0.05, meeting=0.02`.
+pub(super) fn shares(value: &Value) -> Result<BTreeMap<String, f32>, String> {
+    const EXPECTED: &str = "write a table such as { daily = 0.05 }";
+    let typed = |item: &str| {
+        let (name, share) = item.split_once('=')?;
+        Some((name.trim().to_owned(), Value::Typed(share.to_owned())))
+    };
+    let items: Option<Vec<(String, Value)>> = match value {
+        Value::Table(items) => Some(items.clone()),
+        Value::Typed(text) => text.split(',').filter(|item| !item.trim().is_empty()).map(typed).collect(),
+        _ => None,
+    };
+    let items = items.ok_or_else(|| format!("{} will not do; {EXPECTED}", value.shown()))?;
+    let named = |(name, value): (String, Value)| match share(&value) {
+        Ok(share) => Ok((name.to_lowercase(), share)),
+        Err(why) => Err(format!("`{}`: {why}", name.escape_debug())),
+    };
+    items.into_iter().map(named).collect()
+}
+
+/// A share in percent: `15` or `"15 %"`.
+pub(super) fn percent(value: &Value, range: RangeInclusive<u64>) -> Result<u32, String> {
+    let number = match value.text() {
+        Some(text) => Value::Typed(text.strip_suffix('%').unwrap_or(text).to_owned()),
+        None => value.clone(),
+    };
+    count(&number, range.clone()).map(|n| n as u32).map_err(|_| {
+        format!("{} is not a percentage; write one from {} to {}", value.shown(), range.start(), range.end())
+    })
+}
+
+/// A boolean.
+pub(super) fn boolean(value: &Value) -> Result<bool, String> {
+    match value {
+        Value::Bool(b) => Ok(*b),
+        Value::Typed(text) if text.trim() == "true" => Ok(true),
+        Value::Typed(text) if text.trim() == "false" => Ok(false),
+        _ => Err(format!("{} is neither true nor false", value.shown())),
+    }
+}
+
+/// A string.
+pub(super) fn string(value: &Value) -> Result<String, String> {
+    value.text().map(str::to_owned).ok_or_else(|| format!("expected a string in quotes, found {}", value.kind()))
+}
+
+/// One of a few words.
+pub(super) fn word(value: &Value, words: &[&'static str]) -> Result<&'static str, String> {
+    let text = string(value)?;
+    words.iter().find(|word| **word == text).copied().ok_or_else(|| {
+        let near = nearest(&text, words).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let all = words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", ");
+        format!("{} is not known{near} (there is {all})", value.shown())
+    })
+}
+
+/// A number in a range.
+pub(super) fn number(value: &Value, range: RangeInclusive<f32>) -> Result<f32, String> {
+    let number = match value {
+        Value::Int(n) => Some(*n as f32),
+        Value::Float(x) => Some(*x as f32),
+        Value::Typed(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.filter(|x| range.contains(x)).ok_or_else(|| {
+        format!("{} will not do; write a number from {:?} to {:?}", value.shown(), range.start(), range.end())
+    })
+}
+
+/// An amount of money: dollars as a number or in quotes, in millionths of a dollar.
+pub(super) fn dollars(value: &Value) -> Result<u64, String> {
+    /// More is a slip of the hand.
+    const MOST: f64 = 1e6;
+    let number = match value {
+        Value::Int(n) => Some(*n as f64),
+        Value::Float(x) => Some(*x),
+        _ => value.text().and_then(|text| text.trim_start_matches('$').trim().parse().ok()),
+    };
+    match number {
+        Some(x) if (0.0..=MOST).contains(&x) => Ok((x * 1e6).round() as u64),
+        _ => Err(format!(
+            "{} is not an amount in dollars; write a number such as 0.50, up to a million (0 buys nothing)",
+            value.shown()
+        )),
+    }
+}
+
+/// A string that is not empty, of what `allowed` lets pass; the error says what that is and not what was typed.
+pub(super) fn plain(value: &Value, allowed: fn(char) -> bool, expected: &str) -> Result<String, String> {
+    let text = string(value)?;
+    if text.is_empty() || !text.chars().all(allowed) { Err(format!("write {expected}")) } else { Ok(text) }
+}
+
+/// A string that says something.
+pub(super) fn words(value: &Value) -> Result<String, String> {
+    string(value).and_then(|text| if text.is_empty() { Err("it is empty".to_owned()) } else { Ok(text) })
+}
+
+/// What a model is told besides the fixed instructions, in every request: so it is short.
+pub(super) fn instructions(value: &Value) -> Result<String, String> {
+    /// Characters; about a thousand tokens.
+    const MOST: usize = 4000;
+    let text = words(value)?;
+    match text.chars().count() {
+        n if n > MOST => Err(format!("{n} characters are sent with every request; write {MOST} at most")),
+        _ => Ok(text),
+    }
+}
+
+/// What is put before texts, white space at its ends included. May be empty.
+pub(super) fn prefix(value: &Value) -> Result<String, String> {
+    /// Characters: it is sent with every text.
+    const MOST: usize = 400;
+    let (Value::Text(text) | Value::Typed(text)) = value else {
+        return Err(format!("expected a string in quotes, found {}", value.kind()));
+    };
+    match text.chars().count() {
+        n if n > MOST => Err(format!("{n} characters are sent with every text; write {MOST} at most")),
+        _ if text.chars().any(|c| c.is_control() && c != '\n') => Err("it holds control characters".to_owned()),
+        _ => Ok(text.clone()),
+    }
+}
+
+/// Where a server is. What was typed is not repeated if it may hold a password.
+pub(super) fn address(value: &Value) -> Result<String, String> {
+    const EXPECTED: &str = "write an address such as \"https://api.example.com\" or \"http://127.0.0.1:11434\"";
+    let text = string(value)?;
+    // The parser that requests go through too, so that nothing is read differently there.
+    let url = reqwest::Url::parse(&text).map_err(|error| format!("this is not an address ({error}); {EXPECTED}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("an address begins with https:// or http://; {EXPECTED}"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("no name or password stands in an address; {WHERE_KEYS_GO}"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("an address ends with its path, without `?` and `#`; {EXPECTED}"));
+    }
+    let host = url.host_str().unwrap_or_default();
+    if url.scheme() == "http" && !is_this_machine(host) {
+        return Err(format!(
+            "http:// to `{}` would send the key and your notes in the clear; use https://, or a tunnel that ends on this machine (`ssh -L`)",
+            host.escape_debug()
+        ));
+    }
+    Ok(text)
+}
+
+/// Whether a host, as an address spells it, is this machine.
+fn is_this_machine(host: &str) -> bool {
+    let name = host.trim_end_matches('.');
+    let ip = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    name == "localhost" || name.ends_with(".localhost") || ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
+/// What to do with a key that somebody wants to write into the configuration.
+pub(super) const WHERE_KEYS_GO: &str = "put the key into a file that only you can read (mode 0600) and name the file in `context.key_file`, or set `context.key_command` to a command that prints it";
+
+/// The same, for the keys of a section.
+pub(super) fn where_keys_go(section: &str) -> String {
+    if section.is_empty() {
+        WHERE_KEYS_GO.to_owned()
+    } else {
+        WHERE_KEYS_GO.replace("context.", &format!("{section}."))
+    }
+}
+
+/// Whether a text looks like a provider's key: such a text is never repeated.
+fn looks_like_a_key(text: &str) -> bool {
+    ["sk-", "AKIA", "ABSK", "Bearer "].iter().any(|beginning| text.starts_with(beginning))
+}
+
+/// The path of a file with a key. What was typed may be the key itself, so it is not repeated.
+pub(super) fn key_file(value: &Value) -> Result<PathBuf, String> {
+    if value.text().is_some_and(looks_like_a_key) {
+        return Err(format!("this looks like a key and not like a path; {WHERE_KEYS_GO}"));
+    }
+    path(value).map_err(|_| "write the path of the file that holds the key, beginning with `/` or `~/`".to_owned())
+}
+
+/// The name of a systemd credential.
+pub(super) fn credential(value: &Value) -> Result<String, String> {
+    if value.text().is_some_and(looks_like_a_key) {
+        return Err(format!("this looks like a key and not like a credential's name; {WHERE_KEYS_GO}"));
+    }
+    plain(
+        value,
+        |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'),
+        "the name that the unit's `LoadCredential=` gives it, of letters, digits, `-`, `_` and `.`",
+    )
+    .and_then(|name| {
+        if name.starts_with('.') { Err("a credential's name begins with a letter".to_owned()) } else { Ok(name) }
+    })
+}
+
+/// What opens a note for a person.
+pub(super) fn opener(value: &Value) -> Result<Opener, String> {
+    let text = words(value)?;
+    match (text.as_str(), text.strip_prefix("command ")) {
+        ("editor", _) => Ok(Opener::Editor),
+        ("obsidian", _) => Ok(Opener::Obsidian),
+        (_, Some(command)) if command.contains("{path}") => Ok(Opener::Command(command.trim().to_owned())),
+        (_, Some(_)) => Err("the command does not say where the path goes; write `{path}` in it".to_owned()),
+        _ => Err(format!(
+            "{} is not known; there is `editor`, `obsidian` and `command CMD {{path}} {{line}}`",
+            value.shown()
+        )),
+    }
+}
+
+/// Readable by [`opener`].
+pub(super) fn show_opener(opener: &Opener) -> String {
+    match opener {
+        Opener::Editor => "editor".to_owned(),
+        Opener::Obsidian => "obsidian".to_owned(),
+        Opener::Command(command) => format!("command {command}"),
+    }
+}
+
+/// An absolute path, or one below `~`.
+pub(super) fn path(value: &Value) -> Result<PathBuf, String> {
+    // Not trimmed: white space at the ends may belong to a path.
+    let (Value::Text(text) | Value::Typed(text)) = value else {
+        return Err(format!("expected a path in quotes, found {}", value.kind()));
+    };
+    if text.contains('\0') {
+        return Err("a path cannot hold a NUL character".to_owned());
+    }
+    let path = paths::expand(text)?;
+    match value {
+        _ if path.is_absolute() => Ok(path),
+        Value::Typed(_) => std::path::absolute(&path).map_err(|e| format!("{}: {e}", path.display())),
+        _ => Err(format!(
+            "{} is relative, and to what would depend on who starts the daemon; begin it with `/` or `~/`",
+            value.shown()
+        )),
+    }
+}
+
+/// The word that was most likely meant, if any is near.
+pub(super) fn nearest<'a>(typed: &str, words: &[&'a str]) -> Option<&'a str> {
+    let typed = typed.to_lowercase().replace('-', "_");
+    words
+        .iter()
+        .map(|word| (strsim::damerau_levenshtein(&typed, word), *word))
+        .filter(|(distance, word)| *distance <= 1 + word.chars().count().max(typed.chars().count()) / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}

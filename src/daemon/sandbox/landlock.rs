@@ -1,0 +1,284 @@
+//! Landlock: the kernel holds the daemon to the files and connections that it needs, whatever a note, a link or a
+//! fault of ours makes it try.
+//!
+//! It is restricted once, before its first thread and before the first note is read; every thread inherits that, and
+//! nothing can widen it again, not even a new program in the same process. So a configuration that needs more is not
+//! taken by a reload: a restart is. Programs cannot be started from within; commands that print keys are run by a
+//! thread that was there before ([`provider::keep_command_runner`]), which does nothing else.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use engine::host::sandbox::{Held, Sandbox, remember};
+
+use crate::daemon::config::{Config, home};
+use context::settings::KeyConfig;
+use index::embed::settings::EmbedProvider;
+use index::search::rerank::RerankProvider;
+
+/// What every daemon reads of its system: libraries that resolving names loads, certificates, time zones, what the
+/// allocator and the count of processors ask the kernel. Not `/run`, `/home`, `/root`, `/var`, `/tmp`.
+const SYSTEM: [&str; 16] = [
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/etc",
+    // Where some systems keep all of the above.
+    "/nix/store",
+    "/gnu/store",
+    "/proc",
+    "/sys",
+    "/dev/urandom",
+    "/dev/random",
+    "/dev/zero",
+    "/dev/null",
+    "/run/systemd/resolve",
+    "/run/NetworkManager",
+    "/run/resolvconf",
+    "/var/lib/ca-certificates",
+];
+
+/// Variables that name more of it.
+const NAMED: [&str; 4] = ["TZDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "CREDENTIALS_DIRECTORY"];
+
+/// What the daemon may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Files, and folders with all below them, that are read.
+    pub reads: BTreeSet<PathBuf>,
+    /// Folders in which it does what it likes, programs and devices excepted.
+    pub writes: BTreeSet<PathBuf>,
+    /// Folders in which it may remove files: where its socket is.
+    pub clears: BTreeSet<PathBuf>,
+    /// Folders below which it may make folders and sockets, for its own may be removed by others.
+    pub makes: BTreeSet<PathBuf>,
+    /// Whether it may open TCP connections; nobody may ever open one to it.
+    pub connects: bool,
+    /// Whether a key is printed by a command.
+    pub commands: bool,
+}
+
+impl Rules {
+    /// What a daemon needs: `file` is its configuration, `socket` is bound already.
+    pub fn of(config: &Config, file: &Path, socket: &Path) -> Rules {
+        let mut rules = Rules::default();
+        rules.reads.extend(SYSTEM.iter().map(PathBuf::from));
+        rules
+            .reads
+            .extend(NAMED.iter().filter_map(std::env::var_os).map(PathBuf::from).filter(|path| path.is_absolute()));
+        for vault in &config.engine.vaults {
+            rules.reads.insert(vault.path.clone());
+            // In a worktree or a submodule `.git` is a file that says where git's lock would be.
+            rules.reads.extend(vault.path.ancestors().map(|dir| dir.join(".git")).filter(|git| git.is_file()));
+        }
+        // The folder: editors put a new file in the old one's place. And that of the file it is a link to.
+        rules.reads.extend(
+            [file.to_owned()].into_iter().chain(file.canonicalize()).filter_map(|file| Some(file.parent()?.to_owned())),
+        );
+        rules.reads.extend(config.engine.host.battery.clone());
+        rules.providers(config);
+        rules.writes.insert(config.engine.data_dir.clone());
+        rules.writes.extend(state_dir());
+        let home = home();
+        let apart = |dir: &&Path| {
+            let above = |path: &Path| path.starts_with(dir);
+            !config.engine.vaults.iter().any(|vault| above(&vault.path)) && !home.as_deref().is_some_and(above)
+        };
+        let private = |dir: &&Path| {
+            let shared = std::fs::metadata(dir).is_ok_and(|meta| {
+                use std::os::unix::fs::MetadataExt as _;
+                meta.mode() & 0o1022 != 0
+            });
+            !shared && apart(dir)
+        };
+        // Of a folder that holds more than the socket nothing is ever removed; the socket is left there, and the next
+        // daemon clears it away.
+        rules.clears.extend(socket.parent().filter(private).map(Path::to_owned));
+        // The socket is made anew when it was removed, and so is its folder; never anything where notes are.
+        let folders = socket.ancestors().skip(1).take(2).filter(|dir| dir.parent().is_some());
+        rules.makes.extend(folders.filter(apart).map(Path::to_owned));
+        rules
+    }
+
+    /// What models need: keys, folders, connections.
+    fn providers(&mut self, config: &Config) {
+        let contexts = || std::iter::once(&config.engine.context).chain(config.engine.generations.values());
+        let keys = contexts().map(|context| &context.key).chain([&config.engine.embed.key, &config.engine.rerank.key]);
+        for KeyConfig { file, command, .. } in keys {
+            self.reads.extend(file.clone());
+            self.commands |= command.is_some();
+        }
+        let rerank = config.engine.rerank.provider;
+        self.connects = contexts().any(|context| context.costs())
+            || config.engine.embed.provider.is_remote()
+            || !matches!(rerank, RerankProvider::None | RerankProvider::Transformer);
+        if rerank == RerankProvider::Transformer {
+            self.reads.extend(config.engine.rerank.model.as_deref().and_then(folder));
+        }
+        if config.engine.embed.provider == EmbedProvider::Transformer {
+            let model = config.engine.embed.model.as_deref().and_then(folder);
+            // What is not a folder comes from a hub, or from where other programs have put it.
+            self.connects |= model.is_none();
+            let shared = ["HF_HUB_CACHE", "HF_HOME"].iter().filter_map(std::env::var_os).map(PathBuf::from);
+            let caches = shared.chain(home().map(|home| home.join(".cache/huggingface")));
+            self.reads.extend(if model.is_some() { Vec::new() } else { caches.collect() });
+            self.reads.extend(model);
+        }
+    }
+
+    /// What `wanted` has and these do not allow, in words; `None` if they allow all of it.
+    pub fn lacks(&self, wanted: &Rules) -> Option<String> {
+        let allowed = |path: &PathBuf, rules: &[&BTreeSet<PathBuf>]| {
+            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            rules
+                .iter()
+                .flat_map(|rules| rules.iter())
+                .any(|rule| path.starts_with(rule) || rule.canonicalize().is_ok_and(|rule| real.starts_with(rule)))
+        };
+        let lacking = |path: &&PathBuf| !allowed(path, &[&self.reads, &self.writes]) && path.exists();
+        if let Some(path) = wanted.reads.iter().find(lacking) {
+            return Some(format!("read {}", path.display()));
+        }
+        if let Some(path) = wanted.writes.iter().find(|path| !allowed(path, &[&self.writes])) {
+            return Some(format!("write to {}", path.display()));
+        }
+        match (wanted.connects && !self.connects, wanted.commands && !self.commands) {
+            (true, _) => Some("open network connections".to_owned()),
+            (_, true) => Some("run the command that prints the key".to_owned()),
+            (false, false) => None,
+        }
+    }
+}
+
+/// Restricts the calling thread and all that it starts from now on. Never fails: what could not be had is told.
+pub fn enter(config: &Config, rules: &Rules) -> &'static Sandbox {
+    let unheld = |why: &str| Sandbox { network: true, why: Some(why.to_owned()), ..Sandbox::default() };
+    let sandbox = if config.engine.host.sandbox {
+        restrict(rules).unwrap_or_else(|why| unheld(&why))
+    } else {
+        unheld("it is switched off (`host.sandbox`)")
+    };
+    if sandbox.landlock != Held::Full && config.engine.host.sandbox {
+        let why = sandbox.why.as_deref().unwrap_or_default();
+        tracing::info!("the kernel does not hold this process to its files as it should: {why}");
+    }
+    remember(sandbox)
+}
+
+/// The kernel's version of Landlock; `None` if it has none, or it is switched off.
+#[cfg(target_os = "linux")]
+pub fn kernel_abi() -> Option<u32> {
+    /// `LANDLOCK_CREATE_RULESET_VERSION`.
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: asks for a number and passes no memory.
+    #[allow(unsafe_code)]
+    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION) };
+    u32::try_from(abi).ok().filter(|abi| *abi > 0)
+}
+
+/// Only Linux has it.
+#[cfg(not(target_os = "linux"))]
+pub fn kernel_abi() -> Option<u32> {
+    None
+}
+
+/// Restricts the calling thread.
+#[cfg(target_os = "linux")]
+pub fn restrict(rules: &Rules) -> Result<Sandbox, String> {
+    use landlock::{
+        ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
+        RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
+    };
+
+    // What the rules were tried with; a newer kernel's further rights are left alone.
+    const TRIED: ABI = ABI::V5;
+    let Some(abi) = kernel_abi() else {
+        return Err("this kernel has no Landlock, or it is switched off (5.13 and later; `lsm=` at boot)".to_owned());
+    };
+    let failed = |error: landlock::RulesetError| format!("the kernel refused: {error}");
+    let all = AccessFs::from_all(TRIED);
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let devices = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev | AccessFs::Execute;
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(all)
+        .and_then(|ruleset| ruleset.handle_access(AccessNet::BindTcp))
+        .map_err(failed)?;
+    if !rules.connects {
+        ruleset = ruleset.handle_access(AccessNet::ConnectTcp).map_err(failed)?;
+    }
+    let mut created = ruleset.create().map_err(failed)?;
+    let null = BTreeSet::from([PathBuf::from("/dev/null")]);
+    let granted = [
+        (&rules.reads, read),
+        (&rules.writes, all & !devices),
+        (&rules.clears, AccessFs::RemoveFile.into()),
+        (&rules.makes, AccessFs::MakeSock | AccessFs::MakeDir),
+        (&null, AccessFs::ReadFile | AccessFs::WriteFile),
+    ];
+    for (paths, access) in granted {
+        for path in paths {
+            // What is not there cannot be allowed, and need not be.
+            let Ok(fd) = PathFd::new(path) else { continue };
+            let access = if path.is_dir() { access } else { access & AccessFs::from_file(TRIED) };
+            created = created.add_rule(PathBeneath::new(fd, access)).map_err(failed)?;
+        }
+    }
+    let landlock = match created.restrict_self().map_err(failed)?.ruleset {
+        RulesetStatus::FullyEnforced => Held::Full,
+        RulesetStatus::PartiallyEnforced => Held::Partial,
+        RulesetStatus::NotEnforced => Held::None,
+    };
+    let why = match landlock {
+        Held::Full if rules.commands => {
+            return Ok(Sandbox {
+                landlock: Held::Partial,
+                abi,
+                network: rules.connects,
+                why: Some("the command that prints a key is run outside of it".to_owned()),
+            });
+        }
+        Held::Full => None,
+        Held::Partial => {
+            Some(format!("this kernel's Landlock (version {abi}) knows not all of the rules: {}", unknown(abi)))
+        }
+        Held::None => Some("the kernel enforced nothing".to_owned()),
+    };
+    Ok(Sandbox { landlock, abi, network: rules.connects || abi < 4 || landlock == Held::None, why })
+}
+
+/// What an old version does not keep from happening.
+#[cfg(target_os = "linux")]
+fn unknown(abi: u32) -> &'static str {
+    match abi {
+        0..=2 => "files can be cut short, network connections opened",
+        3 => "network connections can be opened",
+        _ => "devices can be controlled",
+    }
+}
+
+/// Only Linux has it.
+#[cfg(not(target_os = "linux"))]
+pub fn restrict(_rules: &Rules) -> Result<Sandbox, String> {
+    Err("only Linux has Landlock".to_owned())
+}
+
+/// Where logs go that no journal takes, if the folder is there.
+fn state_dir() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    named.or_else(|| Some(home()?.join(".local/state"))).map(|dir| dir.join("situated"))
+}
+
+/// The folder that a model is, if it is written as one.
+fn folder(model: &str) -> Option<PathBuf> {
+    match model.strip_prefix("~/") {
+        Some(rest) => Some(home()?.join(rest)),
+        None if model.starts_with('/') => Some(model.into()),
+        None if model.starts_with('.') => std::path::absolute(model).ok(),
+        None => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "landlock_tests.rs"]
+mod tests;

@@ -1,0 +1,19 @@
+//! What the kernel holds the daemon to: files and connections (Landlock), and no core dumps.
+
+pub mod landlock;
+mod own;
+
+pub use landlock::Rules;
+pub use own::{Closed, close_to_others, make_files_private};
+
+/// Keeps the memory of this process out of core dumps: it holds the key of a provider.
+pub fn no_core_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    // The limit alone does not keep it from a handler that the kernel pipes dumps to.
+    let limited = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    #[cfg(target_os = "linux")]
+    let limited = limited.and(rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable));
+    if let Err(error) = limited {
+        tracing::warn!(%error, "a crash of this process may write its memory to a core dump");
+    }
+}

@@ -1,0 +1,104 @@
+//! The daemon's own files: nobody else's business. A folder that was made by hand, copied or restored may stand open to
+//! other users, and so may all that was made in it; at the start it is closed.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// What the daemon makes in its data folder: folders with all below them, and files.
+const OWN: [&str; 8] = ["vaults", "ledger", "models", "lock", "daemon.json", "paused", "daemon.log", "daemon.log.1"];
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Closed {
+    /// Files and folders that others could open and cannot any more.
+    pub closed: u64,
+    /// Those that stay open, and why.
+    pub failed: Vec<(PathBuf, String)>,
+}
+
+/// From now on nobody else can open what this process makes, unless it says otherwise.
+pub fn make_files_private() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+}
+
+/// Takes all rights of others from the data folder and from what the daemon has made in it: folders become 0700, files
+/// 0600. Links are not followed, and what belongs to another user is left alone, as is whatever else lies in the folder.
+/// With `shared` the folder itself stays as it is, for it holds more than the daemon's data.
+pub fn close_to_others(data_dir: &Path, shared: bool) -> Closed {
+    let mut closed = Closed::default();
+    if !shared {
+        closed.one(data_dir);
+    }
+    let mut waiting: Vec<PathBuf> = OWN.iter().map(|name| data_dir.join(name)).collect();
+    while let Some(path) = waiting.pop() {
+        if closed.one(&path) {
+            waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        }
+    }
+    closed
+}
+
+impl Closed {
+    /// Closes one file or folder; returns whether it is a folder of ours.
+    fn one(&mut self, path: &Path) -> bool {
+        let Ok(meta) = fs::symlink_metadata(path) else { return false };
+        let own = meta.uid() == rustix::process::geteuid().as_raw();
+        if !own || !(meta.is_dir() || meta.is_file()) {
+            return false;
+        }
+        if meta.mode() & 0o077 != 0 {
+            match fs::set_permissions(path, Permissions::from_mode(meta.mode() & 0o700)) {
+                Ok(()) => self.closed += 1,
+                Err(error) => self.failed.push((path.to_owned(), error.to_string())),
+            }
+        }
+        meta.is_dir()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().mode() & 0o777
+    }
+
+    fn open(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn what_is_ours_is_closed_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let data = place.path().join("data");
+        let deep = data.join("vaults/notes-1/sled/blobs");
+        fs::create_dir_all(&deep).unwrap();
+        fs::create_dir(data.join("photos")).unwrap();
+        let files = [data.join("vaults/notes-1/contexts.journal"), deep.join("1"), data.join("daemon.json")];
+        let others = [data.join("photos/a.jpg"), place.path().join("outside")];
+        for file in files.iter().chain(&others) {
+            fs::write(file, "x").unwrap();
+            open(file, 0o644);
+        }
+        let folders = [data.clone(), data.join("vaults"), data.join("vaults/notes-1"), deep.clone()];
+        folders.iter().for_each(|folder| open(folder, 0o755));
+        open(&data.join("photos"), 0o755);
+        symlink(place.path().join("outside"), deep.join("link")).unwrap();
+        symlink(data.join("photos"), data.join("models")).unwrap();
+
+        let closed = close_to_others(&data, false);
+        assert!(files.iter().all(|file| mode(file) == 0o600), "{closed:?}");
+        assert!(folders.iter().chain([&data.join("vaults/notes-1/sled")]).all(|folder| mode(folder) == 0o700));
+        assert!(others.iter().all(|file| mode(file) == 0o644) && mode(&data.join("photos")) == 0o755);
+        assert_eq!((closed.failed.len(), closed.closed >= 7), (0, true), "{closed:?}");
+        assert_eq!(close_to_others(&data, false), Closed::default(), "once");
+
+        open(&data, 0o755);
+        open(&files[0], 0o640);
+        assert_eq!((close_to_others(&data, true).closed, mode(&data), mode(&files[0])), (1, 0o755, 0o600));
+    }
+}

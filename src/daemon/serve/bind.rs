@@ -1,0 +1,535 @@
+//! The lock on the data folder and the socket: taken outside, so that a service manager, a test or `situated run`
+//! can hand in a listener, and [`super::serve`] only serves.
+//!
+//! The lock guards the data whatever the environment says; the socket cannot, for two environments may choose two
+//! paths. Whoever holds the lock may remove a socket that a dead daemon has left.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::activation;
+use protocol::locate::{self, DAEMON, LOCK, MAX_SOCKET_PATH, Running, Surroundings};
+
+/// For how long a lock that is held is tried: clients hold it for microseconds to see whether a daemon does.
+const LOCK_PATIENCE: Duration = Duration::from_millis(300);
+
+/// Why the daemon cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Another daemon works on the same data.
+    #[error(
+        "another situated is running{}{}: it holds {}; stop it with `situated stop`, or choose another `--data-dir`",
+        .running.as_ref().map(|r| format!(" (pid {})", r.pid)).unwrap_or_default(),
+        .running.as_ref().and_then(|r| r.socket.as_ref()).map(|s| format!(" at {}", s.display())).unwrap_or_default(),
+        .data_dir.display()
+    )]
+    AlreadyRunning {
+        /// Who, as far as it has written itself down.
+        running: Option<Running>,
+        /// The data folder.
+        data_dir: PathBuf,
+    },
+    /// A daemon over other data answers at the socket.
+    #[error(
+        "another situated, over other data, serves {}; give this one its own with `serve.socket` (`--socket`, SITUATED_SOCKET)",
+        .0.display()
+    )]
+    SocketInUse(PathBuf),
+    /// The path does not fit into a socket address.
+    #[error(
+        "the socket path {} has {length} bytes, and at most {MAX_SOCKET_PATH} fit: set `serve.socket` (`--socket`, SITUATED_SOCKET) to a shorter one",
+        .path.display()
+    )]
+    PathTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its bytes.
+        length: usize,
+    },
+    /// Something else is where the socket should be.
+    #[error("{} is in the way and is no socket: move it, or set `serve.socket` to another path", .0.display())]
+    NotASocket(PathBuf),
+    /// Others may write where the socket or the data should be.
+    #[error("{} {why}", .path.display())]
+    Permission {
+        /// What.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
+    /// The service manager handed over what cannot be served.
+    #[error("the socket that was handed over (LISTEN_FDS) cannot be served: {0}")]
+    HandedOver(String),
+    /// The system refused.
+    #[error("cannot create {}: {source}", .path.display())]
+    Create {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl BindError {
+    /// The program's exit code, after `sysexits.h`.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            BindError::AlreadyRunning { .. } | BindError::SocketInUse(_) => 75,
+            BindError::PathTooLong { .. } | BindError::NotASocket(_) => 73,
+            BindError::Permission { .. } => 77,
+            // As wrong tomorrow as today: it must not be started again.
+            BindError::HandedOver(_) => 78,
+            BindError::Create { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
+            BindError::Create { .. } => 73,
+        }
+    }
+
+    fn create(path: &Path) -> impl FnOnce(io::Error) -> BindError {
+        let path = path.to_owned();
+        move |source| BindError::Create { path, source }
+    }
+}
+
+/// The exclusive right to a data folder, for as long as it lives. The system ends it with the process, however that
+/// dies; the file stays.
+#[derive(Debug)]
+pub struct DataLock {
+    file: File,
+    data_dir: PathBuf,
+}
+
+impl DataLock {
+    /// Takes the lock, making the folder if need be.
+    pub fn acquire(data_dir: &Path) -> Result<DataLock, BindError> {
+        make_private(data_dir)?;
+        let path = data_dir.join(LOCK);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(BindError::create(&path))?;
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let running = locate::read_running(&path);
+                    return Err(BindError::AlreadyRunning { running, data_dir: data_dir.to_owned() });
+                }
+                Err(TryLockError::Error(source)) => return Err(BindError::Create { path, source }),
+            }
+        }
+        let lock = DataLock { file, data_dir: data_dir.to_owned() };
+        lock.write(&Running::this(None)).map_err(BindError::create(&path))?;
+        Ok(lock)
+    }
+
+    /// The folder that it guards.
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    fn write(&self, running: &Running) -> io::Result<()> {
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(&serde_json::to_vec(running)?)
+    }
+}
+
+/// A socket that listens, and the lock that it stands under. Dropping it removes the socket, then frees the lock.
+#[derive(Debug)]
+pub struct Bound {
+    listener: UnixListener,
+    path: PathBuf,
+    /// `None` once it is retired, for then it is not to be made anew.
+    identity: Mutex<Option<(u64, u64)>>,
+    /// Whether it is the service manager's: it outlives us.
+    handed_over: bool,
+    lock: DataLock,
+}
+
+impl Bound {
+    /// Where it listens.
+    pub fn socket(&self) -> &Path {
+        &self.path
+    }
+
+    /// A listener for [`super::serve`], which wants it within its runtime.
+    pub fn listener(&self) -> io::Result<UnixListener> {
+        let listener = self.listener.try_clone()?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    }
+
+    /// Removes the socket, so that nobody connects any more: to be called first when the daemon stops. What has
+    /// connected by then is still served.
+    pub fn retire(&self) {
+        // Only if it is still ours: another may have been put in its place by hand.
+        let was = self.identity.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if !self.handed_over && was.is_some() && identity(&self.path).ok() == was {
+            let _ = fs::remove_file(&self.path);
+        }
+        let _ = fs::remove_file(self.lock.data_dir.join(DAEMON));
+    }
+
+    /// Whether it is the service manager's, who listens on while no daemon runs.
+    pub fn is_handed_over(&self) -> bool {
+        self.handed_over
+    }
+
+    /// Whether clients that come to the path come to us.
+    pub fn is_there(&self) -> bool {
+        identity(&self.path).ok() == *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the socket anew after somebody has removed it.
+    ///
+    /// # Errors
+    /// As when it was made first; also if it is not ours to make, or another daemon has taken its place.
+    pub fn renew(&self) -> Result<UnixListener, BindError> {
+        if self.handed_over {
+            return Err(BindError::HandedOver("it is gone: start its unit anew (`situated.socket`)".to_owned()));
+        }
+        let mut known = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_none() {
+            return Err(BindError::HandedOver("the daemon is about to end".to_owned()));
+        }
+        let dir = self.path.parent().unwrap_or(Path::new("/"));
+        make_private(dir)?;
+        remove_stale(&self.path)?;
+        let listener = listen(&self.path).map_err(BindError::create(&self.path))?;
+        listener.set_nonblocking(true).map_err(BindError::create(&self.path))?;
+        *known = Some(identity(&self.path).map_err(BindError::create(&self.path))?);
+        announce(self)?;
+        Ok(listener)
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        self.retire();
+    }
+}
+
+/// Binds the socket that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down. One
+/// that the service manager hands over is taken as it is.
+pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindError> {
+    if let Some((listener, path)) = activation::handed_over()? {
+        if configured.is_some_and(|configured| configured != path) {
+            tracing::warn!(socket = %path.display(), "the socket that was handed over is served, not the configured one");
+        }
+        let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
+        let bound = Bound { listener, path, identity, handed_over: true, lock };
+        announce(&bound)?;
+        return Ok(bound);
+    }
+    bind_in(&Surroundings::here(), configured, lock)
+}
+
+fn bind_in(around: &Surroundings, configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindError> {
+    let (path, named) = around.choose(configured);
+    let path = std::path::absolute(&path).map_err(BindError::create(&path))?;
+    if let Some(length) = locate::too_long(&path) {
+        return Err(BindError::PathTooLong { path, length });
+    }
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    if named && dir.exists() {
+        check_shared(dir, around.uid)?;
+    } else {
+        make_private(dir)?;
+        check_private(dir, around.uid)?;
+    }
+    remove_stale(&path)?;
+    let listener = listen(&path).map_err(BindError::create(&path))?;
+    let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
+    let bound = Bound { listener, path, identity, handed_over: false, lock };
+    announce(&bound)?;
+    Ok(bound)
+}
+
+/// Writes the socket's path where clients in other environments find it.
+fn announce(bound: &Bound) -> Result<(), BindError> {
+    let running = Running::this(Some(bound.path.clone()));
+    let path = bound.lock.data_dir.join(DAEMON);
+    bound.lock.write(&running).map_err(BindError::create(&path))?;
+    let temporary = path.with_extension("json.new");
+    let write = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        file.write_all(&serde_json::to_vec(&running)?)?;
+        fs::rename(&temporary, &path)
+    };
+    write().map_err(BindError::create(&path))
+}
+
+/// Removes what a dead daemon has left at `path`. The lock says that none lives over our data; one over other data
+/// that was given the same path still answers, and keeps it.
+fn remove_stale(path: &Path) -> Result<(), BindError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(BindError::Create { path: path.to_owned(), source }),
+        Ok(meta) if !meta.file_type().is_socket() => Err(BindError::NotASocket(path.to_owned())),
+        Ok(_) => {
+            if answers(path) {
+                return Err(BindError::SocketInUse(path.to_owned()));
+            }
+            fs::remove_file(path).map_err(BindError::create(path))
+        }
+    }
+}
+
+/// Whether somebody listens: a connect fails at once if nobody does. A full backlog blocks it, which is an answer too.
+fn answers(path: &Path) -> bool {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let to = path.to_owned();
+    let spawned = std::thread::Builder::new().spawn(move || {
+        // The daemon would log a connection that says nothing as nothing at all; end it politely all the same.
+        let connected = UnixStream::connect(to).map(|mut stream| {
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = stream.set_read_timeout(Some(Duration::from_millis(100)));
+            let _ = stream.read(&mut [0]);
+        });
+        let _ = sender.send(connected.is_ok());
+    });
+    spawned.is_ok() && receiver.recv_timeout(Duration::from_secs(1)).unwrap_or(true)
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let meta = fs::symlink_metadata(path)?;
+    Ok((meta.dev(), meta.ino()))
+}
+
+/// A listener whose socket is 0600 from its first moment, without touching the umask: that belongs to the whole
+/// process, and a folder that another thread made meanwhile could not be entered.
+#[cfg(target_os = "linux")]
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    use rustix::fs::{Mode, fchmod};
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
+
+    let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // Linux gives the socket's file the mode of the unbound socket.
+    fchmod(&fd, Mode::from_raw_mode(0o600))?;
+    bind(&fd, &SocketAddrUnix::new(path)?)?;
+    listen(&fd, 128)?;
+    Ok(UnixListener::from(fd))
+}
+
+/// Elsewhere the folder (0700) and the peer's uid keep others out until the mode is set.
+#[cfg(not(target_os = "linux"))]
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+fn make_private(dir: &Path) -> Result<(), BindError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(BindError::create(dir))
+}
+
+/// A folder of our own choice must be ours alone: in a shared `/tmp` somebody may have made it before us.
+fn check_private(dir: &Path, uid: u32) -> Result<(), BindError> {
+    let meta = fs::symlink_metadata(dir).map_err(BindError::create(dir))?;
+    let why = if !meta.is_dir() {
+        "is no folder: remove it, or set `serve.socket`".to_owned()
+    } else if meta.uid() != uid {
+        format!("belongs to user {}, not to you: remove it, or set `serve.socket`", meta.uid())
+    } else if meta.mode() & 0o077 != 0 {
+        format!("is open to others (mode {:03o}): run `chmod 700` on it", meta.mode() & 0o777)
+    } else {
+        return Ok(());
+    };
+    Err(BindError::Permission { path: dir.to_owned(), why })
+}
+
+/// In a folder that the user named nobody else may be able to put another socket in our place.
+fn check_shared(dir: &Path, uid: u32) -> Result<(), BindError> {
+    let meta = fs::metadata(dir).map_err(BindError::create(dir))?;
+    let sticky = meta.mode() & 0o1000 != 0;
+    let why = if !meta.is_dir() {
+        "is no folder: set `serve.socket` to a path in one".to_owned()
+    } else if meta.uid() != uid && meta.uid() != 0 {
+        format!("belongs to user {}: set `serve.socket` to a path in a folder of yours", meta.uid())
+    } else if meta.mode() & 0o022 != 0 && !sticky {
+        format!("can be written by others (mode {:03o}): run `chmod go-w` on it", meta.mode() & 0o777)
+    } else {
+        return Ok(());
+    };
+    Err(BindError::Permission { path: dir.to_owned(), why })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    struct Place {
+        root: tempfile::TempDir,
+        around: Surroundings,
+    }
+
+    impl Place {
+        fn new() -> Place {
+            let root = tempfile::tempdir().unwrap();
+            let around = Surroundings {
+                socket: None,
+                runtime_dir: Some(root.path().to_owned()),
+                session_dir: root.path().join("none"),
+                fallback_dir: root.path().join("fallback"),
+                uid: locate::own_uid(),
+            };
+            Place { root, around }
+        }
+
+        fn lock(&self) -> DataLock {
+            DataLock::acquire(&self.root.path().join("data")).unwrap()
+        }
+
+        fn bind(&self) -> Result<Bound, BindError> {
+            bind_in(&self.around, None, self.lock())
+        }
+
+        fn socket(&self) -> PathBuf {
+            self.root.path().join("situated/sock")
+        }
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn binds_privately_and_cleans_up() {
+        let place = Place::new();
+        let bound = place.bind().unwrap();
+        assert_eq!(bound.socket(), place.socket());
+        assert_eq!(mode(&place.socket()), 0o600);
+        assert_eq!(mode(&place.root.path().join("situated")), 0o700);
+        let data = place.root.path().join("data");
+        assert_eq!(mode(&data.join(DAEMON)), 0o600);
+        let running = locate::running(&data).unwrap();
+        assert_eq!((running.pid, running.socket), (std::process::id(), Some(place.socket())));
+        let client = UnixStream::connect(bound.socket()).unwrap();
+        bound.listener().unwrap().accept().unwrap();
+        drop((client, bound));
+        assert!(!place.socket().exists() && !data.join(DAEMON).exists());
+        assert!(!locate::is_locked(&data));
+    }
+
+    #[test]
+    fn a_second_lock_names_the_first() {
+        let place = Place::new();
+        let bound = place.bind().unwrap();
+        let error = DataLock::acquire(&place.root.path().join("data")).unwrap_err();
+        assert_eq!(error.exit_code(), 75);
+        let message = error.to_string();
+        assert!(message.contains(&std::process::id().to_string()), "{message}");
+        assert!(message.contains(&bound.socket().display().to_string()), "{message}");
+    }
+
+    #[test]
+    fn a_client_that_looks_does_not_keep_a_daemon_from_starting() {
+        let place = Place::new();
+        drop(place.lock());
+        let data = place.root.path().join("data");
+        let looking = File::open(data.join(LOCK)).unwrap();
+        looking.try_lock_shared().unwrap();
+        let starting = std::thread::spawn(move || DataLock::acquire(&data));
+        std::thread::sleep(Duration::from_millis(30));
+        drop(looking);
+        starting.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
+        let place = Place::new();
+        fs::create_dir(place.root.path().join("situated")).unwrap();
+        fs::set_permissions(place.root.path().join("situated"), fs::Permissions::from_mode(0o700)).unwrap();
+        let other = UnixListener::bind(place.socket()).unwrap();
+        let error = place.bind().unwrap_err();
+        assert!(matches!(error, BindError::SocketInUse(_)), "{error}");
+        assert_eq!(error.exit_code(), 75);
+        assert!(UnixStream::connect(place.socket()).is_ok());
+        drop(other);
+        assert!(place.socket().exists(), "a dead daemon leaves its socket");
+        place.bind().unwrap();
+    }
+
+    #[test]
+    fn what_is_no_socket_stays() {
+        let place = Place::new();
+        drop(place.bind().unwrap());
+        fs::write(place.socket(), "mine").unwrap();
+        let error = place.bind().unwrap_err();
+        assert_eq!(error.exit_code(), 73);
+        assert_eq!(fs::read_to_string(place.socket()).unwrap(), "mine");
+        fs::remove_file(place.socket()).unwrap();
+        symlink("/etc/passwd", place.socket()).unwrap();
+        assert!(matches!(place.bind().unwrap_err(), BindError::NotASocket(_)));
+    }
+
+    #[test]
+    fn a_socket_put_in_our_place_is_not_removed() {
+        let place = Place::new();
+        let bound = place.bind().unwrap();
+        fs::rename(place.socket(), place.root.path().join("ours")).unwrap();
+        let _other = UnixListener::bind(place.socket()).unwrap();
+        drop(bound);
+        assert!(place.socket().exists());
+    }
+
+    #[test]
+    fn folders_that_others_can_enter_are_refused() {
+        let place = Place::new();
+        let dir = place.root.path().join("situated");
+        fs::create_dir(&dir).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+        let error = place.bind().unwrap_err();
+        assert_eq!(error.exit_code(), 77);
+        assert!(error.to_string().contains("chmod 700"), "{error}");
+        fs::remove_dir(&dir).unwrap();
+        symlink(place.root.path(), &dir).unwrap();
+        assert_eq!(place.bind().unwrap_err().exit_code(), 77);
+
+        let named = place.root.path().join("named");
+        fs::create_dir(&named).unwrap();
+        fs::set_permissions(&named, fs::Permissions::from_mode(0o777)).unwrap();
+        let error = bind_in(&place.around, Some(&named.join("s")), place.lock()).unwrap_err();
+        assert_eq!(error.exit_code(), 77);
+        fs::set_permissions(&named, fs::Permissions::from_mode(0o755)).unwrap();
+        bind_in(&place.around, Some(&named.join("s")), place.lock()).unwrap();
+    }
+
+    #[test]
+    fn a_long_path_names_the_setting() {
+        let place = Place::new();
+        let length = MAX_SOCKET_PATH - place.root.path().as_os_str().len() - 1;
+        let fits = place.root.path().join("s".repeat(length));
+        drop(bind_in(&place.around, Some(&fits), place.lock()).unwrap());
+        let long = place.root.path().join("s".repeat(length + 1));
+        let error = bind_in(&place.around, Some(&long), place.lock()).unwrap_err();
+        assert!(error.to_string().contains("serve.socket") && error.to_string().contains("104"), "{error}");
+        assert_eq!(error.exit_code(), 73);
+    }
+
+    #[test]
+    fn a_data_folder_that_cannot_be_made() {
+        let place = Place::new();
+        fs::write(place.root.path().join("file"), "").unwrap();
+        let error = DataLock::acquire(&place.root.path().join("file/data")).unwrap_err();
+        assert_eq!(error.exit_code(), 73);
+    }
+}

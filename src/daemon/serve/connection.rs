@@ -1,0 +1,401 @@
+//! One connection: reads lines, gives requests their slots, and ends without losing an answer.
+//!
+//! One task reads, one writes, and each running request has its own. The reader stops reading while all slots are
+//! taken or the queue of replies is full, so that a client that asks faster than it is answered waits in its own
+//! `write`, not in our memory.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
+use tokio::task::JoinHandle;
+
+use super::SWEEP;
+use super::follow;
+use super::methods::{self, Call};
+use super::outbox::{self, Outbox};
+use super::params::{self, EVENTS, SubscribeParams, Subscribed};
+use super::request::{Accepted, Running, Shared};
+use super::results;
+use engine::handle::{CallError, Notice};
+use protocol::envelope::{self, ErrorKind, Id, Method, Params, Refused, Request, RpcError};
+use protocol::frame::{self, Line, LineDecoder, MAX_REPLY};
+
+/// Requests of one connection that run at once; the next waits.
+const SLOTS: u32 = 8;
+
+/// When it is first looked whether a client that no longer writes has gone altogether. Only while it is waited for.
+const HANGUP_POLL: Duration = Duration::from_millis(100);
+
+/// How often in the end: a subscriber that has half-closed may stay for days.
+const HANGUP_POLL_SLOWEST: Duration = Duration::from_secs(2);
+
+/// How long running requests may go on when the daemon stops, before they are answered with an error.
+pub(super) const GRACE: Duration = Duration::from_millis(800);
+
+/// How long a client that was refused may take to read why.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// For how long a client that goes on asking is listened to when the daemon stops.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+const READ_BYTES: usize = 16 << 10;
+
+/// Why the reader stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The client will send no more.
+    HalfClosed,
+    /// The client is gone, or takes no answers.
+    Gone,
+    /// The daemon stops.
+    Draining,
+    /// It is no client of ours.
+    Refused,
+}
+
+struct Connection {
+    stream: Arc<UnixStream>,
+    shared: Arc<Shared>,
+    outbox: Arc<Outbox>,
+    running: Arc<Running>,
+    slots: Arc<Semaphore>,
+    draining: watch::Receiver<bool>,
+    writer: Owned<io::Result<()>>,
+    /// Forwards events, and follows watches; empty without a subscription.
+    subscription: Vec<Owned<()>>,
+    /// Whether it ever said anything.
+    heard: bool,
+    /// When reading ends at the latest; set once the daemon stops.
+    read_until: Option<Instant>,
+}
+
+/// A task that ends with its owner.
+struct Owned<T>(JoinHandle<T>);
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Serves one client until it or the daemon ends.
+pub(super) async fn serve(stream: UnixStream, shared: Arc<Shared>, draining: watch::Receiver<bool>) {
+    let stream = Arc::new(stream);
+    let outbox = Arc::new(Outbox::default());
+    let writer = Owned(tokio::spawn({
+        let (outbox, stream) = (Arc::clone(&outbox), Arc::clone(&stream));
+        async move { outbox.write_to(&stream).await }
+    }));
+    let mut connection = Connection {
+        stream,
+        shared,
+        outbox,
+        running: Arc::new(Running::default()),
+        slots: Arc::new(Semaphore::new(SLOTS as usize)),
+        draining,
+        writer,
+        subscription: Vec::new(),
+        heard: false,
+        read_until: None,
+    };
+    let end = connection.read().await;
+    connection.finish(end).await;
+}
+
+impl Connection {
+    async fn read(&mut self) -> End {
+        let mut decoder = LineDecoder::requests();
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            if let Some(end) = self.readable().await {
+                return end;
+            }
+            let count = match self.stream.try_read(&mut buffer) {
+                Ok(count) => count,
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                    continue;
+                }
+                Err(_) => return End::Gone,
+            };
+            if count == 0 {
+                if let Some(line) = decoder.finish()
+                    && let Some(end) = self.line(line).await
+                {
+                    return end;
+                }
+                return End::HalfClosed;
+            }
+            self.heard = true;
+            let mut input = &buffer[..count];
+            while let Some(line) = decoder.next_line(&mut input) {
+                if let Some(end) = self.line(line).await {
+                    return end;
+                }
+            }
+        }
+    }
+
+    /// Waits until there is something to read, or a reason not to.
+    async fn readable(&mut self) -> Option<End> {
+        let draining = *self.draining.borrow();
+        if !draining {
+            tokio::select! {
+                biased;
+                _ = &mut self.writer.0 => return Some(End::Gone),
+                readable = self.stream.readable() => return readable.is_err().then_some(End::Gone),
+                () = drained(&mut self.draining) => {}
+            }
+        }
+        // What arrived before the daemon stops is still read, though the runtime may not know of it yet; but a client
+        // that goes on asking is not listened to for ever.
+        let until = *self.read_until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+        let left = until.saturating_duration_since(Instant::now());
+        // One that has only just connected is about to ask.
+        let patience = if self.heard { left.min(SWEEP) } else { left };
+        match tokio::time::timeout(patience, self.stream.readable()).await {
+            Ok(Ok(())) if !patience.is_zero() => None,
+            Ok(Err(_)) => Some(End::Gone),
+            Ok(Ok(())) | Err(_) => Some(End::Draining),
+        }
+    }
+
+    async fn line(&mut self, line: Line) -> Option<End> {
+        let request = match line {
+            Line::Text(text) => match envelope::parse(&text) {
+                Ok(request) => request,
+                Err(Refused::Silent) => return None,
+                Err(Refused::Answer(id, error)) => {
+                    self.outbox.reply(envelope::error_line(id.as_ref(), &error)).await;
+                    return None;
+                }
+            },
+            Line::TooLong => {
+                self.outbox.reply(envelope::error_line(None, &envelope::request_too_long())).await;
+                return None;
+            }
+            Line::Http => {
+                self.outbox.reply(frame::http_refusal()).await;
+                return Some(End::Refused);
+            }
+        };
+        self.request(request).await
+    }
+
+    /// Starts a request, or answers it at once if it needs nothing but this connection.
+    async fn request(&mut self, request: Request) -> Option<End> {
+        let Request { id, method: name, params } = request;
+        let outcome = match Method::from_name(&name) {
+            None => Err(envelope::unknown_method(&name)),
+            Some(Method::Ping) => Ok(json!({})),
+            Some(Method::Subscribe) => self.subscribe(params, id.as_ref()).await,
+            Some(Method::Cancel) if params.contains_key("id") => self.cancel(&params),
+            Some(method) => return self.start(id, Call::new(method, params)).await,
+        };
+        match (id, outcome) {
+            (None, _) | (_, Ok(Value::Null)) => {}
+            (Some(id), Ok(result)) => {
+                self.outbox.reply(envelope::result_line(&id, result.to_string().as_bytes())).await;
+            }
+            (Some(id), Err(error)) => {
+                self.outbox.reply(envelope::error_line(Some(&id), &error)).await;
+            }
+        }
+        None
+    }
+
+    async fn start(&mut self, id: Option<Id>, call: Call) -> Option<End> {
+        let slot = tokio::select! {
+            biased;
+            slot = Arc::clone(&self.slots).acquire_owned() => slot.ok()?,
+            () = hangup(&self.stream) => return Some(End::Gone),
+            _ = &mut self.writer.0 => return Some(End::Gone),
+        };
+        let accepted = Accepted::new(
+            Arc::clone(&self.shared),
+            Arc::clone(&self.outbox),
+            Arc::clone(&self.running),
+            self.draining.clone(),
+            id,
+            call,
+        );
+        tokio::spawn(hold(slot, accepted.run()));
+        None
+    }
+
+    fn cancel(&self, params: &Params) -> Result<Value, RpcError> {
+        let Some(id) = params.get("id").and_then(Id::from_value) else {
+            return Err(RpcError::new(ErrorKind::InvalidParams, "`id` is a string or an integer"));
+        };
+        if self.running.cancel(&id) {
+            return Ok(json!({}));
+        }
+        let hint = "it may have been answered already".to_owned();
+        Err(CallError::NotFound { what: "request", name: id.to_string(), hint }.into())
+    }
+
+    /// Begins to forward events and to follow watches; a second call replaces the first. The result goes out before
+    /// the first event, so it is queued here, and `Null` says so.
+    async fn subscribe(&mut self, params: Params, id: Option<&Id>) -> Result<Value, RpcError> {
+        let wanted: SubscribeParams = serde_json::from_value(Value::Object(params)).map_err(|_| {
+            RpcError::new(ErrorKind::InvalidParams, "`events` is a list of names, and `watch` a list of objects")
+                .hint(format!("events: {}", EVENTS.join(" ")))
+        })?;
+        let watches = results::read(wanted.watch.as_deref().unwrap_or_default())?;
+        let is_wanted = |kind: &str| match &wanted.events {
+            Some(names) => names.iter().any(|name| name == kind),
+            None => wanted.watch.is_none(),
+        };
+        let kinds: Vec<&'static str> = EVENTS.iter().copied().filter(|kind| is_wanted(kind)).collect();
+        let subscribe = &self.shared.backend().subscribe;
+        let (notices, changes) = (subscribe(), subscribe());
+        self.subscription = Vec::new();
+        let slots = self.outbox.open_slots(watches.len());
+        if let Some(id) = id {
+            let events = kinds.iter().map(|&kind| kind.to_owned()).collect();
+            let result = json!(Subscribed { events, watch: watches.iter().map(|watch| json!(watch.token)).collect() });
+            self.outbox.reply(envelope::result_line(id, result.to_string().as_bytes())).await;
+        }
+        let outbox = || Arc::clone(&self.outbox);
+        // Whoever wants to hear of nothing is subscribed too, and stays connected after a half-close.
+        let mut tasks = vec![tokio::spawn(forward(outbox(), kinds, notices))];
+        if !watches.is_empty() {
+            let watches = watches.into_iter().zip(slots).collect();
+            tasks.push(tokio::spawn(follow::follow(Arc::clone(&self.shared), outbox(), watches, changes)));
+        }
+        self.subscription = tasks.into_iter().map(Owned).collect();
+        Ok(Value::Null)
+    }
+
+    async fn finish(mut self, end: End) {
+        let gone = match end {
+            End::Gone => true,
+            End::HalfClosed => self.half_closed().await,
+            End::Draining | End::Refused => self.drain().await,
+        };
+        self.subscription.clear();
+        if gone {
+            self.running.stop_all(&CallError::Cancelled.into());
+            self.outbox.break_off();
+            return;
+        }
+        self.outbox.finish();
+        let written = (&mut self.writer.0).await;
+        if end == End::Refused && matches!(written, Ok(Ok(()))) {
+            linger(&self.stream).await;
+        }
+    }
+
+    /// Lets what runs come to its end; true if the client has gone meanwhile. A subscription lasts until then.
+    async fn half_closed(&mut self) -> bool {
+        let (slots, subscribed) = (Arc::clone(&self.slots), !self.subscription.is_empty());
+        let idle = async {
+            let _ = slots.acquire_many(SLOTS).await;
+            if subscribed {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = idle => return false,
+            () = hangup(&self.stream) => return true,
+            _ = &mut self.writer.0 => return true,
+            () = drained(&mut self.draining) => {}
+        }
+        self.drain().await
+    }
+
+    /// Lets what runs come to its end for a moment, then answers it with an error; true if the client has gone.
+    async fn drain(&mut self) -> bool {
+        let slots = Arc::clone(&self.slots);
+        let idle = slots.acquire_many(SLOTS);
+        tokio::pin!(idle);
+        tokio::select! {
+            biased;
+            _ = &mut idle => return false,
+            () = hangup(&self.stream) => return true,
+            _ = &mut self.writer.0 => return true,
+            () = tokio::time::sleep(GRACE) => self.running.stop_all(&methods::stopping()),
+        }
+        tokio::select! {
+            _ = idle => false,
+            _ = &mut self.writer.0 => true,
+        }
+    }
+}
+
+/// Sends events of these kinds for as long as the engine lives.
+async fn forward(outbox: Arc<Outbox>, kinds: Vec<&'static str>, mut notices: broadcast::Receiver<Arc<Notice>>) {
+    if kinds.is_empty() {
+        return;
+    }
+    loop {
+        match notices.recv().await {
+            Ok(notice) => {
+                let (kind, params) = params::event(&notice);
+                if kinds.contains(&kind) {
+                    let line = envelope::notification_line("event", &params);
+                    if line.len() > MAX_REPLY {
+                        outbox.missed(1);
+                    } else {
+                        outbox.notify(line);
+                    }
+                }
+            }
+            Err(RecvError::Lagged(count)) => outbox.missed(count),
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+/// Returns when the daemon stops.
+async fn drained(draining: &mut watch::Receiver<bool>) {
+    let _ = draining.wait_for(|draining| *draining).await;
+}
+
+async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {
+    work.await;
+    drop(slot);
+}
+
+/// Returns when the client has closed both directions. A client that only no longer writes has not.
+async fn hangup(stream: &UnixStream) {
+    let mut pause = HANGUP_POLL;
+    loop {
+        match tokio::time::timeout(Duration::ZERO, stream.ready(Interest::WRITABLE)).await {
+            Ok(Ok(ready)) if ready.is_write_closed() => return,
+            Ok(Err(_)) => return,
+            Ok(Ok(_)) | Err(_) => tokio::time::sleep(pause).await,
+        }
+        pause = (pause * 2).min(HANGUP_POLL_SLOWEST);
+    }
+}
+
+/// Refuses a client: sends `line`, and gives it a moment to read it.
+pub(super) async fn refuse(stream: UnixStream, line: Vec<u8>) {
+    if outbox::write_all(&stream, &line).await.is_ok() {
+        linger(&stream).await;
+    }
+}
+
+/// Ends our side and reads on for a moment: a close with unread bytes would make the client's next write fail before
+/// it has read the answer.
+async fn linger(stream: &UnixStream) {
+    let _ = rustix::net::shutdown(stream, rustix::net::Shutdown::Write);
+    let mut sink = [0; 4096];
+    let discard = async {
+        while stream.readable().await.is_ok() {
+            match stream.try_read(&mut sink) {
+                Ok(0) => return,
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+                Ok(_) | Err(_) => {}
+            }
+        }
+    };
+    let _ = tokio::time::timeout(LINGER, discard).await;
+}

@@ -1,0 +1,135 @@
+//! Keeps the watches of one connection up to date: looks again when a snapshot was published, a few times a second at
+//! most, and puts what has become other into the slots of the outbox.
+//!
+//! Looks of all connections take turns on one thread, and a connection rests longer than it has looked: however many
+//! watch, queries have the other cores, and saves are not held up.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+use super::outbox::{Outbox, Slot};
+use super::request::Shared;
+use super::results::{self, State, Watch};
+use engine::handle::Notice;
+use protocol::envelope;
+
+/// From a change to the look at it: a save brings several notices.
+const SETTLE: Duration = Duration::from_millis(30);
+
+/// Between two looks of one connection, at least.
+pub(super) const EVERY: Duration = Duration::from_millis(250);
+
+/// And so many times as long as the last look took.
+const REST: u32 = 4;
+
+/// From results that came with a warning to one more look. A query's vector that is too late for its first answer is
+/// remembered, and no snapshot is published because of it.
+const AGAIN: Duration = Duration::from_secs(2);
+
+struct Followed {
+    watch: Watch,
+    slot: Slot,
+    /// Whether something has happened that may show.
+    due: bool,
+    /// When to look once more without that, and whether this is that look.
+    again: Option<Instant>,
+    is_again: bool,
+    /// What the client has been sent for certain.
+    sent: Option<State>,
+    /// What lies in the slot, or has been sent since.
+    latest: Option<State>,
+}
+
+/// Follows `watches` until the engine ends; dropped when the client leaves or subscribes anew. The first results are
+/// sent at once.
+pub(super) async fn follow(
+    shared: Arc<Shared>,
+    outbox: Arc<Outbox>,
+    watches: Vec<(Watch, Slot)>,
+    mut notices: Receiver<Arc<Notice>>,
+) {
+    let followed =
+        |(watch, slot)| Followed { watch, slot, due: true, again: None, is_again: false, sent: None, latest: None };
+    let mut all: Vec<Followed> = watches.into_iter().map(followed).collect();
+    loop {
+        let began = Instant::now();
+        for followed in all.iter_mut().filter(|followed| followed.due) {
+            followed.look(&shared, &outbox).await;
+        }
+        let rest = Instant::now() + EVERY.max(began.elapsed() * REST);
+        while !all.iter().any(|followed| followed.due) {
+            let again = all.iter().filter_map(|followed| followed.again).min();
+            let Some(notice) = hear(&mut notices, again).await else {
+                let now = Instant::now();
+                all.iter_mut().for_each(|followed| followed.look_again(now));
+                continue;
+            };
+            match notice {
+                Ok(notice) => all.iter_mut().for_each(|followed| followed.hear(&notice)),
+                Err(RecvError::Lagged(_)) => all.iter_mut().for_each(|followed| followed.due = true),
+                Err(RecvError::Closed) => return,
+            }
+        }
+        tokio::time::sleep_until(rest.max(Instant::now() + SETTLE).into()).await;
+        loop {
+            match notices.try_recv() {
+                Ok(notice) => all.iter_mut().for_each(|followed| followed.hear(&notice)),
+                Err(TryRecvError::Lagged(_)) => all.iter_mut().for_each(|followed| followed.due = true),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
+    }
+}
+
+/// The next notice; nothing if none comes by then.
+async fn hear(notices: &mut Receiver<Arc<Notice>>, by: Option<Instant>) -> Option<Result<Arc<Notice>, RecvError>> {
+    match by {
+        None => Some(notices.recv().await),
+        Some(by) => tokio::time::timeout_at(by.into(), notices.recv()).await.ok(),
+    }
+}
+
+impl Followed {
+    fn hear(&mut self, notice: &Notice) {
+        self.due |= match notice {
+            Notice::Index { vault, .. } => self.watch.asked.vault().is_none_or(|name| name == vault),
+            // A note may be named by its absolute path.
+            Notice::Decision(decision) => {
+                self.watch.asked.note().is_some_and(|path| path.ends_with(decision.path.as_str()))
+            }
+            // What could not be answered may be answered now.
+            Notice::State { .. } => self.latest.as_ref().is_some_and(State::is_error),
+            Notice::Job(_) => false,
+        };
+    }
+
+    fn look_again(&mut self, now: Instant) {
+        if self.again.is_some_and(|again| again <= now) {
+            (self.due, self.is_again, self.again) = (true, true, None);
+        }
+    }
+
+    async fn look(&mut self, shared: &Shared, outbox: &Outbox) {
+        self.due = false;
+        let found = shared.results(&self.watch.asked).await;
+        let warned = found.as_ref().is_ok_and(|found| !found.answer.warnings.is_empty());
+        let first = !std::mem::take(&mut self.is_again);
+        self.again = (warned && first).then(|| Instant::now() + AGAIN);
+        let state = State::of(&found);
+        if self.latest.as_ref() == Some(&state) {
+            return;
+        }
+        // What still waits is never seen, so the client is told how this differs from what it saw.
+        let latest = self.latest.replace(state);
+        if !outbox.take_back(self.slot) {
+            self.sent = latest;
+        }
+        if self.sent != self.latest {
+            let params = results::event(&self.watch.token, found, self.sent.as_ref());
+            outbox.offer(self.slot, envelope::notification_line("event", &params));
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The socket: newline-delimited JSON-RPC 2.0, as `PROTOCOL.md` specifies it.
+//!
+//! Binding is done outside ([`mod@bind`]), serving inside ([`serve`]): a service manager, `situated run` and tests all hand
+//! in a listener. Pure parts are [`protocol::frame`] (lines), [`protocol::envelope`] (the envelope), [`params`] (what methods take and
+//! give) and [`results`] (what becomes other for who watches); the rest is the life of a connection. Nothing here knows how a query is answered.
+
+pub mod bind;
+pub mod keep;
+pub mod params;
+pub mod results;
+
+#[cfg(test)]
+mod abuse_tests;
+mod activation;
+mod connection;
+mod follow;
+mod methods;
+mod outbox;
+mod pool;
+#[cfg(test)]
+mod property_tests;
+mod request;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod watch_tests;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
+
+use self::methods::Backend;
+pub(crate) use self::pool::MOST_THREADS;
+use self::request::Shared;
+use crate::daemon::config::ServeConfig;
+use engine::handle::Handle;
+use protocol::envelope::{self, ErrorKind, RpcError};
+use protocol::locate;
+
+/// How long connections may take to end when the daemon stops: all of it is over within two seconds, so that nobody
+/// waits at logout.
+const DRAIN: Duration = Duration::from_millis(1200);
+
+/// For how long what clients did just before the daemon stops, connecting or asking, is still looked for.
+const SWEEP: Duration = Duration::from_millis(20);
+
+/// Refused clients that are given time to read why; more are closed at once.
+const REFUSALS: usize = 16;
+
+/// Where clients come in.
+#[derive(Debug)]
+pub struct Door {
+    /// What is listened at.
+    pub listener: UnixListener,
+    /// Listeners that take its place, for its socket was removed ([`keep`]).
+    pub renewed: Option<mpsc::Receiver<UnixListener>>,
+    /// Whether somebody else listens on when we stop: those who wait are theirs then.
+    pub handed_over: bool,
+}
+
+impl From<UnixListener> for Door {
+    fn from(listener: UnixListener) -> Self {
+        Door { listener, renewed: None, handed_over: false }
+    }
+}
+
+/// Serves clients until `shutdown` resolves, then lets them end for a second.
+///
+/// So that no request falls between, the socket's file should be gone ([`bind::Bound::retire`]) before `shutdown`
+/// resolves: what has connected by then is accepted and answered.
+///
+/// # Errors
+/// Only what makes the listener useless; a failing client is that client's affair.
+pub async fn serve(
+    door: impl Into<Door>,
+    handle: Handle,
+    limits: &ServeConfig,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    run(door, Backend::of(handle), limits, shutdown).await
+}
+
+async fn run(
+    door: impl Into<Door>,
+    backend: Backend,
+    limits: &ServeConfig,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let Door { mut listener, mut renewed, handed_over } = door.into();
+    let (drain, draining) = watch::channel(false);
+    let mut server = Server {
+        shared: Arc::new(Shared::new(backend, limits.query_timeout)),
+        connections: JoinSet::new(),
+        most: limits.max_connections,
+        refusals: Arc::new(Semaphore::new(REFUSALS)),
+        draining,
+    };
+    tokio::pin!(shutdown);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            Some(_) = server.connections.join_next() => {}
+            Some(fresh) = next(&mut renewed) => {
+                server.sweep(&listener).await;
+                listener = fresh;
+            }
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => server.accept(stream),
+                Err(error) => recover(error).await?,
+            },
+        }
+    }
+    if !handed_over {
+        server.sweep(&listener).await;
+    }
+    drop(listener);
+    // There are receivers as long as there are connections; without any, nobody needs to be told.
+    let _ = drain.send(true);
+    let ended = async { while server.connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(DRAIN, ended).await.is_err() {
+        tracing::warn!(open = server.connections.len(), "connections that did not end in time are closed");
+        server.connections.shutdown().await;
+    }
+    Ok(())
+}
+
+struct Server {
+    shared: Arc<Shared>,
+    connections: JoinSet<()>,
+    most: usize,
+    refusals: Arc<Semaphore>,
+    draining: watch::Receiver<bool>,
+}
+
+async fn next(renewed: &mut Option<mpsc::Receiver<UnixListener>>) -> Option<UnixListener> {
+    match renewed {
+        Some(renewed) => renewed.recv().await,
+        None => None,
+    }
+}
+
+impl Server {
+    /// Accepts those who came while there was a way in.
+    async fn sweep(&mut self, listener: &UnixListener) {
+        while let Ok(Ok((stream, _))) = tokio::time::timeout(SWEEP, listener.accept()).await {
+            self.accept(stream);
+        }
+    }
+
+    fn accept(&mut self, stream: UnixStream) {
+        if !is_own(&stream) {
+            return;
+        }
+        // Those that have ended and were not yet looked at do not count.
+        while self.connections.try_join_next().is_some() {}
+        if self.connections.len() < self.most {
+            self.connections.spawn(connection::serve(stream, Arc::clone(&self.shared), self.draining.clone()));
+            return;
+        }
+        tracing::warn!(most = self.most, "a client is refused: too many connections");
+        let busy = RpcError::new(ErrorKind::Busy, format!("{} clients are connected, no more are served", self.most))
+            .hint("close connections that are not used, or raise `serve.max_connections`")
+            .retry_after_ms(1000);
+        if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
+            tokio::spawn(async move {
+                connection::refuse(stream, envelope::error_line(None, &busy)).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+/// Whether the other end is us, or root. Nobody else is answered, not even with an error.
+fn is_own(stream: &UnixStream) -> bool {
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == locate::own_uid() || peer.uid() == 0 => true,
+        Ok(peer) => {
+            tracing::warn!(uid = peer.uid(), "a client of another user is refused");
+            false
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a client that cannot be told who it is is refused");
+            false
+        }
+    }
+}
+
+/// A client that left while it waited, or a lack of descriptors, passes; anything else is the listener's end.
+async fn recover(error: io::Error) -> io::Result<()> {
+    use rustix::io::Errno;
+
+    let lacking = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    if lacking.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error())) {
+        tracing::warn!(%error, "no client can be accepted now");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        return Ok(());
+    }
+    match error.kind() {
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted => Ok(()),
+        _ => Err(error),
+    }
+}

@@ -1,0 +1,206 @@
+//! Whose turn a request waits for: a pool of threads for each kind of wait, so that no kind keeps another from being
+//! answered.
+//!
+//! Which pool a call takes is a property of its method ([`pool`]), but for a search, which may wait for other
+//! programs ([`of`]). A pool runs so many calls at once and lets so many more wait; the next is told `busy` at once, with
+//! when to try again.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::methods::{self, Call};
+use protocol::envelope::{ErrorKind, Method, RpcError};
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pool {
+    /// A processor: it reads the published snapshot. As many at once as there are cores.
+    Query,
+    /// The engine's loop, or its tables.
+    Engine,
+    /// The user's model, which may take minutes: answers to questions, and contexts for texts of no vault.
+    Model,
+    /// A reranker or a model with a deadline of seconds, and then a processor.
+    Assisted,
+    /// The disk: the snapshot that has everything saved before the request.
+    Fresh,
+    /// The graph of the present snapshot.
+    Graph,
+    /// The end of a job. A wait is many short calls, so it is never refused: see [`Pools::patient`].
+    Job,
+    /// Its turn to look at what somebody watches.
+    Watch,
+}
+
+/// How many calls of a pool run and wait at most.
+struct Size {
+    running: usize,
+    /// Of a pool without a number, no more can come than its comment says.
+    waiting: Option<usize>,
+    /// When trying again makes sense, for a call that is refused.
+    retry_after_ms: u64,
+}
+
+/// Cores that answer queries at once at most, however many there are.
+const MOST_CORES: usize = 16;
+
+/// Threads that the calls of all pools block together, at most. The runtime has as many, so that a place in a pool is a
+/// thread: otherwise one full pool could keep the others waiting after all.
+pub(crate) const MOST_THREADS: usize = MOST_CORES + 8 + 12 + 12 + 8 + 2 + 8 + 1;
+
+impl Pool {
+    const ALL: [Pool; 8] =
+        [Pool::Query, Pool::Engine, Pool::Model, Pool::Assisted, Pool::Fresh, Pool::Graph, Pool::Job, Pool::Watch];
+
+    fn size(self) -> Size {
+        let size = |running, waiting, retry_after_ms| Size { running, waiting: Some(waiting), retry_after_ms };
+        match self {
+            // Ten milliseconds each: the last in the queue waits for half a second.
+            Pool::Query => size(cores(), 48 * cores(), 200),
+            Pool::Engine => size(8, 256, 200),
+            // A model that hangs holds its places until its deadline; who waits behind it may wait for minutes.
+            Pool::Model => size(12, 12, 5_000),
+            // The deadlines of both are seconds, so the last in the queue is answered before the client's own.
+            Pool::Assisted => size(12, 24, 1_000),
+            Pool::Fresh => size(8, 24, 1_000),
+            Pool::Graph => size(2, 8, 1_000),
+            // Every request waits for one job at most, and connections have eight each ([`super::connection`]).
+            Pool::Job => Size { running: 8, waiting: None, retry_after_ms: 1_000 },
+            // A connection looks at its watches one by one, so as many wait as there are connections.
+            Pool::Watch => Size { running: 1, waiting: None, retry_after_ms: 1_000 },
+        }
+    }
+
+    /// What a refused client is told of the calls that are in its way.
+    fn calls(self) -> &'static str {
+        match self {
+            Pool::Query => "queries",
+            Pool::Engine => "requests to the engine",
+            Pool::Model => "questions to the model",
+            Pool::Assisted => "searches that ask a reranker or a model",
+            Pool::Fresh => "searches that wait for what was just saved",
+            Pool::Graph => "requests for the graph",
+            Pool::Job => "waits for jobs",
+            Pool::Watch => "watches",
+        }
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from).clamp(2, MOST_CORES)
+}
+
+/// Whom a search asks unless it says otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outside {
+    /// A model, for other words.
+    pub(super) expands: bool,
+    /// A reranker.
+    pub(super) reranks: bool,
+}
+
+/// What a call of it waits for.
+fn pool(method: Method) -> Pool {
+    match method {
+        Method::Ask | Method::GenerateContext => Pool::Model,
+        Method::Graph => Pool::Graph,
+        Method::Search
+        | Method::Related
+        | Method::Get
+        | Method::Recent
+        | Method::Ping
+        | Method::Hello
+        | Method::Explain => Pool::Query,
+        Method::Status
+        | Method::ContextsReview
+        | Method::Stats
+        | Method::Generations
+        | Method::GenerationsBuild
+        | Method::GenerationsUse
+        | Method::GenerationsDrop
+        | Method::Cost
+        | Method::Plan
+        | Method::Sync
+        | Method::Rebuild
+        | Method::Jobs
+        | Method::Cancel
+        | Method::Pause
+        | Method::Resume
+        | Method::ConfigCheck
+        | Method::Reload
+        | Method::Subscribe
+        | Method::Shutdown => Pool::Engine,
+    }
+}
+
+/// What a call waits for: its method's pool, unless it is a search that waits for more than a processor.
+pub(super) fn of(call: &Call, outside: Outside) -> Pool {
+    if call.method != Method::Search {
+        return pool(call.method);
+    }
+    let is_fresh = call.params.get("fresh") == Some(&Value::Bool(true));
+    let expands = || call.params.get("expand").map_or(outside.expands, |expand| expand.as_str() != Some("off"));
+    let reranks = || call.params.get("rerank").map_or(outside.reranks, |rerank| rerank != &Value::Bool(false));
+    match () {
+        () if is_fresh => Pool::Fresh,
+        () if expands() || reranks() => Pool::Assisted,
+        () => pool(call.method),
+    }
+}
+
+/// The pools of a daemon.
+pub(super) struct Pools(Vec<Places>);
+
+struct Places {
+    running: Arc<Semaphore>,
+    /// Of those that run and those that wait; `None` if their number is bound elsewhere.
+    all: Option<Arc<Semaphore>>,
+}
+
+/// The place of a call in its pool. It is free again when this is dropped, which is when the call's work ends.
+pub(super) struct Place {
+    _running: OwnedSemaphorePermit,
+    _all: Option<OwnedSemaphorePermit>,
+}
+
+impl Pools {
+    pub(super) fn new() -> Self {
+        let places = |pool: &Pool| {
+            let Size { running, waiting, .. } = pool.size();
+            let all = waiting.map(|waiting| Arc::new(Semaphore::new(running + waiting)));
+            Places { running: Arc::new(Semaphore::new(running)), all }
+        };
+        Pools(Pool::ALL.iter().map(places).collect())
+    }
+
+    /// Waits for a place in the pool.
+    ///
+    /// # Errors
+    /// As many as may run and wait already; or the daemon stops.
+    pub(super) async fn enter(&self, pool: Pool) -> Result<Place, RpcError> {
+        let places = &self.0[pool as usize];
+        let all = match &places.all {
+            Some(all) => Some(Arc::clone(all).try_acquire_owned().map_err(|_| busy(pool))?),
+            None => None,
+        };
+        let running = Arc::clone(&places.running).acquire_owned().await.map_err(|_| methods::stopping())?;
+        Ok(Place { _running: running, _all: all })
+    }
+
+    /// Whether a call of this pool may take its time: there is room for another.
+    pub(super) fn patient(&self, pool: Pool) -> bool {
+        self.0[pool as usize].running.available_permits() > 0
+    }
+}
+
+fn busy(pool: Pool) -> RpcError {
+    let Size { running, waiting, retry_after_ms } = pool.size();
+    let waiting = waiting.unwrap_or_default();
+    let why = format!("too many {}: {running} run and {waiting} wait; no more are taken now", pool.calls());
+    RpcError::new(ErrorKind::Busy, why).hint("try again in a moment").retry_after_ms(retry_after_ms)
+}
+
+#[cfg(test)]
+mod tests;

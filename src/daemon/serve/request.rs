@@ -1,0 +1,272 @@
+//! One request on its way: its turn, its deadline, its cancellation, the job that it waits for, its one answer.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::{oneshot, watch};
+
+use super::methods::{self, Backend, Call, Reply};
+use super::outbox::Outbox;
+use super::pool::{Pool, Pools};
+use super::results::{Asked, Found};
+use engine::handle::{CallError, Cancel, Job};
+use protocol::envelope::{self, Id, Method, RpcError};
+use protocol::notification::{Progress, Text};
+
+/// No more progress notifications of one request than one in this time.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How long one of many that wait for a job looks at it.
+const SHORT_TURN: Duration = Duration::from_millis(10);
+
+/// What all connections share.
+pub(super) struct Shared {
+    backend: Backend,
+    query_timeout: Duration,
+    pools: Pools,
+}
+
+/// Stops what works for somebody who has gone.
+struct StopOnDrop(Cancel);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+impl Shared {
+    pub(super) fn new(backend: Backend, query_timeout: Duration) -> Self {
+        Shared { backend, query_timeout, pools: Pools::new() }
+    }
+
+    pub(super) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// Runs `work` on a thread that may block, once it is its pool's turn. A panic is the request's failure alone.
+    async fn blocking<R: Send + 'static>(
+        &self,
+        pool: Pool,
+        work: impl FnOnce() -> Result<R, RpcError> + Send + 'static,
+    ) -> Result<R, RpcError> {
+        let place = self.pools.enter(pool).await?;
+        let work = move || {
+            // The place is taken for as long as there is work, also when its request has been answered before: it was
+            // cancelled then, and ends soon.
+            let _place = place;
+            work()
+        };
+        match tokio::task::spawn_blocking(work).await {
+            Ok(outcome) => outcome,
+            Err(error) if error.is_panic() => Err(RpcError::internal("the request met a fault and was given up")),
+            Err(_) => Err(methods::stopping()),
+        }
+    }
+
+    /// What a watch shows now. Ends with whoever waits for it.
+    pub(super) async fn results(&self, asked: &Asked) -> Result<Found, RpcError> {
+        let (stop, asked) = (StopOnDrop(Cancel::new()), asked.clone());
+        let (cancel, results) = (stop.0.clone(), Arc::clone(&self.backend.results));
+        self.blocking(Pool::Watch, move || results(&asked, &cancel)).await
+    }
+}
+
+/// Requests of one connection that are not answered yet.
+#[derive(Default)]
+pub(super) struct Running(Mutex<Vec<Entry>>);
+
+struct Entry {
+    key: u64,
+    id: Option<Id>,
+    cancel: Cancel,
+    stop: Option<oneshot::Sender<RpcError>>,
+}
+
+impl Running {
+    fn with<R>(&self, act: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn begin(&self, id: Option<Id>, cancel: Cancel) -> (u64, oneshot::Receiver<RpcError>) {
+        let (stop, stopped) = oneshot::channel();
+        let key = self.with(|entries| {
+            let key = entries.last().map_or(0, |last| last.key + 1);
+            entries.push(Entry { key, id, cancel, stop: Some(stop) });
+            key
+        });
+        (key, stopped)
+    }
+
+    fn end(&self, key: u64) {
+        self.with(|entries| entries.retain(|entry| entry.key != key));
+    }
+
+    /// Ends the requests of that id with error 1003; whether there was one.
+    pub(super) fn cancel(&self, id: &Id) -> bool {
+        self.stop(|entry| entry.id.as_ref() == Some(id), &CallError::Cancelled.into())
+    }
+
+    /// Ends all requests with `error`.
+    pub(super) fn stop_all(&self, error: &RpcError) {
+        self.stop(|_| true, error);
+    }
+
+    fn stop(&self, which: impl Fn(&Entry) -> bool, error: &RpcError) -> bool {
+        self.with(|entries| {
+            let mut any = false;
+            for entry in entries.iter_mut().filter(|entry| which(entry)) {
+                entry.cancel.cancel();
+                if let Some(stop) = entry.stop.take() {
+                    // Whoever has just answered no longer listens.
+                    any |= stop.send(error.clone()).is_ok();
+                }
+            }
+            any
+        })
+    }
+}
+
+/// A request that has been accepted and is to be answered.
+pub(super) struct Accepted {
+    shared: Arc<Shared>,
+    outbox: Arc<Outbox>,
+    running: Arc<Running>,
+    draining: watch::Receiver<bool>,
+    id: Option<Id>,
+    call: Call,
+    cancel: Cancel,
+    key: u64,
+    stopped: oneshot::Receiver<RpcError>,
+}
+
+impl Accepted {
+    /// Takes the request down as running, so that a `cancel` right behind it finds it.
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        outbox: Arc<Outbox>,
+        running: Arc<Running>,
+        draining: watch::Receiver<bool>,
+        id: Option<Id>,
+        call: Call,
+    ) -> Self {
+        let cancel = Cancel::new();
+        let (key, stopped) = running.begin(id.clone(), cancel.clone());
+        Accepted { shared, outbox, running, draining, id, call, cancel, key, stopped }
+    }
+
+    /// Carries the request out and queues its one answer.
+    pub(super) async fn run(mut self) {
+        let start = Instant::now();
+        let method = self.call.method;
+        let outcome = self.outcome().await;
+        // Whatever still works for an answer that has been given some other way may stop.
+        self.cancel.cancel();
+        self.running.end(self.key);
+        let kind = outcome.as_ref().err().map_or("ok", |error| error.kind.name());
+        tracing::debug!(
+            method = method.name(),
+            outcome = kind,
+            took_ms = start.elapsed().as_secs_f64() * 1e3,
+            "request"
+        );
+        if let Some(id) = &self.id {
+            let line = match outcome {
+                Ok(body) => envelope::result_line(id, &body),
+                Err(error) => envelope::error_line(Some(id), &error),
+            };
+            self.outbox.reply(line).await;
+        }
+    }
+
+    async fn outcome(&mut self) -> Result<Vec<u8>, RpcError> {
+        let shared = Arc::clone(&self.shared);
+        let token = self.call.params.get("progress").and_then(Id::from_value);
+        let limit = shared.query_timeout;
+        let is_endless = methods::ends_by_itself(&self.call);
+        let mut texts = self.texts();
+        let answer = self.answer(shared.as_ref());
+        let late = tokio::time::sleep(limit);
+        tokio::pin!(answer, late);
+        let reply = loop {
+            tokio::select! {
+                biased;
+                stopped = &mut self.stopped => return Err(stopped.unwrap_or_else(|_| methods::stopping())),
+                Some(text) = texts.recv() => self.tell(text, &mut texts).await,
+                reply = &mut answer => break reply?,
+                () = &mut late, if !is_endless => {
+                    return Err(CallError::Timeout(limit.as_millis() as u64).into());
+                }
+            }
+        };
+        // The answer comes behind all of its text.
+        if let Ok(text) = texts.try_recv() {
+            self.tell(text, &mut texts).await;
+        }
+        match reply {
+            Reply::Body(body) => Ok(body),
+            // A job belongs to the daemon and takes as long as it takes; only the wait for it can be cut short.
+            Reply::Wait(job) => {
+                let waiting = wait(shared.as_ref(), &self.outbox, job, token);
+                tokio::select! {
+                    biased;
+                    stopped = &mut self.stopped => Err(stopped.unwrap_or_else(|_| methods::stopping())),
+                    job = waiting => envelope::body(&job?),
+                    _ = self.draining.wait_for(|draining| *draining) => Err(methods::stopping()),
+                }
+            }
+        }
+    }
+
+    /// Text of an answer as it comes, if the client wants that. The channel has no bound of its own: an answer is at most
+    /// `ask.max_tokens` long.
+    fn texts(&mut self) -> UnboundedReceiver<String> {
+        let (sender, texts) = unbounded_channel();
+        let wanted = self.call.params.get("stream") != Some(&Value::Bool(false));
+        self.call.text = Some(sender).filter(|_| self.call.method == Method::Ask && self.id.is_some() && wanted);
+        texts
+    }
+
+    /// Sends text, with what has come behind it. Waits for room: what is missing in the middle is no answer.
+    async fn tell(&self, mut text: String, texts: &mut UnboundedReceiver<String>) {
+        while let Ok(more) = texts.try_recv() {
+            text.push_str(&more);
+        }
+        let line = envelope::notification_line("text", &json!(Text { id: json!(self.id), text }));
+        self.outbox.reply(line).await;
+    }
+
+    fn answer<'a>(&self, shared: &'a Shared) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
+        let (call, cancel) = (self.call.clone(), self.cancel.clone());
+        let dispatch = Arc::clone(&shared.backend.dispatch);
+        shared.blocking((shared.backend.pool)(&call), move || dispatch(call, &cancel))
+    }
+}
+
+/// Waits until the job has ended, telling how far it is if a token was given for that.
+async fn wait(shared: &Shared, outbox: &Outbox, job: u64, token: Option<Id>) -> Result<Job, RpcError> {
+    let mut told = None;
+    loop {
+        let wait = Arc::clone(&shared.backend.wait);
+        // Where more wait than there are places, everybody has short turns.
+        let patience = if shared.pools.patient(Pool::Job) { PROGRESS_INTERVAL } else { SHORT_TURN };
+        let state = shared.blocking(Pool::Job, move || wait(job, patience)).await?;
+        if let Some(token) = &token
+            && told.is_none_or(|told| state.done > told)
+        {
+            told = Some(state.done);
+            outbox.notify(progress_line(token, &state));
+        }
+        if methods::has_ended(&state) {
+            return Ok(state);
+        }
+    }
+}
+
+fn progress_line(token: &Id, job: &Job) -> Vec<u8> {
+    let progress =
+        Progress { token: json!(token), done: job.done, total: job.total, phase: job.phase.clone(), message: None };
+    envelope::notification_line("progress", &json!(progress))
+}

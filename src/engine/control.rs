@@ -1,0 +1,100 @@
+//! The process as a whole: how its supervisor is reached, and how it begins and ends.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use tokio::sync::watch;
+
+use super::Reload;
+use super::supervisor::Event;
+
+/// Access to the supervisor, and what it says of itself.
+pub(super) struct Control {
+    supervisor: Sender<Event>,
+    pub(super) reload: Reload,
+    pub(super) socket: PathBuf,
+    pub(super) started: Instant,
+    beat: AtomicU64,
+    pub(super) stopping: watch::Sender<bool>,
+    wants_restart: AtomicBool,
+    /// Whether the supervisor died.
+    failed: AtomicBool,
+    /// Whether what is stored answers, but for vaults that are slow to open.
+    has_started: AtomicBool,
+    /// Whether the supervisor knows already that there is news.
+    changed: AtomicBool,
+}
+
+impl Control {
+    pub(super) fn new(supervisor: Sender<Event>, socket: PathBuf, reload: Reload) -> Self {
+        Control {
+            supervisor,
+            reload,
+            socket,
+            started: Instant::now(),
+            beat: AtomicU64::new(0),
+            stopping: watch::Sender::new(false),
+            wants_restart: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+            has_started: AtomicBool::new(false),
+            changed: AtomicBool::new(false),
+        }
+    }
+
+    /// Sends an event to the supervisor; `false` if it has ended.
+    pub(super) fn send(&self, event: Event) -> bool {
+        self.supervisor.send(event).is_ok()
+    }
+
+    /// An indexer has something new to say; many such are one event.
+    pub(super) fn tell_changed(&self) {
+        if !self.changed.swap(true, Ordering::AcqRel) {
+            self.send(Event::Changed);
+        }
+    }
+
+    /// The supervisor is about to look at what is new.
+    pub(super) fn take_changed(&self) {
+        self.changed.store(false, Ordering::Release);
+    }
+
+    /// The supervisor's loop turns.
+    pub(super) fn beat(&self) {
+        self.beat.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Grows while the supervisor's loop turns.
+    pub(super) fn last_beat(&self) -> u64 {
+        self.beat.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_started(&self) {
+        self.has_started.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_started(&self) -> bool {
+        self.has_started.load(Ordering::Relaxed)
+    }
+
+    /// Only a new process can go on: this one ends as one that failed, to be started again.
+    pub(super) fn ask_for_restart(&self) {
+        self.wants_restart.store(true, Ordering::Relaxed);
+        self.stopping.send_replace(true);
+    }
+
+    pub(super) fn wants_restart(&self) -> bool {
+        self.wants_restart.load(Ordering::Relaxed)
+    }
+
+    /// The supervisor died: the process ends.
+    pub(super) fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+        self.stopping.send_replace(true);
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+}

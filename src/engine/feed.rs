@@ -1,0 +1,57 @@
+//! What subscribers are told, and the decisions that `explain` remembers.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::broadcast;
+
+use super::report::{Decision, Notice};
+
+/// Decisions that are remembered.
+const REMEMBERED: usize = 1000;
+
+/// Notices that a slow subscriber may be behind.
+const BEHIND: usize = 1024;
+
+/// Notices and decisions of all vaults.
+pub(super) struct Feed {
+    notices: broadcast::Sender<Arc<Notice>>,
+    decisions: Mutex<VecDeque<Arc<Decision>>>,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Feed { notices: broadcast::channel(BEHIND).0, decisions: Mutex::default() }
+    }
+}
+
+impl Feed {
+    fn decisions(&self) -> MutexGuard<'_, VecDeque<Arc<Decision>>> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A decision is carried out and published.
+    pub(super) fn remember(&self, decision: Decision) {
+        let decision = Arc::new(decision);
+        {
+            let mut log = self.decisions();
+            log.push_front(decision.clone());
+            log.truncate(REMEMBERED);
+        }
+        self.notify(Notice::Decision((*decision).clone()));
+    }
+
+    pub(super) fn notify(&self, notice: Notice) {
+        // An error means that nobody listens.
+        let _ = self.notices.send(Arc::new(notice));
+    }
+
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
+        self.notices.subscribe()
+    }
+
+    /// The last decisions that are `wanted`, the newest first, so many at most.
+    pub(super) fn last(&self, most: usize, wanted: impl Fn(&Decision) -> bool) -> Vec<Decision> {
+        self.decisions().iter().filter(|decision| wanted(decision)).take(most).map(|d| (**d).clone()).collect()
+    }
+}

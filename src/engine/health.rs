@@ -1,0 +1,137 @@
+//! What is asked of the shared state: the state of the daemon as a whole, computed from what the indexers say of
+//! themselves whenever somebody asks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::report::{Job, Notice, State};
+use super::runtime::{GenerationRuntime, config_of};
+use super::shared::{IndexerReport, Stage};
+use super::{Shared, VaultShared};
+use crate::host::power::Brake;
+
+/// A vault that takes longer than this to open, or for a turn, is told of.
+pub(super) const SLOW_TO_OPEN: Duration = Duration::from_secs(10);
+
+/// The same of one turn of an indexer.
+const SLOW_TURN: Duration = Duration::from_secs(30);
+
+impl Shared {
+    /// Who writes the contexts of a generation.
+    pub(super) fn runtime(&self, generation: &str) -> Arc<GenerationRuntime> {
+        if let Some(runtime) = self.generations.load().get(generation) {
+            return runtime.clone();
+        }
+        let config = self.config.load();
+        let config = config_of(&config, generation).unwrap_or_else(|| (**config).clone());
+        Arc::new(GenerationRuntime::new(Arc::new(config), Ok(None)))
+    }
+
+    /// Tells subscribers that a job has moved on, if it has.
+    pub(super) fn tell_job(&self, job: Option<Job>) {
+        if let Some(job) = job {
+            self.feed.notify(Notice::Job(Box::new(job)));
+        }
+    }
+
+    /// An indexer has something new to say of itself.
+    pub(super) fn changed(&self) {
+        self.control.tell_changed();
+    }
+
+    /// Milliseconds since the engine started.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.control.started.elapsed().as_millis() as u64
+    }
+
+    /// Every generation of every vault, those that answer first.
+    pub(super) fn all_indexers(&self) -> Vec<Arc<VaultShared>> {
+        let (vaults, inactive) = (self.vaults.load(), self.indexers.inactive.load());
+        vaults.iter().chain(inactive.iter()).cloned().collect()
+    }
+
+    /// State and problems.
+    pub(super) fn state(&self) -> (State, Vec<String>) {
+        let all = self.all_indexers();
+        let reports: Vec<IndexerReport> = all.iter().map(|vault| vault.report().clone()).collect();
+        let problems = self.problems(&all, &reports);
+        let busy = reports.iter().any(|report| report.busy || report.stage == Stage::Opening);
+        let flying = reports.iter().any(|report| report.flying);
+        let braked = self.throttle.level() != Brake::Off && !self.waits_of(&reports).is_empty() && !flying;
+        let state = match () {
+            () if !self.control.has_started() => State::Starting,
+            () if self.throttle.is_paused() || braked => State::Paused,
+            () if busy => State::Indexing,
+            () if !problems.is_empty() => State::Degraded,
+            () => State::Idle,
+        };
+        (state, problems)
+    }
+
+    fn problems(&self, all: &[Arc<VaultShared>], reports: &[IndexerReport]) -> Vec<String> {
+        let mut problems: Vec<String> = reports.iter().flat_map(|report| report.notes.clone()).collect();
+        problems.extend(self.indexers.problems());
+        problems.extend(self.spender.ledger().problem());
+        problems.extend(reports.iter().filter_map(|report| match &report.stage {
+            Stage::Closed(why) => Some(why.clone()),
+            Stage::Opening | Stage::Open => None,
+        }));
+        problems.extend(all.iter().zip(reports).filter_map(|(vault, report)| self.slowness(vault, report)));
+        problems.extend(self.model_problem());
+        problems.extend(self.reranker.load().as_ref().and_then(|reranker| reranker.problem()));
+        let mut vectors: Vec<String> = reports.iter().flat_map(|report| report.vectors.clone()).collect();
+        for vault in all {
+            vectors.extend(vault.waited_for().iter().filter_map(|service| service.problem()));
+        }
+        vectors.sort();
+        vectors.dedup();
+        problems.extend(vectors);
+        problems.extend(reports.iter().flat_map(|report| report.problems.clone()));
+        problems
+    }
+
+    /// That an indexer has been at one thing for long: as a rule its file system does not answer.
+    fn slowness(&self, vault: &VaultShared, report: &IndexerReport) -> Option<String> {
+        let took = Duration::from_millis(self.now_ms().saturating_sub(vault.turn()?));
+        let (name, seconds) = (&vault.name, took.as_secs());
+        match report.stage {
+            Stage::Opening if took > SLOW_TO_OPEN => {
+                Some(format!("vault `{name}` has been opening for {seconds} s: does its file system answer?"))
+            }
+            Stage::Open if took > SLOW_TURN => Some(format!(
+                "vault `{name}` has been at one thing for {seconds} s: does its file system answer? Other vaults go on"
+            )),
+            _ => None,
+        }
+    }
+
+    /// What keeps models from being asked, of generations that anybody uses.
+    pub(super) fn model_problem(&self) -> Option<String> {
+        let all = self.all_indexers();
+        let generations = self.generations.load();
+        let problem = |(name, runtime): (&String, &Arc<GenerationRuntime>)| {
+            let mut of_it = all.iter().filter(|vault| vault.generation == *name);
+            of_it.find_map(|vault| runtime.problem(vault.report().waiting))
+        };
+        generations.iter().find_map(problem)
+    }
+
+    /// Why work waits.
+    pub(super) fn waits(&self) -> Vec<String> {
+        let reports: Vec<_> = self.all_indexers().iter().map(|vault| vault.report().clone()).collect();
+        self.waits_of(&reports)
+    }
+
+    fn waits_of(&self, reports: &[IndexerReport]) -> Vec<String> {
+        self.throttle.waits(reports.iter().any(|report| report.kept), reports.iter().any(|report| report.bulk))
+    }
+
+    /// Where embedders send texts, off this machine.
+    pub(super) fn embedders(&self) -> Vec<String> {
+        let mut to: Vec<String> =
+            self.all_indexers().iter().flat_map(|vault| vault.report().embedders.clone()).collect();
+        to.sort();
+        to.dedup();
+        to
+    }
+}

@@ -1,0 +1,147 @@
+//! Rebuilds through the provider's batch interface, as the indexer sees them: when a batch is handed in, and what it is
+//! told meanwhile. While a run is `batch`, what it wants is not asked for one by one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use tokio::sync::watch;
+
+use super::{Event, Place};
+use crate::batch::{BatchOrder, Control, Files, Wishes};
+use crate::decide::Desk;
+use crate::writer::Writer;
+use context::plan::Reason;
+use note::fingerprint::context_key;
+use provider::settings::BudgetConfig;
+use store::StoreError;
+
+/// A batch that the writer has.
+struct Handed {
+    run: u64,
+    control: watch::Sender<Control>,
+    phase: String,
+}
+
+/// The batches of one indexer.
+#[derive(Default)]
+pub(super) struct ProviderBatches {
+    /// By ticket.
+    handed: HashMap<u64, Handed>,
+    /// Whether batches of former processes were looked for.
+    sought: bool,
+    last_ticket: u64,
+}
+
+/// Whose batch it is, and who hears of it.
+pub(super) struct Client<'a> {
+    pub(super) vault: u64,
+    pub(super) place: &'a Place,
+    pub(super) desk: &'a Arc<Desk>,
+    pub(super) budget: &'a BudgetConfig,
+    pub(super) inbox: &'a Sender<Event>,
+}
+
+impl ProviderBatches {
+    /// Tells batches that are under way what is wanted of them; `current` is the run that goes on.
+    pub(super) fn control(&self, current: Option<u64>, paused: bool) {
+        for handed in self.handed.values() {
+            let wanted = match () {
+                () if current != Some(handed.run) => Control::Cancel,
+                () if paused => Control::Pause,
+                () => Control::Go,
+            };
+            handed.control.send_if_modified(|control| std::mem::replace(control, wanted) != wanted);
+        }
+    }
+
+    /// Batches that a former process left, of other runs than the current one: once, and never again.
+    pub(super) fn left_over(&mut self, place: &Place, current: Option<u64>) -> Vec<u64> {
+        if std::mem::replace(&mut self.sought, true) {
+            return Vec::new();
+        }
+        // Of rebuilds that were cancelled: what was answered of them is paid for.
+        Files::runs(&place.dir).into_iter().filter(|run| Some(*run) != current).collect()
+    }
+
+    /// Whether the writer has a batch of this run.
+    pub(super) fn has(&self, run: u64) -> bool {
+        self.handed.values().any(|handed| handed.run == run)
+    }
+
+    /// Whether a batch of this run is written down.
+    pub(super) fn is_under_way(place: &Place, run: u64) -> bool {
+        Files::new(&place.dir, run).exist()
+    }
+
+    /// Gives a batch to the writer.
+    pub(super) fn hand(&mut self, writer: &Writer, of: &Client<'_>, run: u64, wishes: Wishes, wanted: Control) {
+        self.last_ticket += 1;
+        let ticket = self.last_ticket;
+        let (control, orders) = watch::channel(wanted);
+        let inbox = of.inbox.clone();
+        let tell = move |told| {
+            // The indexer may have ended; what was told is in the journal.
+            let _ = inbox.send(Event::Batch { ticket, told });
+        };
+        writer.batch(BatchOrder {
+            dir: of.place.dir.clone(),
+            run,
+            vault: of.vault,
+            vault_name: of.place.vault.name.clone(),
+            desk: of.desk.clone(),
+            wishes,
+            rebuild: (of.budget.rebuild, of.budget.rebuild_tokens),
+            control: orders,
+            tell: Arc::new(tell),
+        });
+        self.handed.insert(ticket, Handed { run, control, phase: String::new() });
+    }
+
+    /// A batch is at something else now; returns its run.
+    pub(super) fn set_phase(&mut self, ticket: u64, phase: String) -> Option<u64> {
+        let handed = self.handed.get_mut(&ticket)?;
+        handed.phase = phase;
+        Some(handed.run)
+    }
+
+    /// A batch has ended; returns its run, or `None` if its writer was replaced meanwhile: then it ends nothing.
+    pub(super) fn ended(&mut self, ticket: u64) -> Option<u64> {
+        self.handed.remove(&ticket).map(|handed| handed.run)
+    }
+
+    /// What a run's job is at.
+    pub(super) fn phase_of(&self, run: u64) -> &str {
+        let handed = self.handed.values().find(|handed| handed.run == run && !handed.phase.is_empty());
+        handed.map_or("writing contexts", |handed| &handed.phase)
+    }
+
+    /// The writer that had them is gone: they are looked for again.
+    pub(super) fn forget(&mut self) {
+        self.handed.clear();
+        self.sought = false;
+    }
+}
+
+/// What a run wants and has not been asked for yet.
+pub(super) fn wishes(desk: &Desk) -> Result<Wishes, StoreError> {
+    let mut wishes = Vec::new();
+    for record in desk.store.notes()? {
+        let generation = desk.contextualizer(record.kind.as_deref());
+        let mut dues = Vec::new();
+        for chunk in &record.chunks {
+            let Some(due) = chunk.due.filter(|due| due.reason == Reason::Rebuild && due.tries == 0) else {
+                continue;
+            };
+            let key = context_key(&chunk.keys, chunk.hash);
+            let written = desk.written_by(desk.claimant(&record), key, &generation)?;
+            if written.is_none_or(|context| context.written_at < due.since) {
+                dues.push((key, due));
+            }
+        }
+        if !dues.is_empty() {
+            wishes.push((record.path, dues));
+        }
+    }
+    Ok(wishes)
+}

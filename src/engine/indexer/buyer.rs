@@ -1,0 +1,361 @@
+//! Has a model write contexts for one indexer: what waits ([`PendingContexts`]), the rebuild that goes on, batches of the
+//! provider, and the regular look after contexts that should be better.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::batches::{Client, ProviderBatches, wishes};
+use super::contexts::{Asking, PendingContexts, remember_sync, synced_at};
+use super::rebuild::Run;
+use super::{ActorContext, TRY_AGAIN};
+use crate::batch::{BatchTold, Control, End};
+use crate::decide::{Desk, Task};
+use crate::jobs::Ended;
+use crate::report::Scope;
+use crate::runtime::GenerationRuntime;
+use crate::writer::{Held, Told, Writer, budget_message};
+use crate::{EngineError, now_s};
+use note::VaultPath;
+use provider::ledger::Refused;
+
+/// How often a day's budget that is used up is looked at.
+const BUDGET_AGAIN: Duration = Duration::from_mins(1);
+
+/// Whose contexts they are.
+pub(super) struct At<'a> {
+    pub(super) actor: &'a ActorContext,
+    pub(super) desk: &'a Arc<Desk>,
+}
+
+/// What else the indexer is at.
+#[derive(Clone, Copy)]
+pub(super) struct Work {
+    /// Whether notes of the rebuild that goes on are still to be decided about.
+    pub(super) deciding: bool,
+    /// Whether any note is.
+    pub(super) landing: bool,
+    /// Whether something could not be written, or the vault is in doubt.
+    pub(super) troubled: bool,
+}
+
+/// How long a model is left alone whose answers are of no use.
+const LEAVE_ALONE: Duration = Duration::from_mins(30);
+
+/// Asks the model for one indexer.
+pub(super) struct Buyer {
+    pub(super) pending: PendingContexts,
+    batches: ProviderBatches,
+    /// Seconds since 1970 (UTC) of the next regular look; unknown at the start.
+    next_sync: Option<i64>,
+}
+
+impl Buyer {
+    pub(super) fn new(runtime: Arc<GenerationRuntime>) -> Self {
+        Buyer { pending: PendingContexts::new(runtime), batches: ProviderBatches::default(), next_sync: None }
+    }
+
+    /// Another writer, or other settings, are in force.
+    pub(super) fn replace_runtime(&mut self, runtime: Arc<GenerationRuntime>, drained_at: Instant) {
+        if !runtime.has_writer_of(&self.pending.runtime) {
+            self.batches.forget();
+        }
+        self.pending.replace_runtime(runtime, drained_at);
+        self.next_sync = None;
+    }
+
+    /// The job of the rebuild that goes on.
+    pub(super) fn run_job(&self) -> Option<u64> {
+        self.pending.run.as_ref().map(|run| run.job)
+    }
+
+    /// The writer says what came of an order.
+    pub(super) fn take(&mut self, at: &At<'_>, path: VaultPath, told: Told) -> Result<(), EngineError> {
+        if matches!(told, Told::Written(..)) {
+            at.actor.engine.jobs.bought(at.actor.shared.id, 1);
+        }
+        match self.pending.take(at.desk, path, told, Instant::now())? {
+            Some(held) => self.hold(at, &held),
+            None => Ok(()),
+        }
+    }
+
+    /// Something keeps orders from being carried out.
+    fn hold(&mut self, at: &At<'_>, held: &Held) -> Result<(), EngineError> {
+        let now = Instant::now();
+        let until = match held {
+            Held::Changed | Held::Draining => return Ok(()),
+            Held::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
+                return self.stop_run(at, &held.to_string());
+            }
+            Held::Budget(Refused::Io(_)) => now + TRY_AGAIN,
+            // What is reserved and then not used comes back, so it is tried again before the day is over.
+            Held::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
+            Held::Useless => now + LEAVE_ALONE,
+            Held::Provider(_) => match self.pending.runtime.provider_returns(now) {
+                Some(until) => until,
+                None => return Ok(()),
+            },
+        };
+        let why = match held {
+            Held::Budget(refused) => budget_message(refused),
+            other => other.to_string(),
+        };
+        self.pending.runtime.hold_until(until, why);
+        Ok(())
+    }
+
+    /// Sends to the writer what has been quiet for long enough, as much as keeps it busy.
+    pub(super) fn ask(
+        &mut self,
+        at: &At<'_>,
+        work: Work,
+        is_busy: impl Fn(&VaultPath) -> bool,
+    ) -> Result<(), EngineError> {
+        let now = Instant::now();
+        self.pending.end_draining(now);
+        if work.troubled {
+            return Ok(());
+        }
+        let inactive = at.actor.shared.is_inactive();
+        let asking = Asking { vault: at.actor.shared.id, vault_name: &at.actor.place.vault.name, inactive, now };
+        let orders = self.pending.orders(at.desk, &asking, is_busy)?;
+        if let Some(writer) = &self.pending.runtime.writer {
+            orders.into_iter().for_each(|order| writer.order(order));
+        }
+        Ok(())
+    }
+
+    /// Looks after contexts that serve and should be better, when the time has come.
+    pub(super) fn sync_if_due(&mut self, at: &At<'_>) -> Result<(), EngineError> {
+        let sync = at.actor.engine.config.load().sync.clone();
+        if !sync.background || at.actor.shared.is_inactive() || self.next_sync.is_some_and(|next| next > now_s()) {
+            return Ok(());
+        }
+        let interval = i64::try_from(sync.interval.as_secs()).unwrap_or(i64::MAX);
+        let (now, last) = (now_s(), synced_at(at.desk));
+        *at.actor.shared.synced_at() = last;
+        let due = last.map_or(0, |last| last.saturating_add(interval));
+        // A clock that was set back must not put it off for ever.
+        if due > now && last.is_some_and(|last| last <= now) {
+            self.next_sync = Some(due);
+            return Ok(());
+        }
+        self.next_sync = Some(now.saturating_add(interval));
+        self.refresh(at, None)
+    }
+
+    /// Asks for contexts that serve and should be better.
+    pub(super) fn refresh(&mut self, at: &At<'_>, since: Option<i64>) -> Result<(), EngineError> {
+        if !at.desk.generation.costs {
+            return Ok(());
+        }
+        let runtime = self.pending.runtime.clone();
+        let wanted = self.pending.refresh(at.desk, since, &runtime.config.context)?;
+        remember_sync(at.desk, now_s())?;
+        *at.actor.shared.synced_at() = Some(now_s());
+        if wanted > 0 {
+            tracing::info!(vault = at.actor.place.vault.name, chunks = wanted, "contexts are made anew by the sync");
+        }
+        Ok(())
+    }
+
+    /// How long until the next regular look.
+    pub(super) fn sync_left(&self, actor: &ActorContext) -> Option<Duration> {
+        if !actor.engine.config.load().sync.background || actor.shared.is_inactive() {
+            return None;
+        }
+        let left = u64::try_from(self.next_sync?.saturating_sub(now_s())).unwrap_or(0);
+        Some(Duration::from_secs(left.max(1)))
+    }
+
+    /// Begins a rebuild by the model in force.
+    pub(super) fn begin_run(&mut self, at: &At<'_>, run: Run) -> Result<(), EngineError> {
+        let remembered = run.remember(at.desk);
+        self.pending.run = Some(run);
+        remembered
+    }
+
+    /// Takes up the rebuild that a former process left unfinished: its job, and what is still to be decided about.
+    pub(super) fn resume_run(&mut self, at: &At<'_>) -> Result<Option<(u64, Vec<Task>)>, EngineError> {
+        let Some(mut run) = Run::unfinished(at.desk)? else { return Ok(None) };
+        let scope = Scope { vault: Some(at.actor.place.vault.name.clone()), path: run.path.clone() };
+        let vault = at.actor.shared.id;
+        run.job = at.actor.engine.jobs.begin("rebuild", scope, [(vault, at.actor.place.vault.name.clone())]);
+        run.done_before = run.total.saturating_sub(self.left_of_run(at));
+        let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.desk)? };
+        let job = run.job;
+        if !rest.is_empty() {
+            // One step ends with the notes, one with the contexts.
+            at.actor.engine.jobs.open_step(job, vault);
+        }
+        self.pending.run = Some(run);
+        Ok(Some((job, rest)))
+    }
+
+    /// Chunks that a run still has to see to: of a generation that is built beside another, all that wait.
+    fn left_of_run(&self, at: &At<'_>) -> u64 {
+        let sum = self.pending.tally.sum();
+        if at.actor.shared.is_inactive() { sum.due } else { sum.rebuild }
+    }
+
+    /// Tells how far the rebuild is, and ends it when it is done.
+    pub(super) fn poll_run(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
+        let left = self.left_of_run(at);
+        let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
+        let spent = at.actor.engine.spender.ledger().spent_by_rebuild(&at.actor.place.vault.name, run.id);
+        let mut remembered = Ok(());
+        if run.total == 0 && left > 0 {
+            run.total = left;
+            remembered = run.remember(at.desk);
+        }
+        let progress = run.progress(left, spent.micro_dollars);
+        let job = run.job;
+        if run.told.replace((progress.processed, progress.failed)) != Some((progress.processed, progress.failed)) {
+            let (failures, phase) = (run.failures.clone(), self.batches.phase_of(run.id).to_owned());
+            at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| {
+                part.phase = phase;
+                part.contexts = Some(progress);
+                part.set_failed(failures);
+            }));
+        }
+        if left == 0 && !run.batch && self.pending.asked() == 0 && !work.landing {
+            self.pending.run = None;
+            let seq = at.actor.shared.status().seq;
+            at.actor.engine.tell_job(at.actor.engine.jobs.end_step(job, at.actor.shared.id, Ended::Done, seq));
+            return remembered.and_then(|()| Run::forget(at.desk));
+        }
+        remembered
+    }
+
+    /// Ends a rebuild before it is done: its budget is used up, or the user cancelled it.
+    pub(super) fn stop_run(&mut self, at: &At<'_>, why: &str) -> Result<(), EngineError> {
+        let Some(run) = self.pending.run.take() else { return Ok(()) };
+        tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
+        let taken_back = self.pending.take_back_rebuild(at.desk).and_then(|()| Run::forget(at.desk));
+        let ended = if at.actor.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
+        let (vault, seq) = (at.actor.shared.id, at.actor.shared.status().seq);
+        at.actor.engine.jobs.change(run.job, vault, |part| part.problem = Some(why.to_owned()));
+        at.actor.engine.tell_job(at.actor.engine.jobs.end_step(run.job, vault, ended, seq));
+        taken_back
+    }
+
+    /// Ends the rebuild if its job was cancelled.
+    pub(super) fn stop_cancelled_run(&mut self, at: &At<'_>) -> Result<(), EngineError> {
+        let cancelled = self.run_job().is_some_and(|job| at.actor.engine.jobs.is_cancelled(job));
+        if cancelled { self.stop_run(at, "cancelled") } else { Ok(()) }
+    }
+
+    /// Hands in the run that wants a batch, and tells batches that are under way what is wanted of them.
+    pub(super) fn poll_batches(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
+        let runtime = self.pending.runtime.clone();
+        let Some(writer) = &runtime.writer else { return Ok(()) };
+        let current = self.pending.run.as_ref().map(|run| run.id);
+        let paused = at.actor.engine.throttle.is_paused();
+        self.batches.control(current, paused);
+        if paused || work.troubled {
+            return Ok(());
+        }
+        for run in self.batches.left_over(&at.actor.place, current) {
+            self.batches.hand(writer, &client(at, &runtime), run, Vec::new(), Control::Cancel);
+        }
+        self.hand_in_run(at, writer, &runtime, work)
+    }
+
+    /// Hands in what the run wants, once every note has been decided about.
+    fn hand_in_run(
+        &mut self,
+        at: &At<'_>,
+        writer: &Writer,
+        runtime: &GenerationRuntime,
+        work: Work,
+    ) -> Result<(), EngineError> {
+        let Some(run) = self.pending.run.as_ref().filter(|run| run.batch) else { return Ok(()) };
+        let (id, job) = (run.id, run.job);
+        if work.deciding || self.batches.has(id) {
+            return Ok(());
+        }
+        if writer.asker.client.batches().is_none() {
+            let provider = writer.asker.model.provider.name();
+            one_by_one(at, job, &format!("{provider} has no batch interface"));
+            return self.end_batch(at, id);
+        }
+        let under_way = ProviderBatches::is_under_way(&at.actor.place, id);
+        let wanted = if under_way { Vec::new() } else { wishes(at.desk)? };
+        if wanted.is_empty() && !under_way {
+            return self.end_batch(at, id);
+        }
+        self.batches.hand(writer, &client(at, runtime), id, wanted, Control::Go);
+        Ok(())
+    }
+
+    /// A run goes on one by one.
+    fn end_batch(&mut self, at: &At<'_>, run: u64) -> Result<(), EngineError> {
+        if let Some(run) = self.pending.run.as_mut().filter(|ours| ours.id == run) {
+            run.batch = false;
+            run.remember(at.desk)?;
+        }
+        self.pending.queue_rebuilt(at.desk, Instant::now())
+    }
+
+    /// The writer says what came of a batch.
+    pub(super) fn batch_told(&mut self, at: &At<'_>, ticket: u64, told: BatchTold) -> Result<(), EngineError> {
+        let current = self.pending.run.as_ref().map(|run| (run.id, run.job));
+        match told {
+            BatchTold::Note(path, told) => self.take(at, path, told),
+            BatchTold::Phase(phase) => {
+                let run = self.batches.set_phase(ticket, phase.clone());
+                if let Some((_, job)) = current.filter(|(current, _)| Some(*current) == run) {
+                    at.actor
+                        .engine
+                        .tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.phase = phase));
+                }
+                Ok(())
+            }
+            BatchTold::End(end) => {
+                let Some(run) = self.batches.ended(ticket) else { return Ok(()) };
+                let job = current.filter(|(current, _)| *current == run).map(|(_, job)| job);
+                match (&end, job) {
+                    (End::OneByOne(why), Some(job)) => one_by_one(at, job, why),
+                    (End::Stopped(why), Some(_)) => return self.stop_run(at, why),
+                    _ => {}
+                }
+                match end {
+                    End::Done | End::OneByOne(_) => self.end_batch(at, run),
+                    End::Stopped(_) => Ok(()),
+                    End::Failed(message) => Err(EngineError::Io { path: at.actor.place.dir.join("batch"), message }),
+                }
+            }
+        }
+    }
+
+    /// The user says that it works again.
+    pub(super) fn resume(&mut self) {
+        self.pending.runtime.resume();
+        self.pending.queue.hurry(Instant::now());
+    }
+}
+
+fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> Client<'a> {
+    Client {
+        vault: at.actor.shared.id,
+        place: &at.actor.place,
+        desk: at.desk,
+        budget: &runtime.config.budget,
+        inbox: &at.actor.inbox,
+    }
+}
+
+/// A job does without a batch, and says so.
+fn one_by_one(at: &At<'_>, job: u64, why: &str) {
+    tracing::warn!("no batch: {why}");
+    let problem = format!("{why}; contexts are asked for one by one, at the full price");
+    at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.problem = Some(problem)));
+}
+
+/// Until the user's next day begins.
+fn until_midnight() -> Duration {
+    let now = jiff::Zoned::now();
+    let next = now.tomorrow().and_then(|day| day.start_of_day());
+    let left = next.ok().and_then(|next| Duration::try_from(next.duration_since(&now)).ok());
+    left.unwrap_or(Duration::from_secs(3600))
+}

@@ -1,0 +1,429 @@
+//! Carries decisions out: store, then index, then snapshot. It alone writes store and index, and knows which notes are in
+//! them.
+
+use crate::host;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::decide::{Decided, Desk, NO_HASH, facts, note_entry};
+use crate::embedding::{Service, Serving};
+use crate::report::{DecidedStep, Decision, DecisionCount};
+use crate::{EngineError, VaultShared, now_s};
+use context::plan::{Action, Known, Reason, Trigger};
+use index::embed::{Input, Vector};
+use index::{ChunkEntry, Index, Verdict};
+use note::fingerprint::{InputHash, context_key};
+use note::{FileStat, VaultPath};
+use store::NoteWrite;
+use store::record::NoteRecord;
+
+use super::migration::{Fill, forget_run, with_embedder};
+use super::scan::KnownNotes;
+
+/// A bulk index is published at least this often, so that what is done can be found.
+const PUBLISH_EVERY: Duration = Duration::from_secs(1);
+
+/// A decision that is carried out.
+pub(crate) struct Committed {
+    pub(crate) record: NoteRecord,
+    pub(crate) moved_from: Option<VaultPath>,
+    /// What a slow embedder has not made vectors of yet, by document.
+    pub(crate) missing: Vec<Vec<Input>>,
+    pub(crate) decision: Decision,
+}
+
+/// A vault that has changed over to another embedder.
+pub(crate) struct ChangedOver {
+    /// Notes whose records have yet to say so.
+    pub(crate) records: Vec<(VaultPath, Vec<Vec<InputHash>>)>,
+    /// Notes that could not be looked at and have no vectors now: whoever reads them next makes them.
+    pub(crate) unseen: Vec<VaultPath>,
+}
+
+/// A note that was taken out.
+pub(crate) struct Removed {
+    pub(crate) path: VaultPath,
+    pub(crate) no: Option<u32>,
+    pub(crate) decision: Option<Decision>,
+}
+
+/// Store and index of one vault, and which notes are in them.
+pub(crate) struct Committer {
+    /// What decides, and holds the store.
+    pub(crate) desk: Arc<Desk>,
+    shared: Arc<VaultShared>,
+    pub(super) index: Index,
+    known: Arc<KnownNotes>,
+    numbers: HashMap<VaultPath, u32>,
+    /// Notes with warnings.
+    warned: HashSet<u32>,
+    counts: BTreeMap<(Action, Reason), u64>,
+    /// When a decision last changed the index, seconds since 1970.
+    changed_at: Option<i64>,
+    pace: Pace,
+}
+
+/// When snapshots are published, and how the index writes.
+struct Pace {
+    published: Instant,
+    /// Since when the index is in bulk mode.
+    bulk_since: Option<Instant>,
+    /// Whether the segments of a bulk may still be merged behind the snapshot's back.
+    merging: bool,
+    /// Segments of the lexical index when the last snapshot was published.
+    segments: usize,
+    dirty: bool,
+}
+
+impl Committer {
+    pub(crate) fn new(desk: Arc<Desk>, index: Index, shared: Arc<VaultShared>) -> Self {
+        let pace = Pace { published: Instant::now(), bulk_since: None, merging: false, segments: 0, dirty: true };
+        Committer {
+            desk,
+            shared,
+            index,
+            known: Arc::default(),
+            numbers: HashMap::new(),
+            warned: HashSet::new(),
+            counts: BTreeMap::new(),
+            changed_at: None,
+            pace,
+        }
+    }
+
+    /// Brings the store's notes into the index and publishes them, and shows each record to `each`. Returns those that
+    /// are to be decided again: the index has lost them, or other rules made them.
+    pub(crate) fn load(&mut self, each: &mut dyn FnMut(&NoteRecord)) -> Result<Vec<VaultPath>, EngineError> {
+        let mut again = Vec::new();
+        let mut known = KnownNotes::new();
+        for record in self.desk.store.take_scanned()? {
+            let inputs: Vec<_> = record.chunks.iter().flat_map(|c| c.inputs.iter().copied()).collect();
+            let mut vectors = self.desk.vectors.get_all(&inputs).into_iter();
+            let mut complete = true;
+            let mut chunks = Vec::with_capacity(record.chunks.len());
+            for (position, chunk) in record.chunks.iter().enumerate() {
+                let found: Vec<_> = vectors.by_ref().take(chunk.inputs.len()).flatten().collect();
+                complete &= found.len() == chunk.inputs.len();
+                chunks.push((chunk_entry(&record, position), found));
+            }
+            let current = self.index.load(note_entry(&record), chunks) == Verdict::Current;
+            if !(current && (complete || self.desk.withholds_vectors(&record)) && self.desk.is_current(&record)) {
+                again.push(record.path.clone());
+            }
+            known.insert(record.path.clone(), Known { hash: record.hash, stat: record.stat });
+            if !record.warnings.is_empty() {
+                self.warned.insert(record.no);
+            }
+            self.changed_at = self.changed_at.max(Some(record.decided.1));
+            each(&record);
+            self.numbers.insert(record.path, record.no);
+        }
+        self.known = Arc::new(known);
+        self.desk.store.release_loaded();
+        self.index.drop_unknown()?;
+        self.publish()?;
+        Ok(again)
+    }
+
+    /// Carries decisions out: vectors, one store transaction, then the index. Nothing is visible before it is published.
+    pub(crate) fn apply(
+        &mut self,
+        decided: Vec<(VaultPath, Decided)>,
+        began: Instant,
+    ) -> Result<Vec<Committed>, EngineError> {
+        let mut writes = Vec::with_capacity(decided.len());
+        let mut rest = Vec::with_capacity(decided.len());
+        let mut vectors = Vec::new();
+        for (path, decided) in decided {
+            let Decided { plan, write, entry, docs, vectors: fresh, missing, before } = decided;
+            vectors.extend(fresh);
+            rest.push((path.clone(), write.moved_from.clone(), plan, entry, docs, missing, before));
+            writes.push((path, write));
+        }
+        // Vectors first: a record that names an input whose vector is missing would have to be decided again.
+        self.desk.vectors.put(&vectors)?;
+        let records = self.desk.store.apply_many(writes)?;
+        let mut committed = Vec::with_capacity(records.len());
+        for (record, (path, moved_from, plan, mut entry, docs, missing, before)) in records.into_iter().zip(rest) {
+            (entry.no, entry.seq) = (record.no, record.seq);
+            if let Some(old) = &moved_from {
+                self.known_mut().remove(old);
+                self.numbers.remove(old);
+            }
+            self.known_mut().insert(path.clone(), Known { hash: record.hash, stat: record.stat });
+            self.numbers.insert(path.clone(), record.no);
+            self.warned.remove(&record.no);
+            if !record.warnings.is_empty() {
+                self.warned.insert(record.no);
+            }
+            self.count(&plan);
+            let decision = decision(&self.shared.name, &path, &plan, &record, &before, began);
+            self.index.put(entry, docs)?;
+            self.changed(record.decided.1);
+            committed.push(Committed { record, moved_from, missing, decision });
+        }
+        Ok(committed)
+    }
+
+    /// Takes notes out of store and index.
+    pub(crate) fn remove(&mut self, paths: &[VaultPath], began: Instant) -> Result<Vec<Removed>, EngineError> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut writes = Vec::with_capacity(paths.len());
+        let mut removed: Vec<Removed> = Vec::with_capacity(paths.len());
+        for path in paths {
+            let no = self.numbers.get(path).copied();
+            let Some(record) = self.desk.store.note(path)? else {
+                removed.push(Removed { path: path.clone(), no, decision: None });
+                continue;
+            };
+            let contexts = self.desk.store.contexts(path)?;
+            let facts = facts(&record, &contexts);
+            let plan = context::plan::plan(Some(&facts), None, &self.desk.generation, Trigger::Save, &|_| None);
+            let paid = record.chunks.iter().zip(contexts).filter(|(_, c)| c.is_paid());
+            let archive = paid.map(|(chunk, context)| (context_key(&chunk.keys, chunk.hash), context)).collect();
+            writes.push((path.clone(), NoteWrite { put: None, moved_from: None, archive }));
+            let before: Vec<_> =
+                record.chunks.iter().map(|c| (c.heading_path.clone(), c.lines, c.id.to_string())).collect();
+            self.count(&plan);
+            let decision = decision(&self.shared.name, path, &plan, &record, &before, began);
+            removed.push(Removed { path: path.clone(), no, decision: Some(decision) });
+        }
+        self.desk.store.apply_many(writes)?;
+        for path in paths {
+            self.known_mut().remove(path);
+            if let Some(no) = self.numbers.remove(path) {
+                self.warned.remove(&no);
+                self.index.remove(no)?;
+                self.changed(now_s());
+            }
+        }
+        Ok(removed)
+    }
+
+    /// The text is the same, `stat` is not: only that is written.
+    pub(crate) fn touch(&mut self, path: &VaultPath, stat: FileStat) -> Result<(), EngineError> {
+        self.desk.store.touch(path, stat)?;
+        if let Some(known) = self.known_mut().get_mut(path) {
+            known.stat = stat;
+        }
+        if let Some(no) = self.numbers.get(path) {
+            self.index.touch(*no, stat);
+            self.pace.dirty = true;
+        }
+        Ok(())
+    }
+
+    /// A note that is known cannot be indexed now: it is read again when its `stat` changes.
+    pub(crate) fn distrust(&mut self, path: &VaultPath) {
+        if let Some(known) = self.known_mut().get_mut(path) {
+            known.hash = NO_HASH;
+        }
+    }
+
+    /// A decision of this time (seconds since 1970) is in the index: as its record says, so that a restart says the same.
+    fn changed(&mut self, decided: i64) {
+        self.pace.dirty = true;
+        self.changed_at = self.changed_at.max(Some(decided));
+    }
+
+    fn count(&mut self, plan: &context::plan::Plan) {
+        for step in &plan.steps {
+            *self.counts.entry((step.action, step.reason)).or_default() += 1;
+        }
+    }
+
+    /// The notes that are known. A walk may hold them: then they are copied before they change.
+    fn known_mut(&mut self) -> &mut KnownNotes {
+        Arc::make_mut(&mut self.known)
+    }
+
+    pub(crate) fn known(&self) -> &Arc<KnownNotes> {
+        &self.known
+    }
+
+    /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
+    pub(crate) fn publish_if_due(&mut self, bulk: bool) -> Result<(), EngineError> {
+        // Every publishing ends segments of the lexical index early, so a long bulk does it ever less often.
+        let pause = self.pace.bulk_since.map_or(PUBLISH_EVERY, |since| PUBLISH_EVERY.max(since.elapsed() / 4));
+        if !self.pace.dirty || (bulk && self.pace.published.elapsed() < pause) {
+            return Ok(());
+        }
+        self.publish()
+    }
+
+    /// Has what is indexed answer from now on.
+    pub(crate) fn publish(&mut self) -> Result<(), EngineError> {
+        let snapshot = self.index.publish(self.desk.store.seq())?;
+        {
+            let mut status = self.shared.status();
+            status.notes = snapshot.note_count() as u64;
+            status.chunks = snapshot.chunk_count() as u64;
+            status.seq = snapshot.seq();
+            status.warned = self.warned.len() as u64;
+            status.conflicts = snapshot.notes().filter(|n| n.conflict).take(100).map(|n| n.path.to_string()).collect();
+            status.last_change = self.changed_at;
+            let counts = self.counts.iter();
+            status.decisions = counts
+                .map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n })
+                .collect();
+        }
+        self.shared.publish(snapshot, self.desk.clone());
+        let pace = &mut self.pace;
+        (pace.dirty, pace.published, pace.segments) = (false, Instant::now(), self.index.segments());
+        Ok(())
+    }
+
+    /// Notes whose words a failed write (a full disk) has cost: they are to be decided again.
+    pub(crate) fn take_lost(&mut self) -> Vec<VaultPath> {
+        let lost = self.index.take_lost();
+        if lost.is_empty() {
+            return Vec::new();
+        }
+        tracing::warn!(notes = lost.len(), "words were lost when writing the index; these notes are indexed again");
+        self.numbers.iter().filter(|(_, no)| lost.contains(no)).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Chooses how the index writes: much at once, or a note at a time.
+    pub(crate) fn bulk(&mut self, bulk: bool) {
+        if bulk == self.pace.bulk_since.is_some() {
+            return;
+        }
+        self.pace.bulk_since = bulk.then(Instant::now);
+        self.pace.merging = !bulk;
+        let changed = if bulk { self.index.begin_bulk(host::background_thread) } else { self.index.end_bulk() };
+        if let Err(error) = changed {
+            tracing::warn!(%error, "the index goes on writing as it did");
+        }
+    }
+
+    /// The segments that a bulk leaves are merged while the loop goes on: what is searched then answers faster.
+    pub(crate) fn follow_merges(&mut self) -> Result<(), EngineError> {
+        if self.pace.merging && !self.pace.dirty && self.index.segments() < self.pace.segments {
+            self.publish()?;
+            self.pace.merging = false;
+        }
+        Ok(())
+    }
+
+    /// Puts everything on the disk for a clean stop.
+    pub(crate) fn flush(&mut self) -> Result<(), EngineError> {
+        self.desk.store.flush(true)?;
+        self.index.sync()?;
+        Ok(())
+    }
+
+    /// Has another embedder serve from here on. Returns the notes whose records have yet to say so.
+    pub(super) fn change_embedder(&mut self, fill: Fill, dir: &Path) -> Result<ChangedOver, EngineError> {
+        let Fill { service, desk, done, .. } = fill;
+        let cache = desk.vectors.clone();
+        cache.sync()?;
+        // From here on a restart finds the new one in force; records that do not say so yet are decided again then,
+        // from the cache.
+        Serving::of(&service.config(), &service.embedder).write(dir).map_err(|error| EngineError::io(dir, &error))?;
+        cache.load()?;
+        let by_number: HashMap<u32, &Vec<Vec<InputHash>>> =
+            done.iter().filter_map(|(path, inputs)| Some((*self.numbers.get(path)?, inputs.as_ref()?))).collect();
+        let mut vectors_of = |note: u32, position: usize| -> Vec<Vector> {
+            let inputs = by_number.get(&note).and_then(|chunks| chunks.get(position));
+            inputs.map_or_else(Vec::new, |inputs| cache.get_all(inputs).into_iter().flatten().collect())
+        };
+        self.index.replace_vectors(service.embedder.dimensions(), &mut vectors_of);
+        cache.release();
+        self.desk.store.serve_vectors(cache);
+        self.desk = desk;
+        // The pair of snapshot and embedder is published as one.
+        self.publish()?;
+        forget_run(&self.desk)?;
+        let (seen, unseen): (Vec<_>, Vec<_>) = done.into_iter().partition(|(_, inputs)| inputs.is_some());
+        Ok(ChangedOver {
+            records: seen.into_iter().filter_map(|(path, inputs)| Some((path, inputs?))).collect(),
+            unseen: unseen.into_iter().map(|(path, _)| path).collect(),
+        })
+    }
+
+    /// Another handle of the embedder that serves, which makes the same vectors.
+    pub(super) fn take_service(&mut self, service: &Arc<Service>) -> Result<(), EngineError> {
+        self.desk = with_embedder(&self.desk, service, self.desk.vectors.clone());
+        self.publish()
+    }
+
+    /// Brings records up to date with the vectors that serve; what is indexed of the notes does not change.
+    pub(super) fn amend_embedder(&self, records: &[(VaultPath, Vec<Vec<InputHash>>)]) -> Result<(), EngineError> {
+        let embedder = &self.desk.generation.embedder;
+        for (path, inputs) in records {
+            self.desk.store.amend(path, |record: &mut NoteRecord| {
+                if record.embedder != *embedder && record.chunks.len() == inputs.len() {
+                    record.embedder.clone_from(embedder);
+                    record.chunks.iter_mut().zip(inputs).for_each(|(chunk, inputs)| chunk.inputs.clone_from(inputs));
+                }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A plan in the words of the protocol.
+pub(crate) fn decision(
+    vault: &str,
+    path: &VaultPath,
+    plan: &context::plan::Plan,
+    record: &NoteRecord,
+    before: &[(Vec<String>, (u32, u32), String)],
+    began: Instant,
+) -> Decision {
+    let step = |step: &context::plan::Step| {
+        let (heading_path, lines, chunk) = if step.action == Action::Remove {
+            before.get(step.chunk).cloned().unwrap_or_default()
+        } else {
+            let chunk = record.chunks.get(step.chunk);
+            chunk.map(|c| (c.heading_path.clone(), c.lines, c.id.to_string())).unwrap_or_default()
+        };
+        DecidedStep { action: step.action, reason: step.reason, chunk, heading_path, lines, later: step.later }
+    };
+    Decision {
+        vault: vault.to_owned(),
+        path: path.to_string(),
+        reason: plan.reason,
+        kept: plan.count(Action::Keep),
+        reembedded: plan.count(Action::Reembed),
+        regenerated: plan.count(Action::Regenerate),
+        removed: plan.count(Action::Remove),
+        steps: plan.steps.iter().map(step).collect(),
+        seq: record.seq,
+        took_ms: began.elapsed().as_secs_f64() * 1e3,
+        at: now_s(),
+    }
+}
+
+fn chunk_entry(record: &NoteRecord, position: usize) -> ChunkEntry {
+    let chunk = &record.chunks[position];
+    ChunkEntry {
+        id: chunk.id,
+        note: record.no,
+        position: position as u32,
+        span: chunk.span,
+        lines: chunk.lines,
+        heading_path: chunk.heading_path.clone().into(),
+    }
+}
+
+/// Opens the lexical index in `dir`. It is a cache of the store, so one that cannot be used is made anew.
+pub(crate) fn open_index(
+    dir: &Path,
+    dimensions: usize,
+    language: Option<index::Language>,
+) -> Result<Index, EngineError> {
+    match Index::open_for(dir, dimensions, language) {
+        Ok(index) => Ok(index),
+        Err(error) if dir.exists() => {
+            tracing::warn!(%error, "the word index cannot be used and is made anew");
+            std::fs::remove_dir_all(dir).map_err(|error| EngineError::io(dir, &error))?;
+            Ok(Index::open_for(dir, dimensions, language)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,107 @@
+//! Which notes wait for a model, in the order in which they are asked for: what was saved before what a
+//! rebuild or a sync wants, and each when it has been quiet long enough. What is wanted stands in the
+//! notes' records; this is only their order, and it is made again at every start.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Instant;
+
+use note::VaultPath;
+
+/// Who goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Rank {
+    /// A save changed the note.
+    Save,
+    /// A rebuild or a sync wants it.
+    Bulk,
+}
+
+/// Notes that wait. A note is in it once.
+#[derive(Debug, Default)]
+pub(crate) struct ContextQueue {
+    notes: HashMap<VaultPath, (Rank, Instant)>,
+    saved: BTreeSet<(Instant, VaultPath)>,
+    bulk: BTreeSet<(Instant, VaultPath)>,
+}
+
+impl ContextQueue {
+    fn order(&mut self, rank: Rank) -> &mut BTreeSet<(Instant, VaultPath)> {
+        match rank {
+            Rank::Save => &mut self.saved,
+            Rank::Bulk => &mut self.bulk,
+        }
+    }
+
+    /// Puts a note in its place, whether it was there or not.
+    pub(crate) fn put(&mut self, path: VaultPath, rank: Rank, ready_at: Instant) {
+        self.remove(&path);
+        self.notes.insert(path.clone(), (rank, ready_at));
+        self.order(rank).insert((ready_at, path));
+    }
+
+    /// Takes a note out.
+    pub(crate) fn remove(&mut self, path: &VaultPath) {
+        if let Some((rank, ready_at)) = self.notes.remove(path) {
+            self.order(rank).remove(&(ready_at, path.clone()));
+        }
+    }
+
+    /// Takes the next note that is ready; with `saved_only` those that a save changed.
+    pub(crate) fn pop(&mut self, now: Instant, saved_only: bool) -> Option<VaultPath> {
+        let ready = |order: &BTreeSet<(Instant, VaultPath)>| order.first().filter(|(at, _)| *at <= now).cloned();
+        let (_, path) = ready(&self.saved).or_else(|| ready(&self.bulk).filter(|_| !saved_only))?;
+        self.remove(&path);
+        Some(path)
+    }
+
+    /// All that wait are ready now.
+    pub(crate) fn hurry(&mut self, now: Instant) {
+        for (path, (rank, _)) in std::mem::take(&mut self.notes) {
+            self.notes.insert(path, (rank, now));
+        }
+        (self.saved, self.bulk) = (BTreeSet::new(), BTreeSet::new());
+        for (path, (rank, _)) in self.notes.clone() {
+            self.order(rank).insert((now, path));
+        }
+    }
+
+    /// When the next note is ready; with `saved_only` the next that a save changed.
+    pub(crate) fn next_ready(&self, saved_only: bool) -> Option<Instant> {
+        let first = |order: &BTreeSet<(Instant, VaultPath)>| order.first().map(|(at, _)| *at);
+        first(&self.saved).into_iter().chain(first(&self.bulk).filter(|_| !saved_only)).min()
+    }
+
+    /// How many notes wait.
+    pub(crate) fn len(&self) -> usize {
+        self.notes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn path(name: &str) -> VaultPath {
+        VaultPath::parse(name).unwrap()
+    }
+
+    #[test]
+    fn saves_go_first_and_a_new_place_replaces_the_old_one() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(30);
+        let mut queue = ContextQueue::default();
+        queue.put(path("bulk.md"), Rank::Bulk, now);
+        queue.put(path("saved.md"), Rank::Save, now);
+        queue.put(path("edited.md"), Rank::Save, now);
+        queue.put(path("edited.md"), Rank::Save, later);
+        assert_eq!((queue.len(), queue.next_ready(false)), (3, Some(now)));
+        assert_eq!(queue.pop(now, false), Some(path("saved.md")));
+        assert_eq!((queue.pop(now, true), queue.next_ready(true)), (None, Some(later)));
+        assert_eq!(queue.pop(now, false), Some(path("bulk.md")));
+        assert_eq!((queue.pop(now, false), queue.next_ready(false)), (None, Some(later)));
+        assert_eq!(queue.pop(later, false), Some(path("edited.md")));
+        assert_eq!((queue.len(), queue.next_ready(false)), (0, None));
+    }
+}

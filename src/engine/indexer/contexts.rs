@@ -1,0 +1,400 @@
+//! Contexts that a model writes: which notes wait for it, which it has, and what is done with what comes back.
+//!
+//! That a context is wanted stands in the note's record ([`context::plan::Due`]), written in the transaction that decided
+//! it. An answer goes to the journal and the archive; then the note is decided about again, and the plan finds it there.
+//! So nothing is lost when either side dies, and an answer to a text that has changed meanwhile stays in the archive.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::context_queue::{ContextQueue, Rank};
+use super::rebuild::Run;
+use crate::decide::Desk;
+use crate::runtime::GenerationRuntime;
+use crate::tally::Tally;
+use crate::writer::{Held, MOST_TRIES, Order, Told};
+use crate::{EngineError, now_s};
+use context::plan::{Due, Reason};
+use context::settings::ContextConfig;
+use note::fingerprint::{ContextKey, context_key};
+use note::{PRIVATE_TAG, VaultPath};
+use provider::ledger::Purpose;
+use store::record::{ChunkRecord, NoteRecord};
+
+/// After how long a note is asked for again when the provider failed it.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// After how long a note that is being decided about is looked at again.
+const BUSY_AGAIN: Duration = Duration::from_secs(1);
+
+/// When the last sync was, among the store's values.
+const SYNCED: &str = "synced_at";
+
+/// Whose notes are asked about.
+pub(crate) struct Asking<'a> {
+    pub(crate) vault: u64,
+    pub(crate) vault_name: &'a str,
+    /// Whether another generation answers: then nothing is bought but what a build wants.
+    pub(crate) inactive: bool,
+    pub(crate) now: Instant,
+}
+
+/// What an indexer knows of contexts.
+pub(crate) struct PendingContexts {
+    /// Who writes them.
+    pub(crate) runtime: Arc<GenerationRuntime>,
+    pub(crate) queue: ContextQueue,
+    /// Notes that the writer has.
+    asked: HashSet<VaultPath>,
+    /// Notes for which contexts came and that are to be decided about again.
+    arrived: BTreeSet<VaultPath>,
+    pub(crate) tally: Tally,
+    /// The rebuild that goes on.
+    pub(crate) run: Option<Run>,
+    /// Quiet of a note before its structural changes are sent.
+    settle: Duration,
+    /// What a writer that was replaced still has may come until then.
+    draining: Option<Instant>,
+}
+
+impl PendingContexts {
+    pub(crate) fn new(runtime: Arc<GenerationRuntime>) -> Self {
+        let settle = runtime.config.context.settle;
+        PendingContexts {
+            runtime,
+            queue: ContextQueue::default(),
+            asked: HashSet::new(),
+            arrived: BTreeSet::new(),
+            tally: Tally::default(),
+            run: None,
+            settle,
+            draining: None,
+        }
+    }
+
+    /// A record was read at the start: it was quiet for long enough while nobody looked.
+    pub(crate) fn loaded(&mut self, record: &NoteRecord, now: Instant) {
+        self.put(record, (Duration::ZERO, Duration::ZERO), now);
+    }
+
+    /// A record was written: what it wants takes its place in the queue.
+    pub(crate) fn written(&mut self, record: &NoteRecord, now: Instant) {
+        self.put(record, (self.settle, Duration::ZERO), now);
+    }
+
+    /// A note is gone; `no` is its number if it was indexed.
+    pub(crate) fn removed(&mut self, path: &VaultPath, no: Option<u32>) {
+        self.queue.remove(path);
+        if let Some(no) = no {
+            self.tally.remove(no);
+        }
+    }
+
+    /// `waits`: of what a save wants, and of the rest.
+    fn put(&mut self, record: &NoteRecord, waits: (Duration, Duration), now: Instant) {
+        self.tally.put(record);
+        let mut dues = record.chunks.iter().filter_map(|chunk| chunk.due).peekable();
+        if dues.peek().is_none() {
+            self.queue.remove(&record.path);
+            return;
+        }
+        let (rank, wait) =
+            if dues.any(|due| is_save(due.reason)) { (Rank::Save, waits.0) } else { (Rank::Bulk, waits.1) };
+        self.queue.put(record.path.clone(), rank, now + wait);
+    }
+
+    /// Other settings, or another writer, are in force. What the old one still has may come for so long, and is not
+    /// asked for again before.
+    pub(crate) fn replace_runtime(&mut self, runtime: Arc<GenerationRuntime>, drained_at: Instant) {
+        self.settle = runtime.config.context.settle;
+        if runtime.has_writer_of(&self.runtime) {
+            self.runtime = runtime;
+            return;
+        }
+        self.runtime = runtime;
+        self.draining = Some(drained_at).filter(|_| !self.asked.is_empty());
+    }
+
+    /// What a writer that was replaced did not answer in time is asked for again.
+    pub(crate) fn end_draining(&mut self, now: Instant) {
+        if self.draining.is_none_or(|until| until > now && !self.asked.is_empty()) {
+            return;
+        }
+        self.draining = None;
+        for path in std::mem::take(&mut self.asked) {
+            self.queue.put(path, Rank::Bulk, now);
+        }
+    }
+
+    /// Notes that the writer has.
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.len()
+    }
+
+    /// The writer says what came of an order. Returns what keeps it from being carried out, if anything does.
+    pub(crate) fn take(
+        &mut self,
+        desk: &Desk,
+        path: VaultPath,
+        told: Told,
+        now: Instant,
+    ) -> Result<Option<Held>, EngineError> {
+        match told {
+            Told::Written(_, None) => {
+                self.runtime.wrote();
+                self.arrived.insert(path);
+            }
+            Told::Written(key, Some(record)) => {
+                // Of a note that may not be known any more nobody can say here that it was not private.
+                let kept = desk.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
+                self.arrived.insert(path);
+                kept?;
+            }
+            Told::Tried(key) => self.tried(desk, &path, key, false)?,
+            Told::GaveUp(key, flaw) => {
+                tracing::debug!(?flaw, "the model gave no usable context for a chunk; the template stays");
+                if let Some(run) = &mut self.run {
+                    run.failed(&path, flaw);
+                }
+                self.tried(desk, &path, key, true)?;
+            }
+            Told::End(result) => {
+                self.asked.remove(&path);
+                let Err(held) = result else { return Ok(None) };
+                let again = match &held {
+                    Held::Changed => self.settle,
+                    Held::Budget(_) | Held::Draining => Duration::ZERO,
+                    Held::Provider(_) | Held::Useless => ASK_AGAIN,
+                };
+                if let Some(record) = desk.store.note(&path)? {
+                    self.put(&record, (again, again), now);
+                }
+                return Ok(Some(held));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Notes for which contexts came: they are to be decided about again.
+    pub(crate) fn take_arrived(&mut self) -> BTreeSet<VaultPath> {
+        std::mem::take(&mut self.arrived)
+    }
+
+    /// What is to be asked now, as much as keeps the writer busy; `is_busy` says which notes are being decided about.
+    pub(crate) fn orders(
+        &mut self,
+        desk: &Arc<Desk>,
+        asking: &Asking<'_>,
+        is_busy: impl Fn(&VaultPath) -> bool,
+    ) -> Result<Vec<Order>, EngineError> {
+        let runtime = self.runtime.clone();
+        let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
+        // One that stands beside the one in force buys nothing by itself.
+        let automatic = if asking.inactive { self.run.is_some() } else { runtime.config.context.automatic };
+        let deciding = self.is_deciding(asking.inactive);
+        let mut orders = Vec::new();
+        while self.asked.len() < writer.room
+            && let Some(path) = self.queue.pop(asking.now, deciding)
+        {
+            // Being decided about, or being asked for: what comes of that puts it back.
+            if is_busy(&path) || self.asked.contains(&path) {
+                self.queue.put(path, Rank::Save, asking.now + BUSY_AGAIN);
+                continue;
+            }
+            let Some(record) = desk.store.note(&path)? else { continue };
+            let (dues, found) = self.open(desk, &record, automatic)?;
+            if found {
+                self.arrived.insert(path.clone());
+            }
+            if !dues.is_empty() {
+                self.asked.insert(path.clone());
+                orders.push(self.order(desk, asking, path, dues));
+            }
+        }
+        Ok(orders)
+    }
+
+    /// What a note still wants a model to write, and whether some of it is in the archive already and only has to be
+    /// taken.
+    fn open(
+        &self,
+        desk: &Desk,
+        record: &NoteRecord,
+        automatic: bool,
+    ) -> Result<(Vec<(ContextKey, Due)>, bool), EngineError> {
+        let generation = desk.contextualizer(record.kind.as_deref());
+        let mut open = Vec::new();
+        let mut found = false;
+        for chunk in &record.chunks {
+            let Some(due) = chunk.due.filter(|due| automatic || !is_save(due.reason)) else { continue };
+            let key = context_key(&chunk.keys, chunk.hash);
+            let written = desk.written_by(desk.claimant(record), key, &generation)?;
+            if written.is_some_and(|context| context.written_at >= due.since) {
+                found = true;
+            } else if !self.waits_for_batch(due) {
+                open.push((key, due));
+            }
+        }
+        Ok((open, found))
+    }
+
+    /// Whether a context is not to be asked for alone.
+    fn waits_for_batch(&self, due: Due) -> bool {
+        due.reason == Reason::Rebuild && self.run.as_ref().is_some_and(|run| run.batch)
+    }
+
+    fn order(&self, desk: &Arc<Desk>, asking: &Asking<'_>, path: VaultPath, dues: Vec<(ContextKey, Due)>) -> Order {
+        let budget = &self.runtime.config.budget;
+        let reason = dues.first().map_or(Reason::NewNote, |(_, due)| due.reason);
+        let run = self.run.as_ref().filter(|_| reason == Reason::Rebuild || asking.inactive);
+        let purpose = match (reason, run) {
+            (_, Some(run)) => Purpose::Rebuild(run.id),
+            (reason, None) if is_save(reason) => Purpose::Change,
+            (_, None) => Purpose::Sync,
+        };
+        Order {
+            vault: asking.vault,
+            vault_name: asking.vault_name.to_owned(),
+            desk: desk.clone(),
+            path,
+            dues,
+            purpose,
+            rebuild: run.map(|_| (budget.rebuild, budget.rebuild_tokens)),
+        }
+    }
+
+    /// Whether only what saves want is asked for: until all of a rebuild is decided nobody could say how far it is.
+    fn is_deciding(&self, inactive: bool) -> bool {
+        self.run.as_ref().is_some_and(|run| run.total == 0) && !inactive
+    }
+
+    /// When something may be asked next.
+    pub(crate) fn next_question(&self, inactive: bool) -> Option<Instant> {
+        let writer = self.runtime.writer.as_ref().filter(|writer| self.asked.len() < writer.room);
+        let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive)));
+        let next = next.map(|next| self.runtime.held_until().map_or(next, |until| until.max(next)));
+        next.into_iter().chain(self.draining).min()
+    }
+
+    /// Asks for contexts that serve and should be better: drifted, failed, and with `renew` what another generation
+    /// wrote; and for what saves want, where that is not asked for by itself. Only of notes that changed since `since`,
+    /// if given. Returns how many chunks.
+    pub(crate) fn refresh(
+        &mut self,
+        desk: &Desk,
+        since: Option<i64>,
+        context: &ContextConfig,
+    ) -> Result<u64, EngineError> {
+        let (renew, automatic) = (context.renew, context.automatic);
+        let mut wanted = 0;
+        for record in desk.store.notes()? {
+            let recent = since.is_none_or(|since| record.stat.mtime_ns.div_euclid(1_000_000_000) >= since);
+            let stale = |reason| match reason {
+                Reason::Drifted | Reason::ContextFailed => true,
+                Reason::ContextualizerChanged => renew,
+                _ => false,
+            };
+            let put_off = |chunk: &ChunkRecord| !automatic && chunk.due.is_some_and(|due| is_save(due.reason));
+            let is_stale = |chunk: &ChunkRecord| chunk.due.is_none() && chunk.later.is_some_and(stale);
+            if !recent || !record.chunks.iter().any(|c| is_stale(c) || put_off(c)) {
+                continue;
+            }
+            let written: Vec<i64> = desk.store.contexts(&record.path)?.iter().map(|c| c.written_at).collect();
+            let now = now_s();
+            self.amend(desk, &record.path, |record| {
+                for (i, chunk) in record.chunks.iter_mut().enumerate() {
+                    if put_off(chunk) {
+                        chunk.due = chunk.due.map(|due| Due { reason: Reason::ContextualizerChanged, ..due });
+                        wanted += 1;
+                    }
+                    if let (None, Some(reason)) = (chunk.due, chunk.later.filter(|reason| stale(*reason))) {
+                        // Younger than what it is to replace.
+                        let since = now.max(written.get(i).map_or(0, |at| at + 1));
+                        (chunk.due, chunk.later) = (Some(Due { reason, since, tries: 0 }), None);
+                        wanted += 1;
+                    }
+                }
+            })?;
+        }
+        Ok(wanted)
+    }
+
+    /// Takes back what a rebuild wants.
+    pub(crate) fn take_back_rebuild(&mut self, desk: &Desk) -> Result<(), EngineError> {
+        for path in rebuilt(desk)? {
+            self.amend(desk, &path, |record| {
+                for chunk in &mut record.chunks {
+                    if chunk.due.is_some_and(|due| due.reason == Reason::Rebuild) {
+                        (chunk.due, chunk.later) = (None, chunk.later.or(Some(Reason::ContextualizerChanged)));
+                    }
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What a rebuild by batch left is asked for one by one.
+    pub(crate) fn queue_rebuilt(&mut self, desk: &Desk, now: Instant) -> Result<(), EngineError> {
+        for path in rebuilt(desk)? {
+            if !self.asked.contains(&path) {
+                self.queue.put(path, Rank::Bulk, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes what a note's record wants; nothing that is indexed changes.
+    fn amend(
+        &mut self,
+        desk: &Desk,
+        path: &VaultPath,
+        change: impl FnOnce(&mut NoteRecord),
+    ) -> Result<(), EngineError> {
+        let mut after = None;
+        desk.store.amend(path, |record| {
+            change(record);
+            after = Some(record.clone());
+        })?;
+        if let Some(record) = after {
+            self.put(&record, (Duration::ZERO, Duration::ZERO), Instant::now());
+        }
+        Ok(())
+    }
+
+    /// An answer was of no use: counted, or given up.
+    fn tried(&mut self, desk: &Desk, path: &VaultPath, key: ContextKey, gave_up: bool) -> Result<(), EngineError> {
+        self.amend(desk, path, |record| {
+            for chunk in record.chunks.iter_mut().filter(|c| context_key(&c.keys, c.hash) == key) {
+                let Some(due) = &mut chunk.due else { continue };
+                due.tries = due.tries.saturating_add(1).min(MOST_TRIES);
+                if gave_up {
+                    (chunk.due, chunk.later) = (None, Some(Reason::ContextFailed));
+                }
+            }
+        })
+    }
+}
+
+/// Notes that a rebuild wants contexts for.
+fn rebuilt(desk: &Desk) -> Result<Vec<VaultPath>, EngineError> {
+    let wants = |record: &NoteRecord| {
+        record.chunks.iter().any(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild))
+    };
+    Ok(desk.store.notes()?.into_iter().filter(wants).map(|record| record.path).collect())
+}
+
+/// When the last sync was, seconds since 1970 (UTC).
+pub(crate) fn synced_at(desk: &Desk) -> Option<i64> {
+    desk.store.value(SYNCED).ok().flatten()?.parse().ok()
+}
+
+/// The last sync was now.
+pub(crate) fn remember_sync(desk: &Desk, now: i64) -> Result<(), EngineError> {
+    Ok(desk.store.set_value(SYNCED, Some(&now.to_string()))?)
+}
+
+/// Whether a save wants it, rather than a rebuild or a sync.
+fn is_save(reason: Reason) -> bool {
+    !matches!(reason, Reason::Rebuild | Reason::Drifted | Reason::ContextFailed | Reason::ContextualizerChanged)
+}

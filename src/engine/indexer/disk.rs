@@ -1,0 +1,87 @@
+//! How an indexer gets at its vault: a trait, so that a test can put a file system in its place that hangs or fails.
+//! Every call may block for as long as the file system does, so it is made on threads that serve this vault alone.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::scan::{Extent, Findings, KnownNotes, scan};
+use note::{FileStat, VaultPath};
+use vault::policy::Policy;
+use vault::read;
+use vault::read::ReadError;
+use vault::root;
+use vault::root::{RootId, VaultError};
+use vault::settings::VaultConfig;
+
+/// What is looked at, and what is known of it.
+pub(crate) struct Look<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) policy: &'a Policy,
+    pub(crate) known: &'a KnownNotes,
+    pub(crate) extent: &'a Extent,
+    pub(crate) max_bytes: u64,
+}
+
+/// The file system of a vault.
+pub(crate) trait Disk: Send + Sync {
+    /// What in the vault is a note: reads its ignore files.
+    fn policy(&self, vault: &VaultConfig) -> Result<Policy, VaultError>;
+
+    /// Which folder the root is.
+    fn root_id(&self, root: &Path) -> Result<RootId, VaultError>;
+
+    /// Whether git is at work in it.
+    fn git_locked(&self, root: &Path) -> bool;
+
+    /// The kind of file system, if events cannot be relied on there.
+    fn needs_polling(&self, root: &Path) -> Option<&'static str>;
+
+    /// What differs from what is known.
+    fn scan(&self, look: &Look<'_>) -> Result<Findings, VaultError>;
+
+    /// A note's bytes and state.
+    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError>;
+
+    /// A note's state.
+    fn stat(&self, root: &Path, path: &VaultPath) -> Result<FileStat, ReadError>;
+}
+
+/// The real one.
+struct FileSystem;
+
+/// The file system of this machine.
+pub(crate) fn file_system() -> Arc<dyn Disk> {
+    Arc::new(FileSystem)
+}
+
+impl Disk for FileSystem {
+    fn policy(&self, vault: &VaultConfig) -> Result<Policy, VaultError> {
+        Policy::new(&vault.path, vault)
+    }
+
+    fn root_id(&self, root: &Path) -> Result<RootId, VaultError> {
+        root::root_id(root)
+    }
+
+    fn git_locked(&self, root: &Path) -> bool {
+        root::git_locked(root)
+    }
+
+    fn needs_polling(&self, root: &Path) -> Option<&'static str> {
+        root::needs_polling(root)
+    }
+
+    fn scan(&self, look: &Look<'_>) -> Result<Findings, VaultError> {
+        let Look { root, policy, known, extent, max_bytes } = *look;
+        scan(root, policy, known, extent, max_bytes, &AtomicBool::new(false))
+    }
+
+    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError> {
+        read::read(root, path, max_bytes)
+    }
+
+    fn stat(&self, root: &Path, path: &VaultPath) -> Result<FileStat, ReadError> {
+        read::file_state(root, path)
+    }
+}

@@ -1,0 +1,53 @@
+//! What notes look like to another embedder than the one that serves: the inputs of each, and which of them it has
+//! not made vectors of yet. Reads the vault and the store, writes nothing but vectors made in no time.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::disk::Disk;
+use crate::decide::{Desk, Task};
+use crate::now_s;
+use index::embed::Input;
+use note::VaultPath;
+use note::fingerprint::{InputHash, text_hash};
+use store::StoreError;
+
+/// A note, looked at.
+pub(crate) struct DryRun {
+    pub(crate) path: VaultPath,
+    pub(crate) needs: Needs,
+}
+
+/// What was found.
+pub(crate) enum Needs {
+    /// It is not in the store.
+    Nothing,
+    /// It is not what the store knows, or cannot be read now: whoever decides about it next will see to it.
+    Unsettled,
+    /// Its inputs by chunk, and documents that lack vectors.
+    Inputs { inputs: Vec<Vec<InputHash>>, missing: Vec<Vec<Input>> },
+    /// The store failed.
+    Failed(StoreError),
+}
+
+/// Looks at notes with another embedder's eyes.
+pub(crate) fn dry_run(disk: &dyn Disk, desk: &Desk, paths: Vec<VaultPath>) -> Vec<DryRun> {
+    let look = |path: VaultPath| {
+        // As when it was decided about: a note that makes a parser panic is passed over.
+        let needs = catch_unwind(AssertUnwindSafe(|| look_at(disk, desk, &path)));
+        DryRun { needs: needs.unwrap_or(Ok(Needs::Unsettled)).unwrap_or_else(Needs::Failed), path }
+    };
+    paths.into_iter().map(look).collect()
+}
+
+fn look_at(disk: &dyn Disk, desk: &Desk, path: &VaultPath) -> Result<Needs, StoreError> {
+    let Some(record) = desk.store.note(path)? else { return Ok(Needs::Nothing) };
+    let Ok((bytes, stat)) = disk.read(&desk.root, path, desk.max_note_bytes) else { return Ok(Needs::Unsettled) };
+    if text_hash(&bytes) != record.hash {
+        return Ok(Needs::Unsettled);
+    }
+    let contexts = desk.store.contexts(path)?;
+    let decided = desk.decide(&Task::again(path.clone()), &bytes, stat, Some((record, contexts)), now_s())?;
+    desk.vectors.put(&decided.vectors)?;
+    let chunks = decided.write.put.into_iter().flat_map(|(record, _)| record.chunks);
+    Ok(Needs::Inputs { inputs: chunks.map(|chunk| chunk.inputs).collect(), missing: decided.missing })
+}

@@ -1,0 +1,192 @@
+//! When the indexer looks at the disk: hints wait for quiet, walks follow each other, and what could not be read is
+//! looked at again. Pure: the time is an argument, and what is to be done is returned.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use note::VaultPath;
+use vault::pending::{Pending, Timing};
+use vault::{Batch, Hint, RescanReason};
+
+#[cfg(test)]
+mod tests;
+
+/// How long an emptied note may be the first half of a truncate-and-write.
+const EMPTY_FOR: Duration = Duration::from_secs(2);
+
+/// After how long a note that could not be read is read again; each failure doubles it, up to [`UNREAD_LONGEST`].
+const UNREAD_FIRST: Duration = Duration::from_secs(2);
+
+/// The longest such pause.
+const UNREAD_LONGEST: Duration = Duration::from_mins(1);
+
+/// A walk of the whole vault that is to begin now.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Walk {
+    pub(crate) reason: RescanReason,
+    /// Jobs that wait for what it finds.
+    pub(crate) jobs: Vec<u64>,
+}
+
+/// What is to be looked at now.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// What was hinted at and has been quiet.
+    pub(crate) hinted: Option<Batch>,
+    /// Notes to read again; `true` if whatever they read is believed.
+    pub(crate) again: Vec<(VaultPath, bool)>,
+    /// Whether the regular walk is due.
+    pub(crate) walk: bool,
+}
+
+/// A note that is looked at again by itself.
+#[derive(Debug)]
+struct Recheck {
+    at: Instant,
+    /// How often it could not be read; 0 for one that was found empty.
+    failures: u32,
+}
+
+/// The state of the looks at one vault.
+#[derive(Debug)]
+pub(crate) struct Freshness {
+    pending: Pending,
+    /// Whether a walk is under way.
+    walking: bool,
+    /// Whether one has ended since the vault was opened.
+    looked: bool,
+    /// The walk that was asked for while another was under way.
+    next: Option<Walk>,
+    next_walk: Instant,
+    recheck: HashMap<VaultPath, Recheck>,
+}
+
+impl Freshness {
+    pub(crate) fn new(timing: Timing, now: Instant) -> Self {
+        Freshness {
+            pending: Pending::new(timing),
+            walking: false,
+            looked: false,
+            next: None,
+            next_walk: now,
+            recheck: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn set_timing(&mut self, timing: Timing) {
+        self.pending.set_timing(timing);
+    }
+
+    /// Something may have changed.
+    pub(crate) fn hint(&mut self, now: Instant, hint: Hint) {
+        self.pending.hint(now, hint);
+    }
+
+    /// Asks for a walk. One that is under way may have passed what changed since it began, so another one follows it.
+    pub(crate) fn request(&mut self, reason: RescanReason, jobs: Vec<u64>) -> Option<Walk> {
+        if !self.walking {
+            self.walking = true;
+            return Some(Walk { reason, jobs });
+        }
+        match &mut self.next {
+            Some(next) => {
+                next.reason = reason;
+                next.jobs.extend(jobs);
+            }
+            None => self.next = Some(Walk { reason, jobs }),
+        }
+        None
+    }
+
+    /// Asks for a look at some folders; `false` if a walk is under way, and then another walk follows it.
+    pub(crate) fn request_part(&mut self) -> bool {
+        if self.walking {
+            let next = self.next.get_or_insert(Walk { reason: RescanReason::Asked, jobs: Vec::new() });
+            next.reason = RescanReason::Asked;
+        }
+        !std::mem::replace(&mut self.walking, true)
+    }
+
+    /// A walk has ended, however.
+    pub(crate) fn ended(&mut self) {
+        self.walking = false;
+        self.looked = true;
+    }
+
+    /// The walk that was asked for while another was under way: it begins now.
+    pub(crate) fn following(&mut self) -> Option<Walk> {
+        let walk = if self.walking { None } else { self.next.take() };
+        self.walking |= walk.is_some();
+        walk
+    }
+
+    /// A walk could not begin.
+    pub(crate) fn failed_to_begin(&mut self, again_at: Instant) {
+        self.walking = false;
+        self.next_walk = again_at;
+    }
+
+    /// The next regular walk is so far away.
+    pub(crate) fn walked(&mut self, now: Instant, pause: Duration) {
+        self.next_walk = now + pause;
+    }
+
+    /// A note was found empty and was not.
+    pub(crate) fn emptied(&mut self, now: Instant, path: VaultPath) {
+        self.recheck.insert(path, Recheck { at: now + EMPTY_FOR, failures: 0 });
+    }
+
+    /// A note could not be read, for a reason that may pass.
+    pub(crate) fn unread(&mut self, now: Instant, path: VaultPath) {
+        let failures = self.recheck.get(&path).map_or(0, |recheck| recheck.failures).saturating_add(1);
+        let pause = (UNREAD_FIRST * 2_u32.saturating_pow(failures.min(16) - 1)).min(UNREAD_LONGEST);
+        self.recheck.insert(path, Recheck { at: now + pause, failures });
+    }
+
+    /// A note was read.
+    pub(crate) fn read(&mut self, path: &VaultPath) {
+        self.recheck.remove(path);
+    }
+
+    /// What is to be looked at now.
+    pub(crate) fn due(&mut self, now: Instant, git_locked: bool) -> Due {
+        let mut due = Due { hinted: self.pending.take(now, git_locked), ..Due::default() };
+        for (path, recheck) in self.recheck.iter_mut().filter(|(_, recheck)| recheck.at <= now) {
+            due.again.push((path.clone(), recheck.failures == 0));
+            // What comes of it says whether it stays; a look that is lost must not be asked for in every turn.
+            recheck.at = now + UNREAD_LONGEST;
+        }
+        // What an emptied note reads now is believed, so it is not looked at a third time.
+        self.recheck.retain(|path, _| !due.again.contains(&(path.clone(), true)));
+        due.again.sort();
+        due.walk = !self.walking && self.next_walk <= now;
+        due
+    }
+
+    /// When something becomes due by itself.
+    pub(crate) fn next_wake(&self, git_locked: bool) -> Option<Instant> {
+        let walk = (!self.walking).then_some(self.next_walk);
+        let recheck = self.recheck.values().map(|recheck| recheck.at).min();
+        [self.pending.deadline(git_locked), walk, recheck].into_iter().flatten().min()
+    }
+
+    /// Whether hints wait for quiet.
+    pub(crate) fn has_hints(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// How many paths and folders wait; 1 for a walk.
+    pub(crate) fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Whether a walk is under way.
+    pub(crate) fn is_walking(&self) -> bool {
+        self.walking
+    }
+
+    /// Whether the disk was looked at since the vault was opened.
+    pub(crate) fn has_looked(&self) -> bool {
+        self.looked
+    }
+}

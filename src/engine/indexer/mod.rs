@@ -1,0 +1,447 @@
+//! An indexer: one generation of one vault, on a thread of its own. It owns store, index and watcher, and everything that
+//! changes comes to it through its inbox; queries read what it publishes.
+//!
+//! What it knows is kept by sub-machines that are told what happened and what time it is, and say what is to be done:
+//! when to look at the disk ([`freshness`]), how far to believe a look ([`deletion_guard`]), what to decide about
+//! ([`work_queue`]), what to write ([`commit`]), what to have written by a model ([`buyer`]), and how to change embedders
+//! ([`migration`]). The turns of its loop ([`turn`]) carry that out; what concerns notes alone is in [`notes`].
+
+mod batches;
+mod buyer;
+pub(super) mod commit;
+mod context_queue;
+mod contexts;
+mod deletion_guard;
+pub(super) mod disk;
+mod dry_run;
+mod freshness;
+mod looking;
+mod migration;
+mod notes;
+mod reader;
+mod rebuild;
+pub(super) mod scan;
+mod turn;
+mod vectors;
+mod watch;
+mod work_queue;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use super::batch::BatchTold;
+use super::decide::{Desk, Outcome, Task};
+use super::embedding::{self, serving};
+use super::pool::Pool;
+use super::report::CallError;
+use super::runtime::config_of;
+use super::shared::Stage;
+use super::writer::Told;
+use super::{EngineError, Shared, VaultShared, timing};
+use crate::settings::Settings;
+use buyer::{At, Buyer, Work};
+use commit::{Committer, open_index};
+use context::TEMPLATE;
+use context::plan::Generation;
+use context::prompt::Prompter;
+use deletion_guard::DeletionGuard;
+use disk::Disk;
+use dry_run::DryRun;
+use freshness::Freshness;
+use index::Language;
+use migration::EmbedderMigration;
+use note::VaultPath;
+use note::fingerprint::Fields;
+use notes::NoteIndexer;
+use provider::{EmbedError, Embedder};
+use reader::Reader;
+use scan::{Extent, Findings};
+use store::Store;
+use vault::Hint;
+use vault::root::{RootId, VaultError};
+use vault::settings::VaultConfig;
+use vectors::PendingVectors;
+use watch::VaultWatch;
+use work_queue::WorkQueue;
+
+/// After how long what could not be written or opened is tried again.
+pub(super) const TRY_AGAIN: Duration = Duration::from_secs(10);
+
+/// Events that are taken in one turn.
+const MOST_EVENTS: usize = 256;
+
+/// Everything that can wake an indexer.
+pub(super) enum Event {
+    /// Something may have changed on disk.
+    Hint(Hint),
+    /// A look at the disk has ended.
+    Scanned { extent: Extent, jobs: Vec<u64>, result: Result<Findings, VaultError> },
+    /// A worker has decided about a note.
+    Looked { path: VaultPath, ticket: u64, outcome: Outcome },
+    /// A user asks for a look at everything; with `accept_deletes` a doubt is settled.
+    Sync { job: u64, accept_deletes: bool },
+    /// A user asks for contexts that should be better to be made anew, of notes that changed since.
+    Refresh { since: Option<i64> },
+    /// A user asks for notes to be made anew.
+    Rebuild { job: u64, under: Option<VaultPath>, batch: bool },
+    /// A user asks for this generation to be built beside the one that answers.
+    Build { job: u64, reply: Sender<Result<(), CallError>> },
+    /// The writer says what came of an order.
+    Told { path: VaultPath, told: Told },
+    /// The writer says what came of a batch.
+    Batch { ticket: u64, told: BatchTold },
+    /// Vectors that were ordered have come.
+    Embedded(embedding::worker::Told),
+    /// An embedder that is to take over was opened, or could not be.
+    Opened { ticket: u64, result: Result<Arc<embedding::Service>, EmbedError> },
+    /// Notes were looked at with its eyes.
+    DryRun { ticket: u64, notes: Vec<DryRun> },
+    /// Something that is shared has changed: a pause, a job that was cancelled, the generation that answers.
+    Wake,
+    /// The user says that work is to go on.
+    Resume,
+    /// Another configuration is in force; this one was.
+    Reloaded(Arc<Settings>),
+    /// Close everything and end; what was asked of a model may come until then.
+    Stop { drain_until: Instant },
+}
+
+/// What an indexer is made from, as often as it is opened.
+pub(super) struct Seed {
+    pub(super) engine: Arc<Shared>,
+    pub(super) shared: Arc<VaultShared>,
+    pub(super) vault: VaultConfig,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) pool: Pool,
+    pub(super) inbox: Sender<Event>,
+}
+
+/// Which vault, which generation, and where its index lies.
+pub(super) struct Place {
+    vault: VaultConfig,
+    /// The plain one has no name.
+    generation: String,
+    dir: PathBuf,
+}
+
+/// Whose indexer it is, and how it is reached.
+pub(super) struct ActorContext {
+    engine: Arc<Shared>,
+    shared: Arc<VaultShared>,
+    place: Place,
+    inbox: Sender<Event>,
+}
+
+/// Who decides about notes in bulk, and what came of it.
+struct Workers {
+    reader: Reader,
+    pool: Pool,
+    landed: Vec<(VaultPath, u64, Outcome)>,
+    /// Whether there was work that could wait when it was last asked.
+    had_work: bool,
+}
+
+/// One generation of one vault.
+pub(super) struct Indexer {
+    actor: Arc<ActorContext>,
+    notes: NoteIndexer,
+    buyer: Buyer,
+    vectors: PendingVectors,
+    migration: Option<EmbedderMigration>,
+    /// What happened when it was opened.
+    opened: Vec<String>,
+}
+
+/// How an indexer ends.
+enum Exit {
+    /// It was told to.
+    Stop,
+    /// Its store is to be opened anew.
+    Reopen,
+}
+
+/// Runs an indexer until it is told to stop. What cannot be opened is tried again.
+pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
+    loop {
+        seed.shared.set_turn(Some(seed.engine.now_ms()));
+        let why = match Indexer::open(seed) {
+            Ok(indexer) => match indexer.run(inbox) {
+                Exit::Stop => return,
+                Exit::Reopen => {
+                    seed.fail_jobs("the store is opened anew");
+                    continue;
+                }
+            },
+            Err(error) => format!("vault `{}` cannot be served: {error}", seed.vault.name),
+        };
+        seed.shared.set_turn(None);
+        let stage = Stage::Closed(why.clone());
+        if std::mem::replace(&mut seed.shared.report().stage, stage.clone()) != stage {
+            tracing::error!("{why}; it is tried again");
+        }
+        seed.engine.changed();
+        seed.fail_jobs(&why);
+        if seed.wait_closed(inbox, &why) {
+            return;
+        }
+    }
+}
+
+impl Seed {
+    /// Waits until opening is tried again; tells whether to stop.
+    fn wait_closed(&self, inbox: &Receiver<Event>, why: &str) -> bool {
+        let until = Instant::now() + TRY_AGAIN;
+        loop {
+            match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::Stop { .. }) | Err(RecvTimeoutError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) => return false,
+                Ok(Event::Resume | Event::Reloaded(_)) => return false,
+                Ok(Event::Build { reply, .. }) => {
+                    // Whoever asked may have gone.
+                    let _ = reply.send(Err(CallError::Storage(why.to_owned())));
+                    self.fail_jobs(why);
+                }
+                Ok(Event::Sync { .. } | Event::Rebuild { .. }) => self.fail_jobs(why),
+                // Nothing that happens meanwhile is lost: opening ends with a look at everything.
+                Ok(_) => {}
+            }
+        }
+    }
+
+    fn fail_jobs(&self, why: &str) {
+        for job in self.engine.jobs.fail_all_of(self.shared.id, why) {
+            self.engine.tell_job(Some(job));
+        }
+    }
+}
+
+impl Indexer {
+    /// Opens store and index of a vault and publishes what they hold.
+    fn open(seed: &Seed) -> Result<Self, EngineError> {
+        let Seed { engine, shared, vault, disk, pool, inbox } = seed;
+        let plain = engine.config.load_full();
+        let config = config_of(&plain, &shared.generation).unwrap_or_else(|| (*plain).clone());
+        let dir = generation_dir(&config.data_dir, &vault.path, &shared.generation);
+        std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
+        let (service, asked_for) = serving(engine, &config, &dir);
+        let embedder = &service.embedder;
+        let (store, opened) = Store::open(&dir, embedder.identity(), embedder.dimensions())?;
+        let lexical = dir.join("lexical");
+        if opened.quarantined.is_some() && lexical.exists() {
+            // The new store counts from the start: its numbers would mean other notes to the old words.
+            std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
+        }
+        let opened_notes = opened.quarantined.iter().map(|(moved_to, why)| {
+            format!(
+                "the store of vault `{}` was damaged ({why}); it was moved to {} and the index is rebuilt; {} contexts \
+                 came back from the journal",
+                vault.name,
+                moved_to.display(),
+                opened.contexts_recovered
+            )
+        });
+        let index = open_index(&lexical, embedder.dimensions(), Language::of_code(&config.search.language))?;
+        let desk = Arc::new(Desk {
+            root: vault.path.clone(),
+            max_note_bytes: vault.max_note_bytes,
+            rules: vault.rules.clone(),
+            private: Arc::new(note::Private::new(&vault.private)),
+            chunk: config.chunk.clone(),
+            generation: generation(&config, embedder),
+            vectors: store.vectors(),
+            service,
+            prompter: prompter(&config)?,
+            writer_leaves: provider::leaves(&config.context),
+            store: Arc::new(store),
+        });
+        let policy = Arc::new(disk.policy(vault)?);
+        shared.policy.store(Some(policy.clone()));
+        let now = Instant::now();
+        let reader = Reader::start(disk.clone(), pool.clone()).map_err(|error| EngineError::io(&dir, &error))?;
+        let actor = Arc::new(ActorContext {
+            engine: engine.clone(),
+            shared: shared.clone(),
+            place: Place { vault: vault.clone(), generation: shared.generation.clone(), dir },
+            inbox: inbox.clone(),
+        });
+        let mut indexer = Indexer {
+            notes: NoteIndexer {
+                watch: VaultWatch::new(disk.clone(), policy),
+                freshness: Freshness::new(timing(&config.watch), now),
+                guard: DeletionGuard::new(&vault.name, read_root_id(&actor.place.dir)),
+                work: WorkQueue::default(),
+                workers: Workers { reader, pool: pool.clone(), landed: Vec::new(), had_work: false },
+                commit: Committer::new(desk, index, shared.clone()),
+                failure: None,
+                changes: Vec::new(),
+                decisions: Vec::new(),
+                urgent: false,
+                actor: actor.clone(),
+            },
+            actor,
+            buyer: Buyer::new(engine.runtime(&shared.generation)),
+            vectors: PendingVectors::default(),
+            migration: (!asked_for).then(|| EmbedderMigration::new(config.embed.clone())),
+            opened: opened_notes.collect(),
+        };
+        let Indexer { notes, buyer, .. } = &mut indexer;
+        let again = notes.commit.load(&mut |record| buyer.pending.loaded(record, now))?;
+        if !again.is_empty() {
+            notes.work.enqueue(again.into_iter().map(Task::again).collect(), true);
+        }
+        Ok(indexer)
+    }
+
+    fn run(mut self, inbox: &Receiver<Event>) -> Exit {
+        self.begin();
+        // What is stored answers from here on, however long the first look at the disk takes.
+        self.end_of_tick();
+        let exit = loop {
+            if let Some(drain_until) = self.take_events(inbox) {
+                self.drain(inbox, drain_until);
+                break Exit::Stop;
+            }
+            if self.notes.must_reopen() {
+                break Exit::Reopen;
+            }
+            self.turn();
+            self.end_of_tick();
+        };
+        if matches!(exit, Exit::Stop)
+            && let Err(error) = self.notes.commit.flush()
+        {
+            tracing::error!(%error, vault = self.actor.place.vault.name, "closing");
+        }
+        self.close();
+        exit
+    }
+
+    /// Waits for an event or a deadline, then takes what is there; returns until when to drain if it is to stop.
+    fn take_events(&mut self, inbox: &Receiver<Event>) -> Option<Instant> {
+        let wake = self.next_wake();
+        self.actor.shared.set_turn(None);
+        let first = match wake {
+            None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(wake) => inbox.recv_timeout(wake.saturating_duration_since(Instant::now())),
+        };
+        self.actor.shared.set_turn(Some(self.actor.engine.now_ms()));
+        let mut next = match first {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Some(Instant::now()),
+        };
+        let mut taken = 0;
+        while let Some(event) = next {
+            if let Event::Stop { drain_until } = event {
+                return Some(drain_until);
+            }
+            self.take(event);
+            taken += 1;
+            next = if taken < MOST_EVENTS { inbox.try_recv().ok() } else { None };
+        }
+        None
+    }
+
+    /// Asks for nothing more, and keeps what was asked for and comes in time.
+    fn drain(&mut self, inbox: &Receiver<Event>, until: Instant) {
+        let runtime = Arc::new(self.buyer.pending.runtime.without_writer());
+        self.buyer.replace_runtime(runtime, until);
+        self.end_of_tick();
+        while self.buyer.pending.asked() > 0 {
+            match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(event @ (Event::Told { .. } | Event::Batch { .. })) => self.take(event),
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Waits until nobody uses the store any more, so that it can be opened again.
+    fn close(self) {
+        /// Queries and workers are done long before.
+        const PATIENCE: Duration = Duration::from_secs(5);
+        self.actor.shared.withdraw();
+        let store = self.notes.commit.desk.store.clone();
+        drop(self);
+        let until = Instant::now() + PATIENCE;
+        while Arc::strong_count(&store) > 1 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Does something with the buyer.
+    fn buy(&mut self, act: impl FnOnce(&mut Buyer, &At<'_>, Work) -> Result<(), EngineError>) {
+        let work = self.buyer_work();
+        let Indexer { actor, notes, buyer, .. } = self;
+        let result = act(buyer, &At { actor, desk: &notes.commit.desk }, work);
+        self.notes.attempt(result);
+    }
+
+    fn buyer_work(&self) -> Work {
+        let (freshness, work) = (&self.notes.freshness, &self.notes.work);
+        let deciding = if self.actor.shared.is_inactive() {
+            !freshness.has_looked() || !work.has_no_batch()
+        } else {
+            self.buyer.run_job().is_some_and(|job| work.works_for(job))
+        };
+        let landing = work.queued() > 0 || work.under_way() > 0;
+        Work { deciding, landing, troubled: self.notes.is_troubled() }
+    }
+}
+
+/// The generation that a configuration puts in force.
+fn generation(config: &Settings, embedder: &Embedder) -> Generation {
+    Generation {
+        // With a model it depends on the kind of note: see `Desk::contextualizer`.
+        contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },
+        costs: config.context.costs(),
+        embedder: embedder.identity().to_owned(),
+        chunker: format!("{}, {}", config.chunk.identity(), note::READING),
+        llm_min_chunks: config.context.llm_min_chunks,
+    }
+}
+
+/// How notes are shown to the model of a configuration.
+fn prompter(config: &Settings) -> Result<Option<Arc<Prompter>>, EngineError> {
+    let context = &config.context;
+    if !context.costs() {
+        return Ok(None);
+    }
+    let model = provider::model(context).map_err(EngineError::Model)?;
+    Ok(Some(Arc::new(Prompter::new(context, &model))))
+}
+
+/// Where a vault's index lives: named after the folder, told apart by its whole path.
+pub fn vault_dir(data_dir: &Path, vault: &Path) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    let name = vault.file_name().map_or("root".into(), |name| name.to_string_lossy());
+    let slug: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(32).collect();
+    let hash = Fields::new("vault-dir/1").bytes(vault.as_os_str().as_bytes()).finish();
+    let short: String = hash[..4].iter().map(|b| format!("{b:02x}")).collect();
+    data_dir.join("vaults").join(format!("{slug}-{short}"))
+}
+
+/// Where a generation that is not the plain one lives.
+pub(super) fn generation_dir(data_dir: &Path, vault: &Path, generation: &str) -> PathBuf {
+    let dir = vault_dir(data_dir, vault);
+    if generation.is_empty() { dir } else { dir.join(GENERATIONS).join(generation) }
+}
+
+/// The folder of the generations beside the plain one.
+pub(super) const GENERATIONS: &str = "generations";
+
+fn read_root_id(dir: &Path) -> Option<RootId> {
+    let text = std::fs::read_to_string(dir.join("root")).ok()?;
+    let (dev, ino) = text.trim().split_once(' ')?;
+    Some(RootId { dev: dev.parse().ok()?, ino: ino.parse().ok()? })
+}
+
+/// Remembers which folder the vault is, to notice another one mounted in its place.
+fn write_root_id(dir: &Path, root: RootId) {
+    let text = format!("{} {}\n", root.dev, root.ino);
+    if let Err(error) = std::fs::write(dir.join("root"), text) {
+        tracing::warn!(%error, "the vault's identity could not be remembered");
+    }
+}

@@ -1,0 +1,400 @@
+//! The notes of one vault, from the tasks to what is written: the half of an indexer that waits for nobody but the disk.
+//! What it has written goes to the other half, which sees to contexts and vectors, as [`Change`]s.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::commit::{Committed, Committer, Removed};
+use super::deletion_guard::DeletionGuard;
+use super::freshness::Freshness;
+use super::looking::{MOST_SKIPPED, TOLD_AT_ONCE};
+use super::reader::Assignment;
+use super::watch::VaultWatch;
+use super::work_queue::{AT_ONCE, Progress, Settled, Waiting, WorkQueue};
+use super::{ActorContext, Event, TRY_AGAIN, Workers};
+use crate::EngineError;
+use crate::decide::{Decided, Outcome, Task, read_note};
+use crate::jobs::Ended;
+use crate::pool::look;
+use crate::report::{Decision, Notice, SkippedFile};
+use note::VaultPath;
+use vault::Hint;
+
+/// A look at a note that is over: what it was to do, what came of it, who waits for it.
+type Looked = (Task, Outcome, Waiting);
+
+/// What was written.
+pub(super) enum Change {
+    /// A note, and whether it is one of many.
+    Written(Box<Committed>, bool),
+    /// A note is gone.
+    Removed(Removed),
+}
+
+/// Something could not be written. The database takes nothing more after that, so it is opened anew.
+pub(super) struct WriteFailure {
+    pub(super) why: String,
+    pub(super) reopen_at: Instant,
+}
+
+/// The notes of one vault.
+pub(super) struct NoteIndexer {
+    pub(super) actor: Arc<ActorContext>,
+    pub(super) watch: VaultWatch,
+    pub(super) freshness: Freshness,
+    pub(super) guard: DeletionGuard,
+    pub(super) work: WorkQueue,
+    pub(super) workers: Workers,
+    pub(super) commit: Committer,
+    pub(super) failure: Option<WriteFailure>,
+    /// What was written, until the other half has taken it.
+    pub(super) changes: Vec<Change>,
+    /// What is told when it can be found.
+    pub(super) decisions: Vec<Decision>,
+    /// Whether somebody waits for what was written: then it is published in this turn.
+    pub(super) urgent: bool,
+}
+
+impl NoteIndexer {
+    /// Decides at full priority, here and now: a save does not wait for work in bulk.
+    pub(super) fn decide_here(&mut self, tasks: Vec<Task>, began: Instant) {
+        let mut looked = Vec::with_capacity(tasks.len());
+        for mut task in tasks {
+            // What a worker is finding out about the note may be older, so it will not count; what it was to do is done
+            // here.
+            let waiting = self.work.overtake(&mut task);
+            let desk = &self.commit.desk;
+            let outcome = match read_note(&*self.watch.disk, desk, &task) {
+                Ok(read) => look(desk, &task, read),
+                Err(outcome) => outcome,
+            };
+            looked.push((task, outcome, waiting));
+        }
+        self.carry_out(looked, began, false);
+    }
+
+    /// Everything in a scope is decided anew; what a model has written since then answers it.
+    pub(super) fn rebuild(&mut self, job: u64, under: Option<&VaultPath>, since: i64) {
+        let known = self.commit.known().keys();
+        let mut paths: Vec<VaultPath> = known.filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
+        paths.sort();
+        if paths.len() > TOLD_AT_ONCE {
+            self.commit.bulk(true);
+        }
+        self.enqueue_rebuild(job, paths.into_iter().map(|path| Task::rebuild(path, since)).collect());
+    }
+
+    /// Queues the notes of a rebuild.
+    pub(super) fn enqueue_rebuild(&mut self, job: u64, tasks: Vec<Task>) {
+        let quiet = tasks.len() > TOLD_AT_ONCE;
+        self.actor.engine.jobs.change(job, self.actor.shared.id, |part| {
+            part.total = Some(tasks.len() as u64);
+            part.phase = "rebuilding".to_owned();
+        });
+        self.work.enqueue_for(vec![job], tasks, 0, quiet);
+    }
+
+    /// Sends queued tasks to be read and decided about, as many as keep the workers busy.
+    pub(super) fn feed(&mut self) {
+        if self.work.queued() == 0 {
+            return;
+        }
+        let pool = &self.workers.pool;
+        let (room, tight) = self.actor.engine.throttle.fitting(pool.room(), pool.workers());
+        if tight {
+            // The words of a bulk are gathered in memory; a note at a time they are not.
+            self.commit.bulk(false);
+        }
+        let level = self.actor.engine.throttle.level();
+        let mut room = room.saturating_sub(self.work.under_way());
+        while room > 0
+            && let Some((ticket, task)) = self.work.next(level)
+        {
+            let (inbox, path) = (self.actor.inbox.clone(), task.path.clone());
+            let answer = Box::new(move |outcome| {
+                // The indexer may have ended; then nobody needs the outcome.
+                let _ = inbox.send(Event::Looked { path, ticket, outcome });
+            });
+            self.workers.reader.send(Assignment { desk: self.commit.desk.clone(), task, answer });
+            room -= 1;
+        }
+    }
+
+    /// Carries out what the workers have decided.
+    pub(super) fn land(&mut self) {
+        let began = Instant::now();
+        let mut looked = Vec::new();
+        let mut quiet = true;
+        for (path, ticket, outcome) in std::mem::take(&mut self.workers.landed) {
+            if let Some((task, waiting)) = self.work.landed(&path, ticket) {
+                quiet &= self.work.is_quiet(&waiting);
+                looked.push((task, outcome, waiting));
+            }
+        }
+        if !looked.is_empty() {
+            self.carry_out(looked, began, quiet);
+        }
+    }
+
+    /// Writes decisions to store and index, and tells of them unless `quiet`.
+    fn carry_out(&mut self, looked: Vec<Looked>, began: Instant, quiet: bool) {
+        let now = Instant::now();
+        let mut decided: Vec<(VaultPath, Decided)> = Vec::new();
+        let (mut gone, mut stale) = (Vec::new(), Vec::new());
+        let (mut changed, mut unchanged) = (Waiting::default(), Waiting::default());
+        let embedder = self.commit.desk.generation.embedder.clone();
+        for (task, outcome, waiting) in looked {
+            let path = task.path.clone();
+            match outcome {
+                // Decided with the eyes of an embedder that does not serve any more.
+                Outcome::Decided(found) if found.write.put.as_ref().is_some_and(|(r, _)| r.embedder != embedder) => {
+                    stale.push(Task { again: true, ..task.clone() });
+                    self.work.put_off(task, waiting);
+                }
+                Outcome::Decided(found) => {
+                    self.freshness.read(&path);
+                    decided.push((path, *found));
+                    changed.join(waiting);
+                }
+                Outcome::Touched(stat) => {
+                    self.freshness.read(&path);
+                    let touched = self.commit.touch(&path, stat);
+                    self.attempt(touched);
+                    unchanged.join(waiting);
+                }
+                Outcome::Gone => {
+                    self.freshness.read(&path);
+                    gone.push(path);
+                    unchanged.join(waiting);
+                }
+                Outcome::Unsettled => {
+                    self.freshness.hint(now, Hint::Path(path));
+                    self.work.put_off(task, waiting);
+                }
+                Outcome::Emptied => {
+                    self.freshness.emptied(now, path);
+                    unchanged.join(waiting);
+                }
+                Outcome::Unfit(why) => {
+                    self.skip(&path, why, &waiting);
+                    gone.push(path);
+                    unchanged.join(waiting);
+                }
+                Outcome::Skipped(why) => {
+                    self.skip(&path, why, &waiting);
+                    unchanged.join(waiting);
+                }
+                Outcome::Unreadable(why) => {
+                    self.freshness.unread(now, path.clone());
+                    self.skip(&path, why, &waiting);
+                    unchanged.join(waiting);
+                }
+                Outcome::Failed(error) => {
+                    self.fail_waiting(&path, &error.to_string(), &waiting);
+                    self.fail(&EngineError::Store(error));
+                    unchanged.join(waiting);
+                }
+            }
+        }
+        if !stale.is_empty() {
+            self.work.enqueue(stale, quiet);
+        }
+        gone.retain(|path| self.commit.known().contains_key(path));
+        self.apply(decided, &changed, began, quiet);
+        self.remove(&gone, began);
+        self.work.settle(&changed, Settled::Changed);
+        self.work.settle(&unchanged, Settled::Unchanged);
+    }
+
+    fn apply(&mut self, decided: Vec<(VaultPath, Decided)>, waiting: &Waiting, began: Instant, quiet: bool) {
+        if decided.is_empty() {
+            return;
+        }
+        let bulk = decided.len() > AT_ONCE;
+        let first = decided[0].0.clone();
+        let committed = self.commit.apply(decided, began).unwrap_or_else(|error| {
+            self.fail_waiting(&first, &error.to_string(), waiting);
+            self.fail(&error);
+            Vec::new()
+        });
+        if !quiet && !self.actor.shared.is_inactive() {
+            self.decisions.extend(committed.iter().map(|committed| committed.decision.clone()));
+        }
+        self.urgent |= !quiet;
+        self.changes.extend(committed.into_iter().map(|committed| Change::Written(Box::new(committed), bulk)));
+    }
+
+    /// Takes notes out of store and index, and tells of them if they are few.
+    pub(super) fn remove(&mut self, paths: &[VaultPath], began: Instant) {
+        let removed = self.commit.remove(paths, began).unwrap_or_else(|error| {
+            self.fail(&error);
+            Vec::new()
+        });
+        let told = removed.len() <= TOLD_AT_ONCE && !self.actor.shared.is_inactive();
+        if told {
+            self.urgent |= !removed.is_empty();
+            self.decisions.extend(removed.iter().filter_map(|removed| removed.decision.clone()));
+        }
+        self.changes.extend(removed.into_iter().map(Change::Removed));
+    }
+
+    /// A note cannot be indexed now: `status` and the jobs that wait for it say why.
+    pub(super) fn skip(&mut self, path: &VaultPath, why: String, waiting: &Waiting) {
+        self.fail_waiting(path, &why, waiting);
+        self.commit.distrust(path);
+        self.forget_skipped(path);
+        let mut status = self.actor.shared.status();
+        status.skipped_total += 1;
+        if status.skipped.len() < MOST_SKIPPED {
+            status.skipped.push(SkippedFile { path: path.to_string(), why });
+        }
+    }
+
+    fn fail_waiting(&self, path: &VaultPath, why: &str, waiting: &Waiting) {
+        for job in self.work.jobs_of(waiting) {
+            self.actor.engine.jobs.change(job, self.actor.shared.id, |part| part.fail_note(path.as_str(), why));
+        }
+    }
+
+    /// Ends batches that are over, and the parts of the jobs that waited for them.
+    pub(super) fn end_batches(&self, batches: Vec<Progress>, ended: Ended) {
+        let (vault, seq) = (self.actor.shared.id, self.actor.shared.status().seq);
+        for Progress { jobs, done, changed } in batches {
+            for job in jobs {
+                self.actor.engine.jobs.change(job, vault, |part| {
+                    part.done = done;
+                    part.changed += changed;
+                });
+                self.actor.engine.tell_job(self.actor.engine.jobs.end_step(job, vault, ended, seq));
+            }
+        }
+    }
+
+    /// What these jobs asked of this vault cannot be had.
+    pub(super) fn fail_parts(&self, jobs: &[u64], why: &str) {
+        for job in jobs {
+            let failed =
+                self.actor.engine.jobs.end_part(*job, self.actor.shared.id, Ended::Failed, Some(why.to_owned()));
+            self.actor.engine.tell_job(failed);
+        }
+    }
+
+    pub(super) fn finish_batches(&mut self) {
+        for Progress { jobs, done, .. } in self.work.progress() {
+            for job in jobs {
+                self.actor.engine.tell_job(self.actor.engine.jobs.progress(job, self.actor.shared.id, done));
+            }
+        }
+        let finished = self.work.take_finished();
+        if finished.is_empty() {
+            return;
+        }
+        let published = self.commit.publish_if_due(false);
+        self.attempt(published);
+        self.announce();
+        if self.work.has_no_batch() {
+            self.commit.bulk(false);
+            crate::host::give_memory_back();
+        }
+        self.end_batches(finished, Ended::Done);
+    }
+
+    /// Publishes what is due, and tells that other answers are given.
+    pub(super) fn publish(&mut self) {
+        let urgent = std::mem::take(&mut self.urgent);
+        let bulk = !urgent && (self.work.queued() > 0 || self.work.under_way() > 0);
+        let published = self.commit.publish_if_due(bulk);
+        self.attempt(published);
+        self.announce();
+        // The same notes in fewer segments: nobody's answers change.
+        let merged = self.commit.follow_merges();
+        self.attempt(merged);
+        self.actor.shared.take_unannounced();
+        let lost = self.commit.take_lost();
+        if !lost.is_empty() {
+            self.work.enqueue(lost.into_iter().map(Task::again).collect(), true);
+        }
+    }
+
+    /// Tells what was decided, then that other answers are given from now on: the snapshot came first, so what is told of
+    /// can be found, and whoever counts notes by the decisions gets the true number last.
+    fn announce(&mut self) {
+        std::mem::take(&mut self.decisions).into_iter().for_each(|d| self.actor.engine.feed.remember(d));
+        let shared = &self.actor.shared;
+        if !shared.take_unannounced() || shared.is_inactive() {
+            return;
+        }
+        self.actor.engine.grapher.changed(shared);
+        let status = shared.status();
+        let (vault, seq) = (status.name.clone(), status.seq);
+        let (notes, chunks) = (status.notes, status.chunks);
+        drop(status);
+        self.actor.engine.feed.notify(Notice::Index { vault, seq, notes, chunks });
+    }
+
+    /// Takes the tasks of cancelled jobs out of the queue.
+    pub(super) fn drop_cancelled(&mut self) {
+        let jobs = &self.actor.engine.jobs;
+        let cancelled = self.work.take_cancelled(|job| jobs.is_cancelled(job));
+        self.end_batches(cancelled, Ended::Cancelled);
+    }
+
+    /// Whether the store is to be opened anew: something could not be written, and now there is room.
+    pub(super) fn must_reopen(&mut self) -> bool {
+        let due = self.failure.as_ref().is_some_and(|failure| failure.reopen_at <= Instant::now());
+        if !due || self.is_at_work() || self.actor.engine.throttle.is_paused() {
+            return false;
+        }
+        match self.commit.desk.store.probe() {
+            // The store is broken off, not closed: what it could not write is found by the look that follows.
+            Ok(()) => true,
+            Err(error) => {
+                self.failure = None;
+                self.fail(&error.into());
+                false
+            }
+        }
+    }
+
+    /// Remembers that something could not be written, to tell of it and to open the store anew.
+    pub(super) fn fail(&mut self, error: &EngineError) {
+        let vault = &self.actor.place.vault.name;
+        if self.failure.is_none() {
+            tracing::error!(%error, vault, "writing failed; it is tried again");
+        }
+        let reopen_at = self.failure.take().map_or_else(|| Instant::now() + TRY_AGAIN, |failure| failure.reopen_at);
+        let why = format!(
+            "changes of vault `{vault}` cannot be written ({error}); what was indexed before is found, and the rest is \
+             tried again every {} s: is the disk full?",
+            TRY_AGAIN.as_secs()
+        );
+        self.failure = Some(WriteFailure { why, reopen_at });
+    }
+
+    pub(super) fn attempt(&mut self, result: Result<(), EngineError>) {
+        if let Err(error) = result {
+            self.fail(&error);
+        }
+    }
+
+    /// Whether nothing may be bought: what came could not be kept, or would be for notes that may be gone.
+    pub(super) fn is_troubled(&self) -> bool {
+        self.failure.is_some() || self.guard.doubt().is_some()
+    }
+
+    /// Whether anybody may still come back with something that was found out for this indexer.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.freshness.is_walking() || !self.work.is_idle()
+    }
+
+    /// When there is something to do without any event.
+    pub(super) fn next_wake(&self) -> Option<Instant> {
+        let locked = self.freshness.has_hints() && self.watch.disk.git_locked(&self.actor.place.vault.path);
+        let deadlines = [
+            self.freshness.next_wake(locked),
+            self.guard.look_at().filter(|_| !self.freshness.is_walking()),
+            self.failure.as_ref().filter(|_| !self.is_at_work()).map(|failure| failure.reopen_at),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+}

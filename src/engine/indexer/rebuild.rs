@@ -1,0 +1,122 @@
+//! A rebuild whose contexts a model writes: it takes long, so it is remembered in the store and goes on after
+//! a restart from where it was. What served before serves until the new context is there.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decide::{Desk, Task};
+use crate::report::{ContextProgress, SkippedFile};
+use crate::{EngineError, now_s};
+use context::plan::Reason;
+use context::quality::Flaw;
+use note::VaultPath;
+
+/// Its name among the store's values.
+const NAME: &str = "rebuild";
+
+/// Notes with failures that are remembered.
+const MOST_FAILED: usize = 100;
+
+/// A rebuild that goes on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// The job's number, of this process.
+    #[serde(skip)]
+    pub(crate) job: u64,
+    /// What the ledger knows it by: milliseconds since 1970 when it began.
+    pub(crate) id: u64,
+    /// Seconds since 1970: notes decided about before then are still to be.
+    pub(crate) began: i64,
+    /// A folder or note; everything if absent.
+    pub(crate) path: Option<String>,
+    /// Whether the provider's batch interface is used.
+    pub(crate) batch: bool,
+    /// Chunks in all, once every note has been decided about; 0 before.
+    pub(crate) total: u64,
+    /// Chunks for which the model gave nothing usable.
+    pub(crate) failed: u64,
+    /// Notes of those.
+    pub(crate) failures: Vec<SkippedFile>,
+    #[serde(skip, default = "Instant::now")]
+    pub(crate) since: Instant,
+    /// Chunks that were done when this process took it up.
+    #[serde(skip)]
+    pub(crate) done_before: u64,
+    /// Chunks processed and failed when that was told last.
+    #[serde(skip)]
+    pub(crate) told: Option<(u64, u64)>,
+}
+
+impl Run {
+    pub(crate) fn new(job: u64, path: Option<String>, batch: bool) -> Self {
+        Run {
+            job,
+            id: u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0),
+            began: now_s(),
+            path,
+            batch,
+            total: 0,
+            failed: 0,
+            failures: Vec::new(),
+            since: Instant::now(),
+            done_before: 0,
+            told: None,
+        }
+    }
+
+    /// A chunk got no context.
+    pub(crate) fn failed(&mut self, path: &VaultPath, flaw: Flaw) {
+        self.failed += 1;
+        if self.failures.len() < MOST_FAILED {
+            let why = serde_json::to_value(flaw).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+            self.failures.push(SkippedFile { path: path.to_string(), why });
+        }
+    }
+
+    /// How far it is, with `left` chunks to go.
+    pub(crate) fn progress(&self, left: u64, micro_dollars: u64) -> ContextProgress {
+        let processed = self.total.saturating_sub(left);
+        let elapsed = self.since.elapsed().as_secs_f64();
+        let here = processed.saturating_sub(self.done_before);
+        let remaining = (here > 0).then(|| elapsed / here as f64 * left as f64);
+        ContextProgress {
+            total: self.total,
+            processed,
+            failed: self.failed,
+            percentage: if self.total == 0 { 0.0 } else { processed as f32 / self.total as f32 * 100.0 },
+            elapsed_s: elapsed,
+            remaining_s: remaining,
+            micro_dollars,
+        }
+    }
+
+    /// Writes it down, so that a restart goes on with it.
+    pub(crate) fn remember(&self, desk: &Desk) -> Result<(), EngineError> {
+        let text = serde_json::to_string(self).ok();
+        Ok(desk.store.set_value(NAME, text.as_deref())?)
+    }
+
+    /// It is over.
+    pub(crate) fn forget(desk: &Desk) -> Result<(), EngineError> {
+        Ok(desk.store.set_value(NAME, None)?)
+    }
+
+    /// The rebuild that a former process did not finish.
+    pub(crate) fn unfinished(desk: &Desk) -> Result<Option<Run>, EngineError> {
+        let text = desk.store.value(NAME)?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).filter(|_| desk.generation.costs))
+    }
+
+    /// The notes of it that have not been decided about since it began.
+    pub(crate) fn rest(&self, desk: &Desk) -> Result<Vec<Task>, EngineError> {
+        let under = self.path.as_deref().and_then(VaultPath::parse);
+        let in_scope = |path: &VaultPath| under.as_ref().is_none_or(|under| path.is_under(under));
+        let of_the_run = |(reason, at): (Reason, i64)| {
+            at > self.began || at == self.began && matches!(reason, Reason::Rebuild | Reason::ContextWritten)
+        };
+        let notes = desk.store.notes()?.into_iter();
+        let rest = notes.filter(|record| in_scope(&record.path) && !of_the_run(record.decided));
+        Ok(rest.map(|record| Task::rebuild(record.path, self.began)).collect())
+    }
+}

@@ -1,0 +1,204 @@
+//! Looking at the disk: what differs from what is known, what is gone, what has moved. Runs on a thread of
+//! its own when there is much to look at, on the indexer's when a single note was saved.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use context::plan::{Gone, Known, match_moves};
+use note::fingerprint::{TextHash, text_hash};
+use note::{FileStat, VaultPath};
+use vault::policy::{Policy, Verdict};
+use vault::read::{ReadError, file_state, read};
+use vault::root::{RootId, VaultError};
+use vault::walk;
+use vault::walk::Skip;
+
+/// What the indexer knows of every note: enough to see that it changed.
+pub(crate) type KnownNotes = HashMap<VaultPath, Known>;
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub(crate) enum Extent {
+    /// The whole vault.
+    Everything,
+    /// These paths, and all below these folders.
+    Some {
+        /// Single paths.
+        paths: BTreeSet<VaultPath>,
+        /// Folders.
+        folders: BTreeSet<VaultPath>,
+    },
+}
+
+impl Extent {
+    /// Whether a path is looked at.
+    pub(crate) fn covers(&self, path: &VaultPath) -> bool {
+        match self {
+            Extent::Everything => true,
+            Extent::Some { paths, folders } => paths.contains(path) || folders.iter().any(|f| path.is_under(f)),
+        }
+    }
+}
+
+/// A note that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Touched {
+    /// Where it is.
+    pub(crate) path: VaultPath,
+    /// Where it was, if it moved.
+    pub(crate) moved_from: Option<VaultPath>,
+}
+
+/// What looking found.
+#[derive(Clone, Debug)]
+pub(crate) struct Findings {
+    /// Notes that are new or whose `stat` differs.
+    pub(crate) touched: Vec<Touched>,
+    /// Notes that are no longer there (and did not move).
+    pub(crate) gone: Vec<VaultPath>,
+    /// Files that are not indexed, with the reason.
+    pub(crate) skipped: Vec<(VaultPath, Skip)>,
+    /// Of the paths that were named, those that could not be looked at for a reason that may pass.
+    pub(crate) unread: Vec<VaultPath>,
+    /// The folder that was looked at; `None` if only single paths were.
+    pub(crate) root: Option<RootId>,
+    /// Folders of the vault, if everything was looked at: each should have a watch.
+    pub(crate) folders: Vec<VaultPath>,
+    /// Notes seen on disk, if everything was looked at.
+    pub(crate) seen: Option<usize>,
+}
+
+/// Looks at `extent` of the vault at `root` and compares with `known`.
+pub(crate) fn scan(
+    root: &Path,
+    policy: &Policy,
+    known: &KnownNotes,
+    extent: &Extent,
+    max_bytes: u64,
+    cancel: &AtomicBool,
+) -> Result<Findings, VaultError> {
+    let mut on_disk: HashMap<VaultPath, FileStat> = HashMap::new();
+    let (mut skipped, mut unread) = (Vec::new(), Vec::new());
+    let mut root_id = None;
+    let mut all_folders = Vec::new();
+    match extent {
+        Extent::Everything => {
+            let walk = walk::walk(root, policy, None, cancel)?;
+            root_id = Some(walk.root);
+            all_folders = walk.folders;
+            on_disk.extend(walk.files);
+            skipped = walk.skipped;
+        }
+        Extent::Some { paths, folders } => {
+            for folder in folders.iter().filter(|f| policy.verdict(f, true) == Verdict::Folder) {
+                // A folder that is gone has no files; the notes known below it are gone with it. A root that cannot
+                // be looked at is an error, and says nothing about them.
+                let walk = walk::walk(root, policy, Some(folder), cancel)?;
+                on_disk.extend(walk.files);
+                skipped.extend(walk.skipped);
+            }
+            for path in paths.iter().filter(|p| policy.verdict(p, false) == Verdict::Note) {
+                match file_state(root, path) {
+                    Ok(found) => drop(on_disk.insert(path.clone(), found)),
+                    // It is not there, or it is no note any more.
+                    Err(error) if error.is_final() => {}
+                    Err(error) => {
+                        unread.extend(matches!(error, ReadError::Io(_)).then(|| path.clone()));
+                        skipped.push((path.clone(), Skip::Unreadable(error.to_string())));
+                    }
+                }
+            }
+        }
+    }
+    let missing = missing(known, extent, &on_disk, &skipped);
+    let hinted = |path: &VaultPath| matches!(extent, Extent::Some { paths, .. } if paths.contains(path));
+    let mut new = Vec::new();
+    let mut touched = Vec::new();
+    for (path, stat) in &on_disk {
+        match known.get(path) {
+            // Two writes within one tick of the clock leave the same times: a path that was hinted at is read.
+            Some(note) if note.stat == *stat && !hinted(path) => {}
+            Some(_) => touched.push(Touched { path: path.clone(), moved_from: None }),
+            None => new.push((path.clone(), *stat)),
+        }
+    }
+    let moves = moves(root, known, &missing, &new, max_bytes);
+    let given: BTreeSet<&VaultPath> = moves.values().collect();
+    let gone = missing.iter().filter(|path| !given.contains(path)).cloned().collect();
+    touched.extend(new.into_iter().map(|(path, _)| {
+        let moved_from = moves.get(&path).cloned();
+        Touched { path, moved_from }
+    }));
+    touched.sort_by(|a, b| a.path.cmp(&b.path));
+    let seen = matches!(extent, Extent::Everything).then_some(on_disk.len());
+    Ok(Findings { touched, gone, skipped, unread, root: root_id, folders: all_folders, seen })
+}
+
+/// Known notes within `extent` that are not on disk. What lies below something that could not be read is
+/// not missing: nobody looked.
+fn missing(
+    known: &KnownNotes,
+    extent: &Extent,
+    on_disk: &HashMap<VaultPath, FileStat>,
+    skipped: &[(VaultPath, Skip)],
+) -> Vec<VaultPath> {
+    let unread: Vec<&VaultPath> =
+        skipped.iter().filter(|(_, why)| matches!(why, Skip::Unreadable(_))).map(|(path, _)| path).collect();
+    let mut missing: Vec<VaultPath> = match extent {
+        // The usual save: a few paths, no folder. Asking each beats going through all that is known.
+        Extent::Some { paths, folders } if folders.is_empty() => {
+            paths.iter().filter(|p| known.contains_key(*p)).cloned().collect()
+        }
+        _ => known.keys().filter(|path| extent.covers(path)).cloned().collect(),
+    };
+    missing.retain(|path| !on_disk.contains_key(path) && !unread.iter().any(|folder| path.is_under(folder)));
+    // A path can have become a folder: what was known below it was asked for by its own event.
+    missing.sort();
+    missing
+}
+
+/// Reads the new notes to see which of the missing ones they are.
+fn moves(
+    root: &Path,
+    known: &KnownNotes,
+    missing: &[VaultPath],
+    new: &[(VaultPath, FileStat)],
+    max_bytes: u64,
+) -> std::collections::BTreeMap<VaultPath, VaultPath> {
+    if missing.is_empty() || new.is_empty() {
+        return std::collections::BTreeMap::new();
+    }
+    let gone: Vec<Gone> =
+        missing.iter().filter_map(|path| Some(Gone { path: path.clone(), known: *known.get(path)? })).collect();
+    let identify = |(path, stat): &(VaultPath, FileStat)| {
+        let hash = read(root, path, max_bytes).map_or(TextHash([0; 16]), |(bytes, _)| text_hash(&bytes));
+        (path.clone(), Known { hash, stat: *stat })
+    };
+    match_moves(&gone, &new.iter().map(identify).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vault::settings::VaultConfig;
+
+    #[test]
+    fn what_the_system_cannot_look_at_is_not_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let vault = VaultConfig::new("v", dir.path());
+        let policy = Policy::new(dir.path(), &vault).unwrap();
+        let path = |name: &str| VaultPath::parse(name).unwrap();
+        // No file system takes a name so long: as good as an error of the system that has nothing to do with the note.
+        let [out_of_reach, gone] = [path(&format!("{}.md", "n".repeat(300))), path("gone.md")];
+        let note = Known { hash: TextHash([1; 16]), stat: FileStat::default() };
+        let known = KnownNotes::from([(out_of_reach.clone(), note), (gone.clone(), note)]);
+        let extent = Extent::Some { paths: known.keys().cloned().collect(), folders: BTreeSet::new() };
+        let found = scan(dir.path(), &policy, &known, &extent, 1000, &AtomicBool::new(false)).unwrap();
+        assert_eq!((found.gone, found.unread), (vec![gone], vec![out_of_reach]));
+        assert!(found.touched.is_empty() && found.skipped.len() == 1);
+        let folder = Extent::Some { paths: BTreeSet::new(), folders: BTreeSet::from([path("folder")]) };
+        let away = dir.path().join("away");
+        assert!(scan(&away, &policy, &known, &folder, 1000, &AtomicBool::new(false)).is_err(), "the root is no folder");
+    }
+}

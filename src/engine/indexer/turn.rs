@@ -1,0 +1,441 @@
+//! The turns of an indexer's loop: what events say goes to the sub-machines, and what these want done is done.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::buyer::At;
+use super::commit::{Committed, Removed};
+use super::dry_run::dry_run;
+use super::migration::{Around, Effect, EmbedderMigration, Fill};
+use super::notes::Change;
+use super::rebuild::Run;
+use super::{Event, Indexer};
+use crate::decide::Task;
+use crate::embedding;
+use crate::embedding::{Service, serving};
+use crate::host::power::Brake;
+use crate::jobs::Ended;
+use crate::report::{EmbedStatus, Scope};
+use crate::settings::Settings;
+use crate::shared::{IndexerReport, Stage};
+use crate::{EngineError, timing};
+use vault::RescanReason;
+
+impl Indexer {
+    /// Before the first turn: watches, goes on with what a former process left, and looks at everything.
+    pub(super) fn begin(&mut self) {
+        self.actor.engine.grapher.changed(&self.actor.shared);
+        self.notes.watch.begin(&self.actor.place, &self.actor.inbox);
+        self.resume_run();
+        let scope = Scope { vault: Some(self.actor.place.vault.name.clone()), path: None };
+        let vault = (self.actor.shared.id, self.actor.place.vault.name.clone());
+        let jobs = (!self.actor.shared.is_inactive()).then(|| self.actor.engine.jobs.begin("index", scope, [vault]));
+        self.notes.walk(RescanReason::Start, jobs.into_iter().collect());
+    }
+
+    pub(super) fn take(&mut self, event: Event) {
+        let now = Instant::now();
+        match event {
+            Event::Hint(hint) => self.notes.freshness.hint(now, hint),
+            Event::Looked { path, ticket, outcome } => self.notes.workers.landed.push((path, ticket, outcome)),
+            Event::Scanned { extent, jobs, result } => {
+                self.notes.freshness.ended();
+                self.notes.scanned(&extent, jobs, result);
+                if let Some(walk) = self.notes.freshness.following() {
+                    self.notes.begin_walk(walk);
+                }
+            }
+            Event::Sync { job, accept_deletes } => {
+                if accept_deletes {
+                    self.notes.guard.accept();
+                }
+                self.notes.walk(RescanReason::Asked, vec![job]);
+            }
+            Event::Refresh { since } => self.buy(|buyer, at, _| buyer.refresh(at, since)),
+            Event::Rebuild { job, under, batch } => {
+                let run = Run::new(job, under.as_ref().map(ToString::to_string), batch);
+                let since = run.began;
+                if self.notes.commit.desk.generation.costs {
+                    // One step ends with the notes, one with the contexts.
+                    self.actor.engine.jobs.open_step(job, self.actor.shared.id);
+                    self.buy(|buyer, at, _| buyer.begin_run(at, run));
+                }
+                self.notes.rebuild(job, under.as_ref(), since);
+            }
+            Event::Build { job, reply } => {
+                self.buy(|buyer, at, _| buyer.begin_run(at, Run::new(job, None, false)));
+                // Whoever asked may have gone.
+                let _ = reply.send(Ok(()));
+            }
+            Event::Told { path, told } => self.buy(|buyer, at, _| buyer.take(at, path, told)),
+            Event::Batch { ticket, told } => self.buy(|buyer, at, _| buyer.batch_told(at, ticket, told)),
+            Event::Embedded(told) => self.embedded(told),
+            Event::Opened { ticket, result } => {
+                let begun = result.map_err(|error| error.to_string()).and_then(|service| self.begin_fill(service));
+                if let Some(migration) = &mut self.migration {
+                    migration.opened(ticket, begun, now);
+                }
+            }
+            Event::DryRun { ticket, notes } => {
+                let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
+                let taken = self.migration.as_mut().map_or(Ok(()), |m| m.looked_at(ticket, notes, vault));
+                self.notes.attempt(taken);
+            }
+            Event::Wake => {
+                self.notes.drop_cancelled();
+                self.buy(|buyer, at, _| buyer.stop_cancelled_run(at));
+            }
+            Event::Resume => {
+                self.buyer.resume();
+                self.notes.commit.desk.service.resume();
+                self.migration.iter_mut().for_each(EmbedderMigration::resume);
+            }
+            Event::Reloaded(before) => self.reload(&before),
+            Event::Stop { .. } => {}
+        }
+        self.take_changes();
+    }
+
+    /// Sees to the contexts and vectors of what was written.
+    fn take_changes(&mut self) {
+        let now = Instant::now();
+        let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
+        for change in std::mem::take(&mut self.notes.changes) {
+            match change {
+                Change::Written(committed, bulk) => {
+                    let Committed { record, moved_from, missing, .. } = *committed;
+                    self.vectors.order(&self.notes.commit.desk, vault, &record, missing, bulk);
+                    if let Some(migration) = &mut self.migration {
+                        migration.note_changed(&record.path);
+                        moved_from.iter().for_each(|old| migration.note_changed(old));
+                    }
+                    if let Some(old) = &moved_from {
+                        self.buyer.pending.queue.remove(old);
+                    }
+                    self.buyer.pending.written(&record, now);
+                }
+                Change::Removed(Removed { path, no, .. }) => {
+                    self.migration.iter_mut().for_each(|migration| migration.note_changed(&path));
+                    self.buyer.pending.removed(&path, no);
+                }
+            }
+        }
+    }
+
+    fn resume_run(&mut self) {
+        let mut resumed = None;
+        self.buy(|buyer, at, _| {
+            resumed = buyer.resume_run(at)?;
+            Ok(())
+        });
+        if let Some((job, tasks)) = resumed.filter(|(_, tasks)| !tasks.is_empty()) {
+            self.notes.enqueue_rebuild(job, tasks);
+        }
+    }
+
+    /// When this indexer has to act again without any event.
+    pub(super) fn next_wake(&self) -> Option<Instant> {
+        let throttle = &self.actor.engine.throttle;
+        if throttle.is_paused() {
+            return None;
+        }
+        let level = throttle.level();
+        if self.notes.work.under_way() == 0 && self.notes.work.can_go_on(level) {
+            return Some(Instant::now());
+        }
+        let kept = self.is_kept(level);
+        let look = throttle.next_look().filter(|_| kept);
+        let ready = self.notes.freshness.has_looked() && !self.notes.is_at_work();
+        let migration = self.migration.as_ref().and_then(|migration| migration.next_wake(ready));
+        let question = self.buyer.pending.next_question(self.actor.shared.is_inactive());
+        let sync = self.buyer.sync_left(&self.actor).map(|left| Instant::now() + left);
+        let asked = [question, sync].map(|at| at.filter(|_| !throttle.all_waits() && !self.notes.is_troubled()));
+        let migration = migration.filter(|_| level == Brake::Off && self.notes.failure.is_none());
+        [look, self.notes.next_wake(), migration].into_iter().chain(asked).flatten().min()
+    }
+
+    fn poll_contexts(&mut self) {
+        self.decide_again_with_contexts();
+        let work = self.buyer_work();
+        let Indexer { actor, notes, buyer, .. } = self;
+        let at = At { actor, desk: &notes.commit.desk };
+        let asked = buyer.ask(&at, work, |path| notes.work.is_looked_at(path));
+        self.notes.attempt(asked);
+        self.decide_again_with_contexts();
+    }
+
+    /// Brings what is shared up to date after a turn.
+    pub(super) fn end_of_tick(&mut self) {
+        self.take_changes();
+        // Who finds what is published now finds, too, what of it is still to come.
+        self.refresh_status();
+        self.notes.publish();
+        self.notes.finish_batches();
+        self.buy(|buyer, at, work| buyer.poll_batches(at, work));
+        self.buy(|buyer, at, work| buyer.poll_run(at, work));
+        self.refresh_status();
+    }
+
+    /// What there is to do, unless the user has paused it.
+    pub(super) fn turn(&mut self) {
+        if self.actor.engine.throttle.is_paused() {
+            return;
+        }
+        self.notes.land();
+        self.notes.look_at_what_is_due();
+        self.take_changes();
+        let has_work = self.has_work();
+        let begins = !std::mem::replace(&mut self.notes.workers.had_work, has_work);
+        if has_work {
+            self.actor.engine.throttle.look(begins);
+        }
+        if !self.actor.engine.throttle.all_waits() {
+            self.buy(|buyer, at, _| buyer.sync_if_due(at));
+            self.poll_contexts();
+        }
+        self.poll_vectors();
+        if self.actor.engine.throttle.level() == Brake::Off && self.notes.failure.is_none() {
+            self.poll_migration();
+        }
+        self.notes.feed();
+    }
+
+    fn decide_again_with_contexts(&mut self) {
+        let arrived = self.buyer.pending.take_arrived();
+        if !arrived.is_empty() {
+            self.notes.work.enqueue(arrived.into_iter().map(Task::again).collect(), false);
+        }
+    }
+
+    /// Decides again about notes whose vectors have come.
+    fn poll_vectors(&mut self) {
+        let arrived = self.vectors.take_arrived().into_iter();
+        let known = arrived.filter(|path| self.notes.commit.known().contains_key(path));
+        let tasks: Vec<Task> = known.map(Task::again).collect();
+        if !tasks.is_empty() {
+            // Nothing new was decided, so nobody is told of it.
+            self.notes.work.enqueue(tasks, true);
+        }
+    }
+
+    /// An embedder's worker says what came of an order.
+    fn embedded(&mut self, told: embedding::worker::Told) {
+        let embedding::worker::Told { identity, path, problem, .. } = told;
+        if let Some(migration) = self.migration.as_mut().filter(|migration| migration.is_to(&identity)) {
+            let effects = migration.came(path, problem);
+            self.carry_out_migration(effects);
+        } else if self.notes.commit.desk.service.embedder.identity() == identity {
+            self.vectors.came(path);
+        }
+    }
+
+    /// Goes on with the change of embedders.
+    fn poll_migration(&mut self) {
+        let config = self.actor.engine.config.load_full();
+        let (looked, at_work) = (self.notes.freshness.has_looked(), self.notes.is_at_work());
+        let Some(migration) = &mut self.migration else { return };
+        let cancelled = migration.job > 0 && self.actor.engine.jobs.is_cancelled(migration.job);
+        let around = Around { now: Instant::now(), looked, at_work, cancelled, budget: &config.budget };
+        let effects = migration.poll(&around);
+        self.carry_out_migration(effects);
+    }
+
+    fn begin_fill(&self, service: Arc<Service>) -> Result<Fill, String> {
+        let budget = self.actor.engine.config.load().budget.clone();
+        let known = self.notes.commit.known().keys();
+        Fill::begin(&self.notes.commit.desk, known, service, &budget).map_err(|error| error.to_string())
+    }
+
+    fn carry_out_migration(&mut self, effects: Vec<Effect>) {
+        let (vault, now) = (self.actor.shared.id, Instant::now());
+        for effect in effects {
+            let Some(migration) = &mut self.migration else { return };
+            let (job, ticket) = (migration.job, migration.ticket());
+            let jobs = &self.actor.engine.jobs;
+            match effect {
+                Effect::Begin => {
+                    let name = self.actor.place.vault.name.clone();
+                    let scope = Scope { vault: Some(name.clone()), path: None };
+                    migration.job = jobs.begin("embed", scope, [(vault, name)]);
+                }
+                Effect::Open(wanted) => {
+                    let (engine, inbox) = (self.actor.engine.clone(), self.actor.inbox.clone());
+                    let open = move || {
+                        let result = Service::open(&engine, &wanted, None);
+                        // The indexer may have ended meanwhile.
+                        let _ = inbox.send(Event::Opened { ticket, result });
+                    };
+                    if let Err(error) = std::thread::Builder::new().name("open-embedder".to_owned()).spawn(open) {
+                        migration.failed(error.to_string(), now);
+                    }
+                }
+                Effect::DryRun(desk, paths) => {
+                    let (disk, inbox, notes) = (self.notes.watch.disk.clone(), self.actor.inbox.clone(), paths.clone());
+                    let look = move || {
+                        crate::host::background_thread();
+                        let notes = dry_run(&*disk, &desk, notes);
+                        drop(desk);
+                        let _ = inbox.send(Event::DryRun { ticket, notes });
+                    };
+                    if let Err(error) = std::thread::Builder::new().name("dry-run".to_owned()).spawn(look) {
+                        tracing::error!(%error, "no thread to look at notes with");
+                        migration.not_looked_at(paths);
+                    }
+                }
+                Effect::Estimated(estimate) => self.actor.engine.tell_job(jobs.change(job, vault, |part| {
+                    part.phase = "embedding".to_owned();
+                    part.estimate = Some(estimate);
+                })),
+                Effect::Progress(done, total) => {
+                    jobs.change(job, vault, |part| part.total = Some(total));
+                    self.actor.engine.tell_job(jobs.progress(job, vault, done));
+                }
+                Effect::ChangeOver(fill) => self.change_over(*fill, job),
+                Effect::Amend(records) => {
+                    let amended = self.notes.commit.amend_embedder(&records);
+                    self.notes.attempt(amended);
+                }
+                Effect::GiveUp(why) => {
+                    let ended = if jobs.is_cancelled(job) { Ended::Cancelled } else { Ended::Failed };
+                    migration.job = 0;
+                    self.actor.engine.tell_job(jobs.end_part(job, vault, ended, Some(why)));
+                }
+                Effect::Over => self.migration = None,
+            }
+        }
+    }
+
+    /// The new embedder serves from here on.
+    fn change_over(&mut self, fill: Fill, job: u64) {
+        let (notes, vault) = (fill.done.len() as u64, self.actor.shared.id);
+        let changed = self.notes.commit.change_embedder(fill, &self.actor.place.dir);
+        let Some(migration) = &mut self.migration else { return };
+        match changed {
+            Ok(over) => {
+                tracing::info!(vault = self.actor.place.vault.name, notes, "another embedder has taken over");
+                migration.changed_over(over.records);
+                self.vectors = super::PendingVectors::default();
+                if !over.unseen.is_empty() {
+                    self.notes.work.enqueue(over.unseen.into_iter().map(Task::again).collect(), true);
+                }
+                let seq = self.actor.shared.status().seq;
+                let jobs = &self.actor.engine.jobs;
+                jobs.change(job, vault, |part| (part.done, part.total) = (notes, Some(notes)));
+                self.actor.engine.tell_job(jobs.end_step(job, vault, Ended::Done, seq));
+            }
+            Err(error) => {
+                // The store is opened again, and everything begun anew from the cache.
+                migration.failed(error.to_string(), Instant::now());
+                self.notes.fail(&error);
+            }
+        }
+    }
+
+    /// Another configuration is in force.
+    fn reload(&mut self, before: &Settings) {
+        let config = self.actor.engine.config.load_full();
+        self.notes.freshness.set_timing(timing(&config.watch));
+        self.migration.iter_mut().for_each(EmbedderMigration::try_again);
+        let runtime = self.actor.engine.runtime(&self.actor.place.generation);
+        if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
+            // What the old writer still has comes, or is asked for again by the new one.
+            self.buyer.replace_runtime(runtime, Instant::now() + crate::DRAIN);
+        }
+        if config.embed != before.embed {
+            let taken = self.take_embedder(&config);
+            self.notes.attempt(taken);
+        }
+    }
+
+    /// Another `[embed]` is in force. Who serves goes on serving; if it is another that is asked for, that begins to be
+    /// made ready.
+    fn take_embedder(&mut self, config: &Settings) -> Result<(), EngineError> {
+        let (service, asked_for) = serving(&self.actor.engine, config, &self.actor.place.dir);
+        let taken = self.notes.commit.take_service(&service);
+        if let Some(job) = self.migration.as_ref().map(|migration| migration.job).filter(|job| *job > 0) {
+            let why = "another embedder was asked for".to_owned();
+            let ended = self.actor.engine.jobs.end_part(job, self.actor.shared.id, Ended::Cancelled, Some(why));
+            self.actor.engine.tell_job(ended);
+        }
+        self.migration = (!asked_for).then(|| EmbedderMigration::new(config.embed.clone()));
+        self.vectors.ask_again();
+        taken
+    }
+
+    /// The state that `status` shows.
+    fn refresh_status(&self) {
+        let watch_problem = self.notes.watch.problem();
+        {
+            let mut status = self.actor.shared.status();
+            let pending = self.notes.freshness.waiting() + self.notes.work.queued() + self.notes.work.under_way();
+            status.pending = pending as u64;
+            status.watch = self.notes.watch.mode().to_owned();
+            status.watch_problem.clone_from(&watch_problem);
+            status.doubt = self.notes.guard.doubt().map(str::to_owned);
+        }
+        let next = self.migration.as_ref().and_then(EmbedderMigration::service);
+        let services = || [Some(&self.notes.commit.desk.service), next].into_iter().flatten();
+        services().for_each(|service| service.pause(self.actor.engine.throttle.all_waits()));
+        let serving = Some(&self.notes.commit.desk.service).filter(|_| self.vectors.waiting() > 0);
+        *self.actor.shared.waited_for() = [serving, next].into_iter().flatten().cloned().collect();
+        let waiting = self.buyer.pending.queue.len();
+        let report = IndexerReport {
+            stage: Stage::Open,
+            notes: self.opened.clone(),
+            problems: [self.notes.guard.doubt().map(str::to_owned), watch_problem]
+                .into_iter()
+                .chain([self.notes.failure.as_ref().map(|failure| failure.why.clone())])
+                .flatten()
+                .collect(),
+            model: self.buyer.pending.runtime.problem(waiting),
+            vectors: self.vector_problems(),
+            busy: !self.notes.work.is_idle() || !self.notes.freshness.has_looked(),
+            flying: self.notes.work.under_way() > 0 || !self.notes.freshness.has_looked(),
+            kept: self.is_kept(self.actor.engine.throttle.level()),
+            bulk: self.notes.work.queued() > 0,
+            waiting,
+            asked: self.buyer.pending.asked(),
+            embedders: services().filter_map(|service| service.embedder.leaves_to()).collect(),
+        };
+        // First that there is work, then that nothing is waited for: who reads them the other way round is not misled.
+        let changed = std::mem::replace(&mut *self.actor.shared.report(), report.clone()) != report;
+        *self.actor.shared.counts() = self.buyer.pending.tally.sum();
+        let mut embedding = EmbedStatus { waiting: self.vectors.waiting(), ..EmbedStatus::default() };
+        self.migration.iter().for_each(|migration| migration.status(&mut embedding));
+        *self.actor.shared.embedding() = embedding;
+        if changed {
+            self.actor.engine.changed();
+        }
+    }
+
+    /// Why vectors are not made at present.
+    fn vector_problems(&self) -> Vec<String> {
+        let service = &self.notes.commit.desk.service;
+        let gone = service.embedder.gone_because().map(|why| {
+            format!(
+                "the embedder {} that made the vectors of vault `{}` cannot be used any more, so words alone answer \
+                 until another is ready: {why}",
+                service.embedder.identity(),
+                self.actor.place.vault.name
+            )
+        });
+        let next = self.migration.as_ref().and_then(EmbedderMigration::problem);
+        [gone, next].into_iter().flatten().collect()
+    }
+
+    /// Whether there is work that no save waits for.
+    fn has_work(&self) -> bool {
+        let idle =
+            self.notes.work.queued() == 0 && self.notes.work.under_way() == 0 && self.buyer.pending.queue.len() == 0;
+        !idle || self.migration.is_some() || self.vectors.waiting() > 0
+    }
+
+    /// Whether the battery keeps any of it waiting.
+    fn is_kept(&self, level: Brake) -> bool {
+        match level {
+            Brake::Off => false,
+            Brake::Bulk => self.migration.is_some() || self.notes.work.is_kept(level),
+            Brake::All => self.has_work(),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The engine: indexers that keep vaults current, a supervisor that keeps the indexers, and a handle for whoever asks.
+//!
+//! Each generation of each vault has an [`indexer`], a thread of its own with an inbox: it looks at the disk, decides
+//! about each note that differs ([`decide`]) and carries the decisions out. A saved note is decided on that thread at
+//! once; work in bulk goes through the workers ([`pool`]) and never stands in front of a save. A vault whose file system
+//! hangs keeps its own indexer and nobody else. Queries come to none of them: they read published snapshots through the
+//! [`handle`].
+
+mod ask;
+mod batch;
+mod control;
+mod decide;
+mod embedding;
+mod feed;
+mod generations;
+mod graph;
+pub mod handle;
+mod health;
+pub mod host;
+mod indexer;
+mod jobs;
+mod outcomes;
+mod pool;
+mod questions;
+pub mod report;
+pub mod rerank;
+mod routes;
+mod runtime;
+pub mod settings;
+mod shared;
+mod supervisor;
+mod tally;
+mod throttle;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+
+use crate::settings::Settings;
+use context::cost::Estimate;
+use control::Control;
+use feed::Feed;
+use graph::Grapher;
+use handle::Handle;
+use index::LexicalError;
+use indexer::disk::{Disk, file_system};
+pub use indexer::vault_dir;
+use jobs::Jobs;
+use pool::Pool;
+use provider::ledger::{self, BudgetLimits, Ledger};
+use provider::{ProviderRuntime, Spender};
+use questions::Questions;
+use report::Problem;
+use rerank::Reranker;
+use routes::Indexers;
+use runtime::GenerationRuntime;
+use shared::VaultShared;
+use store::StoreError;
+use supervisor::Supervisor;
+use throttle::Throttle;
+use vault::pending::Timing;
+use vault::root::VaultError;
+use vault::settings::WatchConfig;
+
+/// How long what was asked of a provider may take to come when the daemon stops, or its configuration changes. With
+/// closing, which follows, the daemon ends within two seconds.
+const DRAIN: Duration = Duration::from_millis(1200);
+
+/// Re-reads the configuration: as at the start, with the same flags and environment.
+pub type Reload = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
+
+/// The engine cannot go on with a vault.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store failed.
+    #[error("{0}")]
+    Store(StoreError),
+    /// The index failed.
+    #[error("{0}")]
+    Index(#[from] LexicalError),
+    /// The vault cannot be used.
+    #[error("{0}")]
+    Vault(#[from] VaultError),
+    /// What is said about the model makes no sense.
+    #[error("{0}")]
+    Model(String),
+    /// A folder of ours cannot be written.
+    #[error("{path}: {message}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        EngineError::Store(error)
+    }
+}
+
+impl EngineError {
+    fn io(path: &Path, error: &std::io::Error) -> Self {
+        EngineError::Io { path: path.to_owned(), message: error.to_string() }
+    }
+}
+
+/// What indexers, supervisor, handles and workers share.
+struct Shared {
+    control: Control,
+    indexers: Indexers,
+    /// The generations that answer, the default vault's first.
+    vaults: ArcSwap<Vec<Arc<VaultShared>>>,
+    config: ArcSwap<Settings>,
+    jobs: Jobs,
+    feed: Feed,
+    throttle: Throttle,
+    spender: Arc<Spender>,
+    /// Where everything that is asked of providers is under way.
+    provider: ProviderRuntime,
+    /// Who writes contexts, by generation.
+    generations: ArcSwap<BTreeMap<String, Arc<GenerationRuntime>>>,
+    grapher: Grapher,
+    reranker: ArcSwapOption<Reranker>,
+    /// What making old contexts anew would take, for a state of the index.
+    renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    /// Who answers questions.
+    questions: Questions,
+    /// Embedders that are open.
+    services: embedding::Services,
+    /// Vectors of queries.
+    queries: embedding::queries::Queries,
+}
+
+/// Opens the ledger, and settles what former processes left reserved.
+fn spender(config: &Settings) -> Arc<Spender> {
+    let ledger = Ledger::open_or_refuse(&ledger::folder(&config.data_dir));
+    let generations = config.generations.keys().filter_map(|name| config.context_of(name));
+    let concurrency = generations.map(|context| context.concurrency).fold(config.context.concurrency, usize::max);
+    if let Err(error) = ledger.mend(concurrency.max(config.embed.concurrency), &jiff::Zoned::now()) {
+        tracing::warn!(%error, "calls that were never settled stay in the ledger as they are");
+    }
+    Spender::new(ledger, limits(config))
+}
+
+/// What a configuration allows to be spent.
+fn limits(config: &Settings) -> BudgetLimits {
+    BudgetLimits { day: config.budget.day, day_tokens: config.budget.day_tokens }
+}
+
+/// A running engine.
+pub struct Engine {
+    /// Access to it.
+    pub handle: Handle,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Engine {
+    /// Starts the supervisor and an indexer for each vault. These open store and index on their own threads: the handle
+    /// answers `not_ready` until then.
+    pub fn start(config: Settings, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
+        Engine::start_on(config, socket, reload, file_system())
+    }
+
+    fn start_on(config: Settings, socket: PathBuf, reload: Reload, disk: Arc<dyn Disk>) -> std::io::Result<Engine> {
+        let spender = spender(&config);
+        let (events, inbox) = mpsc::channel();
+        let shared = Arc::new(Shared {
+            control: Control::new(events, socket, reload),
+            indexers: Indexers::default(),
+            vaults: ArcSwap::default(),
+            config: ArcSwap::from_pointee(config.clone()),
+            jobs: Jobs::default(),
+            feed: Feed::default(),
+            throttle: Throttle::new(&config.host, &config.data_dir),
+            spender,
+            provider: ProviderRuntime::new(host::background_thread),
+            generations: ArcSwap::default(),
+            grapher: Grapher::start()?,
+            reranker: ArcSwapOption::empty(),
+            renewal: Mutex::default(),
+            questions: Questions::default(),
+            services: embedding::Services::default(),
+            queries: embedding::queries::Queries::default(),
+        });
+        let pool = Pool::start()?;
+        let handle = Handle::new(shared.clone());
+        let mut supervisor = Supervisor::new(shared.clone(), inbox, disk, pool);
+        // Listed at once, so that whoever asks early hears that they are being opened.
+        supervisor.open(&config);
+        let work = move || {
+            if catch_unwind(AssertUnwindSafe(|| supervisor.run())).is_err() {
+                tracing::error!("the supervisor failed (a bug; please report it); the process ends");
+                // What is indexed is put on the disk; nobody answers from what is no longer kept current.
+                let until = Instant::now() + DRAIN;
+                shared.indexers.send_all(|| indexer::Event::Stop { drain_until: until });
+                shared.control.fail();
+            }
+        };
+        let thread = std::thread::Builder::new().name("supervisor".to_owned()).spawn(work)?;
+        Ok(Engine { handle, thread })
+    }
+
+    /// Waits until the engine has ended; [`Handle::shutdown`] makes it end.
+    pub fn join(self) {
+        if self.thread.join().is_err() {
+            tracing::error!("the engine failed; what was not yet on disk is made again at the next start");
+        }
+    }
+}
+
+/// Seconds since 1970 (UTC).
+fn now_s() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
+/// The watcher's timing in the terms of `Pending`.
+fn timing(watch: &WatchConfig) -> Timing {
+    Timing {
+        lone: watch.lone,
+        burst: watch.burst,
+        storm: watch.storm,
+        burst_longest: watch.burst_longest,
+        storm_longest: watch.storm_longest,
+        storm_paths: watch.storm_paths,
+    }
+}

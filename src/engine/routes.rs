@@ -1,0 +1,55 @@
+//! How events reach indexers: by the id of the vault's generation, straight into the inbox.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use super::VaultShared;
+use super::indexer::Event;
+
+/// The inboxes of all indexers. The supervisor adds and removes them.
+#[derive(Default)]
+pub(super) struct Indexers {
+    inboxes: Mutex<BTreeMap<u64, Sender<Event>>>,
+    /// Generations that stand beside those that answer.
+    pub(super) inactive: ArcSwap<Vec<Arc<VaultShared>>>,
+    /// What the supervisor could not start.
+    problem: Mutex<Option<String>>,
+}
+
+impl Indexers {
+    fn inboxes(&self) -> MutexGuard<'_, BTreeMap<u64, Sender<Event>>> {
+        self.inboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, id: u64, inbox: Sender<Event>) {
+        self.inboxes().insert(id, inbox);
+    }
+
+    pub(super) fn remove(&self, id: u64) {
+        self.inboxes().remove(&id);
+    }
+
+    /// Sends an event to one indexer; `false` if there is none of that id.
+    pub(super) fn send(&self, id: u64, event: Event) -> bool {
+        self.inboxes().get(&id).is_some_and(|inbox| inbox.send(event).is_ok())
+    }
+
+    /// Sends an event to all indexers.
+    pub(super) fn send_all(&self, event: impl Fn() -> Event) {
+        for inbox in self.inboxes().values() {
+            // One that has just ended needs no event.
+            let _ = inbox.send(event());
+        }
+    }
+
+    pub(super) fn set_problem(&self, problem: Option<String>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    }
+
+    pub(super) fn problems(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

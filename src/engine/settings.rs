@@ -1,0 +1,185 @@
+//! What the engine is told: checked settings, each slice of it the type of the crate that it serves.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use context::settings::ContextConfig;
+use index::embed::settings::EmbedConfig;
+use index::search::question::Expand;
+use index::search::rerank::RerankConfig;
+use note::chunk::ChunkRules;
+use provider::settings::BudgetConfig;
+use vault::settings::{VaultConfig, WatchConfig};
+
+/// Everything that the engine needs to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The vaults, at least one for a daemon; names are unique.
+    pub vaults: Vec<VaultConfig>,
+    /// When changes are looked at.
+    pub watch: WatchConfig,
+    /// How notes are cut.
+    pub chunk: ChunkRules,
+    /// Who writes contexts, and how.
+    pub context: ContextConfig,
+    /// Who makes vectors, and how.
+    pub embed: EmbedConfig,
+    /// Other ways of writing contexts, by name, to build beside and compare: `[generation.NAME]`.
+    pub generations: BTreeMap<String, ContextConfig>,
+    /// How much may be spent on them.
+    pub budget: BudgetConfig,
+    /// The daily look after them.
+    pub sync: SyncConfig,
+    /// What answers look like.
+    pub search: SearchConfig,
+    /// Who judges what is found.
+    pub rerank: RerankConfig,
+    /// How questions are answered.
+    pub ask: AskConfig,
+    /// Whether assistants may ask a model that somebody pays for, within the budget.
+    pub assistants_may_spend: bool,
+    /// How long a query may take in all.
+    pub query_timeout: Duration,
+    /// What the daemon takes from its host.
+    pub host: HostConfig,
+    /// Where indexes live: one folder per vault in it.
+    pub data_dir: PathBuf,
+}
+
+impl Settings {
+    /// Default settings for these vaults, with the data in `data_dir`.
+    pub fn new(data_dir: impl Into<PathBuf>, vaults: Vec<VaultConfig>) -> Self {
+        Settings {
+            vaults,
+            watch: WatchConfig::default(),
+            chunk: ChunkRules::default(),
+            context: ContextConfig::default(),
+            embed: EmbedConfig::default(),
+            generations: BTreeMap::new(),
+            budget: BudgetConfig::default(),
+            sync: SyncConfig::default(),
+            search: SearchConfig::default(),
+            rerank: RerankConfig::default(),
+            ask: AskConfig::default(),
+            assistants_may_spend: false,
+            query_timeout: Duration::from_secs(10),
+            host: HostConfig::default(),
+            data_dir: data_dir.into(),
+        }
+    }
+
+    /// How contexts of a generation are written; the plain one has no name.
+    pub fn context_of(&self, generation: &str) -> Option<&ContextConfig> {
+        if generation.is_empty() { Some(&self.context) } else { self.generations.get(generation) }
+    }
+
+    /// Who answers questions: the provider that writes the contexts of the plain generation.
+    pub fn answerer(&self) -> ContextConfig {
+        let mut config = self.context.clone();
+        if self.ask.model.is_some() {
+            config.model.clone_from(&self.ask.model);
+        }
+        config
+    }
+}
+
+/// What answers look like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchConfig {
+    /// Hits unless the request says otherwise.
+    pub limit: usize,
+    /// Hits of one note.
+    pub per_note: usize,
+    /// Characters of a hit with its neighbours.
+    pub window_chars: usize,
+    /// Weight (0..=1) of the dense lane; the lexical lane has the rest.
+    pub dense_weight: f32,
+    /// What words are stemmed as: a code of two letters, or "auto" for the language that each note seems to be in.
+    pub language: String,
+    /// Weight (0..=1) of the place among the links.
+    pub graph_weight: f32,
+    /// Of notes that the query names, and half of it of those linked with them.
+    pub link_weight: f32,
+    /// Of new notes.
+    pub recency_weight: f32,
+    /// After this time a note counts as half as new.
+    pub recency_half_life: Duration,
+    /// Of kinds of notes, in lower case.
+    pub type_weights: BTreeMap<String, f32>,
+    /// What a model adds to a query.
+    pub expand: Expand,
+}
+
+impl Default for SearchConfig {
+    fn default() -> Self {
+        SearchConfig {
+            limit: 20,
+            per_note: 3,
+            window_chars: 1200,
+            dense_weight: 0.5,
+            graph_weight: 0.0,
+            link_weight: 0.02,
+            recency_weight: 0.15,
+            recency_half_life: Duration::from_hours(30 * 24),
+            type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
+            expand: Expand::Off,
+            language: "auto".to_owned(),
+        }
+    }
+}
+
+/// How questions are answered: by the provider of `[context]`, from passages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskConfig {
+    /// Another model than the one that writes contexts.
+    pub model: Option<String>,
+    /// Passages that it is shown, each a window.
+    pub passages: usize,
+    /// Tokens of an answer at most.
+    pub max_tokens: u32,
+}
+
+impl Default for AskConfig {
+    fn default() -> Self {
+        AskConfig { model: None, passages: 8, max_tokens: 1_000 }
+    }
+}
+
+/// The daily look after contexts that serve and should be better.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyncConfig {
+    /// Whether it is done by itself.
+    pub background: bool,
+    /// How often.
+    pub interval: Duration,
+}
+
+impl Default for SyncConfig {
+    fn default() -> Self {
+        SyncConfig { background: true, interval: Duration::from_hours(24) }
+    }
+}
+
+/// What the daemon takes from its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// Whether the kernel holds the daemon to the files and connections that it needs, where it can.
+    pub sandbox: bool,
+    /// Where the state of the battery is read; `None`: it does not matter.
+    pub battery: Option<PathBuf>,
+    /// Resident memory in bytes above which work in bulk slows down.
+    pub memory: u64,
+}
+
+impl HostConfig {
+    /// Where Linux tells of batteries and mains.
+    pub const POWER_SUPPLY: &str = "/sys/class/power_supply";
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        // Below what the systemd unit calls high (`MemoryHigh=1G`), where the kernel would slow down searches too.
+        HostConfig { sandbox: true, battery: Some(HostConfig::POWER_SUPPLY.into()), memory: 900 << 20 }
+    }
+}

@@ -1,0 +1,324 @@
+//! The engine with real vaults on a file system that hangs, fails or makes an indexer panic when a test says so.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::*;
+use crate::Engine;
+use crate::handle::{Cancel, Handle, SearchRequest};
+use crate::indexer::disk::{Look, file_system};
+use crate::indexer::scan::Findings;
+use crate::report::{Job, Scope};
+use note::{FileStat, VaultPath};
+use vault::policy::Policy;
+use vault::read::ReadError;
+use vault::root::{RootId, VaultError};
+use vault::settings::VaultConfig;
+
+/// How long anything may take before a test gives up: long, for the machine may be busy.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What happens to whoever asks for something below a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// It waits until the fault is lifted.
+    Hangs,
+    /// The same, of who reads a note.
+    ReadsHang,
+    /// Its thread panics, once.
+    Panics,
+    /// What is read gives an error of the system, once.
+    ReadFails,
+}
+
+/// A file system with faults.
+struct Faulty {
+    real: Arc<dyn Disk>,
+    fault: Mutex<Option<(PathBuf, Fault)>>,
+    changed: Condvar,
+    /// How many wait.
+    hanging: Mutex<usize>,
+}
+
+impl Faulty {
+    fn new() -> Arc<Self> {
+        let hanging = Mutex::new(0);
+        Arc::new(Faulty { real: file_system(), fault: Mutex::new(None), changed: Condvar::new(), hanging })
+    }
+
+    fn set(&self, fault: Option<(&Path, Fault)>) {
+        let fault = fault.map(|(root, fault)| (root.to_owned(), fault));
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+        self.changed.notify_all();
+    }
+
+    fn hangs(&self) -> bool {
+        *self.hanging.lock().unwrap() > 0
+    }
+
+    /// Waits for as long as this fault stands.
+    fn wait(&self, root: &Path, hangs: Fault) {
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        while *fault == Some((root.to_owned(), hangs)) {
+            *self.hanging.lock().unwrap() += 1;
+            fault = self.changed.wait(fault).unwrap_or_else(PoisonError::into_inner);
+            *self.hanging.lock().unwrap() -= 1;
+        }
+    }
+
+    fn pass(&self, root: &Path) {
+        self.wait(root, Fault::Hangs);
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if *fault == Some((root.to_owned(), Fault::Panics)) {
+            *fault = None;
+            drop(fault);
+            panic!("the test's file system makes this thread panic");
+        }
+    }
+}
+
+impl Disk for Faulty {
+    fn policy(&self, vault: &VaultConfig) -> Result<Policy, VaultError> {
+        self.pass(&vault.path);
+        self.real.policy(vault)
+    }
+
+    fn root_id(&self, root: &Path) -> Result<RootId, VaultError> {
+        self.pass(root);
+        self.real.root_id(root)
+    }
+
+    fn git_locked(&self, root: &Path) -> bool {
+        self.pass(root);
+        self.real.git_locked(root)
+    }
+
+    fn needs_polling(&self, root: &Path) -> Option<&'static str> {
+        self.pass(root);
+        self.real.needs_polling(root)
+    }
+
+    fn scan(&self, look: &Look<'_>) -> Result<Findings, VaultError> {
+        self.pass(look.root);
+        self.real.scan(look)
+    }
+
+    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError> {
+        self.pass(root);
+        self.wait(root, Fault::ReadsHang);
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if *fault == Some((root.to_owned(), Fault::ReadFails)) {
+            *fault = None;
+            return Err(ReadError::Io("no descriptor is left".to_owned()));
+        }
+        drop(fault);
+        self.real.read(root, path, max_bytes)
+    }
+
+    fn stat(&self, root: &Path, path: &VaultPath) -> Result<FileStat, ReadError> {
+        self.pass(root);
+        self.real.stat(root, path)
+    }
+}
+
+/// An engine over vaults `a` and `b`.
+struct World {
+    dir: tempfile::TempDir,
+    disk: Arc<Faulty>,
+    engine: Option<Engine>,
+}
+
+impl World {
+    /// With so many notes in each vault, and faults from the start.
+    fn new(notes: usize, fault: Option<(&str, Fault)>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut world = World { dir, disk: Faulty::new(), engine: None };
+        for vault in ["a", "b"] {
+            std::fs::create_dir(world.root(vault)).unwrap();
+            for n in 0..notes {
+                world.write(vault, &format!("n{n}.md"), &format!("# Note {n}\n\nabout{vault}{n} and more words\n"));
+            }
+        }
+        if let Some((vault, fault)) = fault {
+            world.disk.set(Some((&world.root(vault), fault)));
+        }
+        world.start();
+        world
+    }
+
+    fn start(&mut self) {
+        let vaults = ["a", "b"].map(|name| VaultConfig::new(name, self.root(name)));
+        let config = Settings::new(self.dir.path().join("data"), vaults.into());
+        let again = config.clone();
+        let socket = self.dir.path().join("s");
+        self.engine =
+            Some(Engine::start_on(config, socket, Box::new(move || Ok(again.clone())), self.disk.clone()).unwrap());
+    }
+
+    fn stop(&mut self) {
+        let engine = self.engine.take().unwrap();
+        engine.handle.shutdown();
+        engine.join();
+    }
+
+    fn root(&self, vault: &str) -> PathBuf {
+        self.dir.path().join(vault)
+    }
+
+    fn write(&self, vault: &str, note: &str, text: &str) {
+        std::fs::write(self.root(vault).join(note), text).unwrap();
+    }
+
+    fn handle(&self) -> &Handle {
+        &self.engine.as_ref().unwrap().handle
+    }
+
+    fn finds(&self, vault: &str, word: &str) -> bool {
+        let request =
+            SearchRequest { query: format!("\"{word}\""), vault: Some(vault.into()), ..SearchRequest::default() };
+        self.handle().search(request, &Cancel::new()).is_ok_and(|answer| !answer.hits.is_empty())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.handle().status(None).is_ok_and(|status| status.state == State::Idle)
+    }
+
+    fn sync(&self, vault: Option<&str>) -> u64 {
+        self.handle().sync(Scope { vault: vault.map(str::to_owned), path: None }).unwrap()
+    }
+
+    fn ended(&self, job: u64) -> Job {
+        eventually("the job ends", || self.handle().job(job).unwrap().state != "running");
+        self.handle().job(job).unwrap()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.handle().status(None).map(|status| status.problems).unwrap_or_default()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.disk.set(None);
+        if self.engine.is_some() {
+            self.stop();
+        }
+    }
+}
+
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < until, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_file_system_that_hangs_keeps_its_own_vault_alone() {
+    let world = World::new(2, None);
+    eventually("both are indexed", || world.is_idle());
+    world.disk.set(Some((&world.root("a"), Fault::Hangs)));
+    world.write("a", "n0.md", "# Saved\n\nwhile it hangs: zebra\n");
+    eventually("the indexer of `a` hangs", || world.disk.hangs());
+
+    world.write("b", "n0.md", "# Saved\n\nmeanwhile: quagga\n");
+    eventually("the save in `b` is found", || world.finds("b", "quagga"));
+    assert!(world.finds("a", "abouta1"), "what was indexed of `a` answers");
+    let (stuck, free) = (world.sync(Some("a")), world.sync(Some("b")));
+    assert_eq!(world.ended(free).state, "done");
+    assert_eq!(world.handle().job(stuck).unwrap().state, "running");
+
+    world.disk.set(None);
+    eventually("the save in `a` is found, too", || world.finds("a", "zebra"));
+    assert_eq!(world.ended(stuck).state, "done");
+}
+
+#[test]
+fn notes_that_cannot_be_read_take_no_worker_from_another_vault() {
+    let world = World::new(40, Some(("a", Fault::ReadsHang)));
+    eventually("who reads `a` hangs", || world.disk.hangs());
+    eventually("all of `b` is indexed", || world.finds("b", "aboutb39"));
+    assert!(!world.finds("a", "abouta0"));
+    world.disk.set(None);
+    eventually("`a` follows", || world.finds("a", "abouta39"));
+}
+
+#[test]
+fn an_indexer_that_dies_is_opened_again_and_its_jobs_fail() {
+    let world = World::new(2, None);
+    eventually("both are indexed", || world.is_idle());
+    world.disk.set(Some((&world.root("a"), Fault::Panics)));
+    world.write("a", "n0.md", "# Saved\n\nas it dies: zebra\n");
+    eventually("it is said", || world.problems().iter().any(|why| why.contains("failed inside the program")));
+    assert!(world.finds("b", "aboutb0"), "the other vault answers");
+    let job = world.ended(world.sync(None));
+    let states: Vec<&str> = job.parts.iter().map(|part| part.state.as_str()).collect();
+    assert_eq!((job.state.as_str(), states), ("failed", vec!["failed", "done"]), "{job:?}");
+    eventually("what was saved is found", || world.finds("a", "zebra"));
+    eventually("nothing is wrong any more", || world.problems().is_empty() && world.is_idle());
+}
+
+#[test]
+fn when_the_supervisor_dies_the_engine_ends_and_says_so() {
+    let mut world = World::new(1, None);
+    eventually("both are indexed", || world.is_idle());
+    let engine = world.engine.take().unwrap();
+    assert!(!engine.handle.has_failed());
+    engine.handle.supervisor_panics();
+    let handle = engine.handle.clone();
+    engine.join();
+    assert!(handle.has_failed());
+    assert!(handle.pause(None).is_err(), "nobody is there to be told");
+}
+
+#[test]
+fn a_job_over_a_vault_that_is_gone_fails_and_says_which() {
+    let world = World::new(2, None);
+    eventually("both are indexed", || world.is_idle());
+    std::fs::rename(world.root("a"), world.dir.path().join("elsewhere")).unwrap();
+    let job = world.ended(world.sync(None));
+    assert_eq!(job.state, "failed");
+    assert!(job.problem.as_ref().is_some_and(|why| why.contains("vault `a` cannot be read")), "{job:?}");
+    assert_eq!((job.parts[1].state.as_str(), job.parts[1].done, job.parts[1].total), ("done", 2, Some(2)));
+    assert!(world.finds("a", "abouta0"), "its index is kept");
+    std::fs::rename(world.dir.path().join("elsewhere"), world.root("a")).unwrap();
+    eventually("it is back", || world.problems().is_empty());
+    assert_eq!(world.ended(world.sync(None)).state, "done");
+}
+
+#[test]
+fn a_note_that_could_not_be_read_for_a_moment_is_read_again() {
+    let world = World::new(2, None);
+    eventually("both are indexed", || world.is_idle());
+    world.disk.set(Some((&world.root("a"), Fault::ReadFails)));
+    world.write("a", "n0.md", "# Saved\n\nwithout a descriptor: zebra\n");
+    eventually("it is found without another save", || world.finds("a", "zebra"));
+    assert!(world.finds("a", "abouta1"), "and nothing was dropped");
+}
+
+#[test]
+fn a_restart_is_no_change() {
+    let mut world = World::new(1, None);
+    eventually("both are indexed", || world.is_idle());
+    let changed = |world: &World| world.handle().status(Some("a")).unwrap().vaults[0].last_change;
+    let before = changed(&world);
+    assert!(before.is_some());
+    world.stop();
+    eventually("the clock moves on", || Some(crate::now_s()) > before);
+    world.start();
+    eventually("both are open", || world.is_idle());
+    assert_eq!(changed(&world), before);
+}
+
+#[test]
+fn a_reload_that_moves_a_vault_waits_for_the_store_and_loses_nothing() {
+    let world = World::new(2, None);
+    eventually("both are indexed", || world.is_idle());
+    let mut config = (*world.handle().config()).clone();
+    config.vaults[0].max_note_bytes += 1;
+    world.handle().reload_to(config);
+    world.write("a", "n0.md", "# Saved\n\nafter the reload: zebra\n");
+    eventually("what was saved is found", || world.finds("a", "zebra"));
+    eventually("nothing is wrong", || world.is_idle());
+}

@@ -1,0 +1,270 @@
+//! Asking about one note: the whole of it first, then passage by passage, then without it. Whatever stops the asking,
+//! what is under way is waited for, and every answer is kept.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+
+use super::{FULL_TRIES, Held, MOST_TRIES, Order, Tell, Told, Work, prepare};
+use crate::ask::{Answers, Asker, Stopped, form_of};
+use context::ContextRecord;
+use context::document::Document;
+use context::plan::{Due, Reason};
+use context::prompt::{Form, Prompt};
+use context::quality::Flaw;
+use note::VaultPath;
+use note::fingerprint::{ContextKey, Sketch};
+use provider::Account;
+use provider::ledger::Refused;
+use store::Store;
+
+/// Asks about a note until every passage of it has its context or none is to be had, or something stops it: a budget,
+/// the provider, or `draining`.
+pub(super) async fn carry_out(
+    asker: &Asker,
+    order: Order,
+    draining: watch::Receiver<bool>,
+    tell: &Tell,
+) -> Result<(), Held> {
+    let spender = asker.spender.clone();
+    let prepared = tokio::task::spawn_blocking(move || {
+        let work = prepare(&order);
+        // The store must not be kept open by a question that takes minutes.
+        let store = Arc::downgrade(&order.desk.store);
+        let account = Account {
+            spender,
+            vault: order.vault_name.into(),
+            path: order.path.to_string().into(),
+            reason: order.dues.first().map_or(Reason::NewNote, |(_, due)| due.reason),
+            purpose: order.purpose,
+            rebuild: order.rebuild,
+        };
+        (work, store, account, order.vault, order.path, order.dues)
+    });
+    let (work, store, account, vault, path, dues) = prepared.await.map_err(|_| Held::Changed)?;
+    let Work { document, sketches, left } = work?;
+    let shown = Arc::new((document, sketches));
+    let mut note =
+        Note { asker, tell, vault, path, dues, account, store, shown, left, draining, narrow: false, held: None };
+    while !note.left.is_empty() && note.held.is_none() {
+        note.round().await;
+    }
+    note.held.map_or(Ok(()), Err)
+}
+
+/// A note that is being asked about. It holds nothing open.
+struct Note<'a> {
+    asker: &'a Asker,
+    tell: &'a Tell,
+    vault: u64,
+    path: VaultPath,
+    dues: Vec<(ContextKey, Due)>,
+    account: Account,
+    store: Weak<Store>,
+    /// What the model is shown, and the sketches of its passages.
+    shown: Arc<(Document, HashMap<u32, Sketch>)>,
+    /// Number of the passage → its key and the tries it had.
+    left: HashMap<u32, (ContextKey, u8)>,
+    draining: watch::Receiver<bool>,
+    /// Whether less of the note is shown, for the model found it too long.
+    narrow: bool,
+    /// What stops the asking.
+    held: Option<Held>,
+}
+
+/// What became of a question.
+enum Asked {
+    /// The model answered.
+    Answered(Answers),
+    /// Nothing was sent, for the asking was stopped before it had its turn.
+    Unsent(Prompt),
+    /// Nothing came back.
+    Failed(Prompt, Held),
+}
+
+impl Note<'_> {
+    /// Asks once about every passage that is left.
+    async fn round(&mut self) {
+        if *self.draining.borrow() {
+            self.held = Some(Held::Draining);
+            return;
+        }
+        let mut waiting: VecDeque<Prompt> = self.prompts().into();
+        let mut running = JoinSet::new();
+        let stop = watch::Sender::new(false);
+        // The provider's cache holds the document only once the first answer has begun.
+        let mut alone = true;
+        // The budget refused a question, and what is under way may take less than it reserved.
+        let mut short: Option<Refused> = None;
+        let mut answered = false;
+        loop {
+            if running.is_empty() && short.is_some() {
+                // Nothing comes back any more unless something was answered meanwhile.
+                if !std::mem::take(&mut answered) {
+                    self.held = short.take().map(Held::Budget);
+                }
+                short = None;
+                stop.send_replace(false);
+            }
+            while self.held.is_none()
+                && short.is_none()
+                && (running.is_empty() || !alone)
+                && let Some(prompt) = waiting.pop_front()
+            {
+                alone &= prompt.cache;
+                running.spawn(self.question(prompt, stop.subscribe()));
+            }
+            let finished = tokio::select! {
+                finished = running.join_next() => finished,
+                () = is_set(&mut self.draining), if self.held.is_none() => {
+                    self.held = Some(Held::Draining);
+                    stop.send_replace(true);
+                    continue;
+                }
+            };
+            let Some(finished) = finished else { break };
+            alone = false;
+            match self.finished(finished).await {
+                None => answered = true,
+                Some((prompt, refused)) => {
+                    waiting.extend(prompt);
+                    short = refused.or(short);
+                }
+            }
+            stop.send_replace(self.held.is_some() || short.is_some());
+        }
+    }
+
+    /// The questions of a round: the whole note first, then passage by passage, then without the note.
+    fn prompts(&self) -> Vec<Prompt> {
+        let prompter = if self.narrow { &self.asker.narrow } else { &self.asker.prompter };
+        let document = &self.shown.0;
+        let of = |form: Option<Form>| {
+            let mut wanted: Vec<u32> =
+                self.left.iter().filter(|(_, (_, tries))| form_of(*tries) == form).map(|(n, _)| *n).collect();
+            wanted.sort_unstable();
+            wanted
+        };
+        let (first, second, last) = (of(None), of(Some(Form::Chunk)), of(Some(Form::Simple)));
+        let mut prompts = if first.is_empty() { Vec::new() } else { prompter.ask(document, &first) };
+        let more_follow = second.len() > 1;
+        prompts.extend(second.into_iter().map(|n| Prompt { cache: more_follow, ..prompter.ask_one(document, n) }));
+        prompts.extend(last.into_iter().map(|n| prompter.ask_simply(document, n)));
+        prompts
+    }
+
+    /// Asks when there is a place for it, unless `stop` comes first; what was sent is waited for.
+    fn question(&self, prompt: Prompt, mut stop: watch::Receiver<bool>) -> impl Future<Output = Asked> + Send + use<> {
+        let (asker, shown, account) = (self.asker.clone(), self.shown.clone(), self.account.clone());
+        async move {
+            let turn = tokio::select! {
+                biased;
+                () = is_set(&mut stop) => return Asked::Unsent(prompt),
+                turn = asker.client.turn() => turn,
+            };
+            let answers = match turn {
+                Ok(turn) => asker.ask(turn, &shown.0, &shown.1, &prompt, &account).await,
+                Err(failure) => {
+                    let held = Held::Provider(failure.message.clone());
+                    asker.failed(failure).and(Err(held))
+                }
+            };
+            answers.map_or_else(|held| Asked::Failed(prompt, held), Asked::Answered)
+        }
+    }
+
+    /// Takes what became of a question; what is to be asked again, and why if that is the budget.
+    async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<Refused>)> {
+        match asked {
+            Ok(Asked::Answered(answers)) => {
+                for (n, outcome) in answers {
+                    self.answered(n, outcome).await;
+                }
+                None
+            }
+            Ok(Asked::Unsent(prompt)) => Some((Some(prompt), None)),
+            // The ledger itself fails: waiting for answers does not mend that.
+            Ok(Asked::Failed(prompt, Held::Budget(refused))) if !matches!(refused, Refused::Io(_)) => {
+                Some((Some(prompt), Some(refused)))
+            }
+            Ok(Asked::Failed(_, held)) => {
+                self.held.get_or_insert(held);
+                Some((None, None))
+            }
+            // A question that panicked: the note is left for later, or it would be asked for ever.
+            Err(_) => {
+                self.held.get_or_insert(Held::Provider("asking about this note failed".to_owned()));
+                Some((None, None))
+            }
+        }
+    }
+
+    /// Keeps what came of a passage, or counts that nothing did.
+    async fn answered(&mut self, n: u32, outcome: Result<ContextRecord, Stopped>) {
+        let Some((key, tries)) = self.left.get_mut(&n) else { return };
+        let key = *key;
+        match outcome {
+            Ok(record) => {
+                let tries = *tries + 1;
+                self.keep(n, key, tries, record).await;
+            }
+            Err(Stopped::Flaw(flaw)) => {
+                *tries += 1;
+                if *tries < MOST_TRIES {
+                    self.tell(Told::Tried(key));
+                } else {
+                    self.give_up(n, key, flaw);
+                }
+            }
+            // Once with less of the note around it, then without the note.
+            Err(Stopped::Refused) if !self.narrow && *tries < FULL_TRIES => self.narrow = true,
+            Err(Stopped::Refused) if *tries < FULL_TRIES => *tries = FULL_TRIES,
+            Err(Stopped::Refused) => self.give_up(n, key, Flaw::Missing),
+        }
+    }
+
+    /// Puts a context in the journal before anybody hears of it.
+    async fn keep(&mut self, n: u32, key: ContextKey, tries: u8, mut record: ContextRecord) {
+        if let Some(making) = &mut record.making {
+            making.tries = tries;
+        }
+        // Never older than the wish that it answers, whatever the clock says.
+        let since = self.dues.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
+        record.written_at = record.written_at.max(since);
+        // A store that was closed meanwhile, or that is full, is the engine's to open again.
+        let (store, path, shown) = (self.store.clone(), self.path.clone(), self.shown.clone());
+        let kept = tokio::task::spawn_blocking(move || {
+            let store = store.upgrade();
+            let kept = store.is_some_and(|store| store.keep_context_of(&path, &shown.0.tags, key, &record).is_ok());
+            (!kept).then(|| Box::new(record))
+        });
+        match kept.await {
+            Ok(unkept) => {
+                self.left.remove(&n);
+                self.tell(Told::Written(key, unkept));
+            }
+            Err(_) => {
+                self.held.get_or_insert(Held::Provider("a context could not be kept".to_owned()));
+            }
+        }
+    }
+
+    fn give_up(&mut self, n: u32, key: ContextKey, flaw: Flaw) {
+        self.left.remove(&n);
+        self.asker.outcomes.gave_up();
+        self.tell(Told::GaveUp(key, flaw));
+    }
+
+    fn tell(&self, told: Told) {
+        (self.tell)(self.vault, self.path.clone(), told);
+    }
+}
+
+/// Waits until a flag is set; for ever if nobody is left to set it.
+async fn is_set(flag: &mut watch::Receiver<bool>) {
+    if flag.wait_for(|set| *set).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

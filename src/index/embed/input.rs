@@ -1,0 +1,504 @@
+//! What is embedded of a chunk: its context and its words, in windows. Pure.
+//!
+//! The built-in model has no maximum length, but the sum of many pieces blurs: a long chunk is embedded as
+//! several windows, each under the chunk's context, and a chunk is as near to a query as its best window.
+//! Chunks begin after the front matter, so there is none here to be left out.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::Input;
+use note::fingerprint::{Fields, InputHash, input_hash};
+
+/// How much one input may hold, in pieces of the built-in tokenizer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A chunk of up to this many is one window.
+    pub one_window: usize,
+    /// The windows of a longer chunk have at most this many.
+    pub window: usize,
+    /// Most of an input, its context counted in; `None` if its length does not matter.
+    pub whole: Option<usize>,
+    /// Whether the chunks of a note are embedded together, without contexts: each in the light of the others.
+    pub together: bool,
+}
+
+impl Limits {
+    /// For the built-in model, which takes any length but blurs long texts.
+    pub const BUILTIN: Limits = Limits { one_window: 240, window: 200, whole: None, together: false };
+
+    /// For a model that takes `tokens` tokens, those of `prefix` among them. Tokenizers differ, and cut other scripts
+    /// finer than ours does: a fifth is left free.
+    pub fn of_model(tokens: usize, prefix: usize, together: bool) -> Limits {
+        let whole = (tokens - tokens / 5).saturating_sub(prefix).max(LEAST);
+        Limits { one_window: whole, window: whole, whole: Some(whole), together }
+    }
+
+    /// What is left for a window under a context of so many pieces.
+    fn under(self, context: usize) -> Limits {
+        let Some(whole) = self.whole else { return self };
+        // A context that is too long gives way, not the text that it is about.
+        let room = whole.saturating_sub(context).max(whole / 2);
+        Limits { one_window: self.one_window.min(room), window: self.window.min(room), ..self }
+    }
+}
+
+/// No input is cut to less, whatever a model is said to take.
+const LEAST: usize = 16;
+
+/// Tokens of a note that are embedded together at most; a longer one becomes several documents. Voyage takes 32,000.
+const MOST_TOGETHER: usize = 24_000;
+
+/// The texts to embed for a chunk that reads `raw` and is situated by `context` (which may be empty).
+/// `model_pieces` gives the byte where each piece of a text begins, in order, as
+/// [`Model::token_starts`](super::builtin::Model::token_starts) does.
+///
+/// Never empty: a chunk without any words is embedded as its context. Equal arguments give equal inputs.
+pub fn inputs(context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Input> {
+    inputs_within(&Limits::BUILTIN, context, raw, model_pieces)
+}
+
+/// As [`inputs`], for another model.
+pub fn inputs_within(limits: &Limits, context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Input> {
+    let text = embeddable(raw);
+    let starts = model_pieces(&text);
+    let (context, limits) = fitted(limits, context.trim(), model_pieces);
+    windows(&text, &starts, &limits)
+        .into_iter()
+        .map(|window| {
+            // Cannot be out of range for pieces of `text`; foreign ones shall not panic.
+            let part = text.get(window).unwrap_or_default().trim();
+            match (context, part) {
+                ("", part) | (part, "") => Input { hash: input_hash(part), text: part.to_owned(), context: 0 },
+                (context, part) => Input {
+                    hash: InputHash(Fields::new("input/2").bytes(context.as_bytes()).bytes(part.as_bytes()).finish()),
+                    text: format!("{context}\n\n{part}"),
+                    context: context.len(),
+                },
+            }
+        })
+        .collect()
+}
+
+/// The texts to embed for the chunks of a note that a model sees together, one for each, by document. Nothing is put
+/// before them: the model knows what stands around. An input's hash is that of all its document, for its vector is.
+///
+/// A document has [`MOST_TOGETHER`] pieces at most, and a chunk `limits.whole`: what is longer is cut off.
+pub fn inputs_together(limits: &Limits, raws: &[&str], model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Vec<Input>> {
+    let most = limits.whole.unwrap_or(MOST_TOGETHER).min(MOST_TOGETHER);
+    let mut documents: Vec<Vec<String>> = Vec::new();
+    let mut room = 0;
+    for raw in raws {
+        let text = embeddable(raw);
+        let starts = model_pieces(&text);
+        let end = starts.get(most).map_or(text.len(), |end| *end as usize);
+        let text = text.get(..end).unwrap_or(&text).trim().to_owned();
+        let pieces = starts.len().min(most);
+        match documents.last_mut() {
+            Some(document) if pieces <= room => document.push(text),
+            _ => {
+                documents.push(vec![text]);
+                room = MOST_TOGETHER;
+            }
+        }
+        room -= pieces;
+    }
+    documents.into_iter().map(|texts| of_document(texts).collect()).collect()
+}
+
+/// The inputs of texts that are embedded together.
+fn of_document(texts: Vec<String>) -> impl Iterator<Item = Input> {
+    let fields = texts.iter().fold(Fields::new("input-together/1"), |fields, text| fields.bytes(text.as_bytes()));
+    let document = fields.finish();
+    texts.into_iter().enumerate().map(move |(place, text)| {
+        let hash = Fields::new("input-of/1").bytes(&document).number(place as u64).finish();
+        Input { hash: InputHash(hash), text, context: 0 }
+    })
+}
+
+/// A context that leaves room for what it is about, and the limits under it.
+fn fitted<'a>(limits: &Limits, context: &'a str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> (&'a str, Limits) {
+    let Some(whole) = limits.whole else { return (context, *limits) };
+    let starts = model_pieces(context);
+    let end = starts.get(whole / 2).map_or(context.len(), |end| *end as usize);
+    (context.get(..end).unwrap_or(context).trim_end(), limits.under(starts.len().min(whole / 2)))
+}
+
+/// Cuts `text` into equal windows at word boundaries. They cover it without gaps or overlaps.
+fn windows(text: &str, starts: &[u32], limits: &Limits) -> Vec<Range<usize>> {
+    let most = limits.window.max(1);
+    if starts.len() <= limits.one_window {
+        return std::iter::once(0..text.len()).collect();
+    }
+    // A cut moves back to a word's start, which makes the next window longer: if one gets too long,
+    // there must be more of them: one more, or 3 % more of very many, for a line of megabytes is one chunk.
+    // Ends at the latest when no window has more than one piece.
+    let mut count = starts.len().div_ceil(most);
+    let cuts = loop {
+        let cuts = cuts(text, starts, count);
+        let longest = cuts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
+        if longest <= most || count >= starts.len() {
+            break cuts;
+        }
+        count += count.div_ceil(32);
+    };
+    let last = cuts.len() - 1;
+    let place = |i: usize| match i {
+        0 => 0,
+        i if i == last => text.len(),
+        i => starts[cuts[i]] as usize,
+    };
+    (0..last).map(|i| place(i)..place(i + 1)).collect()
+}
+
+/// The first pieces of `count` windows of about equal length, and the number of pieces; strictly rising.
+fn cuts(text: &str, starts: &[u32], count: usize) -> Vec<usize> {
+    let mut cuts = vec![0];
+    for i in 1..count {
+        let ideal = i * starts.len() / count;
+        let before = cuts.last().copied().unwrap_or(0);
+        // Half a window back at most: scripts without spaces are cut at a character.
+        let lowest = (before + 1).max(ideal.saturating_sub(starts.len() / count / 2));
+        // The pieces of one character share a place and stay together.
+        let mut places = (lowest..=ideal).rev().filter(|k| starts[*k] != starts[*k - 1]);
+        let nearest = places.clone().next();
+        cuts.extend(places.find(|k| begins_word(text, starts[*k] as usize)).or(nearest));
+    }
+    cuts.push(starts.len());
+    cuts
+}
+
+/// Whether the piece that begins at byte `at` is not within a run of letters and digits.
+fn begins_word(text: &str, at: usize) -> bool {
+    let Some((before, after)) = text.split_at_checked(at) else {
+        return false;
+    };
+    let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    !(word(before.chars().next_back()) && word(after.chars().next()))
+}
+
+/// The text without what says nothing to a model that sees only words: comments (`<!-- -->`, `%% %%`),
+/// HTML tags, the query strings of URLs, and lines that are nothing but a ruler (of a table, below a
+/// heading, between paragraphs). Fenced and inline code stays as it is. Each removed stretch leaves a space.
+pub fn embeddable(raw: &str) -> Cow<'_, str> {
+    let noise = Scan { raw, at: 0, noise: Vec::new(), ends: [true; 2] }.run();
+    if noise.is_empty() {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = String::with_capacity(raw.len());
+    let mut kept = 0;
+    for Range { start, end } in noise {
+        out.push_str(&raw[kept..start]);
+        out.push(' ');
+        kept = end;
+    }
+    out.push_str(&raw[kept..]);
+    Cow::Owned(out)
+}
+
+/// Comments: how they begin and end.
+const COMMENTS: [(&str, &str); 2] = [("<!--", "-->"), ("%%", "%%")];
+
+/// Finds noise in one pass. All marks are ASCII, so every range lies between characters.
+struct Scan<'a> {
+    raw: &'a str,
+    at: usize,
+    noise: Vec<Range<usize>>,
+    /// Whether another end may follow, for each kind of [`COMMENTS`]: without this memory, a text of
+    /// nothing but openings would be searched to its end for each of them.
+    ends: [bool; 2],
+}
+
+impl Scan<'_> {
+    fn run(mut self) -> Vec<Range<usize>> {
+        let mut fence: Option<&str> = None;
+        while self.at < self.raw.len() {
+            let rest = &self.raw[self.at..];
+            let line = &rest[..rest.find('\n').map_or(rest.len(), |n| n + 1)];
+            let end = self.at + line.len();
+            match (fence, fence_of(line)) {
+                (None, Some(opens)) => {
+                    fence = Some(opens);
+                    self.at = end;
+                }
+                (Some(open), Some(closes)) if closes.starts_with(open) => {
+                    fence = None;
+                    self.at = end;
+                }
+                (Some(_), _) => self.at = end,
+                (None, None) if is_ruler(line) => {
+                    self.noise.push(self.at..self.at + line.trim_end().len());
+                    self.at = end;
+                }
+                (None, None) => self.line(end),
+            }
+        }
+        self.noise
+    }
+
+    /// Goes through the line that ends at `end`, or further if a comment does.
+    fn line(&mut self, end: usize) {
+        while self.at < end {
+            let rest = &self.raw[self.at..];
+            let line = &rest[..end - self.at];
+            // Every seventeenth letter of English is an `h`: only those before a `t` are looked at.
+            let bytes = line.as_bytes();
+            let marks = |i: usize, b: u8| match b {
+                b'`' | b'<' | b'%' => true,
+                b'h' => bytes.get(i + 1) == Some(&b't'),
+                _ => false,
+            };
+            let Some(next) = (0..bytes.len()).find(|i| marks(*i, bytes[*i])) else {
+                self.at = end;
+                return;
+            };
+            self.at += next;
+            let line = &line[next..];
+            if let Some(length) = self.comment() {
+                self.cut(0, length);
+            } else if let Some(length) = inline_code(line) {
+                self.at += length;
+            } else if let Some(length) = tag(line) {
+                self.cut(0, length);
+            } else if let Some(url) = url(line) {
+                match query_string(url) {
+                    Some(query) => self.cut(query.start, query.len()),
+                    None => self.at += url.len(),
+                }
+            } else {
+                // Past a whole run of backticks: none of its tails opens anything either.
+                self.at += line.bytes().take_while(|b| *b == b'`').count().max(1);
+            }
+        }
+    }
+
+    /// Notes `length` bytes of noise after `skip` more bytes, and goes behind them.
+    fn cut(&mut self, skip: usize, length: usize) {
+        let start = self.at + skip;
+        self.at = start + length;
+        self.noise.push(start..self.at);
+    }
+
+    /// The length of the comment that begins here.
+    fn comment(&mut self) -> Option<usize> {
+        let rest = &self.raw[self.at..];
+        let kind = COMMENTS.iter().position(|(begin, _)| rest.starts_with(begin))?;
+        let (begin, end) = COMMENTS[kind];
+        if !self.ends[kind] {
+            return None;
+        }
+        let found = rest[begin.len()..].find(end);
+        self.ends[kind] = found.is_some();
+        found.map(|n| begin.len() + n + end.len())
+    }
+}
+
+/// The marks that open or close a code fence, if the line does.
+fn fence_of(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches([' ', '\t', '>']);
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let marks = &line[..line.len() - line.trim_start_matches(mark).len()];
+    (marks.len() >= 3).then_some(marks)
+}
+
+/// Whether the line only draws: `|---|:--:|`, `=====`, `* * *`.
+fn is_ruler(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 3
+        && line.bytes().all(|b| matches!(b, b'|' | b':' | b'-' | b'=' | b'+' | b'*' | b'_' | b' '))
+        && line.bytes().any(|b| matches!(b, b'-' | b'=' | b'*' | b'_'))
+}
+
+/// The length of the inline code that `line` begins with.
+fn inline_code(line: &str) -> Option<usize> {
+    let marks = line.bytes().take_while(|b| *b == b'`').count();
+    let (open, rest) = line.split_at(marks);
+    (marks > 0).then(|| rest.find(open).map(|n| 2 * marks + n)).flatten()
+}
+
+/// Elements that are markup in notes. A list, for `<name>` is also how people write placeholders and types.
+const ELEMENTS: &str = "a abbr b blockquote br center cite code col colgroup dd del details div dl dt em \
+    figcaption figure font h1 h2 h3 h4 h5 h6 hr i iframe img input ins kbd label li mark ol p \
+    pre q s samp section small source span strike strong style sub summary sup svg table tbody \
+    td tfoot th thead tr u ul var video wbr";
+
+/// The length of the HTML tag that `line` begins with.
+fn tag(line: &str) -> Option<usize> {
+    let inner = line.strip_prefix('<')?;
+    let length = inner.find(['<', '>']).filter(|n| inner.as_bytes()[*n] == b'>')?;
+    let name = inner[..length].trim_start_matches('/');
+    let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
+    let after = inner[..length].trim_start_matches('/')[name.len()..].bytes().next();
+    let whole = matches!(after, None | Some(b' ' | b'\t' | b'/'));
+    (whole && ELEMENTS.split(' ').any(|e| e.eq_ignore_ascii_case(name))).then_some(length + 2)
+}
+
+/// The URL that `line` begins with.
+fn url(line: &str) -> Option<&str> {
+    if !line.starts_with("http://") && !line.starts_with("https://") {
+        return None;
+    }
+    let ends = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | ')' | ']' | '|' | '`');
+    Some(&line[..line.find(ends).unwrap_or(line.len())])
+}
+
+/// The query string of a URL, with its question mark.
+fn query_string(url: &str) -> Option<Range<usize>> {
+    let start = url.find('?')?;
+    let end = url[start..].find('#').map_or(url.len(), |n| start + n);
+    (end > start + 1).then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::embed::builtin::model;
+
+    const WINDOW: usize = Limits::BUILTIN.window;
+    const ONE_WINDOW: usize = Limits::BUILTIN.one_window;
+
+    fn pieces(text: &str) -> Vec<u32> {
+        model().token_starts(text)
+    }
+
+    fn texts(context: &str, raw: &str) -> Vec<String> {
+        inputs(context, raw, &pieces).into_iter().map(|i| i.text).collect()
+    }
+
+    #[test]
+    fn noise_is_left_out() {
+        let cases = [
+            ("plain text, 100 % of it < all", "plain text, 100 % of it < all"),
+            ("a <!-- secret --> b", "a   b"),
+            ("a <!-- two\nlines --> b", "a   b"),
+            ("a <!-- open", "a <!-- open"),
+            ("a %%hidden%% b %% open", "a   b %% open"),
+            ("one<br/>two <span class=\"x\">three</span>", "one two  three "),
+            ("H<SUB>2</SUB>O", "H 2 O"),
+            (
+                "Vec<String>, <placeholder>, <https://example.org/a>",
+                "Vec<String>, <placeholder>, <https://example.org/a>",
+            ),
+            ("<p", "<p"),
+            ("<a-b> <p<b>", "<a-b> <p "),
+            ("`<br>` and ``a ` <b> `` <b>", "`<br>` and ``a ` <b> ``  "),
+            ("` <b>", "`  "),
+            ("```\n<br>\n---\n```\n<br>", "```\n<br>\n---\n```\n "),
+            ("````\n```\n<b>\n````\n<b>", "````\n```\n<b>\n````\n "),
+            ("~~~\n<b>", "~~~\n<b>"),
+            ("| a | b |\n|---|:-:|\n| 1 | 2 |", "| a | b |\n \n| 1 | 2 |"),
+            ("Title\n=====\n\n---\n* * *\n- a", "Title\n \n\n \n \n- a"),
+            ("see https://example.org/p?utm_source=x&y=1#part.", "see https://example.org/p #part."),
+            ("[x](https://example.org/?q=1) y?", "[x](https://example.org/ ) y?"),
+            ("https://example.org/why? yes", "https://example.org/why? yes"),
+        ];
+        for (raw, expected) in cases {
+            assert_eq!(embeddable(raw), expected, "{raw:?}");
+        }
+        assert!(matches!(embeddable("nothing to remove"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn hostile_text_is_scanned_once() {
+        // Each of these would take minutes if every mark looked through all the rest.
+        for mark in ["<!--", "%%%", "%% <!--", "<", "`` ` ", "<p ", "http://", "http://?", "`` `", "```\n"] {
+            let text = mark.repeat((4 << 20) / mark.len());
+            assert!(embeddable(&text).len() <= text.len());
+        }
+    }
+
+    #[test]
+    fn context_and_text_make_the_input() {
+        assert_eq!(texts("From: a note", "Some words."), ["From: a note\n\nSome words."]);
+        assert_eq!(texts("", " Some words.\n"), ["Some words."]);
+        assert_eq!(texts("From: a note", "<!-- nothing -->"), ["From: a note"]);
+        assert_eq!(texts("", ""), [""]);
+        for input in inputs("c", "t", &pieces) {
+            assert_eq!((input.context, &input.text[..input.context]), (1, "c"));
+        }
+        // Where the context ends is part of what is embedded.
+        let hash = |context, raw| inputs(context, raw, &pieces)[0].hash;
+        assert_ne!(hash("a\n\nb", "c"), hash("a", "b\n\nc"));
+        assert_eq!((hash("", "c"), hash("c", "")), (input_hash("c"), input_hash("c")));
+    }
+
+    #[test]
+    fn inputs_of_other_models_keep_within_what_they_take() {
+        let words = |n: usize| vec!["word"; n].join(" ");
+        let limits = Limits::of_model(256, 4, false);
+        for (context, raw) in [(30, 150), (30, 1000), (900, 1000), (900, 3), (0, 5000)] {
+            let inputs = inputs_within(&limits, &words(context), &words(raw), &pieces);
+            let covered: usize = inputs.iter().map(|i| model().count(&i.text)).sum();
+            assert!(inputs.iter().all(|i| model().count(&i.text) <= 201), "{context} {raw}");
+            assert!(covered >= raw, "{context} {raw}");
+        }
+        assert_eq!(inputs_within(&Limits::of_model(8192, 0, false), "c", &words(800), &pieces).len(), 1);
+        assert!(!inputs_within(&Limits::of_model(0, 9, false), &words(9), &words(99), &pieces).is_empty());
+    }
+
+    #[test]
+    fn a_note_that_is_embedded_together_is_one_input() {
+        let words = |n: usize| vec!["word"; n].join(" ");
+        let limits = Limits::of_model(32_000, 0, true);
+        let of = |texts: &[&str]| inputs_together(&limits, texts, &pieces);
+        let (one, other) = (of(&["first", "second <b>"]), of(&["first", "third"]));
+        assert_eq!(one.len(), 1);
+        assert_eq!(one[0].iter().map(|i| i.text.as_str()).collect::<Vec<_>>(), ["first", "second"]);
+        // The neighbour changed, and with it the vector of a text that did not.
+        assert!(one[0][0].hash != other[0][0].hash && one[0][0].hash != one[0][1].hash);
+        assert_eq!(of(&["first", "second <b>"]), one);
+        let (long, endless) = (words(20_000), words(50_000));
+        let parts = of(&[&long, "short", &long, &endless]);
+        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1]);
+        assert!(parts.iter().flatten().all(|i| model().count(&i.text) <= MOST_TOGETHER));
+    }
+
+    #[test]
+    fn long_chunks_become_equal_windows() {
+        let words = |n: usize| vec!["word"; n].join(" ");
+        let lengths = |raw: &str| -> Vec<usize> { texts("", raw).iter().map(|t| model().count(t)).collect() };
+        assert_eq!(lengths(&words(240)), [240]);
+        assert_eq!(lengths(&words(241)), [120, 121]);
+        assert_eq!(lengths(&words(400)), [200, 200]);
+        assert_eq!(lengths(&words(401)), [133, 134, 134]);
+        assert_eq!(lengths(&words(2000)), [200; 10]);
+        // A word of several pieces is never torn.
+        for text in texts("", &vec!["supercalifragilistic"; 100].join(" ")) {
+            assert!(text.split(' ').all(|w| w == "supercalifragilistic"), "{text}");
+        }
+        // Without spaces a character is the place to cut; its pieces stay together.
+        assert_eq!(texts("", &"日本語".repeat(100)).len(), 2);
+        assert!(lengths(&"한국어".repeat(200)).iter().all(|n| *n <= WINDOW));
+        let context = texts("About tests.", &words(500));
+        assert!(context.iter().all(|t| t.starts_with("About tests.\n\nword")));
+        // A line of megabytes whose words are half a window long.
+        let line = format!("{} ", "日".repeat(99)).repeat(20_000);
+        assert!(lengths(&line).iter().all(|n| *n <= WINDOW));
+    }
+
+    proptest! {
+        #[test]
+        fn windows_cover_everything(raw in "([a-z]{1,12}[ .,-]|supercalifragilistic|[日本語한가é ]|```\n|<b>|%%|\n){0,900}") {
+            let texts = texts("", &raw);
+            let solid = |text: &str| text.split_whitespace().collect::<String>();
+            prop_assert_eq!(solid(&texts.concat()), solid(&embeddable(&raw)));
+            let most = if texts.len() == 1 { ONE_WINDOW } else { WINDOW };
+            prop_assert!(texts.iter().all(|t| model().count(t) <= most));
+            prop_assert_eq!(&texts, &super::tests::texts("", &raw));
+        }
+
+        #[test]
+        fn any_text_and_any_pieces(context in any::<String>(), raw in any::<String>(), mut foreign in prop::collection::vec(any::<u32>(), 0..900)) {
+            prop_assert!(!inputs(&context, &raw, &pieces).is_empty());
+            foreign.sort_unstable();
+            prop_assert!(!inputs(&context, &raw, &|_| foreign.clone()).is_empty());
+        }
+
+        #[test]
+        fn marks_in_any_order(raw in "(<!--|-->|%%|<b>|</|>|`|```|\n|http://|\\?|#|[|]|---|é| ){0,60}") {
+            prop_assert!(embeddable(&raw).len() <= raw.len() + 1);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Text → vectors: what is embedded, the model compiled in, and what is known of others. Who makes vectors over HTTP or
+//! in this process is the crate `provider`.
+
+pub mod builtin;
+#[cfg(test)]
+mod cut_tests;
+pub mod input;
+pub mod models;
+mod safetensors;
+pub mod settings;
+mod tokenizer;
+
+use note::fingerprint::InputHash;
+
+/// A normalised vector, quantised to int8: component `i` is `scale * values[i]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vector {
+    /// One value per dimension, -127..=127.
+    pub values: Box<[i8]>,
+    /// Factor of every component; 0 for the zero vector.
+    pub scale: f32,
+}
+
+/// One text to embed, with its fingerprint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Hash of `text`, and of the texts that are embedded with it where the model sees them together.
+    pub hash: InputHash,
+    /// Context and a window of the chunk.
+    pub text: String,
+    /// Bytes of `text` that are the context, the blank line behind it left out; 0 if there is none.
+    pub context: usize,
+}
+
+/// What a text is to a model that tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A question.
+    Query,
+    /// What is to be found.
+    Document,
+}
+
+impl Vector {
+    /// To int8 with one factor: the largest component becomes ±127. The zero vector stays one.
+    pub fn quantized(x: &[f32]) -> Vector {
+        let largest = x.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+        if largest == 0.0 {
+            return Vector { values: vec![0; x.len()].into(), scale: 0.0 };
+        }
+        let scale = largest / 127.0;
+        // Adding a half and cutting off rounds without a call into the C library on old processors.
+        let values = x.iter().map(|x| (x / scale + 0.5_f32.copysign(*x)) as i8).collect();
+        Vector { values, scale }
+    }
+
+    /// As [`Vector::quantized`], of a vector of any length; `None` if a component is not a number. A vector
+    /// without length becomes the zero vector.
+    pub fn normalised(x: &[f32]) -> Option<Vector> {
+        // In 64 bits no sum of squares of 32 bits overflows.
+        let norm = x.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+        if !norm.is_finite() {
+            return None;
+        }
+        let unit: Vec<f32> = x.iter().map(|x| if norm > 0.0 { (f64::from(*x) / norm) as f32 } else { 0.0 }).collect();
+        Some(Vector::quantized(&unit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_of_any_length_are_normalised() {
+        let vector = Vector::normalised(&[3.0, -4.0]).unwrap();
+        let length: f32 = vector.values.iter().map(|v| (f32::from(*v) * vector.scale).powi(2)).sum();
+        assert!((length - 1.0).abs() < 0.01 && vector.values[1] == -127, "{vector:?}");
+        assert_eq!(Vector::normalised(&[f32::MAX, 0.0]).unwrap().values[0], 127);
+        assert!(Vector::normalised(&[0.0; 3]).unwrap().scale.abs() < f32::EPSILON);
+        assert!(Vector::normalised(&[1.0, f32::NAN]).is_none() && Vector::normalised(&[f32::INFINITY]).is_none());
+    }
+}

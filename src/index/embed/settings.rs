@@ -1,0 +1,199 @@
+//! The settings that say who makes vectors, and how. Pure.
+
+use std::time::Duration;
+
+use super::models::Known;
+use context::settings::KeyConfig;
+
+/// Who makes vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EmbedProvider {
+    /// The model compiled in.
+    #[default]
+    Builtin,
+    /// A sentence-transformers model in this process (cargo feature `transformer`).
+    Transformer,
+    /// Ollama's native interface.
+    Ollama,
+    /// OpenAI's embeddings, or a server that speaks them.
+    OpenAi,
+    /// Voyage AI; its `voyage-context-…` models see a note's chunks together.
+    Voyage,
+    /// Cohere.
+    Cohere,
+}
+
+impl EmbedProvider {
+    /// All of them, in the order in which the configuration names them.
+    pub const ALL: [EmbedProvider; 6] = [
+        EmbedProvider::Builtin,
+        EmbedProvider::Transformer,
+        EmbedProvider::Ollama,
+        EmbedProvider::OpenAi,
+        EmbedProvider::Voyage,
+        EmbedProvider::Cohere,
+    ];
+
+    /// Its name in the configuration, in `status` and in identities.
+    pub fn name(self) -> &'static str {
+        match self {
+            EmbedProvider::Builtin => "builtin",
+            EmbedProvider::Transformer => "transformer",
+            EmbedProvider::Ollama => "ollama",
+            EmbedProvider::OpenAi => "openai",
+            EmbedProvider::Voyage => "voyage",
+            EmbedProvider::Cohere => "cohere",
+        }
+    }
+
+    /// Whether vectors are asked for over HTTP.
+    pub fn is_remote(self) -> bool {
+        !matches!(self, EmbedProvider::Builtin | EmbedProvider::Transformer)
+    }
+}
+
+/// What to do to have transformers.
+pub const NO_TRANSFORMER: &str =
+    "this program was built without transformers; `cargo install situated --features transformer` builds it with them";
+
+/// Who makes vectors, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbedConfig {
+    /// Who.
+    pub provider: EmbedProvider,
+    /// Which model (of `transformer`: its folder or hub id); see [`EmbedConfig::model`] if absent.
+    pub model: Option<String>,
+    /// Where, if not at the provider's own address.
+    pub base_url: Option<String>,
+    /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
+    pub passes_on: bool,
+    /// Where the key is.
+    pub key: KeyConfig,
+    /// Components of a vector, for models that can give several numbers of them.
+    pub dimensions: Option<u32>,
+    /// Stands before queries; what the model is known to want if absent.
+    pub query_prefix: Option<String>,
+    /// Stands before what is indexed; what the model is known to want if absent.
+    pub document_prefix: Option<String>,
+    /// Tokens of one text that the model takes; what is known of the model if absent.
+    pub max_tokens: Option<u32>,
+    /// Calls at once at most.
+    pub concurrency: usize,
+    /// One attempt at a call takes at most.
+    pub timeout: Duration,
+    /// A query waits for its vector at most so long, then words alone answer.
+    pub query_timeout: Duration,
+    /// Micro-dollars per million tokens; what is known of the model if absent.
+    pub price_per_mtok: Option<u64>,
+}
+
+impl Default for EmbedConfig {
+    fn default() -> Self {
+        EmbedConfig {
+            provider: EmbedProvider::Builtin,
+            model: None,
+            base_url: None,
+            passes_on: false,
+            key: KeyConfig::default(),
+            dimensions: None,
+            query_prefix: None,
+            document_prefix: None,
+            max_tokens: None,
+            concurrency: 4,
+            timeout: Duration::from_mins(1),
+            query_timeout: Duration::from_secs(2),
+            price_per_mtok: None,
+        }
+    }
+}
+
+impl EmbedConfig {
+    /// The model in force: the configured one, else a cheap one of the provider.
+    pub fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or(match self.provider {
+            EmbedProvider::Builtin => super::builtin::IDENTITY,
+            EmbedProvider::Transformer => "sentence-transformers/all-MiniLM-L6-v2",
+            EmbedProvider::Ollama => "nomic-embed-text",
+            EmbedProvider::OpenAi => "text-embedding-3-small",
+            EmbedProvider::Voyage => "voyage-4-lite",
+            EmbedProvider::Cohere => "embed-v4.0",
+        })
+    }
+
+    /// Whether the model embeds a note's chunks in the light of each other.
+    pub fn is_contextual(&self) -> bool {
+        self.provider == EmbedProvider::Voyage && self.model().starts_with("voyage-context-")
+    }
+
+    /// What is known about the model.
+    pub fn known(&self) -> Known {
+        Known::of(self.provider, self.model())
+    }
+
+    /// What stands before queries and before what is indexed.
+    pub fn prefixes(&self) -> (String, String) {
+        let (query, document) = self.known().prefixes;
+        let own = |said: &Option<String>, known: &str| said.clone().unwrap_or_else(|| known.to_owned());
+        (own(&self.query_prefix, query), own(&self.document_prefix, document))
+    }
+
+    /// Tokens of one text that the model takes, to be kept below: tokenizers differ.
+    pub fn max_tokens(&self) -> u32 {
+        self.max_tokens.unwrap_or(self.known().max_tokens)
+    }
+
+    /// The name of the vectors of so many dimensions: those of different names are never compared, and lie in
+    /// files of their own.
+    pub fn identity(&self, dimensions: usize) -> String {
+        let (query, document) = self.prefixes();
+        let mut name = format!("{} {} {dimensions}", self.provider.name(), self.model());
+        // Windows are cut differently, but their vectors may be compared: the number of tokens is no part of it.
+        for (which, prefix) in [("q", query), ("d", document)] {
+            if !prefix.is_empty() {
+                name.push_str(&format!(" {which}={prefix:?}"));
+            }
+        }
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_tell_apart_what_must_not_be_compared() {
+        let plain = EmbedConfig { provider: EmbedProvider::OpenAi, ..EmbedConfig::default() };
+        assert_eq!(plain.identity(1536), "openai text-embedding-3-small 1536");
+        let others = [
+            plain.identity(512),
+            EmbedConfig { model: Some("m".to_owned()), ..plain.clone() }.identity(1536),
+            EmbedConfig { query_prefix: Some("q: ".to_owned()), ..plain.clone() }.identity(1536),
+            EmbedConfig { document_prefix: Some("q: ".to_owned()), ..plain.clone() }.identity(1536),
+            EmbedConfig { provider: EmbedProvider::Ollama, model: Some("m".to_owned()), ..plain.clone() }
+                .identity(1536),
+        ];
+        let mut names: Vec<&String> = others.iter().collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), others.len());
+        assert!(!others.contains(&plain.identity(1536)));
+        // Where it is asked says nothing about what comes back.
+        let moved = EmbedConfig { base_url: Some("http://127.0.0.1:1".to_owned()), concurrency: 9, ..plain.clone() };
+        assert_eq!(moved.identity(1536), plain.identity(1536));
+    }
+
+    #[test]
+    fn models_known_to_want_prefixes_get_them_unless_told_otherwise() {
+        let ollama = EmbedConfig { provider: EmbedProvider::Ollama, ..EmbedConfig::default() };
+        assert_eq!(ollama.prefixes(), ("search_query: ".to_owned(), "search_document: ".to_owned()));
+        let none = EmbedConfig { query_prefix: Some(String::new()), ..ollama };
+        assert_eq!(none.prefixes().0, "");
+        let context = |model: &str| EmbedConfig {
+            provider: EmbedProvider::Voyage,
+            model: Some(model.to_owned()),
+            ..EmbedConfig::default()
+        };
+        assert!(context("voyage-context-4").is_contextual() && !context("voyage-4").is_contextual());
+    }
+}

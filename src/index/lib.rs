@@ -1,0 +1,132 @@
+//! What a query is answered from: an immutable [`Snapshot`] of notes, chunks, words, vectors and links.
+//!
+//! [`Index`] is the one writer. It changes its tables by copying only the blocks it touches, commits the
+//! lexical index without waiting for the disk, and hands out a new [`Snapshot`]; whoever holds an older one
+//! goes on undisturbed. The lexical index on disk is a cache of the store: every document carries its note's
+//! number and sequence number, and a document whose numbers are not those of the notes table is invisible.
+
+mod analyze;
+mod blocks;
+mod cancel;
+mod corpus;
+mod disk;
+mod documents;
+pub mod embed;
+mod error;
+pub mod eval;
+pub mod graph;
+mod language;
+mod lexical;
+mod links;
+mod nearly;
+mod query;
+pub mod search;
+#[cfg(test)]
+mod restart_tests;
+mod snapshot;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod vector;
+#[cfg(test)]
+mod word_tests;
+
+use std::sync::Arc;
+
+use crate::embed::Vector;
+use note::fingerprint::ChunkId;
+use note::{FileStat, VaultPath};
+
+pub use analyze::word_count;
+pub use cancel::Cancel;
+pub use corpus::{Corpus, Corrected, Meant};
+pub use error::LexicalError;
+pub use graph::Graph;
+pub use language::Language;
+pub use lexical::Found;
+pub use query::{LexicalQuery, is_stop_word};
+pub use snapshot::{Index, Snapshot, Verdict};
+
+/// A chunk's place in the snapshot's tables. Valid within one snapshot only.
+pub type Row = u32;
+
+/// Which chunks a search may bring.
+pub type Allowed<'a> = dyn Fn(Row) -> bool + Sync + 'a;
+
+/// A note's number: given once by the store, kept through edits and moves.
+pub type NoteNo = u32;
+
+/// What the snapshot knows about a note.
+#[derive(Clone, Debug)]
+pub struct NoteEntry {
+    /// Its number.
+    pub no: NoteNo,
+    /// The store's sequence number of its last change.
+    pub seq: u64,
+    /// Where it lies.
+    pub path: VaultPath,
+    /// Size and times when it was read.
+    pub stat: FileStat,
+    /// Title.
+    pub title: String,
+    /// Other names.
+    pub aliases: Vec<String>,
+    /// Tags without `#`.
+    pub tags: Vec<String>,
+    /// Kind of note.
+    pub kind: Option<String>,
+    /// The day it is about or was made.
+    pub date: Option<jiff::civil::Date>,
+    /// Front matter as a JSON object.
+    pub properties: Arc<str>,
+    /// Targets of its links, as written, without heading parts and URLs.
+    pub links: Vec<String>,
+    /// Whether it looks like a sync conflict's copy.
+    pub conflict: bool,
+    /// Its chunks in order; filled in by [`Index::put`].
+    pub rows: Vec<Row>,
+}
+
+/// What the snapshot knows about a chunk; its text lies in the lexical index.
+#[derive(Clone, Debug)]
+pub struct ChunkEntry {
+    /// Its id.
+    pub id: ChunkId,
+    /// Its note.
+    pub note: NoteNo,
+    /// Position in its note, from 0.
+    pub position: u32,
+    /// Bytes of the note's text.
+    pub span: (u32, u32),
+    /// First and last line, 1-based.
+    pub lines: (u32, u32),
+    /// Headings above it, outermost first.
+    pub heading_path: Arc<[String]>,
+}
+
+/// A chunk handed to [`Index::put`].
+#[derive(Clone, Debug)]
+pub struct ChunkDoc {
+    /// Its entry; `note` and `position` are filled in.
+    pub entry: ChunkEntry,
+    /// Its raw text.
+    pub text: String,
+    /// The text that is searched: as `text`, but without comments and link targets.
+    pub searchable: String,
+    /// Its context.
+    pub context: String,
+    /// Its vectors, one per window.
+    pub vectors: Vec<Vector>,
+}
+
+/// The text of a chunk as the snapshot saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChunkText {
+    /// Raw.
+    pub text: String,
+    /// Its context.
+    pub context: String,
+    /// What its words are stemmed as.
+    pub language: Language,
+}

@@ -1,0 +1,265 @@
+//! What speaks for a hit beside its text: where its note stands among the links, whether it is linked with what the
+//! query names, how new it is, of what kind it is.
+//!
+//! Each boost is a share (0..=1) times its weight; their sum is held to [`MOST`]. A boosted score is
+//! `1 − (1 − fused)^(1 + sum)`: a weak hit gains in proportion to its score, no score passes 1, and of two hits with
+//! the same boosts the better one stays the better one. So boosts decide between hits that the lanes judge nearly
+//! alike, and never lift what has nothing to do with the query.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use jiff::tz::Offset;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::filter::day_of;
+use super::fuse::Ranked;
+use crate::{Graph, NoteEntry, NoteNo, Snapshot};
+
+/// All boosts of a hit together are worth this at most: a hit with a score of 0.4 comes to 0.54 with it.
+const MOST: f32 = 0.5;
+
+/// Words of a query that are looked at for names, and words of a name.
+const QUERY_WORDS: usize = 48;
+const NAME_WORDS: usize = 8;
+
+/// A name that more notes bear (`index`, `readme`) names none of them.
+const BEARERS: usize = 4;
+
+/// What is linked with a named note is meant less than that note.
+const LINKED: f32 = 0.5;
+
+/// What notes are boosted for, and how much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Boosts {
+    /// Weight (0..=1) of the place among the links: [`crate::graph::Measures::score`].
+    pub graph_weight: f32,
+    /// Weight (0..=1) of being named by the query; half of it counts for being linked, either way, with such a note.
+    pub link_weight: f32,
+    /// Weight (0..=1) of being new.
+    pub recency_weight: f32,
+    /// Days after which a note counts as half as new.
+    pub recency_half_life: f32,
+    /// Weights (0..=1) of kinds of notes, in lower case.
+    pub type_weights: BTreeMap<String, f32>,
+    /// The day that age is reckoned from; without it nothing is new.
+    pub today: Option<Date>,
+    /// The links; without it the first two boosts are nothing.
+    pub graph: Option<Arc<Graph>>,
+}
+
+impl Default for Boosts {
+    fn default() -> Self {
+        Boosts {
+            graph_weight: 0.0,
+            link_weight: 0.02,
+            recency_weight: 0.15,
+            recency_half_life: 30.0,
+            type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
+            today: None,
+            graph: None,
+        }
+    }
+}
+
+/// What each boost added to a hit: its share times its weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Boosted {
+    /// Place among the links.
+    pub graph: f32,
+    /// Named by the query, or linked with what it names.
+    pub links: f32,
+    /// How new.
+    pub recency: f32,
+    /// Kind of note.
+    pub kind: f32,
+}
+
+impl Boosted {
+    /// Of all together, as far as it counts.
+    fn sum(self) -> f32 {
+        (self.graph + self.links + self.recency + self.kind).clamp(0.0, MOST)
+    }
+
+    /// Whether there is nothing to tell.
+    pub fn is_nothing(&self) -> bool {
+        *self == Boosted::default()
+    }
+}
+
+/// Boosts what was found for the query's `text`. The days of notes without a date of their own are reckoned in
+/// `offset`.
+pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offset: Offset, boosts: &Boosts) {
+    let near = if boosts.link_weight > 0.0 { near(snapshot, text, boosts.graph.as_deref()) } else { HashMap::new() };
+    let weigher = Weigher { near, offset, boosts };
+    let mut known: HashMap<NoteNo, Boosted> = HashMap::new();
+    for hit in ranked {
+        let Some(note) = snapshot.chunk(hit.candidate.row).and_then(|chunk| snapshot.note(chunk.note)) else {
+            continue;
+        };
+        hit.boosted = *known.entry(note.no).or_insert_with(|| weigher.weigh(note));
+        hit.score = boosted(hit.fused, hit.boosted.sum());
+    }
+}
+
+fn boosted(fused: f32, sum: f32) -> f32 {
+    1.0 - (1.0 - fused.clamp(0.0, 1.0)).powf(1.0 + sum)
+}
+
+struct Weigher<'a> {
+    /// Shares of the notes that the query names, and of their neighbours.
+    near: HashMap<NoteNo, f32>,
+    offset: Offset,
+    boosts: &'a Boosts,
+}
+
+impl Weigher<'_> {
+    fn weigh(&self, note: &NoteEntry) -> Boosted {
+        let boosts = self.boosts;
+        let weigh = |weight: f32, share: f32| weight.clamp(0.0, 1.0) * share.clamp(0.0, 1.0);
+        let score = boosts.graph.as_ref().map_or(0.0, |graph| graph.of(note.no).score);
+        let kind = note.kind.as_ref().and_then(|kind| boosts.type_weights.get(&kind.to_lowercase()));
+        Boosted {
+            graph: weigh(boosts.graph_weight, score),
+            links: weigh(boosts.link_weight, self.near.get(&note.no).copied().unwrap_or(0.0)),
+            recency: weigh(boosts.recency_weight, self.newness(note)),
+            kind: weigh(kind.copied().unwrap_or(0.0), 1.0),
+        }
+    }
+
+    /// 1 today, a half after the half-life, a quarter after two.
+    fn newness(&self, note: &NoteEntry) -> f32 {
+        let (Some(today), half_life) = (self.boosts.today, self.boosts.recency_half_life) else { return 0.0 };
+        let age = day_of(note, self.offset).until(today).map_or(0, |age| age.get_days().max(0));
+        if half_life > 0.0 { 0.5f32.powf(age as f32 / half_life) } else { 0.0 }
+    }
+}
+
+/// The notes that a text names, and those that link to them or from them, with what that is worth.
+fn near(snapshot: &Snapshot, text: &str, graph: Option<&Graph>) -> HashMap<NoteNo, f32> {
+    let named = named(text, |name| snapshot.bearing(name));
+    let linked = graph.into_iter().flat_map(|graph| {
+        named.iter().flat_map(|no| graph.links(*no).chain(graph.backlinks(*no)).map(|no| (no, LINKED)))
+    });
+    // The later of two entries counts: a named note that is linked with another one is named.
+    linked.chain(named.iter().map(|no| (*no, 1.0))).collect()
+}
+
+/// The notes whose file name, title or alias stands in a text, as `bearing` knows them; a longer name hides those
+/// within it.
+fn named(text: &str, bearing: impl Fn(&str) -> Vec<NoteNo>) -> Vec<NoteNo> {
+    let words: Vec<&str> =
+        text.split_whitespace().map(bare).filter(|word| !word.is_empty()).take(QUERY_WORDS).collect();
+    let mut taken = vec![false; words.len()];
+    let mut named = Vec::new();
+    for length in (1..=words.len().min(NAME_WORDS)).rev() {
+        for (at, run) in words.windows(length).enumerate() {
+            if taken[at..at + length].iter().any(|taken| *taken) {
+                continue;
+            }
+            let mut bearers: Vec<NoteNo> = spellings(run).iter().flat_map(|name| bearing(name)).collect();
+            bearers.sort_unstable();
+            bearers.dedup();
+            if !bearers.is_empty() && bearers.len() <= BEARERS {
+                taken[at..at + length].fill(true);
+                named.extend(bearers);
+            }
+        }
+    }
+    named
+}
+
+/// A word without the punctuation of its sentence and without a possessive `'s`.
+fn bare(word: &str) -> &str {
+    let outside = |c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#' | '_' | '@' | '&');
+    let word = word.trim_matches(outside);
+    word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word)
+}
+
+/// How a name of these words may be spelt; of single words those that are long enough to name something.
+fn spellings(words: &[&str]) -> Vec<String> {
+    match words {
+        [word] if word.chars().count() < 3 && word.is_ascii() => Vec::new(),
+        [word] if word.contains(['-', '_']) => vec![(*word).to_owned(), word.replace(['-', '_'], " ")],
+        [word] => vec![(*word).to_owned()],
+        _ => [" ", "-", "_"].map(|between| words.join(between)).to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn names(text: &str) -> Vec<NoteNo> {
+        let known = [
+            ("lr agent", 1),
+            ("agent", 2),
+            ("status", 3),
+            ("lr-agent-notes", 4),
+            ("c++", 5),
+            ("index", 6),
+            ("計画", 7),
+            ("ab", 8),
+            ("two words", 9),
+        ];
+        let mut named = named(text, |name| {
+            let name = name.to_lowercase();
+            let bearers = known.iter().filter(|(known, _)| *known == name).map(|(_, no)| *no);
+            bearers.flat_map(|no| if no == 6 { (60..70).collect() } else { vec![no] }).collect()
+        });
+        named.sort_unstable();
+        named
+    }
+
+    #[test]
+    fn a_query_names_notes() {
+        for (text, expected) in [
+            ("What is the status of Lr Agent?", &[1, 3][..]),
+            ("the agent", &[2]),
+            ("lr-agent", &[1]),
+            ("Lr Agent's plans", &[1]),
+            ("(lr agent notes)", &[4]),
+            ("C++", &[5]),
+            ("index", &[]),
+            ("計画", &[7]),
+            ("ab", &[]),
+            ("“Two  Words”", &[9]),
+            ("two other words", &[]),
+            ("", &[]),
+            ("?! - ...", &[]),
+        ] {
+            assert_eq!(names(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_flood_of_words_is_bounded() {
+        let asked = std::cell::Cell::new(0);
+        named(&"word ".repeat(100_000), |_| {
+            asked.set(asked.get() + 1);
+            Vec::new()
+        });
+        assert!(asked.get() <= QUERY_WORDS * NAME_WORDS * 3, "{}", asked.get());
+    }
+
+    proptest! {
+        #[test]
+        fn boosts_are_bounded_and_keep_the_order(a in 0f32..=1.0, b in 0f32..=1.0, x in 0f32..9.0, y in 0f32..9.0) {
+            let boosts = |sum| Boosted { links: sum, ..Boosted::default() }.sum();
+            let (low, high) = (a.min(b), a.max(b));
+            let score = boosted(low, boosts(x));
+            prop_assert!(score >= low - 1e-6 && score <= 1.0 && score <= low * (1.0 + MOST) + 1e-5, "{}", score);
+            prop_assert!(boosted(high, boosts(x)) >= score);
+            prop_assert!(boosted(low, boosts(x.max(y))) >= score);
+        }
+
+        #[test]
+        fn any_text_names_something_or_nothing(text in any::<String>()) {
+            named(&text, |name| if name.len() % 3 == 0 { vec![1] } else { Vec::new() });
+        }
+    }
+}

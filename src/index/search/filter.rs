@@ -1,0 +1,485 @@
+//! Which notes may answer: conditions on the notes table, made into a set of rows before any lane looks
+//! for its best, so that a narrow filter never starves an answer.
+
+use std::collections::HashSet;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use jiff::tz::Offset;
+
+use super::dates::{FORMS, Period, period};
+use super::fold::fold;
+use super::pattern::PathPattern;
+use super::property::Property;
+use super::rows::RowSet;
+use crate::{Cancel, LexicalError, NoteEntry, NoteNo, Snapshot};
+use note::Private;
+use note::VaultPath;
+
+/// Notes that are tested between two looks at the caller's [`Cancel`]: reading the properties of one may take a tenth of a
+/// millisecond.
+const NOTES_PER_LOOK: usize = 32;
+
+/// What a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Tag of the note; `a` also means `a/b`.
+    Tag,
+    /// Folder, note, or glob.
+    Path,
+    /// Kind of note.
+    Type,
+    /// A note that is linked to.
+    Link,
+    /// A note that links.
+    LinkedFrom,
+    /// The note's day, from this day on.
+    After,
+    /// The note's day, before this day.
+    Before,
+    /// Day of the last modification: within a period, or with `>` and `<` after and before.
+    Modified,
+}
+
+impl FromStr for Key {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.to_ascii_lowercase().as_str() {
+            "tag" => Ok(Key::Tag),
+            "path" => Ok(Key::Path),
+            "type" => Ok(Key::Type),
+            "link" => Ok(Key::Link),
+            "linked-from" => Ok(Key::LinkedFrom),
+            "after" => Ok(Key::After),
+            "before" => Ok(Key::Before),
+            "modified" => Ok(Key::Modified),
+            _ => Err(()),
+        }
+    }
+}
+
+impl Key {
+    /// As it is typed.
+    fn name(self) -> &'static str {
+        match self {
+            Key::Tag => "tag",
+            Key::Path => "path",
+            Key::Type => "type",
+            Key::Link => "link",
+            Key::LinkedFrom => "linked-from",
+            Key::After => "after",
+            Key::Before => "before",
+            Key::Modified => "modified",
+        }
+    }
+}
+
+/// Days from `from` on, before `to`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Days {
+    from: Option<Date>,
+    to: Option<Date>,
+}
+
+impl Days {
+    fn narrow(&mut self, from: Option<Date>, to: Option<Date>) {
+        self.from = self.from.max(from);
+        self.to = match (self.to, to) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    /// As it could be typed, with what stands before each end.
+    fn typed(self, from: &str, to: &str) -> String {
+        let ends = [self.from.map(|day| format!("{from}{day}")), self.to.map(|day| format!("{to}{day}"))];
+        ends.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    fn contain(self, day: Date) -> bool {
+        self.from.is_none_or(|from| day >= from) && self.to.is_none_or(|to| day < to)
+    }
+}
+
+/// Conditions that a note must meet. All of them count; of several `path:` (and of several `type:`) one
+/// is enough, for a note has only one of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    with: Vec<(Key, String)>,
+    without: Vec<(Key, String)>,
+    /// Conditions on properties; `false` for those that must not hold.
+    properties: Vec<(bool, Property)>,
+    day: Days,
+    modified: Days,
+    /// In which the day of a modification time is reckoned; UTC unless set.
+    pub offset: Offset,
+    /// Notes that whoever asks is not to hear of.
+    pub hidden: Option<Arc<Private>>,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Filter {
+            with: Vec::new(),
+            without: Vec::new(),
+            properties: Vec::new(),
+            day: Days::default(),
+            modified: Days::default(),
+            offset: Offset::UTC,
+            hidden: None,
+        }
+    }
+}
+
+impl Filter {
+    /// Adds a condition, as typed in a query or given as a parameter; `today` is what relative dates are
+    /// reckoned from. On an error, which says what was expected, the filter is as it was.
+    pub fn add(&mut self, key: Key, value: &str, today: Date) -> Result<(), String> {
+        let value = value.trim();
+        match key {
+            Key::Tag | Key::Path | Key::Type | Key::Link | Key::LinkedFrom => {
+                self.with.push((key, checked(key, value)?));
+            }
+            Key::After => self.day.narrow(Some(read(value, today)?.start), None),
+            Key::Before => self.day.narrow(None, Some(read(value, today)?.start)),
+            Key::Modified => self.add_modified(value, today)?,
+        }
+        Ok(())
+    }
+
+    /// Adds a condition that a note must *not* meet. Dates are refused: `before` is the opposite of `after`.
+    pub fn add_not(&mut self, key: Key, value: &str) -> Result<(), String> {
+        match key {
+            Key::Tag | Key::Path | Key::Type | Key::Link | Key::LinkedFrom => {
+                self.without.push((key, checked(key, value.trim())?));
+                Ok(())
+            }
+            Key::After | Key::Before | Key::Modified => Err("a date cannot be excluded with `-`".to_owned()),
+        }
+    }
+
+    /// Adds a condition on a property: that it holds `value`, which may begin with `>`, `<`, `>=` or `<=`, may be `*`
+    /// for any or `null` for none, and may be several with ` OR ` between; `holds` turns it around.
+    pub fn add_property(&mut self, name: &str, value: &str, holds: bool, today: Date) -> Result<(), String> {
+        self.properties.push((holds, Property::new(name, value, today)?));
+        Ok(())
+    }
+
+    fn add_modified(&mut self, value: &str, today: Date) -> Result<(), String> {
+        let (from, to) = if let Some(rest) = value.strip_prefix(">=").or_else(|| value.strip_prefix('>')) {
+            (Some(read(rest, today)?.start), None)
+        } else if let Some(rest) = value.strip_prefix("<=") {
+            (None, read(rest, today)?.end)
+        } else if let Some(rest) = value.strip_prefix('<') {
+            (None, Some(read(rest, today)?.start))
+        } else {
+            let Period { start, end } = read(value, today)?;
+            (Some(start), end)
+        };
+        self.modified.narrow(from, to);
+        Ok(())
+    }
+
+    /// Whether every note passes.
+    pub fn is_empty(&self) -> bool {
+        let Filter { with, without, properties, day, modified, offset: _, hidden } = self;
+        let named = with.is_empty() && without.is_empty() && properties.is_empty() && hidden.is_none();
+        named && *day == Days::default() && *modified == Days::default()
+    }
+
+    /// Each condition as a filter of its own, as it could be typed; those of which one is enough together.
+    pub(super) fn parts(&self) -> Vec<(String, Filter)> {
+        let typed = |(key, value): &(Key, String), not: &str| {
+            let quote = if value.contains(char::is_whitespace) { "\"" } else { "" };
+            format!("{not}{}:{quote}{value}{quote}", key.name())
+        };
+        let mut parts: Vec<(String, Filter)> = Vec::new();
+        let mut part = |name: String, filter: Filter| parts.push((name, Filter { offset: self.offset, ..filter }));
+        for either in [Key::Path, Key::Type] {
+            let with: Vec<_> = self.with.iter().filter(|(key, _)| *key == either).cloned().collect();
+            let names: Vec<String> = with.iter().map(|condition| typed(condition, "")).collect();
+            if !with.is_empty() {
+                part(names.join(" or "), Filter { with, ..Filter::default() });
+            }
+        }
+        for condition in self.with.iter().filter(|(key, _)| !matches!(key, Key::Path | Key::Type)) {
+            part(typed(condition, ""), Filter { with: vec![condition.clone()], ..Filter::default() });
+        }
+        for condition in &self.without {
+            part(typed(condition, "-"), Filter { without: vec![condition.clone()], ..Filter::default() });
+        }
+        let Filter { day, modified, .. } = *self;
+        if day != Days::default() {
+            part(day.typed("after:", "before:"), Filter { day, ..Filter::default() });
+        }
+        if modified != Days::default() {
+            part(modified.typed("modified:>=", "modified:<"), Filter { modified, ..Filter::default() });
+        }
+        parts
+    }
+
+    /// Whether whoever asks is not to hear of this note.
+    pub(super) fn hides(&self, note: &NoteEntry) -> bool {
+        self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, &note.tags))
+    }
+
+    /// The rows of the notes that pass; `None` if there is no condition.
+    ///
+    /// # Errors
+    /// `cancel` is raised.
+    pub(super) fn rows(&self, snapshot: &Snapshot, cancel: &Cancel) -> Result<Option<RowSet>, LexicalError> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let hides = |no: NoteNo| snapshot.note(no).is_some_and(|note| self.hides(note));
+        let compiled = Compiled::new(self, |key, target| match key {
+            Key::LinkedFrom => Some(linked(snapshot, target, &hides)),
+            _ => linking(snapshot, target, &hides),
+        });
+        let mut rows = RowSet::new(snapshot.rows());
+        for (seen, note) in snapshot.notes().enumerate() {
+            if seen % NOTES_PER_LOOK == 0 {
+                cancel.check()?;
+            }
+            if compiled.admits(note) && !self.hides(note) {
+                note.rows.iter().for_each(|row| rows.insert(*row));
+            }
+        }
+        Ok(Some(rows))
+    }
+}
+
+/// A folded value; tags may be typed with their `#`, links with their brackets.
+fn checked(key: Key, value: &str) -> Result<String, String> {
+    let bare = match key {
+        Key::Tag => value.trim_start_matches('#').trim_matches('/'),
+        Key::Link | Key::LinkedFrom => value.trim_start_matches('[').trim_end_matches(']'),
+        _ => value,
+    };
+    if bare.is_empty() || (key == Key::Path && PathPattern::new(bare).is_none()) {
+        return Err("a value is missing".to_owned());
+    }
+    Ok(bare.to_owned())
+}
+
+fn read(value: &str, today: Date) -> Result<Period, String> {
+    period(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
+}
+
+/// The notes that link to the note a target names. One that is hidden has no names.
+fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(NoteNo) -> bool) -> Option<HashSet<NoteNo>> {
+    // A query stands nowhere in the vault: targets are seen from its root.
+    let root = VaultPath::parse("query")?;
+    let note = snapshot.resolve(target, &root).filter(|no| !hides(*no))?;
+    Some(snapshot.backlinks(note).into_iter().collect())
+}
+
+/// The notes that the note of this name links to; none if there is no such note.
+fn linked(snapshot: &Snapshot, name: &str, hides: &impl Fn(NoteNo) -> bool) -> HashSet<NoteNo> {
+    let named = VaultPath::parse("query").and_then(|root| snapshot.resolve(name, &root));
+    let note = named.filter(|no| !hides(*no)).and_then(|no| snapshot.note(no));
+    let targets = note.into_iter().flat_map(|note| note.links.iter().map(move |target| (target, &note.path)));
+    targets.filter_map(|(target, from)| snapshot.resolve(target, from)).collect()
+}
+
+/// One condition, ready to be asked about many notes.
+enum Check {
+    Tag(String),
+    Path(PathPattern),
+    Type(String),
+    Linking(HashSet<NoteNo>),
+    /// A target that names no note (yet): it is compared with the links as they are written.
+    Written(String),
+}
+
+impl Check {
+    fn new(key: Key, value: &str, notes: &impl Fn(Key, &str) -> Option<HashSet<NoteNo>>) -> Option<Self> {
+        match key {
+            Key::Tag => Some(Check::Tag(fold(value).into_owned())),
+            Key::Path => PathPattern::new(value).map(Check::Path),
+            Key::Type => Some(Check::Type(fold(value).into_owned())),
+            Key::Link | Key::LinkedFrom => Some(match notes(key, value) {
+                Some(notes) => Check::Linking(notes),
+                None => Check::Written(fold(value).into_owned()),
+            }),
+            Key::After | Key::Before | Key::Modified => None,
+        }
+    }
+
+    fn holds(&self, note: &NoteEntry) -> bool {
+        match self {
+            Check::Tag(tag) => note.tags.iter().any(|have| {
+                fold(have).strip_prefix(tag.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }),
+            Check::Path(pattern) => pattern.matches(note.path.as_str()),
+            Check::Type(kind) => note.kind.as_deref().is_some_and(|have| fold(have) == kind.as_str()),
+            Check::Linking(notes) => notes.contains(&note.no),
+            Check::Written(target) => note.links.iter().any(|link| fold(link) == target.as_str()),
+        }
+    }
+}
+
+/// A filter with its patterns compiled and its links resolved.
+struct Compiled<'a> {
+    /// Of each group one check must hold.
+    groups: Vec<Vec<Check>>,
+    /// None of these may hold.
+    without: Vec<Check>,
+    properties: &'a [(bool, Property)],
+    day: Days,
+    modified: Days,
+    offset: Offset,
+}
+
+impl<'a> Compiled<'a> {
+    fn new(filter: &'a Filter, notes: impl Fn(Key, &str) -> Option<HashSet<NoteNo>>) -> Self {
+        let check = |(key, value): &(Key, String)| Check::new(*key, value, &notes);
+        let either = |wanted: Key| filter.with.iter().filter(|(key, _)| *key == wanted).filter_map(check).collect();
+        let mut groups: Vec<Vec<Check>> = vec![either(Key::Path), either(Key::Type)];
+        let each = filter.with.iter().filter(|(key, _)| !matches!(key, Key::Path | Key::Type));
+        groups.extend(each.filter_map(check).map(|check| vec![check]));
+        groups.retain(|group| !group.is_empty());
+        let without = filter.without.iter().filter_map(check).collect();
+        let Filter { properties, day, modified, offset, .. } = filter;
+        Compiled { groups, without, properties, day: *day, modified: *modified, offset: *offset }
+    }
+
+    fn admits(&self, note: &NoteEntry) -> bool {
+        let modified = || modified_on(note, self.offset);
+        (self.day == Days::default() || self.day.contain(note.date.unwrap_or_else(modified)))
+            && (self.modified == Days::default() || self.modified.contain(modified()))
+            && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
+            && !self.without.iter().any(|check| check.holds(note))
+            // Last, for they have to be read.
+            && self.properties.iter().all(|(holds, property)| property.holds(&note.properties) == *holds)
+    }
+}
+
+/// The note's own day, else the day it was modified.
+pub(super) fn day_of(note: &NoteEntry, offset: Offset) -> Date {
+    note.date.unwrap_or_else(|| modified_on(note, offset))
+}
+
+fn modified_on(note: &NoteEntry, offset: Offset) -> Date {
+    // Seconds of nanoseconds in an i64 span the years 1677 to 2262: always a valid time.
+    let time = jiff::Timestamp::from_second(mtime_seconds(note)).unwrap_or_default();
+    offset.to_datetime(time).date()
+}
+
+/// Modification time of a note in whole seconds since 1970 (UTC).
+pub(super) fn mtime_seconds(note: &NoteEntry) -> i64 {
+    note.stat.mtime_ns.div_euclid(1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+    use note::FileStat;
+
+    const TODAY: Date = date(2026, 11, 20);
+    const DAY: i64 = 86_400;
+
+    fn note(path: &str, tags: &[&str], kind: Option<&str>, date: Option<Date>, mtime: i64) -> NoteEntry {
+        NoteEntry {
+            no: 1,
+            seq: 1,
+            path: VaultPath::parse(path).unwrap(),
+            stat: FileStat { mtime_ns: mtime * 1_000_000_000, ..FileStat::default() },
+            title: "T".into(),
+            aliases: Vec::new(),
+            tags: tags.iter().map(|t| (*t).to_owned()).collect(),
+            kind: kind.map(str::to_owned),
+            date,
+            properties: "{}".into(),
+            links: vec!["Future note".into()],
+            conflict: false,
+            rows: vec![0],
+        }
+    }
+
+    /// 2026-11-20 01:00 UTC.
+    const MTIME: i64 = 1_795_136_400;
+
+    fn admits(conditions: &[(Key, &str)], without: &[(Key, &str)], note: &NoteEntry) -> bool {
+        let mut filter = Filter::default();
+        conditions.iter().for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
+        without.iter().for_each(|(key, value)| filter.add_not(*key, value).unwrap());
+        let notes = |_: Key, target: &str| (target == "Hub").then(|| HashSet::from([1]));
+        Compiled::new(&filter, notes).admits(note)
+    }
+
+    #[test]
+    fn conditions() {
+        use Key::{After, Before, Link, LinkedFrom, Modified, Path, Tag, Type};
+        let note = note("Work/Plan.md", &["Project/alpha", "todo"], Some("meeting"), Some(date(2026, 3, 5)), MTIME);
+        let cases: [(&[(Key, &str)], bool); 25] = [
+            (&[], true),
+            (&[(Tag, "project")], true),
+            (&[(Tag, "#Project/Alpha")], true),
+            (&[(Tag, "proj")], false),
+            (&[(Tag, "project"), (Tag, "todo")], true),
+            (&[(Tag, "project"), (Tag, "done")], false),
+            (&[(Path, "home"), (Path, "work")], true),
+            (&[(Path, "home")], false),
+            (&[(Path, "work"), (Tag, "done")], false),
+            (&[(Type, "Meeting")], true),
+            (&[(Type, "daily"), (Type, "meeting")], true),
+            (&[(Link, "Hub")], true),
+            (&[(Link, "[[future note]]")], true),
+            (&[(Link, "Other")], false),
+            (&[(LinkedFrom, "Hub")], true),
+            (&[(After, "2026-03-05")], true),
+            (&[(Before, "2026-03-05")], false),
+            (&[(After, "2026"), (Before, "2026-04")], true),
+            (&[(After, "7d")], false),
+            (&[(Modified, "today")], true),
+            (&[(Modified, "yesterday")], false),
+            (&[(Modified, ">2026-11")], true),
+            (&[(Modified, "<2026-11")], false),
+            (&[(Modified, "<=2026-11")], true),
+            (&[(Modified, "2025")], false),
+        ];
+        for (conditions, want) in cases {
+            assert_eq!(admits(conditions, &[], &note), want, "{conditions:?}");
+        }
+        for (without, want) in
+            [((Tag, "project"), false), ((Tag, "x"), true), ((Path, "work"), false), ((Link, "Hub"), false)]
+        {
+            assert_eq!(admits(&[], &[without], &note), want, "-{without:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_date_the_modification_counts() {
+        let old = note("a.md", &[], None, None, MTIME - 400 * DAY);
+        assert!(admits(&[(Key::Before, "2026")], &[], &old));
+        assert!(!admits(&[(Key::After, "2026")], &[], &old));
+    }
+
+    #[test]
+    fn the_day_of_a_modification_is_that_of_the_users_zone() {
+        let note = note("a.md", &[], None, None, MTIME);
+        assert_eq!(modified_on(&note, Offset::UTC), TODAY);
+        assert_eq!(modified_on(&note, Offset::from_seconds(-5 * 3600).unwrap()), date(2026, 11, 19));
+        for mtime in [i64::MIN, i64::MAX] {
+            let mut extreme = note.clone();
+            extreme.stat.mtime_ns = mtime;
+            modified_on(&extreme, Offset::UTC);
+        }
+    }
+
+    #[test]
+    fn bad_values_leave_the_filter_as_it_was() {
+        let mut filter = Filter::default();
+        for (key, value) in
+            [(Key::After, "soon"), (Key::Modified, ">"), (Key::Tag, "#"), (Key::Path, "/"), (Key::Link, "[[]]")]
+        {
+            assert!(filter.add(key, value, TODAY).is_err(), "{key:?} {value}");
+        }
+        assert!(filter.add_not(Key::After, "2026").is_err());
+        assert!(filter.is_empty());
+    }
+}

@@ -1,0 +1,144 @@
+//! From ranked chunks to [`Hit`]s: the only step of a search that reads text.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::filter::mtime_seconds;
+use super::gather::{Found, Limits, Source, gather};
+use super::snippet::snippet;
+use super::window::Place;
+use super::{Also, Hit, Lanes, Link, MAX_HITS, Options};
+use crate::{ChunkEntry, ChunkText, LexicalError, NoteEntry, NoteNo, Row, Snapshot};
+
+/// A ranked chunk.
+#[derive(Clone, Debug)]
+pub(super) struct Pick {
+    pub(super) row: Row,
+    pub(super) score: f32,
+    pub(super) lanes: Option<Lanes>,
+    /// Of a chunk near a note: how the two notes are linked, if they are.
+    pub(super) link: Option<Option<Link>>,
+}
+
+/// Makes the hits of one answer.
+pub(super) struct Maker<'a> {
+    reader: Reader<'a>,
+    vault: &'a str,
+    options: &'a Options,
+    /// Normal forms of the query's words.
+    terms: HashSet<String>,
+}
+
+impl<'a> Maker<'a> {
+    /// `text` is what highlights and snippets are chosen for; may be empty.
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        vault: &'a str,
+        text: &str,
+        options: &'a Options,
+    ) -> Result<Self, LexicalError> {
+        let terms = snapshot.forms(text)?;
+        let reader = Reader { snapshot, notes: HashMap::new(), texts: HashMap::new() };
+        Ok(Maker { reader, vault, options, terms })
+    }
+
+    /// The hits, and whether there would be more. Chunks that the snapshot does not have are passed over.
+    pub(super) fn hits(mut self, ranked: impl IntoIterator<Item = Pick>) -> Result<(Vec<Hit>, bool), LexicalError> {
+        let Options { limit, per_note, window_chars: chars, merge, .. } = *self.options;
+        let limits = Limits { windows: limit.min(MAX_HITS), per_note, chars, merge };
+        let (found, more) = gather(ranked, &limits, &mut self.reader)?;
+        Ok((found.into_iter().filter_map(|found| self.hit(found)).collect(), more))
+    }
+
+    fn hit(&mut self, found: Found<Pick>) -> Option<Hit> {
+        let Found { best: Pick { row, score, lanes, link }, also, window } = found;
+        let snapshot = self.reader.snapshot;
+        let (chunk, note) = placed(snapshot, row)?;
+        let ChunkText { text, context, language } = self.reader.texts.remove(&row)?;
+        let passage = snippet(&text, &self.terms, &|text, each| snapshot.analyze(text, language, each));
+        let also = also.into_iter().filter_map(|pick| {
+            let chunk = snapshot.chunk(pick.row)?;
+            let (line, end_line) = chunk.lines;
+            Some(Also { chunk: chunk.id.to_string(), line, end_line, score: pick.score.clamp(0.0, 1.0) })
+        });
+        Some(Hit {
+            vault: self.vault.to_owned(),
+            path: note.path.as_str().to_owned(),
+            line: chunk.lines.0,
+            end_line: chunk.lines.1,
+            title: note.title.clone(),
+            heading_path: chunk.heading_path.to_vec(),
+            score: score.clamp(0.0, 1.0),
+            snippet: passage.text,
+            highlights: passage.highlights,
+            text,
+            context: if self.options.contextual { context } else { String::new() },
+            window: window.text,
+            window_lines: window.lines,
+            chunk: chunk.id.to_string(),
+            also: also.collect(),
+            mtime: mtime_seconds(note),
+            stale: false,
+            linked: link.map(|link| link.is_some()),
+            link: link.flatten(),
+            lanes: lanes.filter(|_| self.options.explain),
+        })
+    }
+}
+
+/// Reads what windows are made of: each text once.
+struct Reader<'a> {
+    snapshot: &'a Snapshot,
+    /// A note's chunks in order, and where they lie.
+    notes: HashMap<NoteNo, (Vec<Row>, Rc<[Place]>)>,
+    texts: HashMap<Row, ChunkText>,
+}
+
+impl Reader<'_> {
+    fn note(&mut self, no: NoteNo) -> &(Vec<Row>, Rc<[Place]>) {
+        self.notes.entry(no).or_insert_with(|| {
+            let rows = self.snapshot.note(no).map_or(&[][..], |note| note.rows.as_slice());
+            // A row without an entry would be a fault of the index; a window then has a gap.
+            let chunk = |row: &Row| {
+                let chunk = self.snapshot.chunk(*row)?;
+                Some((*row, Place { span: chunk.span, lines: chunk.lines }))
+            };
+            let (rows, places): (Vec<Row>, Vec<Place>) = rows.iter().filter_map(chunk).unzip();
+            (rows, places.into())
+        })
+    }
+}
+
+impl Source<Pick> for Reader<'_> {
+    type Note = NoteNo;
+    type Error = LexicalError;
+
+    fn place(&mut self, pick: &Pick) -> Option<(NoteNo, usize)> {
+        let chunk = self.snapshot.chunk(pick.row)?;
+        let (no, guess) = (chunk.note, chunk.position as usize);
+        let (rows, _) = self.note(no);
+        let at = if rows.get(guess) == Some(&pick.row) { guess } else { rows.iter().position(|r| *r == pick.row)? };
+        Some((no, at))
+    }
+
+    fn places(&mut self, note: NoteNo) -> Rc<[Place]> {
+        self.note(note).1.clone()
+    }
+
+    fn text(&mut self, note: NoteNo, at: usize) -> Result<String, LexicalError> {
+        let Some(row) = self.note(note).0.get(at).copied() else { return Ok(String::new()) };
+        if let Some(texts) = self.texts.get(&row) {
+            return Ok(texts.text.clone());
+        }
+        let texts = self.snapshot.text(row)?;
+        let text = texts.text.clone();
+        self.texts.insert(row, texts);
+        Ok(text)
+    }
+}
+
+/// A row's chunk and its note.
+pub(super) fn placed(snapshot: &Snapshot, row: Row) -> Option<(&ChunkEntry, &NoteEntry)> {
+    let chunk = snapshot.chunk(row)?;
+    Some((chunk, snapshot.note(chunk.note)?))
+}

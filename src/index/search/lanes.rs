@@ -1,0 +1,173 @@
+//! The lanes: each ranks chunks in its own way, and every chunk that one of them brings is scored by both.
+
+use std::collections::HashMap;
+
+use super::rows::RowSet;
+use super::{LaneScore, MAX_HITS, Mode};
+use crate::embed::Vector;
+use crate::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot};
+
+/// Chunks that each lane brings at least: fifteen times an answer of the usual length, for a chunk far down
+/// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
+/// microseconds each.
+const DEPTH: usize = 300;
+
+/// How deep a lane is asked for an answer of `limit` hits: several hits of one note are thinned out later.
+pub(super) fn depth(limit: usize) -> usize {
+    DEPTH.max(limit.min(MAX_HITS) * 4)
+}
+
+/// A chunk that at least one lane brought.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Candidate {
+    /// The chunk.
+    pub(super) row: Row,
+    /// How the lexical lane ranks it; `None` if it is not among that lane's best.
+    pub(super) lexical: Option<LaneScore>,
+    /// How the dense lane ranks it; `None` if that lane was not asked.
+    pub(super) dense: Option<LaneScore>,
+}
+
+/// The lanes that can answer: a query without a vector has no dense lane, whatever was asked for.
+pub(super) fn effective(mode: Mode, vector: Option<&Vector>) -> Mode {
+    match (mode, vector) {
+        (Mode::Hybrid, None) => Mode::Lexical,
+        (mode, _) => mode,
+    }
+}
+
+/// A vector that says something: the zero vector (no word known to the embedder) is like none at all.
+pub(super) fn telling(vector: Option<&Vector>) -> Option<&Vector> {
+    vector.filter(|v| v.scale > 0.0 && v.values.iter().any(|value| *value != 0))
+}
+
+/// Asks the lanes of `mode`, which is [`effective`], for `depth` chunks each; only rows in `allowed` (`None`: all) take a
+/// place. The words are scored on the scale of `corpus`. In no order.
+pub(super) fn run(
+    snapshot: &Snapshot,
+    corpus: &Corpus<'_>,
+    words: (&LexicalQuery, &Meant),
+    vector: Option<&Vector>,
+    allowed: Option<&RowSet>,
+    mode: Mode,
+    depth: usize,
+) -> Result<Vec<Candidate>, LexicalError> {
+    let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
+    let (lexical, dense) = match (mode, vector) {
+        (Mode::Dense, vector) => (Vec::new(), vector.map(|vector| snapshot.dense(vector, &allowed, depth))),
+        (Mode::Hybrid, Some(vector)) => {
+            let (lexical, dense) = snapshot.both_in(corpus, words, vector, &allowed, depth)?;
+            (lexical, Some(dense))
+        }
+        (Mode::Hybrid | Mode::Lexical, _) => (snapshot.find_in(corpus, words, &allowed, depth)?, None),
+    };
+    Ok(joined(snapshot, lexical, vector.zip(dense)))
+}
+
+/// What the lexical lane found, and beside it the best `depth` of the dense one, if there is a vector.
+pub(super) fn beside(
+    snapshot: &Snapshot,
+    lexical: Vec<(Row, f32)>,
+    vector: Option<&Vector>,
+    allowed: &Allowed<'_>,
+    depth: usize,
+) -> Vec<Candidate> {
+    let dense = vector.map(|vector| (vector, snapshot.dense(vector, allowed, depth)));
+    joined(snapshot, lexical, dense)
+}
+
+/// Both lists as one; of what the lexical lane alone found the cosine is looked up.
+fn joined(snapshot: &Snapshot, lexical: Vec<(Row, f32)>, dense: Option<(&Vector, Vec<(Row, f32)>)>) -> Vec<Candidate> {
+    let Some((vector, mut dense)) = dense else {
+        return candidates(lexical, None);
+    };
+    let missing = missing(&lexical, &dense);
+    let scores = snapshot.dense_of(vector, &missing);
+    dense.extend(missing.into_iter().zip(scores));
+    candidates(lexical, Some(dense))
+}
+
+/// The rows of `lexical` that `dense` has no score of.
+fn missing(lexical: &[(Row, f32)], dense: &[(Row, f32)]) -> Vec<Row> {
+    let have: std::collections::HashSet<Row> = dense.iter().map(|(row, _)| *row).collect();
+    lexical.iter().map(|(row, _)| *row).filter(|row| !have.contains(row)).collect()
+}
+
+/// The union of both lists; `dense` is `None` if that lane was not asked, else it has every row of `lexical`.
+/// A score that is no number counts as 0, lest one chunk upset the order of all.
+fn candidates(lexical: Vec<(Row, f32)>, dense: Option<Vec<(Row, f32)>>) -> Vec<Candidate> {
+    let mut union: Vec<Candidate> = Vec::with_capacity(lexical.len() + dense.as_ref().map_or(0, Vec::len));
+    let mut places: HashMap<Row, usize> = HashMap::with_capacity(union.capacity());
+    for (row, score) in ranked(lexical) {
+        places.entry(row).or_insert_with(|| {
+            union.push(Candidate { row, lexical: Some(score), dense: None });
+            union.len() - 1
+        });
+    }
+    for (row, score) in ranked(dense.unwrap_or_default()) {
+        let place = *places.entry(row).or_insert_with(|| {
+            union.push(Candidate { row, lexical: None, dense: None });
+            union.len() - 1
+        });
+        union[place].dense.get_or_insert(score);
+    }
+    union
+}
+
+/// Scores with their ranks, best first; equal scores in order of rows.
+fn ranked(mut scores: Vec<(Row, f32)>) -> impl Iterator<Item = (Row, LaneScore)> {
+    for (_, score) in &mut scores {
+        if !score.is_finite() {
+            *score = 0.0;
+        }
+    }
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    (1..).zip(scores).map(|(rank, (row, score))| (row, LaneScore { rank, score }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(rank: u32, score: f32) -> Option<LaneScore> {
+        Some(LaneScore { rank, score })
+    }
+
+    #[test]
+    fn the_union_has_both_scores() {
+        let lexical = vec![(7, 9.0), (3, 4.0)];
+        let mut dense = vec![(3, 0.8), (5, 0.6)];
+        assert_eq!(missing(&lexical, &dense), [7]);
+        dense.push((7, 0.1));
+        let union = candidates(lexical, Some(dense));
+        assert_eq!(
+            union,
+            [
+                Candidate { row: 7, lexical: score(1, 9.0), dense: score(3, 0.1) },
+                Candidate { row: 3, lexical: score(2, 4.0), dense: score(1, 0.8) },
+                Candidate { row: 5, lexical: None, dense: score(2, 0.6) },
+            ]
+        );
+    }
+
+    #[test]
+    fn one_lane_alone() {
+        let union = candidates(vec![(1, 2.0)], None);
+        assert_eq!(union, [Candidate { row: 1, lexical: score(1, 2.0), dense: None }]);
+        let union = candidates(Vec::new(), Some(vec![(1, f32::NAN), (2, -0.5), (2, -0.5)]));
+        assert_eq!(
+            union.iter().map(|c| (c.row, c.dense.clone())).collect::<Vec<_>>(),
+            [(1, score(1, 0.0)), (2, score(2, -0.5))]
+        );
+    }
+
+    #[test]
+    fn a_vector_that_says_nothing_is_no_lane() {
+        let zero = Vector { values: Box::new([0, 0]), scale: 0.0 };
+        let some = Vector { values: Box::new([127, 0]), scale: 1.0 / 127.0 };
+        assert_eq!(telling(Some(&zero)), None);
+        assert_eq!(effective(Mode::Hybrid, telling(Some(&zero))), Mode::Lexical);
+        assert_eq!(effective(Mode::Hybrid, telling(Some(&some))), Mode::Hybrid);
+        assert_eq!(effective(Mode::Dense, None), Mode::Dense);
+    }
+}

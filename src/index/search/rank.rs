@@ -1,0 +1,216 @@
+//! From a query to the chunks that may answer it, best first, in all vaults that it is asked of.
+//!
+//! All vaults are asked together, so that their scores can be compared: words are weighed by how frequent they are in all
+//! ([`Corpus`]), and fused by the best of all ([`Scale`]). A word is corrected only if no vault has it, and that is said
+//! once. What is different from vault to vault stands in its [`Part`] and nowhere else.
+
+use std::cmp::Reverse;
+
+use super::answer::{Answer, Ranking, finish, in_order};
+use super::boost::boost;
+use super::filter::{day_of, mtime_seconds};
+use super::fuse::{self, Ranked, Scale};
+use super::lanes::{self, Candidate};
+use super::rerank::Order;
+use super::rows::RowSet;
+use super::{Mode, Options, Parsed};
+use crate::embed::Vector;
+use crate::{Corpus, Corrected, LexicalError, LexicalQuery, Meant, Row, Snapshot};
+
+/// A vault that a query is asked of.
+#[derive(Clone)]
+pub struct Part<'a> {
+    /// What answers.
+    pub snapshot: &'a Snapshot,
+    /// The query: the same words for all vaults, with the notes that are hidden in this one.
+    pub query: Parsed,
+    /// The embedding of [`Parsed::text`] by this vault's embedder.
+    pub vector: Option<Vector>,
+    /// As wanted, with this vault's links, and the weight that its embedder has for this query.
+    pub options: Options,
+}
+
+/// Answers a query from one vault: [`rank`], then [`finish`].
+pub fn search(
+    snapshot: &Snapshot,
+    vault: &str,
+    query: &Parsed,
+    vector: Option<&Vector>,
+    options: &Options,
+) -> Result<Answer, LexicalError> {
+    finish(snapshot, vault, rank(snapshot, query, vector, options)?, options)
+}
+
+/// Asks the lanes of one vault and fuses what they say. `vector` is the embedding of [`Parsed::text`]; without one, or with
+/// the zero vector, the words alone answer. Conditions hold in every lane. A query of conditions only gives the newest
+/// notes that meet them, each with its first chunk.
+///
+/// # Errors
+/// The word index fails, or the search is cancelled.
+pub fn rank(
+    snapshot: &Snapshot,
+    query: &Parsed,
+    vector: Option<&Vector>,
+    options: &Options,
+) -> Result<Ranking, LexicalError> {
+    let part = Part { snapshot, query: query.clone(), vector: vector.cloned(), options: options.clone() };
+    Ok(rank_together(&[part])?.pop().unwrap_or_default())
+}
+
+/// As [`rank`], of several vaults on one scale; a ranking for each.
+///
+/// # Errors
+/// As [`rank`], if one of them fails.
+pub fn rank_together(parts: &[Part<'_>]) -> Result<Vec<Ranking>, LexicalError> {
+    rank_to(parts, |at| lanes::depth(parts[at].options.limit))
+}
+
+/// As [`rank_together`], with so many chunks of each lane of the part at an index.
+pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Result<Vec<Ranking>, LexicalError> {
+    let Some(first) = parts.first() else { return Ok(Vec::new()) };
+    let corpus = Corpus::of(parts.iter().map(|part| part.snapshot));
+    let words = first.query.lexical(first.options.contextual);
+    let words = LexicalQuery { cancel: first.options.cancel.clone(), ..words };
+    let begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
+    let meant = if begun.iter().any(Begun::asks_words) { corpus.meant(&words)? } else { Meant::default() };
+    let mut found = Vec::with_capacity(parts.len());
+    for (at, (part, begun)) in parts.iter().zip(&begun).enumerate() {
+        part.options.cancel.check()?;
+        found.push(begun.candidates(part, &corpus, (&words, &meant), depth(at))?);
+    }
+    first.options.cancel.check()?;
+    let scale = Scale::of(found.iter().flatten());
+    let mut said = corrections(parts, &meant.corrected);
+    let ranked = parts.iter().zip(begun).zip(found).map(|((part, begun), candidates)| {
+        let Begun { mut ranking, lanes, .. } = begun;
+        if lanes {
+            ranking.warnings.append(&mut said);
+            fuse_into(&mut ranking, part, candidates, scale, &meant);
+        }
+        ranking
+    });
+    Ok(ranked.collect())
+}
+
+/// What is known of a vault's part before any lane was asked.
+struct Begun {
+    ranking: Ranking,
+    allowed: Option<RowSet>,
+    /// Whether the lanes are to be asked.
+    lanes: bool,
+}
+
+impl Begun {
+    fn new(part: &Part<'_>) -> Result<Self, LexicalError> {
+        let Part { snapshot, query, vector, options } = part;
+        let vector = lanes::telling(vector.as_ref());
+        let mode = lanes::effective(options.mode, vector);
+        let (warnings, text) = (query.warnings.clone(), query.text());
+        let mut ranking = Ranking { ranked: Vec::new(), mode, warnings, text, order: Order::default() };
+        let allowed = allowed(snapshot, query, options)?;
+        let nothing = allowed.as_ref().is_some_and(RowSet::is_empty);
+        let mut lanes = false;
+        if nothing {
+            // No chunk meets the conditions.
+        } else if !query.has_text() {
+            match &allowed {
+                Some(allowed) => {
+                    ranking.ranked = newest(snapshot, allowed, query).into_iter().map(Ranked::sure).collect();
+                }
+                None => ranking.warnings.push("the query is empty".to_owned()),
+            }
+        } else if mode == Mode::Dense && vector.is_none() {
+            ranking.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
+        } else {
+            lanes = true;
+        }
+        Ok(Begun { ranking, allowed, lanes })
+    }
+
+    fn asks_words(&self) -> bool {
+        self.lanes && self.ranking.mode != Mode::Dense
+    }
+
+    fn candidates(
+        &self,
+        part: &Part<'_>,
+        corpus: &Corpus<'_>,
+        words: (&LexicalQuery, &Meant),
+        depth: usize,
+    ) -> Result<Vec<Candidate>, LexicalError> {
+        if !self.lanes {
+            return Ok(Vec::new());
+        }
+        let vector = lanes::telling(part.vector.as_ref());
+        lanes::run(part.snapshot, corpus, words, vector, self.allowed.as_ref(), self.ranking.mode, depth)
+    }
+}
+
+fn fuse_into(ranking: &mut Ranking, part: &Part<'_>, candidates: Vec<Candidate>, scale: Scale, meant: &Meant) {
+    let Part { snapshot, query, options, .. } = part;
+    for word in meant.corrected.iter().map(|corrected| &corrected.name).chain(meant.completed()) {
+        ranking.text.push(' ');
+        ranking.text.push_str(word);
+    }
+    ranking.ranked = fuse::fuse(candidates, scale, options.dense_weight);
+    boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
+    fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
+}
+
+/// What is said of words that no vault has. A name is told only where no note is hidden in any of the vaults: it may be
+/// that of a note which the asker is not to hear of.
+fn corrections(parts: &[Part<'_>], corrected: &[Corrected]) -> Vec<String> {
+    let hides = |part: &Part<'_>| part.snapshot.notes().any(|note| part.query.filter.hides(note));
+    let named = corrected.is_empty() || !parts.iter().any(hides);
+    let said = |Corrected { typed, name, .. }: &Corrected| {
+        let instead = if named { format!("`{name}`") } else { "a name that is written almost like it".to_owned() };
+        format!("`{typed}` is nowhere; searched for {instead}")
+    };
+    corrected.iter().map(said).collect()
+}
+
+/// The rows that every lane is held to; `None` if all are allowed.
+///
+/// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
+/// lane, which sees no words, is then held to exactly what the lexical lane is.
+pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) -> Result<Option<RowSet>, LexicalError> {
+    let (contextual, cancel) = (options.contextual, &options.cancel);
+    let mut allowed = query.filter.rows(snapshot, cancel)?;
+    let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
+        let query = LexicalQuery { phrases, contextual, cancel: cancel.clone(), ..LexicalQuery::default() };
+        let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
+        snapshot.lexical(&query, &among, snapshot.rows())
+    };
+    // A phrase of symbols alone is nothing that the word index could hold.
+    let has_words = |text: &str| snapshot.forms(text).map(|forms| !forms.is_empty());
+    let mut phrases = Vec::new();
+    for phrase in &query.phrases {
+        phrases.extend(has_words(phrase)?.then(|| phrase.clone()));
+    }
+    if !phrases.is_empty() {
+        let rows = holding(phrases, allowed.as_ref())?;
+        allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
+    }
+    for without in &query.without {
+        if !has_words(without)? {
+            continue;
+        }
+        let rows = holding(vec![without.clone()], allowed.as_ref())?;
+        let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
+        rows.into_iter().for_each(|(row, _)| allowed.remove(row));
+    }
+    Ok(allowed)
+}
+
+/// The first allowed chunk of each note, newest note first: by its day, then by modification time.
+fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Vec<Row> {
+    let mut notes: Vec<_> = snapshot
+        .notes()
+        .filter_map(|note| Some((note, *note.rows.iter().find(|row| allowed.contains(**row))?)))
+        .map(|(note, row)| {
+            ((Reverse((day_of(note, query.filter.offset), mtime_seconds(note))), note.path.as_str()), row)
+        })
+        .collect();
+    notes.sort_unstable();
+    notes.into_iter().map(|(_, row)| row).collect()
+}

@@ -1,0 +1,273 @@
+//! What lies near a note, a part of one, or any text: chunks of other notes that are about the same.
+//!
+//! Meaning decides, and words help: a note's name and how it begins, asked of the lexical lane. How often notes that
+//! are linked are among each other's ten nearest, of 200 notes of two vaults of documentation: 0.736 → 0.761 and
+//! 0.257 → 0.355 of them. Part of that is names in the texts of links; with links that only go out, to notes that
+//! cannot know of it, it is 0.663 → 0.678 and 0.234 → 0.330. A name without the beginning helped one of the two
+//! vaults and harmed the other; a greater weight of the words too.
+
+use std::collections::HashMap;
+
+use super::answer::{Answer, in_order};
+use super::fuse::{self, Scale};
+use super::hit::{Maker, Pick};
+use super::lanes::{self, Candidate, depth, telling};
+use super::{Link, MAX_HITS, Mode, Options};
+use crate::embed::Vector;
+use crate::{Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
+use note::Private;
+
+/// Words of a text that are asked of the lexical lane: its beginning says what it is about.
+const WORDS: usize = 100;
+
+/// Weight of meaning against words.
+const DENSE_WEIGHT: f32 = 0.8;
+
+/// What related chunks are wanted for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seed {
+    /// A note of this snapshot.
+    Note(NoteNo),
+    /// Chunks of one note of this snapshot.
+    Chunks(Vec<Row>),
+    /// A part of a note of this snapshot: its text, embedded.
+    Part(NoteNo, String, Vector),
+    /// Any text, embedded; or what lies in another vault ([`Seed::elsewhere`]).
+    Text(String, Vector),
+}
+
+impl Seed {
+    /// The same for other vaults, where it is no note that could be linked; `None` if it says nothing.
+    ///
+    /// # Errors
+    /// A text cannot be read.
+    pub fn elsewhere(&self, snapshot: &Snapshot) -> Result<Option<Seed>, LexicalError> {
+        let words = self.words(snapshot)?;
+        Ok(self.vector(snapshot).map(|vector| Seed::Text(words, vector)))
+    }
+
+    /// Its direction: the mean of the vectors of its chunks. `None` if there are none that say anything.
+    fn vector(&self, snapshot: &Snapshot) -> Option<Vector> {
+        let vectors: Vec<Vector> = match self {
+            Seed::Note(no) => snapshot.note(*no)?.rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
+            Seed::Chunks(rows) => rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
+            Seed::Part(_, _, vector) | Seed::Text(_, vector) => return telling(Some(vector)).cloned(),
+        };
+        mean(&vectors)
+    }
+
+    /// Its words: of a note its names and tags, of a part the headings above it, and how it begins.
+    fn words(&self, snapshot: &Snapshot) -> Result<String, LexicalError> {
+        let mut parts: Vec<String> = Vec::new();
+        let first = match self {
+            Seed::Note(no) => {
+                let Some(note) = snapshot.note(*no) else { return Ok(String::new()) };
+                parts.push(note.title.clone());
+                parts.extend(note.aliases.iter().cloned());
+                parts.extend(note.tags.iter().map(|tag| tag.replace('/', " ")));
+                note.rows.first()
+            }
+            Seed::Chunks(rows) => {
+                let headings = rows.first().and_then(|row| snapshot.chunk(*row)).map(|chunk| &chunk.heading_path);
+                parts.extend(headings.into_iter().flat_map(|path| path.iter().cloned()));
+                rows.first()
+            }
+            Seed::Part(_, text, _) | Seed::Text(text, _) => {
+                parts.push(beginning(text));
+                None
+            }
+        };
+        if let Some(row) = first {
+            parts.push(beginning(&snapshot.text(*row)?.text));
+        }
+        Ok(parts.join(" "))
+    }
+
+    /// The note of this snapshot that it is, or is a part of.
+    pub fn note(&self, snapshot: &Snapshot) -> Option<NoteNo> {
+        match self {
+            Seed::Note(no) | Seed::Part(no, ..) => Some(*no),
+            Seed::Chunks(rows) => rows.first().and_then(|row| snapshot.chunk(*row)).map(|chunk| chunk.note),
+            Seed::Text(..) => None,
+        }
+    }
+}
+
+fn beginning(text: &str) -> String {
+    text.split_whitespace().take(WORDS).collect::<Vec<_>>().join(" ")
+}
+
+/// A vault that is asked what lies near something.
+pub struct Near<'a> {
+    /// What answers.
+    pub snapshot: &'a Snapshot,
+    /// Its name.
+    pub vault: &'a str,
+    /// What is asked about.
+    pub seed: &'a Seed,
+    /// Notes that the asker is not to hear of.
+    pub hidden: Option<&'a Private>,
+}
+
+/// Chunks of other notes near the seed, in all of these vaults on one scale; an answer for each. For a seed of its own vault
+/// each hit says whether and how its note is linked with the seed's already, and with `exclude_linked` those that are stay
+/// out, as do hidden ones. `options` has the limits.
+///
+/// # Errors
+/// The word index fails, or the search is cancelled.
+pub fn related(vaults: &[Near<'_>], exclude_linked: bool, options: &Options) -> Result<Vec<Answer>, LexicalError> {
+    let corpus = Corpus::of(vaults.iter().map(|near| near.snapshot));
+    let around = vaults.iter().map(|near| Around::new(near, exclude_linked)).collect::<Result<Vec<_>, _>>()?;
+    let mut found = Vec::with_capacity(vaults.len());
+    for around in &around {
+        options.cancel.check()?;
+        found.push(around.candidates(&corpus, options)?);
+    }
+    let scale = Scale::of(found.iter().flatten());
+    around.into_iter().zip(found).map(|(around, candidates)| around.answer(candidates, scale, options)).collect()
+}
+
+/// A vault, and what of the seed is known there.
+struct Around<'a> {
+    near: &'a Near<'a>,
+    exclude_linked: bool,
+    words: String,
+    vector: Option<Vector>,
+    /// The seed's note, if it is of this vault.
+    own: Option<NoteNo>,
+    links: HashMap<NoteNo, Link>,
+}
+
+impl<'a> Around<'a> {
+    fn new(near: &'a Near<'a>, exclude_linked: bool) -> Result<Self, LexicalError> {
+        let Near { snapshot, seed, .. } = near;
+        let own = seed.note(snapshot);
+        let links = own.map(|no| links(snapshot, no)).unwrap_or_default();
+        let (words, vector) = (seed.words(snapshot)?, seed.vector(snapshot));
+        Ok(Around { near, exclude_linked, words, vector, own, links })
+    }
+
+    fn says_nothing(&self) -> Result<bool, LexicalError> {
+        Ok(self.vector.is_none() && self.near.snapshot.forms(&self.words)?.is_empty())
+    }
+
+    fn note_of(&self, row: Row) -> Option<NoteNo> {
+        self.near.snapshot.chunk(row).map(|chunk| chunk.note)
+    }
+
+    fn allows(&self, row: Row) -> bool {
+        let Near { snapshot, hidden, .. } = self.near;
+        let hides = |no: NoteNo| {
+            let note = snapshot.note(no);
+            note.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)))
+        };
+        match (self.own, self.note_of(row)) {
+            (_, Some(note)) if hides(note) => false,
+            (None, _) => true,
+            (_, Some(note)) if self.exclude_linked && self.links.contains_key(&note) => false,
+            (own, note) => note != own,
+        }
+    }
+
+    fn candidates(&self, corpus: &Corpus<'_>, options: &Options) -> Result<Vec<Candidate>, LexicalError> {
+        if self.says_nothing()? {
+            return Ok(Vec::new());
+        }
+        let depth = depth(options.limit.min(MAX_HITS));
+        let (contextual, cancel) = (options.contextual, options.cancel.clone());
+        let query = LexicalQuery { words: self.words.clone(), contextual, cancel, ..LexicalQuery::default() };
+        let meant = corpus.meant(&query)?;
+        let allowed = |row: Row| self.allows(row);
+        let lexical = self.near.snapshot.find_in(corpus, (&query, &meant), &allowed, depth)?;
+        Ok(lanes::beside(self.near.snapshot, lexical, self.vector.as_ref(), &allowed, depth))
+    }
+
+    fn answer(self, candidates: Vec<Candidate>, scale: Scale, options: &Options) -> Result<Answer, LexicalError> {
+        let Near { snapshot, vault, .. } = self.near;
+        let mut answer = Answer { seq: snapshot.seq(), ..Answer::default() };
+        if self.says_nothing()? {
+            answer.warnings.push("there are no words to compare with other notes".to_owned());
+            return Ok(answer);
+        }
+        answer.mode = lanes::effective(Mode::Hybrid, self.vector.as_ref());
+        let mut near = fuse::fuse(candidates, scale, DENSE_WEIGHT);
+        fuse::sort(&mut near, |a, b| in_order(snapshot, a, b));
+        let picks = near.into_iter().map(|ranked| {
+            let (row, score, lanes) = (ranked.candidate.row, ranked.score, ranked.lanes());
+            let link = self.note_of(row).and_then(|note| self.links.get(&note).copied());
+            Pick { row, score, lanes, link: self.own.map(|_| link) }
+        });
+        (answer.hits, answer.truncated) = Maker::new(snapshot, vault, "", options)?.hits(picks)?;
+        Ok(answer)
+    }
+}
+
+/// The notes that this one links to or that link to it.
+fn links(snapshot: &Snapshot, no: NoteNo) -> HashMap<NoteNo, Link> {
+    let mut links: HashMap<NoteNo, Link> =
+        snapshot.backlinks(no).into_iter().map(|other| (other, Link::From)).collect();
+    if let Some(note) = snapshot.note(no) {
+        for to in note.links.iter().filter_map(|target| snapshot.resolve(target, &note.path)) {
+            let link = links.entry(to).or_insert(Link::To);
+            if *link == Link::From {
+                *link = Link::Both;
+            }
+        }
+    }
+    links
+}
+
+/// The normalised mean of normalised vectors, quantised as they are; `None` for none, or if they cancel out.
+fn mean(vectors: &[Vector]) -> Option<Vector> {
+    let mut sum = vec![0f32; vectors.iter().map(|v| v.values.len()).max()?];
+    for vector in vectors {
+        for (total, value) in sum.iter_mut().zip(&vector.values) {
+            *total += vector.scale * f32::from(*value);
+        }
+    }
+    let largest = sum.iter().fold(0f32, |largest, x| largest.max(x.abs()));
+    let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if !(length.is_finite() && largest > 0.0) {
+        return None;
+    }
+    let values = sum.iter().map(|x| (x / largest * 127.0).round() as i8).collect();
+    Some(Vector { values, scale: largest / length / 127.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn unit(values: &[i8]) -> Vector {
+        let length = values.iter().map(|v| f32::from(*v).powi(2)).sum::<f32>().sqrt();
+        Vector { values: values.into(), scale: if length > 0.0 { 1.0 / length } else { 0.0 } }
+    }
+
+    #[test]
+    fn the_mean_lies_between() {
+        let middle = mean(&[unit(&[127, 0]), unit(&[0, 127])]).unwrap();
+        assert_eq!(&*middle.values, [127, 127]);
+        assert!((middle.scale * 127.0 - 0.5f32.sqrt()).abs() < 1e-3);
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[unit(&[0, 0])]), None);
+        assert_eq!(mean(&[unit(&[127, 0]), unit(&[-127, 0])]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_mean_has_length_one(vectors in proptest::collection::vec(proptest::collection::vec(-127i8..=127, 16), 1..6)) {
+            let vectors: Vec<Vector> = vectors.iter().map(|v| unit(v)).collect();
+            if let Some(mean) = mean(&vectors) {
+                let length: f32 = mean.values.iter().map(|v| (mean.scale * f32::from(*v)).powi(2)).sum();
+                prop_assert!((length - 1.0).abs() < 0.05, "{}", length);
+            }
+        }
+
+        #[test]
+        fn the_mean_of_one_is_that_one(values in proptest::collection::vec(-127i8..=127, 15)) {
+            let values = [&[127], &values[..]].concat();
+            prop_assert_eq!(&*mean(&[unit(&values)]).unwrap().values, &*values);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The settings that say who judges what a search finds. Pure.
+
+use std::time::Duration;
+
+use context::settings::KeyConfig;
+
+/// Who puts the best of a search in another order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RerankProvider {
+    /// Nobody; nothing leaves the machine.
+    #[default]
+    None,
+    /// Cohere, or a server that speaks its `/v2/rerank`.
+    Cohere,
+    /// Voyage.
+    Voyage,
+    /// Jina, or a server that speaks its `/v1/rerank`.
+    Jina,
+    /// Hugging Face's text-embeddings-inference, or a server with `/rerank`: llama-server, infinity, vLLM, LiteLLM.
+    Tei,
+    /// A cross-encoder in this process.
+    Transformer,
+}
+
+impl RerankProvider {
+    /// All of them.
+    pub const ALL: [RerankProvider; 6] = [
+        RerankProvider::None,
+        RerankProvider::Cohere,
+        RerankProvider::Voyage,
+        RerankProvider::Jina,
+        RerankProvider::Tei,
+        RerankProvider::Transformer,
+    ];
+
+    /// Its name in the configuration and in the ledger.
+    pub fn name(self) -> &'static str {
+        match self {
+            RerankProvider::None => "none",
+            RerankProvider::Cohere => "cohere",
+            RerankProvider::Voyage => "voyage",
+            RerankProvider::Jina => "jina",
+            RerankProvider::Tei => "tei",
+            RerankProvider::Transformer => "transformer",
+        }
+    }
+
+    /// Its own address; `None` where the user has to say.
+    pub fn base_url(self) -> Option<&'static str> {
+        match self {
+            RerankProvider::Cohere => Some("https://api.cohere.com"),
+            RerankProvider::Voyage => Some("https://api.voyageai.com"),
+            RerankProvider::Jina => Some("https://api.jina.ai"),
+            RerankProvider::None | RerankProvider::Tei | RerankProvider::Transformer => None,
+        }
+    }
+
+    /// Variables of the environment that may hold its key, the usual one first.
+    pub fn variables(self) -> &'static [&'static str] {
+        match self {
+            // The name that people expect, and the one that Cohere's own client reads.
+            RerankProvider::Cohere => &["COHERE_API_KEY", "CO_API_KEY"],
+            RerankProvider::Voyage => &["VOYAGE_API_KEY"],
+            RerankProvider::Jina => &["JINA_API_KEY"],
+            RerankProvider::None | RerankProvider::Tei | RerankProvider::Transformer => &[],
+        }
+    }
+}
+
+/// Who puts the best of a search in another order, and how much of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RerankConfig {
+    /// Who.
+    pub provider: RerankProvider,
+    /// Which model; the provider's default (see [`RerankConfig::model`]) if absent.
+    pub model: Option<String>,
+    /// Where, if not at the provider's own address.
+    pub base_url: Option<String>,
+    /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
+    pub passes_on: bool,
+    /// Where the key is.
+    pub key: KeyConfig,
+    /// Chunks that are judged at most.
+    pub top: usize,
+    /// After this a search is answered without.
+    pub deadline: Duration,
+    /// Millionths of a dollar per million tokens.
+    pub price_per_mtok: Option<u64>,
+    /// Millionths of a dollar per thousand searches of a hundred chunks.
+    pub price_per_1k: Option<u64>,
+}
+
+impl RerankConfig {
+    /// The model in force: the configured one, else the provider's quick one. TEI serves one model and takes no name.
+    pub fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or(match self.provider {
+            RerankProvider::Cohere => "rerank-v5.0-fast",
+            RerankProvider::Voyage => "rerank-3-lite",
+            RerankProvider::Jina => "jina-reranker-v3",
+            RerankProvider::None | RerankProvider::Tei | RerankProvider::Transformer => "",
+        })
+    }
+}
+
+impl Default for RerankConfig {
+    fn default() -> Self {
+        RerankConfig {
+            provider: RerankProvider::None,
+            model: None,
+            base_url: None,
+            passes_on: false,
+            key: KeyConfig::default(),
+            top: 100,
+            deadline: Duration::from_millis(1500),
+            price_per_mtok: None,
+            price_per_1k: None,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Sets of rows: what a filter allows.
+
+use crate::Row;
+
+/// A set of rows, one bit each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RowSet(Vec<u64>);
+
+impl RowSet {
+    /// The empty set over rows `0..rows`.
+    pub(super) fn new(rows: usize) -> Self {
+        RowSet(vec![0; rows.div_ceil(64)])
+    }
+
+    /// All of `0..rows`, and perhaps a few above.
+    pub(super) fn full(rows: usize) -> Self {
+        RowSet(vec![u64::MAX; rows.div_ceil(64)])
+    }
+
+    /// These rows out of `0..rows`.
+    pub(super) fn of(rows: usize, members: impl IntoIterator<Item = Row>) -> Self {
+        let mut set = RowSet::new(rows);
+        for row in members {
+            set.insert(row);
+        }
+        set
+    }
+
+    /// Adds a row; one outside the range is left out.
+    pub(super) fn insert(&mut self, row: Row) {
+        if let Some(word) = self.0.get_mut(row as usize / 64) {
+            *word |= 1 << (row % 64);
+        }
+    }
+
+    /// Whether the row is in the set.
+    pub(super) fn contains(&self, row: Row) -> bool {
+        self.0.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
+    }
+
+    /// Takes a row out.
+    pub(super) fn remove(&mut self, row: Row) {
+        if let Some(word) = self.0.get_mut(row as usize / 64) {
+            *word &= !(1 << (row % 64));
+        }
+    }
+
+    /// Whether no row is in the set.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_sets() {
+        let mut set = RowSet::of(130, [0, 63, 64, 129, 1000]);
+        let members = |set: &RowSet| (0..200).filter(|row| set.contains(*row)).collect::<Vec<Row>>();
+        assert_eq!(members(&set), [0, 63, 64, 129]);
+        [0, 64, 65, 1000].into_iter().for_each(|row| set.remove(row));
+        assert_eq!(members(&set), [63, 129]);
+        assert!((0..130).all(|row| RowSet::full(130).contains(row)));
+        assert!(!set.is_empty() && RowSet::new(0).is_empty());
+    }
+}

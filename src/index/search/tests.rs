@@ -1,0 +1,264 @@
+//! Searches through a real index.
+
+mod expect_tests;
+mod vaults_tests;
+
+use std::sync::Arc;
+
+use jiff::civil::{Date, date};
+use tempfile::TempDir;
+
+use super::*;
+use crate::embed::{Vector, builtin};
+use crate::{ChunkDoc, ChunkEntry, Index, LexicalError, NoteEntry, Snapshot};
+use note::fingerprint::{chunk_id, section_key};
+use note::{FileStat, VaultPath};
+
+const TODAY: Date = date(2026, 11, 20);
+
+struct Vault {
+    snapshot: Arc<Snapshot>,
+    _dir: TempDir,
+}
+
+/// A note whose chunks are `texts`, adjacent to each other.
+fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>, links: &[&str], texts: &[&str]) {
+    let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+    let path = VaultPath::parse(path).unwrap();
+    let title = path.stem().to_owned();
+    let (mut at, mut line) = (0, 1);
+    let mut chunks = Vec::new();
+    for (position, text) in (0..).zip(texts) {
+        let lines = text.matches('\n').count() as u32;
+        let context = format!("From the note {title}.");
+        chunks.push(ChunkDoc {
+            entry: ChunkEntry {
+                id: chunk_id(path.as_str(), section_key([], 0), position),
+                note: no,
+                position,
+                span: (at, at + text.len() as u32),
+                lines: (line, line + lines.saturating_sub(1)),
+                heading_path: Arc::from(["Heading".to_owned()]),
+            },
+            text: (*text).to_owned(),
+            searchable: (*text).to_owned(),
+            vectors: vec![builtin::model().embed(&format!("{context}\n\n{text}"))],
+            context,
+        });
+        at += text.len() as u32;
+        line += lines;
+    }
+    let note = NoteEntry {
+        no,
+        seq: 1,
+        stat: FileStat { mtime_ns: i64::from(no) * 1_000_000_000, ..FileStat::default() },
+        title,
+        path,
+        aliases: Vec::new(),
+        tags: owned(tags),
+        kind: Some("note".to_owned()),
+        date: day,
+        properties: "{}".into(),
+        links: owned(links),
+        conflict: false,
+        rows: Vec::new(),
+    };
+    index.put(note, chunks).unwrap();
+}
+
+fn vault() -> Vault {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    put(
+        &mut index,
+        1,
+        "Garden/Apples.md",
+        &["fruit/apple"],
+        Some(date(2026, 3, 1)),
+        &["Pruning"],
+        &[
+            "Apple trees need full sun.\n",
+            "Water the young trees every week.\n",
+            "Harvest in autumn, when the fruit comes off easily.\n",
+        ],
+    );
+    put(
+        &mut index,
+        2,
+        "Garden/Pruning.md",
+        &["garden"],
+        Some(date(2026, 11, 2)),
+        &[],
+        &["Prune fruit trees in late winter, before the buds swell.\n"],
+    );
+    put(
+        &mut index,
+        3,
+        "Work/Budget.md",
+        &["work"],
+        None,
+        &[],
+        &["The quarterly budget review moved to Thursday. Ask finance about travel costs.\n"],
+    );
+    put(&mut index, 4, "日記.md", &[], Some(date(2026, 11, 19)), &[], &["東京都庁へ行きました。\n"]);
+    put(
+        &mut index,
+        5,
+        "Work/Travel.md",
+        &["work", "fruit"],
+        Some(date(2025, 6, 1)),
+        &["Apples"],
+        &["Travel costs are paid back by finance within a month.\n"],
+    );
+    Vault { snapshot: index.publish(7).unwrap(), _dir: dir }
+}
+
+fn ask(vault: &Vault, query: &str, options: &Options) -> Answer {
+    let parsed = parse(query, TODAY).unwrap();
+    let vector: Option<Vector> = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
+    search(&vault.snapshot, "v", &parsed, vector.as_ref(), options).unwrap()
+}
+
+fn paths(answer: &Answer) -> Vec<&str> {
+    answer.hits.iter().map(|hit| hit.path.as_str()).collect()
+}
+
+#[test]
+fn a_hit_explains_itself() {
+    let vault = vault();
+    let answer = ask(&vault, "when to prune trees", &Options { explain: true, ..Options::default() });
+    assert_eq!((answer.seq, answer.mode, answer.truncated), (7, Mode::Hybrid, false));
+    let hit = &answer.hits[0];
+    assert_eq!((hit.path.as_str(), hit.line, hit.mtime), ("Garden/Pruning.md", 1, 2));
+    assert!(hit.score > 0.5 && hit.score <= 1.0);
+    let marked: Vec<&str> = hit.highlights.iter().map(|(a, b)| &hit.snippet[*a as usize..*b as usize]).collect();
+    assert!(marked.contains(&"Prune") && marked.contains(&"trees"), "{marked:?}");
+    let lanes = hit.lanes.as_ref().unwrap();
+    assert_eq!((lanes.lexical.as_ref().unwrap().rank, lanes.dense.as_ref().unwrap().rank), (1, 1));
+    assert!((lanes.fused - hit.score).abs() < 1e-6);
+}
+
+#[test]
+fn every_lane_is_held_to_the_conditions() {
+    let vault = vault();
+    const WORK: &[&str] = &["Work/Budget.md", "Work/Travel.md"];
+    // (query, what every lane must find, what any lane may find)
+    let cases: [(&str, &[&str], &[&str]); 8] = [
+        ("trees path:Work", &[], WORK),
+        ("travel costs tag:work -budget", &["Work/Travel.md"], &["Work/Travel.md"]),
+        ("fruit -tag:fruit", &["Garden/Pruning.md"], &["Garden/Pruning.md", "Work/Budget.md", "日記.md"]),
+        ("\"travel costs\"", WORK, WORK),
+        ("finance \"costs travel\"", &[], &[]),
+        ("-finance \"travel costs\"", &[], &[]),
+        ("costs link:apples", &["Work/Travel.md"], &["Work/Travel.md"]),
+        ("trees after:2026-11", &["Garden/Pruning.md"], &["Garden/Pruning.md", "日記.md"]),
+    ];
+    for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+        let options = Options { mode, ..Options::default() };
+        for (query, must, may) in cases {
+            let answer = ask(&vault, query, &options);
+            let got = paths(&answer);
+            assert!(must.iter().all(|path| got.contains(path)), "{mode:?} {query}: {got:?}");
+            assert!(got.iter().all(|path| may.contains(path)), "{mode:?} {query}: {got:?}");
+        }
+    }
+}
+
+#[test]
+fn conditions_alone_give_the_newest_notes() {
+    let vault = vault();
+    let answer = ask(&vault, "type:note", &Options { limit: 4, ..Options::default() });
+    assert_eq!(paths(&answer), ["日記.md", "Garden/Pruning.md", "Garden/Apples.md", "Work/Travel.md"]);
+    assert!(answer.truncated && answer.hits.iter().all(|hit| (hit.score - 1.0).abs() < f32::EPSILON));
+    assert_eq!(paths(&ask(&vault, "-trees tag:fruit", &Options::default())), ["Garden/Apples.md", "Work/Travel.md"]);
+    let empty = ask(&vault, " ", &Options::default());
+    assert_eq!((empty.hits.len(), empty.warnings.len()), (0, 1));
+}
+
+#[test]
+fn windows_and_limits() {
+    let vault = vault();
+    let options = Options { per_note: 1, ..Options::default() };
+    let answer = ask(&vault, "water young trees", &options);
+    let hit = &answer.hits[0];
+    assert_eq!((hit.text.as_str(), hit.window_lines), ("Water the young trees every week.\n", (1, 3)));
+    assert!(hit.window.starts_with("Apple trees need") && hit.window.ends_with("comes off easily.\n"));
+    assert_eq!(paths(&answer).iter().filter(|path| **path == "Garden/Apples.md").count(), 1);
+    let narrow = ask(&vault, "water young trees", &Options { window_chars: 0, contextual: false, ..options });
+    assert_eq!((narrow.hits[0].window.as_str(), narrow.hits[0].context.as_str()), (hit.text.as_str(), ""));
+}
+
+#[test]
+fn any_script_finds_something() {
+    let vault = vault();
+    let answer = ask(&vault, "東京", &Options::default());
+    assert_eq!(answer.hits[0].path, "日記.md");
+    assert_eq!(answer.hits[0].highlights, [(0, 6)]);
+}
+
+#[test]
+fn without_a_vector_the_words_answer() {
+    let vault = vault();
+    let parsed = parse("budget", TODAY).unwrap();
+    let words = search(&vault.snapshot, "v", &parsed, None, &Options::default()).unwrap();
+    assert_eq!((paths(&words), words.mode), (vec!["Work/Budget.md"], Mode::Lexical));
+    let dense = Options { mode: Mode::Dense, ..Options::default() };
+    let none = search(&vault.snapshot, "v", &parsed, None, &dense).unwrap();
+    assert_eq!((none.hits.len(), none.warnings.len()), (0, 1));
+}
+
+#[test]
+fn related_notes_say_whether_they_are_linked() {
+    let vault = vault();
+    let options = Options { per_note: 1, ..Options::default() };
+    let answer = near(&vault, &Seed::Note(1), &options);
+    assert!(!paths(&answer).contains(&"Garden/Apples.md"));
+    let linked = |path: &str| answer.hits.iter().find(|hit| hit.path == path).and_then(|hit| hit.linked);
+    assert_eq!(answer.hits[0].path, "Garden/Pruning.md");
+    assert_eq!((linked("Garden/Pruning.md"), linked("Work/Budget.md").unwrap_or(false)), (Some(true), false));
+    let text = Seed::Text("money for trips".to_owned(), builtin::model().embed("money for trips"));
+    let answer = near(&vault, &text, &options);
+    assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
+    assert_eq!(near(&vault, &Seed::Note(99), &options).warnings.len(), 1);
+}
+
+fn near(vault: &Vault, seed: &Seed, options: &Options) -> Answer {
+    let vaults = [Near { snapshot: &vault.snapshot, vault: "v", seed, hidden: None }];
+    related(&vaults, false, options).unwrap().pop().unwrap()
+}
+
+/// A vault of many small notes of one chunk each.
+fn many(notes: u32) -> Vault {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for no in 1..=notes {
+        put(&mut index, no, &format!("{no}.md"), &["fruit"], None, &[], &["Ripe apples and sour cherries.\n"]);
+    }
+    Vault { snapshot: index.publish(1).unwrap(), _dir: dir }
+}
+
+#[test]
+fn a_cancelled_search_ends_wherever_it_is() {
+    const NOTES: u32 = 320;
+    let vault = many(NOTES);
+    let run = |query: &str, cancel: &Cancel| {
+        let parsed = parse(query, TODAY).unwrap();
+        let vector = parsed.has_text().then(|| builtin::model().embed(&parsed.text()));
+        let options = Options { cancel: cancel.clone(), ..Options::default() };
+        rank(&vault.snapshot, &parsed, vector.as_ref(), &options)
+    };
+    let looks = |query: &str| {
+        let cancel = Cancel::new();
+        assert!(!run(query, &cancel).unwrap().rows(1).is_empty(), "{query}");
+        cancel.looks()
+    };
+    let plain = looks("apples cherries");
+    assert!(looks("apples cherries tag:fruit") >= plain + NOTES as usize / 32, "a filter looks at every note");
+    assert!(looks("\"ripe apples\"") > plain, "a phrase looks at every document");
+    for query in ["apples", "apples tag:fruit", "\"ripe apples\"", "cherries -pears", "tag:fruit"] {
+        for look in 1..=looks(query) {
+            let cancel = Cancel::at_look(look);
+            assert!(matches!(run(query, &cancel), Err(LexicalError::Cancelled)), "{query}: look {look}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A note cut into chunks: the units that are situated, embedded and found. Pure.
+//!
+//! Every chunk is one contiguous span of the note and knows the sections it holds. Its id depends on
+//! where it stands, not on what it says, so that editing a body leaves ids alone. Tables, lists, code and quotes are
+//! kept whole where they fit; a part of one that does not is searched and embedded under its [lead](Chunk::lead).
+
+mod config;
+mod fixed;
+mod lead;
+mod pack;
+mod semantic;
+mod sentence;
+mod split;
+#[cfg(test)]
+mod lead_tests;
+#[cfg(test)]
+mod strategy_tests;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::fingerprint::{ChunkId, SectionKey, TextHash, chunk_id, text_hash};
+use crate::{LinkKind, Note};
+
+pub use config::{ChunkConfig, ChunkRules, Strategy};
+
+/// A chunk of a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Stable through content edits; see [`crate::fingerprint::chunk_id`].
+    pub id: ChunkId,
+    /// The sections it holds, in order, as indices into [`Note::sections`]; never empty.
+    pub sections: Range<usize>,
+    /// The keys of these sections.
+    pub keys: Vec<SectionKey>,
+    /// Bytes of [`Note::text`]; chunks are in order and may overlap only where a section was split.
+    pub span: Range<usize>,
+    /// Bytes of [`Note::text`] before `span` without which it is hard to understand, if it begins in the middle of a
+    /// block: the header of its table, its fence's opening line, its callout's title, the line that leads to its list.
+    pub lead: Option<Range<usize>>,
+    /// First and last line, 1-based.
+    pub lines: (u32, u32),
+    /// Position among the chunks that begin in the same section, from 0.
+    pub ordinal: u32,
+    /// Hash of the bytes of `span`, and of those of `lead` before them: a part of a table reads differently under
+    /// another header.
+    pub hash: TextHash,
+    /// Length in tokens of the built-in tokenizer.
+    pub tokens: u32,
+    /// Whether there is any word besides headings: else nothing is worth a model's context.
+    pub has_words: bool,
+}
+
+/// What cutting needs of a model: this module stands before `embed`, so it is handed in.
+pub struct Tools<'a> {
+    /// The byte positions in [`Note::text`] where the built-in tokenizer's pieces begin, in order.
+    pub token_starts: &'a [u32],
+    /// The vector of a text, of whatever length but always the same one. Asked by [`Strategy::Semantic`] alone.
+    pub embed: &'a dyn Fn(&str) -> Vec<f32>,
+}
+
+/// Cuts a note. There is always at least one chunk, so that a note without text is found by its title.
+/// `index::embed::builtin::cut` has the tools.
+pub fn chunk(note: &Note, config: &ChunkConfig, tools: &Tools<'_>) -> Vec<Chunk> {
+    let ruler = Ruler { token_starts: tools.token_starts };
+    let pieces = match config.strategy {
+        Strategy::Obsidian | Strategy::Markdown | Strategy::Semantic => pack::pack(note, config, &ruler, tools),
+        Strategy::Sentence => sentence::pack(note, config, &ruler),
+        Strategy::Fixed => fixed::windows(note, config, &ruler),
+    };
+    finish(note, pieces, &ruler)
+}
+
+impl Chunk {
+    /// The text of the chunk as it is searched and embedded: what it continues is named first. See [`searchable`].
+    pub fn searchable(&self, note: &Note) -> String {
+        let own = searchable(note, &self.span);
+        match self.lead.as_ref().map(|lead| searchable(note, lead)) {
+            Some(lead) if !lead.trim().is_empty() => format!("{}\n{own}", lead.trim_end()),
+            _ => own,
+        }
+    }
+}
+
+/// The text of a span as it is searched and embedded: without comments, links as what they show.
+pub fn searchable(note: &Note, span: &Range<usize>) -> String {
+    let mut out = String::with_capacity(span.len());
+    let mut at = span.start;
+    let after = |start: usize| start >= span.start && start < span.end;
+    let mut links = note.links[note.links.partition_point(|l| l.span.start < span.start)..].iter().peekable();
+    let mut hidden = note.hidden[note.hidden.partition_point(|h| h.end <= span.start)..].iter().peekable();
+    loop {
+        let link = links.peek().filter(|l| after(l.span.start) && l.span.end <= span.end);
+        let comment = hidden.peek().filter(|h| h.start < span.end);
+        let next_comment = comment.map_or(usize::MAX, |h| h.start.max(span.start));
+        match link {
+            Some(link) if link.span.start < next_comment => {
+                if link.span.start >= at {
+                    out.push_str(&note.text[at..link.span.start]);
+                    push_link(&mut out, link);
+                    at = link.span.end;
+                }
+                links.next();
+            }
+            _ => {
+                let Some(comment) = comment else { break };
+                if next_comment >= at {
+                    out.push_str(&note.text[at..next_comment]);
+                }
+                at = at.max(comment.end.min(span.end));
+                hidden.next();
+            }
+        }
+    }
+    out.push_str(&note.text[at.min(span.end)..span.end]);
+    out
+}
+
+fn push_link(out: &mut String, link: &crate::Link) {
+    let shown = link.alias.as_deref().unwrap_or(&link.target);
+    out.push_str(shown);
+    // What a wikilink points at is a name of the vault, worth finding even where the text shows another.
+    if link.kind == LinkKind::Wiki && link.alias.is_some() && !link.target.is_empty() {
+        out.push_str(" (");
+        out.push_str(&link.target);
+        out.push(')');
+    }
+}
+
+/// A span with the sections it holds, before ids are given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Piece {
+    sections: Range<usize>,
+    span: Range<usize>,
+}
+
+/// The sections that `start..stop` touches; at least one.
+fn sections_of(note: &Note, start: usize, stop: usize) -> Range<usize> {
+    let last = note.sections.len().saturating_sub(1);
+    let first = note.sections.partition_point(|s| s.span.end <= start).min(last);
+    let end = note.sections.partition_point(|s| s.span.start < stop).max(first + 1);
+    first..end.min(note.sections.len())
+}
+
+/// Measures spans in tokens.
+struct Ruler<'a> {
+    token_starts: &'a [u32],
+}
+
+impl Ruler<'_> {
+    fn first_at(&self, position: usize) -> usize {
+        self.token_starts.partition_point(|start| (*start as usize) < position)
+    }
+
+    fn tokens(&self, span: &Range<usize>) -> u32 {
+        (self.first_at(span.end) - self.first_at(span.start)) as u32
+    }
+
+    /// The byte position of the `n`-th token from `position` on, if there are as many.
+    fn position_after(&self, position: usize, n: u32) -> Option<usize> {
+        self.token_starts.get(self.first_at(position) + n as usize).map(|start| *start as usize)
+    }
+}
+
+fn finish(note: &Note, pieces: Vec<Piece>, ruler: &Ruler<'_>) -> Vec<Chunk> {
+    let newlines: Vec<u32> =
+        note.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32).collect();
+    let line = |position: usize| 1 + newlines.partition_point(|newline| (*newline as usize) < position) as u32;
+    let mut begun: HashMap<usize, u32> = HashMap::new();
+    let mut chunks = Vec::with_capacity(pieces.len().max(1));
+    for piece in pieces {
+        let span = trim(&note.text, piece.span);
+        let ordinal = begun.entry(piece.sections.start).or_default();
+        let keys: Vec<SectionKey> = note.sections[piece.sections.clone()].iter().map(|s| s.key).collect();
+        let Some(first) = keys.first() else { continue };
+        let lead = lead::lead(note, span.start, ruler);
+        let text = &note.text[span.clone()];
+        let hash = match &lead {
+            Some(lead) => text_hash([&note.text[lead.clone()], "\n", text].concat().as_bytes()),
+            None => text_hash(text.as_bytes()),
+        };
+        chunks.push(Chunk {
+            id: chunk_id(note.path.as_str(), *first, *ordinal),
+            lines: (line(span.start), line(span.end.saturating_sub(1).max(span.start))),
+            ordinal: *ordinal,
+            hash,
+            tokens: ruler.tokens(&span),
+            has_words: has_words(note, &piece.sections, &span),
+            sections: piece.sections,
+            keys,
+            lead,
+            span,
+        });
+        *ordinal += 1;
+    }
+    chunks
+}
+
+/// Without blank lines before and white space behind.
+fn trim(text: &str, span: Range<usize>) -> Range<usize> {
+    let inner = &text[span.clone()];
+    let end = span.start + inner.trim_end().len();
+    let blank = inner.len() - inner.trim_start().len();
+    // An indent belongs to its line: code and nested lists mean something by it.
+    let start = inner[..blank].rfind('\n').map_or(span.start, |newline| span.start + newline + 1);
+    start.min(end)..end
+}
+
+fn has_words(note: &Note, sections: &Range<usize>, span: &Range<usize>) -> bool {
+    note.sections[sections.clone()].iter().any(|section| {
+        let start = section.content.start.max(span.start);
+        let end = section.content.end.min(span.end);
+        start < end && note.text[start..end].chars().any(char::is_alphanumeric)
+    })
+}

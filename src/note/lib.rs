@@ -1,0 +1,336 @@
+//! One note understood. Parsing cannot fail: any byte string gives a [`Note`], oddities become
+//! [`Warning`]s. Pure: bytes in, structure out.
+
+pub mod chunk;
+mod dates;
+mod decode;
+pub mod fingerprint;
+mod frontmatter;
+mod guard;
+mod kind;
+mod lenient;
+mod links;
+mod markdown;
+mod outline;
+pub mod path;
+mod private;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use crate::fingerprint::{SectionKey, StructureHash, TextHash};
+
+pub use frontmatter::FrontMatter;
+pub use path::{FileStat, VaultPath};
+pub use private::{Private, TAG as PRIVATE_TAG};
+
+/// A parsed note. All spans are byte ranges of [`Note::text`].
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// Where it lies in its vault.
+    pub path: VaultPath,
+    /// The note as text. For UTF-8 without a byte order mark these are exactly the file's bytes.
+    pub text: String,
+    /// Hash of the file's bytes as read.
+    pub hash: TextHash,
+    /// What the bytes were.
+    pub encoding: Encoding,
+    /// The front matter, empty if there is none.
+    pub front: FrontMatter,
+    /// Where the body starts in `text`: after byte order mark and front matter.
+    pub body: usize,
+    /// From front matter, else the only level-1 heading if it comes first, else the file name.
+    pub title: String,
+    /// Kind of note (`"daily"`, `"project"`, …): front matter, else [`NoteRules`].
+    pub kind: Option<String>,
+    /// The day the note is about or was made: front matter, else a date in the file name.
+    pub date: Option<jiff::civil::Date>,
+    /// The headings in order.
+    pub outline: Vec<Heading>,
+    /// The text cut at the headings, in order; they cover `body..` without gaps.
+    pub sections: Vec<Section>,
+    /// The top-level blocks in order: where a chunk may be cut.
+    pub blocks: Vec<Block>,
+    /// Links and embeds in order.
+    pub links: Vec<Link>,
+    /// Tags of front matter and text, without `#`, each once, in order of appearance.
+    pub tags: Vec<String>,
+    /// `^block-ids` without the caret, with the byte position.
+    pub block_ids: Vec<(String, usize)>,
+    /// Dataview fields of the text (`key:: value`).
+    pub fields: Vec<(String, String)>,
+    /// Whether there is front matter, or the beginning of one, and nobody can say what it means.
+    pub unread: bool,
+    /// Spans not to be indexed: `%%comments%%` and HTML comments.
+    pub hidden: Vec<Range<usize>>,
+    /// What was odd.
+    pub warnings: Vec<Warning>,
+}
+
+/// How the bytes of a note were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8.
+    Utf8,
+    /// UTF-8 with a byte order mark.
+    Utf8Bom,
+    /// UTF-16, little or big endian, told by its byte order mark.
+    Utf16,
+    /// None of these: invalid sequences were replaced by U+FFFD.
+    Lossy,
+}
+
+/// A heading, ATX or setext.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// 1..=6.
+    pub level: u8,
+    /// Text without inline markup, white space folded, NFC; may be empty.
+    pub text: String,
+    /// The whole heading in [`Note::text`].
+    pub span: Range<usize>,
+}
+
+/// A heading with its own text, up to the next heading of any level; or the text before the first one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its heading in [`Note::outline`]; `None` for the text before the first heading.
+    pub heading: Option<usize>,
+    /// The outline indices of its heading path, outermost first, its own heading last.
+    pub path: Vec<usize>,
+    /// Identifies the section in the note.
+    pub key: SectionKey,
+    /// From the start of its heading to the start of the next one.
+    pub span: Range<usize>,
+    /// Its own text, without the heading.
+    pub content: Range<usize>,
+}
+
+/// A top-level block of Markdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// Where it is; begins at a line's start.
+    pub span: Range<usize>,
+    /// Line starts inside `span` where the block may be cut if it is too long: the starts of items, rows,
+    /// code lines, quoted lines. For a table the header's rows come first and may be repeated.
+    pub cuts: Vec<usize>,
+}
+
+/// Kinds of [`Block`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// A heading.
+    Heading,
+    /// A paragraph (or anything not named below).
+    Paragraph,
+    /// A list, ordered or not, tasks included.
+    List,
+    /// A table.
+    Table,
+    /// Fenced or indented code, or display math.
+    Code,
+    /// A block quote or callout.
+    Quote,
+    /// Raw HTML.
+    Html,
+}
+
+/// A link or embed as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// `[[wikilink]]` or `[markdown](link)`.
+    pub kind: LinkKind,
+    /// Whether it embeds its target (`![[…]]`, `![…](…)`).
+    pub embed: bool,
+    /// The target note or file as written, percent-decoded for Markdown links, without heading and block
+    /// part; empty for a link within the note.
+    pub target: String,
+    /// The part after `#`, without it.
+    pub heading: Option<String>,
+    /// The part after `#^` or `^`, without it.
+    pub block: Option<String>,
+    /// The text shown, if it differs from the target.
+    pub alias: Option<String>,
+    /// Where it is.
+    pub span: Range<usize>,
+}
+
+/// Kinds of [`Link`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkKind {
+    /// `[[target]]`.
+    Wiki,
+    /// `[text](target)` whose target is no URL.
+    Markdown,
+    /// A link with a scheme (`https:`, `mailto:`).
+    Url,
+}
+
+/// Something odd in a note. Shown by `situated status` and `get`; never fatal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// 1-based line in the note.
+    pub line: u32,
+    /// What is odd and what was done about it, without note text.
+    pub message: String,
+}
+
+/// What decides a note's kind when its front matter does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoteRules {
+    /// `(folder or glob, kind)`, first match wins.
+    pub folders: Vec<(String, String)>,
+}
+
+/// Names how notes are read, as part of how they are cut: notes that were read in another way are read again, which
+/// buys nothing and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be private.
+pub const READING: &str = "notes/2";
+
+/// What is said of a note that is private because its front matter cannot be read.
+pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
+
+/// Understands a note. Never fails, never panics, linear in the length of `bytes`.
+pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
+    let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
+    let mut warnings: Vec<Warning> = warning.into_iter().collect();
+    let cut = frontmatter::read(&text, start, &mut warnings);
+    let guard = guard::look(&text, start, &cut);
+    let frontmatter::Cut { front, yaml, body, .. } = cut;
+
+    let mut found = links::Found::default();
+    found.properties(&text, yaml);
+    let markdown::Pass { headings, mut blocks, mut found } = markdown::pass(&text, body, found);
+    let hidden = found.hidden(&text, &mut warnings);
+    let shown = |at: usize| {
+        let next = hidden.partition_point(|span| span.end <= at);
+        hidden.get(next).is_none_or(|span| at < span.start)
+    };
+
+    let mut outline = Vec::with_capacity(headings.len());
+    for (heading, block) in headings {
+        // A heading that is commented out gives its note no structure.
+        if shown(heading.span.start) {
+            outline.push(heading);
+        } else {
+            blocks[block].kind = BlockKind::Paragraph;
+        }
+    }
+    found.links.retain(|link| shown(link.span.start));
+    let in_text = found.tags.iter().filter(|tag| shown(tag.start)).map(|tag| &text[tag.clone()]);
+    let mut tags = distinct_tags(front.tags.iter().map(String::as_str).chain(in_text));
+    if let Some(tag) = guard.tag.filter(|_| !tags.iter().any(|tag| private::is_private(tag))) {
+        if guard.unread {
+            warnings.push(Warning { line: 1, message: GUARDED.to_owned() });
+        }
+        tags.push(tag);
+    }
+    let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
+    let fields = found.fields.iter().filter(|(at, ..)| shown(*at));
+
+    Note {
+        hash: crate::fingerprint::text_hash(bytes),
+        encoding,
+        body,
+        title: title(path, &text, body, &front, &outline),
+        kind: front.kind.clone().or_else(|| kind::by_place(path, rules)),
+        date: own_day(path, &front),
+        sections: outline::sections(&text, body, &outline),
+        tags,
+        block_ids: block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect(),
+        fields: fields.map(|(_, key, value)| (text[key.clone()].to_owned(), text[value.clone()].to_owned())).collect(),
+        path: path.clone(),
+        links: found.links,
+        unread: guard.unread,
+        front,
+        outline,
+        blocks,
+        hidden,
+        warnings,
+        text,
+    }
+}
+
+/// The day that the value of a property names, in any of the forms that people write.
+pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
+    dates::from_value(value)
+}
+
+fn title(path: &VaultPath, text: &str, body: usize, front: &FrontMatter, outline: &[Heading]) -> String {
+    let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
+    told.unwrap_or(path.stem()).to_owned()
+}
+
+/// `date` tells better than `created` what a note is about.
+fn own_day(path: &VaultPath, front: &FrontMatter) -> Option<jiff::civil::Date> {
+    front.property("date").and_then(dates::from_value).or(front.created).or_else(|| dates::in_name(path.stem()))
+}
+
+/// Tags in NFC, each once whatever its case, as first written.
+fn distinct_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    tags.filter(|tag| seen.insert(tag.to_lowercase().nfc().collect::<String>()))
+        .map(|tag| if is_nfc(tag) { tag.to_owned() } else { tag.nfc().collect() })
+        .collect()
+}
+
+/// The 1-based line that comes after `before`.
+fn line_at(before: &[u8]) -> u32 {
+    before.split(|b| *b == b'\n').count() as u32
+}
+
+impl Note {
+    /// The hash that decides whether contexts must be written anew.
+    pub fn structure(&self) -> StructureHash {
+        crate::fingerprint::structure_hash(self.outline.iter().map(|h| (h.level, h.text.as_str())))
+    }
+
+    /// The 1-based line of a byte position, found by counting: for many positions take [`Note::line_index`].
+    pub fn line_of(&self, position: usize) -> u32 {
+        let end = position.min(self.text.len());
+        line_at(&self.text.as_bytes()[..end])
+    }
+
+    /// The lines of the note, to look up many positions.
+    pub fn line_index(&self) -> LineIndex {
+        LineIndex::new(&self.text)
+    }
+
+    /// The heading texts of a section's path, outermost first.
+    pub fn heading_path(&self, section: &Section) -> Vec<&str> {
+        section.path.iter().map(|h| self.outline[*h].text.as_str()).collect()
+    }
+}
+
+/// Where the lines of a text start; finds the line of a position by binary search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineIndex {
+    /// The position after each line feed.
+    starts: Vec<usize>,
+}
+
+impl LineIndex {
+    /// Reads `text` once.
+    pub fn new(text: &str) -> Self {
+        LineIndex { starts: text.match_indices('\n').map(|(at, _)| at + 1).collect() }
+    }
+
+    /// The 1-based line of a byte position; positions past the end are on the last line.
+    pub fn line_of(&self, position: usize) -> u32 {
+        1 + self.starts.partition_point(|start| *start <= position) as u32
+    }
+
+    /// Where a 1-based line starts; `None` past the last line.
+    pub fn start_of(&self, line: u32) -> Option<usize> {
+        match line {
+            0 => None,
+            1 => Some(0),
+            _ => self.starts.get(line as usize - 2).copied(),
+        }
+    }
+}

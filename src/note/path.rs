@@ -1,0 +1,196 @@
+//! A file's place in its vault, and what `stat` says of it.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A file's place in its vault: relative, `/`-separated, never empty, without `.` and `..`.
+///
+/// File names are bytes and need not be UTF-8. Each byte that is not part of valid UTF-8 is held as the
+/// private-use character U+F700 + byte (and so is each byte of a real U+F780..=U+F7FF), which makes the
+/// mapping to and from the file system lossless while everything else treats paths as text.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VaultPath(Arc<str>);
+
+impl VaultPath {
+    /// From a path relative to the vault's root; `None` if it is empty, absolute or has `..` in it.
+    pub fn from_relative(path: &Path) -> Option<Self> {
+        use std::path::Component;
+        let mut text = String::new();
+        for component in path.components() {
+            match component {
+                Component::Normal(name) => {
+                    if !text.is_empty() {
+                        text.push('/');
+                    }
+                    push_name(&mut text, name);
+                }
+                Component::CurDir => {}
+                _ => return None,
+            }
+        }
+        (!text.is_empty()).then(|| VaultPath(text.into()))
+    }
+
+    /// The entry `name` of the folder `parent`, or of the root for `None`.
+    pub fn child(parent: Option<&VaultPath>, name: &OsStr) -> Self {
+        let mut text = String::with_capacity(parent.map_or(0, |p| p.0.len() + 1) + name.len());
+        if let Some(parent) = parent {
+            text.push_str(&parent.0);
+            text.push('/');
+        }
+        push_name(&mut text, name);
+        VaultPath(text.into())
+    }
+
+    /// The folders above, outermost first; the root is not among them.
+    pub fn ancestors(&self) -> impl Iterator<Item = &str> {
+        self.0.match_indices('/').map(|(slash, _)| &self.0[..slash])
+    }
+
+    /// From its text form, as users and clients write it; `None` as for [`VaultPath::from_relative`].
+    pub fn parse(text: &str) -> Option<Self> {
+        let normal = text.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+        (normal && !text.contains('\0')).then(|| VaultPath(text.into()))
+    }
+
+    /// All paths below the folder `self`, as a range of ordered paths: what begins with `self/` lies between it and the
+    /// byte after `/`, which is `0`.
+    pub fn below(&self) -> std::ops::Range<VaultPath> {
+        VaultPath(format!("{self}/").into())..VaultPath(format!("{self}0").into())
+    }
+
+    /// The text form.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The file-system form, relative to the vault's root.
+    pub fn to_relative(&self) -> PathBuf {
+        use std::os::unix::ffi::OsStringExt;
+        let mut bytes = Vec::with_capacity(self.0.len());
+        for c in self.0.chars() {
+            match u32::from(c) {
+                escaped @ 0xF780..=0xF7FF => bytes.push((escaped - 0xF700) as u8),
+                _ => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        PathBuf::from(std::ffi::OsString::from_vec(bytes))
+    }
+
+    /// The last component.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// The last component without its last extension (a leading dot does not count as one).
+    pub fn stem(&self) -> &str {
+        let name = self.file_name();
+        match name.rfind('.') {
+            Some(dot) if dot > 0 => &name[..dot],
+            _ => name,
+        }
+    }
+
+    /// The folder, `""` at the root.
+    pub fn folder(&self) -> &str {
+        self.0.rfind('/').map_or("", |slash| &self.0[..slash])
+    }
+
+    /// Whether this is `folder` itself or lies below it.
+    pub fn is_under(&self, folder: &VaultPath) -> bool {
+        self.0.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+fn push_name(text: &mut String, name: &OsStr) {
+    use std::os::unix::ffi::OsStrExt;
+    let escape = |text: &mut String, bytes: &[u8]| {
+        text.extend(bytes.iter().filter_map(|&b| char::from_u32(0xF700 + u32::from(b))));
+    };
+    for part in name.as_bytes().utf8_chunks() {
+        for c in part.valid().chars() {
+            match u32::from(c) {
+                0xF780..=0xF7FF => escape(text, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                _ => text.push(c),
+            }
+        }
+        escape(text, part.invalid());
+    }
+}
+
+impl fmt::Display for VaultPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for VaultPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+/// What `stat` says of a file. Any *difference* means "look again"; no field is ever compared for
+/// "newer", for `cp -p`, `git checkout` and restored backups bring older times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStat {
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970 (UTC).
+    pub mtime_ns: i64,
+    /// Change time of the inode, nanoseconds since 1970 (UTC).
+    pub ctime_ns: i64,
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_file_name_round_trips(names in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..20), 1..4)) {
+            use std::os::unix::ffi::OsStrExt;
+            let clean: Vec<Vec<u8>> = names.into_iter()
+                .map(|n| n.into_iter().filter(|b| *b != b'/' && *b != 0).collect::<Vec<u8>>())
+                .filter(|n| !n.is_empty() && n != b"." && n != b"..").collect();
+            prop_assume!(!clean.is_empty());
+            let path: PathBuf = clean.iter().map(|n| OsStr::from_bytes(n)).collect();
+            let vault_path = VaultPath::from_relative(&path).unwrap();
+            prop_assert_eq!(vault_path.to_relative(), path);
+            prop_assert_eq!(VaultPath::parse(vault_path.as_str()), Some(vault_path));
+        }
+    }
+
+    #[test]
+    fn the_private_use_characters_of_the_escape_round_trip_too() {
+        let path = Path::new("a\u{F7A0}b.md");
+        assert_eq!(VaultPath::from_relative(path).unwrap().to_relative(), path);
+    }
+
+    #[test]
+    fn paths_that_leave_the_vault_are_refused() {
+        for bad in ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a\0b"] {
+            assert_eq!(VaultPath::parse(bad), None, "{bad}");
+        }
+        assert_eq!(VaultPath::from_relative(Path::new("/abs")), None);
+        assert_eq!(VaultPath::from_relative(Path::new("a/../b")), None);
+    }
+
+    #[test]
+    fn parts() {
+        let path = VaultPath::parse("Projects/2026/Plan.v2.md").unwrap();
+        assert_eq!((path.folder(), path.file_name(), path.stem()), ("Projects/2026", "Plan.v2.md", "Plan.v2"));
+        assert!(path.is_under(&VaultPath::parse("Projects").unwrap()));
+        assert!(!path.is_under(&VaultPath::parse("Proj").unwrap()));
+    }
+}

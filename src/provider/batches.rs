@@ -1,0 +1,312 @@
+//! Anthropic's Message Batches: many requests at once, at half the price, answered within a day.
+//!
+//! A batch lives at the provider. The caller keeps its id, and asks what became of it after however many restarts.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
+use reqwest::Method;
+use tokio::time::timeout;
+
+use super::client::{Client, Rules, Shared, With};
+use super::retry::{Fault, Next};
+use super::transport::{Lines, Reply};
+use super::wire::Anthropic;
+use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome, Stage};
+use super::{Completion, Failure, FailureKind};
+use context::prompt::{Form, Prompt};
+
+/// Sending a batch, or reading what came of it, takes at most: 250 MB over a slow line.
+const MOST_TIME: Duration = Duration::from_hours(1);
+
+/// Pages of the list of batches that are read at most, lest a server that repeats itself is read for ever.
+const MOST_PAGES: usize = 50;
+
+/// The batch interface of a provider. It shares places, circuit and key with the [`Client`] it is from.
+#[derive(Clone, Debug)]
+pub struct Batches {
+    client: Client,
+}
+
+/// How far a batch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchState {
+    /// Not all of its requests have ended.
+    InProgress,
+    /// There are results: an answer or a failure for each request.
+    Ended,
+    /// The provider does not know it, or has thrown its results away: nothing is to be had from it.
+    Gone,
+}
+
+/// A batch that the provider has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubmittedBatch {
+    /// Its id.
+    pub id: String,
+    /// Its requests.
+    pub count: u64,
+    /// Seconds since 1970 (UTC), by the provider's clock.
+    pub created_at: i64,
+}
+
+/// What came of each request of a batch, by the caller's ids.
+type Results = Vec<(String, Result<Completion, Failure>)>;
+
+impl Client {
+    /// The provider's batch interface, if it has one.
+    pub fn batches(&self) -> Option<Batches> {
+        self.shared.wire.batches().map(|_| Batches { client: self.clone() })
+    }
+}
+
+impl Batches {
+    /// Requests of a batch at most.
+    pub const MOST_REQUESTS: usize = batch::MOST_REQUESTS;
+
+    /// Bytes of a batch at most, as [`Batches::bytes`] counts them.
+    pub const MOST_BYTES: usize = batch::MOST_BYTES;
+
+    /// Bytes that a request takes of a batch.
+    pub fn bytes(&self, id: &str, prompt: &Prompt) -> usize {
+        let comma = 1;
+        self.parts().map_or(0, |(_, wire)| wire.batch_item(&Item { id, prompt }, &[]).len() + comma)
+    }
+
+    /// Hands in requests under ids of the caller's (1 to 64 of `[A-Za-z0-9_-]`), and returns the id of the batch.
+    ///
+    /// If the failure says `maybe_billed`, the batch may be under way all the same: it is not handed in a second time
+    /// by itself, and [`Batches::recent`] tells.
+    ///
+    /// # Errors
+    /// [`FailureKind::Rejected`] if there are none, too many, or two with the same id; else as [`Client::complete`].
+    pub async fn submit(&self, requests: &[(String, Prompt)]) -> Result<String, Failure> {
+        let (shared, wire) = self.parts()?;
+        let items: Vec<Item<'_>> = requests.iter().map(|(id, prompt)| Item { id, prompt }).collect();
+        let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: false, urgent: false };
+        let attempt = async |with: With| {
+            let call = wire.batch_submit(&items, with.key.as_deref(), &with.without).map_err(Fault::never)?;
+            let reply = shared.about_batches(call).await?;
+            batch::status(&reply.body).map_err(|message| shared.unread(&reply, message))
+        };
+        shared.call(rules, attempt).await.map(|done| done.value.id).map_err(|end| end.failure)
+    }
+
+    /// How far a batch is.
+    ///
+    /// # Errors
+    /// As [`Client::complete`].
+    pub async fn poll(&self, id: &str) -> Result<BatchState, Failure> {
+        let (shared, wire) = self.parts()?;
+        let attempt = async |with: With| {
+            let call = wire.batch_poll(id, with.key.as_deref()).map_err(Fault::never)?;
+            let reply = shared.about_batches(call).await?;
+            batch::status(&reply.body).map_err(|message| shared.unread(&reply, message))
+        };
+        match shared.call(shared.rules(), attempt).await {
+            Ok(done) => Ok(match done.value {
+                BatchStatus { stage: Stage::Ended, has_results: true, .. } => BatchState::Ended,
+                BatchStatus { stage: Stage::Ended, .. } => BatchState::Gone,
+                BatchStatus { stage: Stage::InProgress | Stage::Canceling, .. } => BatchState::InProgress,
+            }),
+            Err(end) if end.status == Some(404) => Ok(BatchState::Gone),
+            Err(end) => Err(end.failure),
+        }
+    }
+
+    /// What came of the requests of a batch that has [ended](BatchState::Ended), in no order. A result that cannot be
+    /// read is left out.
+    ///
+    /// `requests` are those that were handed in, to check answers against; an answer to one that is not among them
+    /// (a restart may have lost them) is taken as it is.
+    ///
+    /// # Errors
+    /// [`FailureKind::Rejected`] if there are no results (any more); else as [`Client::complete`].
+    pub async fn results(&self, id: &str, requests: &[(String, Prompt)]) -> Result<Results, Failure> {
+        let (shared, wire) = self.parts()?;
+        let prompts: HashMap<&str, &Prompt> = requests.iter().map(|(id, prompt)| (id.as_str(), prompt)).collect();
+        let unknown = unknown_prompt();
+        let read = |id: &str, message: &Message| {
+            let prompt = prompts.get(id).copied().unwrap_or(&unknown);
+            wire.batch_answer(message, prompt)
+        };
+        let attempt = async |with: With| {
+            let call = wire.batch_results(id, with.key.as_deref()).map_err(Fault::never)?;
+            shared.read_results(wire, call, &read).await
+        };
+        let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true, urgent: false };
+        let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?.value;
+        if best.unread > 0 {
+            // The answers are paid for: worth a second look, in case it was the way that spoiled them.
+            if let Ok(second) = shared.call(rules, &attempt).await
+                && second.value.unread < best.unread
+            {
+                best = second.value;
+            }
+            if best.unread > 0 {
+                tracing::warn!(host = shared.transport.host(), lines = best.unread, "results that cannot be read");
+            }
+        }
+        Ok(best.results)
+    }
+
+    /// The batches handed in since (seconds since 1970, UTC), newest first: to find one whose id got lost.
+    ///
+    /// # Errors
+    /// As [`Client::complete`].
+    pub async fn recent(&self, since: i64) -> Result<Vec<SubmittedBatch>, Failure> {
+        let (shared, wire) = self.parts()?;
+        let mut found: Vec<SubmittedBatch> = Vec::new();
+        let mut after: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let attempt = async |with: With| {
+                let call = wire.batch_list(after.as_deref(), with.key.as_deref()).map_err(Fault::never)?;
+                let reply = shared.about_batches(call).await?;
+                batch::list(&reply.body).map_err(|message| shared.unread(&reply, message))
+            };
+            let (page, next) = shared.call(shared.rules(), attempt).await.map_err(|end| end.failure)?.value;
+            let page: Vec<SubmittedBatch> = page.into_iter().map(submitted).collect();
+            let older = page.iter().any(|batch| batch.created_at < since);
+            found.extend(page.into_iter().filter(|batch| batch.created_at >= since));
+            if next.is_none() || next == after || older {
+                break;
+            }
+            after = next;
+        }
+        Ok(found)
+    }
+
+    /// Asks the provider to give a batch up. What was answered before stays, and is among the results.
+    ///
+    /// # Errors
+    /// [`FailureKind::Rejected`] if it has ended or is gone; else as [`Client::complete`].
+    pub async fn cancel(&self, id: &str) -> Result<(), Failure> {
+        let (shared, wire) = self.parts()?;
+        let attempt = async |with: With| {
+            let call = wire.batch_cancel(id, with.key.as_deref()).map_err(Fault::never)?;
+            shared.about_batches(call).await.map(drop)
+        };
+        shared.call(shared.rules(), attempt).await.map(|done| done.value).map_err(|end| end.failure)
+    }
+
+    fn parts(&self) -> Result<(&Shared, &Anthropic), Failure> {
+        let shared = &*self.client.shared;
+        let wire = shared.wire.batches();
+        wire.map(|wire| (shared, wire)).ok_or_else(|| failure(FailureKind::Rejected, "the provider has no batches"))
+    }
+}
+
+/// What a reading of results gave.
+struct Read {
+    results: Results,
+    /// Lines that are no result.
+    unread: usize,
+}
+
+impl Shared {
+    fn rules(&self) -> Rules {
+        Rules { each: self.timeout, whole: self.deadline, unsure: true, urgent: false }
+    }
+
+    async fn about_batches(&self, call: Call) -> Result<Reply, Fault> {
+        self.send(call.method, call.request).await.map_err(missing)
+    }
+
+    async fn read_results(
+        &self,
+        wire: &Anthropic,
+        call: Call,
+        read: &impl Fn(&str, &Message) -> Result<super::wire::Answer, String>,
+    ) -> Result<Read, Fault> {
+        let late = |_| self.named(Fault::late(self.timeout));
+        let broken = |broken| self.named(Fault::from(broken));
+        let begun = timeout(self.timeout, self.transport.begin(Method::GET, call.request)).await;
+        let response = begun.map_err(late)?.map_err(broken)?;
+        if !response.status().is_success() {
+            let reply = timeout(self.timeout, self.transport.finish(response)).await;
+            let reply = reply.map_err(late)?.map_err(broken)?;
+            return Err(missing(self.refused(reply.status, &reply)));
+        }
+        let mut lines = Lines::new(response);
+        let mut found = Read { results: Vec::new(), unread: 0 };
+        // The whole takes as long as it takes; each line must come in time.
+        while let Some(line) = timeout(self.timeout, lines.next()).await.map_err(late)?.map_err(broken)? {
+            let result = wire.batch_line(&line, SystemTime::now()).and_then(|line| {
+                let outcome = match line.outcome {
+                    Outcome::Succeeded(message) => {
+                        let answer = read(&line.id, &message)?;
+                        let (took, attempts) = (Duration::ZERO, 1);
+                        Ok(Completion { text: answer.text, finish: answer.finish, usage: answer.usage, took, attempts })
+                    }
+                    Outcome::Errored(refusal) => Err(self.refused_in_batch(Fault::refused(0, refusal))),
+                    Outcome::Canceled => Err(failure(FailureKind::Cancelled, "the batch was stopped before it")),
+                    Outcome::Expired => Err(failure(FailureKind::Unavailable, "a day was not enough for the batch")),
+                };
+                Ok((line.id, outcome))
+            });
+            match result {
+                Ok(result) => found.results.push(result),
+                Err(_) => found.unread += 1,
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the refusal of one request of a batch means for it.
+    fn refused_in_batch(&self, fault: Fault) -> Failure {
+        let kind = match fault.next {
+            // The next time it is left out, and that time may come.
+            Next::Without(field) => {
+                self.leave_out(field);
+                FailureKind::Unavailable
+            }
+            Next::Again { .. } => FailureKind::Unavailable,
+            Next::AnotherKey => FailureKind::Unauthorized,
+            Next::Never(kind) => kind,
+        };
+        Failure { kind, message: fault.message, maybe_billed: false }
+    }
+}
+
+/// That a batch is not there says nothing about the model.
+fn missing(fault: Fault) -> Fault {
+    match fault.status {
+        Some(404) => Fault {
+            next: Next::Never(FailureKind::Rejected),
+            message: "the batch is gone, or there are no batches at this address (404)".to_owned(),
+            ..fault
+        },
+        _ => fault,
+    }
+}
+
+fn failure(kind: FailureKind, message: &str) -> Failure {
+    Failure { kind, message: message.to_owned(), maybe_billed: false }
+}
+
+fn submitted(status: BatchStatus) -> SubmittedBatch {
+    let counts = status.counts;
+    let created = status.created_at.and_then(|at| at.parse::<jiff::Timestamp>().ok());
+    SubmittedBatch {
+        id: status.id,
+        count: counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired,
+        // A batch without a date might be the one that is looked for.
+        created_at: created.map_or(i64::MAX, jiff::Timestamp::as_second),
+    }
+}
+
+/// Stands for a prompt that is not known any more: nothing of an answer contradicts it.
+fn unknown_prompt() -> Prompt {
+    Prompt {
+        form: Form::Chunk,
+        system: String::new(),
+        document: String::new(),
+        task: String::new(),
+        wanted: Vec::new(),
+        json: false,
+        max_tokens: u32::MAX,
+        cache: false,
+        cut: false,
+        tokens: 0,
+    }
+}

@@ -1,0 +1,460 @@
+//! Who makes vectors: the model compiled in, one in this process, or one behind HTTP. The only part of this module
+//! that does I/O.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[cfg(feature = "transformer")]
+use super::transformer::{self, Transformer};
+use index::embed::input::Limits;
+use index::embed::settings::{self, EmbedConfig, EmbedProvider};
+use index::embed::{Input, Kind, Vector, builtin};
+use tokio::runtime::Handle;
+
+use crate::ledger::{Purpose, Refused};
+use crate::{
+    Account, Embeddings, Failure, FailureKind, Health, PerCall, ProviderRuntime, Spender, Unanswered, tokens_of,
+};
+
+/// Longest wait for a lone call to a slow embedder.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// How long a model that was there before is looked for, and how long it may take to download one.
+#[cfg(feature = "transformer")]
+const KNOWN_MODEL: Duration = Duration::from_secs(5);
+#[cfg(feature = "transformer")]
+const DOWNLOAD: Duration = Duration::from_hours(6);
+
+/// What makes vectors. Cheap to clone; clones share connections and threads.
+#[derive(Clone, Debug)]
+pub enum Embedder {
+    /// [`builtin`].
+    Builtin,
+    /// Asked over HTTP.
+    Remote(Arc<Remote>),
+    /// A transformer in this process.
+    #[cfg(feature = "transformer")]
+    Transformer(Arc<Local>),
+    /// It made vectors once, and cannot be opened any more.
+    Gone(Arc<Gone>),
+}
+
+/// What is left of an embedder that cannot be opened any more.
+#[derive(Debug)]
+pub struct Gone {
+    identity: String,
+    dimensions: usize,
+    why: String,
+}
+
+/// A transformer in this process, and the threads that wait for it.
+#[cfg(feature = "transformer")]
+pub struct Local {
+    identity: String,
+    model: Transformer,
+    limits: Limits,
+    query_timeout: Duration,
+    background: Handle,
+    urgent: Handle,
+}
+
+#[cfg(feature = "transformer")]
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// A model behind HTTP.
+pub struct Remote {
+    identity: String,
+    dimensions: usize,
+    limits: Limits,
+    prefixes: (String, String),
+    query_timeout: Duration,
+    client: Embeddings,
+    /// Where the vectors of notes are asked for, and where those of queries.
+    background: Handle,
+    urgent: Handle,
+    /// Who pays for queries.
+    spender: Arc<Spender>,
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no vector.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// It did not come in time; it may yet.
+    #[error("the embedder gave no vector within {:.1} s", .0.as_secs_f32())]
+    Late(Duration),
+    /// The provider did not answer.
+    #[error("{0}")]
+    Provider(Failure),
+    /// The budget does not allow it.
+    #[error("{0}")]
+    Budget(Refused),
+    /// The model in this process failed, or there is no thread for it.
+    #[error("{0}")]
+    Local(String),
+}
+
+impl EmbedError {
+    /// Whether these texts will never be embedded, alone or with others.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            EmbedError::Provider(failure) => matches!(failure.kind, FailureKind::TooLong | FailureKind::Rejected),
+            EmbedError::Late(_) | EmbedError::Budget(_) | EmbedError::Local(_) => false,
+        }
+    }
+}
+
+impl From<Unanswered> for EmbedError {
+    fn from(why: Unanswered) -> Self {
+        match why {
+            Unanswered::Budget(refused) => EmbedError::Budget(refused),
+            Unanswered::Provider(failure) => EmbedError::Provider(failure),
+        }
+    }
+}
+
+/// What was made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Made {
+    /// One per input, in their order.
+    pub vectors: Vec<Vector>,
+}
+
+impl Embedder {
+    /// The embedder that a configuration asks for. Without `dimensions`, and where the configuration does not say
+    /// them, the provider is asked, or the model downloaded to `models`, which takes as long as it takes.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, or why the provider does not answer.
+    pub fn open(
+        config: &EmbedConfig,
+        dimensions: Option<usize>,
+        models: &Path,
+        runtime: &ProviderRuntime,
+        spender: &Arc<Spender>,
+    ) -> Result<Self, EmbedError> {
+        match config.provider {
+            EmbedProvider::Builtin => Ok(Embedder::Builtin),
+            #[cfg(feature = "transformer")]
+            EmbedProvider::Transformer => {
+                let wait = if dimensions.is_some() { KNOWN_MODEL } else { DOWNLOAD };
+                Local::open(config, models, wait, runtime).map(|local| Embedder::Transformer(Arc::new(local)))
+            }
+            #[cfg(not(feature = "transformer"))]
+            EmbedProvider::Transformer => {
+                let message = format!("{} has none of {}", settings::NO_TRANSFORMER, models.display());
+                Err(EmbedError::Local(message))
+            }
+            EmbedProvider::Ollama | EmbedProvider::OpenAi | EmbedProvider::Voyage | EmbedProvider::Cohere => {
+                Remote::open(config, dimensions, runtime, spender).map(|remote| Embedder::Remote(Arc::new(remote)))
+            }
+        }
+    }
+
+    /// One that cannot be opened any more, and why: what it made can still be compared with itself.
+    pub fn gone(identity: String, dimensions: usize, why: String) -> Self {
+        Embedder::Gone(Arc::new(Gone { identity, dimensions, why }))
+    }
+
+    /// Why it cannot be used any more.
+    pub fn gone_because(&self) -> Option<&str> {
+        match self {
+            Embedder::Gone(gone) => Some(&gone.why),
+            _ => None,
+        }
+    }
+
+    /// Names provider, model, dimensions and prefixes: vectors of different identities are never compared.
+    pub fn identity(&self) -> &str {
+        match self {
+            Embedder::Builtin => builtin::IDENTITY,
+            Embedder::Remote(remote) => &remote.identity,
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => &local.identity,
+            Embedder::Gone(gone) => &gone.identity,
+        }
+    }
+
+    /// Components of a vector.
+    pub fn dimensions(&self) -> usize {
+        match self {
+            Embedder::Builtin => builtin::DIMENSIONS,
+            Embedder::Remote(remote) => remote.dimensions,
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => local.model.dimensions(),
+            Embedder::Gone(gone) => gone.dimensions,
+        }
+    }
+
+    /// How much one input may hold.
+    pub fn limits(&self) -> Limits {
+        match self {
+            Embedder::Builtin | Embedder::Gone(_) => Limits::BUILTIN,
+            Embedder::Remote(remote) => remote.limits,
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => local.limits,
+        }
+    }
+
+    /// What a million tokens cost, in micro-dollars; `None` if nobody knows, 0 if it is free.
+    pub fn price(&self) -> Option<u64> {
+        match self {
+            Embedder::Remote(remote) => remote.client.price(),
+            _ => Some(0),
+        }
+    }
+
+    /// How much one call may ask for.
+    pub fn per_call(&self) -> PerCall {
+        match self {
+            Embedder::Builtin | Embedder::Gone(_) => PerCall { texts: usize::MAX, tokens: u64::MAX },
+            Embedder::Remote(remote) => remote.client.per_call(),
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(_) => PerCall { texts: 32, tokens: 8000 },
+        }
+    }
+
+    /// Whether a vector takes microseconds and needs nobody else, so that a save may wait for it.
+    pub fn is_local_and_fast(&self) -> bool {
+        matches!(self, Embedder::Builtin)
+    }
+
+    /// The vector of a query, from an embedder that [is local and fast](Embedder::is_local_and_fast).
+    pub fn at_once(&self, text: &str) -> Option<Vector> {
+        match self {
+            Embedder::Builtin => Some(builtin::model().embed(text)),
+            _ => None,
+        }
+    }
+
+    /// The vector of what is to be found, from such an embedder.
+    pub fn input_at_once(&self, input: &Input) -> Option<Vector> {
+        match self {
+            Embedder::Builtin => Some(builtin::model().embed_input(input)),
+            _ => None,
+        }
+    }
+
+    /// How far the language of a query is known, 0..=1: see [`builtin::Model::familiarity`]. Of other models nothing
+    /// is known, so they are believed.
+    pub fn familiarity(&self, text: &str) -> f32 {
+        match self {
+            Embedder::Builtin => builtin::model().familiarity(text),
+            _ => 1.0,
+        }
+    }
+
+    /// Has the vector of a query made, and tells `done`, however late.
+    pub fn embed_query_then(&self, text: &str, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
+        match self {
+            Embedder::Builtin => done(Ok(builtin::model().embed(text))),
+            Embedder::Remote(remote) => remote.query(text, done),
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => Local::query(local, text.to_owned(), done),
+            Embedder::Gone(gone) => done(Err(gone.error())),
+        }
+    }
+
+    /// How long a query waits for its vector.
+    pub fn query_timeout(&self) -> Duration {
+        match self {
+            Embedder::Builtin | Embedder::Gone(_) => PATIENCE,
+            Embedder::Remote(remote) => remote.query_timeout,
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => local.query_timeout,
+        }
+    }
+
+    /// Has the vectors of the texts of documents made on somebody's account, and tells `done` from another thread.
+    pub fn embed_then(
+        &self,
+        documents: &[Vec<Input>],
+        account: Account,
+        done: impl FnOnce(Result<Made, EmbedError>) + Send + 'static,
+    ) {
+        match self {
+            Embedder::Builtin => {
+                let vectors = documents.iter().flatten().map(|input| builtin::model().embed_input(input)).collect();
+                done(Ok(Made { vectors }));
+            }
+            Embedder::Remote(remote) => {
+                let texts = remote.texts(documents);
+                let (client, dimensions) = (remote.client.clone(), remote.dimensions);
+                remote.background.spawn(async move { done(ask(&client, texts, dimensions, &account).await) });
+            }
+            #[cfg(feature = "transformer")]
+            Embedder::Transformer(local) => {
+                let (model, inputs) = (local.clone(), documents.concat());
+                let make = move || {
+                    let texts: Vec<&str> = inputs.iter().map(|input| input.text.as_str()).collect();
+                    let vectors = model.make(&texts, transformer::Kind::Document);
+                    done(vectors.map(|vectors| Made { vectors }));
+                };
+                local.background.spawn_blocking(make);
+            }
+            Embedder::Gone(gone) => done(Err(gone.error())),
+        }
+    }
+
+    /// How the provider is doing, if one is asked.
+    pub fn health(&self) -> Health {
+        match self {
+            Embedder::Remote(remote) => remote.client.health(),
+            _ => Health::Good,
+        }
+    }
+
+    /// Forgets what stopped the provider: the user says that it works again.
+    pub fn resume(&self) {
+        if let Embedder::Remote(remote) = self {
+            remote.client.resume();
+        }
+    }
+
+    /// Where texts go, if they leave this machine.
+    pub fn leaves_to(&self) -> Option<String> {
+        match self {
+            Embedder::Remote(remote) => remote.client.leaves_to(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(feature = "transformer")]
+impl Local {
+    fn open(
+        config: &EmbedConfig,
+        models: &Path,
+        wait: Duration,
+        provider: &ProviderRuntime,
+    ) -> Result<Self, EmbedError> {
+        let failed = |error: String| EmbedError::Local(error);
+        let (background, urgent) = (provider.background().map_err(failed)?, provider.urgent().map_err(failed)?);
+        let (id, models) = (config.model().to_owned(), models.to_owned());
+        let fetch = async {
+            let hub = super::hub::Hub::from_env().map_err(|error| error.to_string())?;
+            hub.fetch(&id, &models, &|_, _, _| {}).await.map_err(|error| error.to_string())
+        };
+        // On this thread: what downloads writes files too.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed(format!("no runtime for downloads: {error}")))?;
+        let fetched = runtime.block_on(async { tokio::time::timeout(wait, fetch).await });
+        let folder = fetched.map_err(|_| EmbedError::Late(wait))?.map_err(failed)?;
+        let model = Transformer::open(&folder).map_err(|error| failed(error.to_string()))?;
+        let model = model.with_prefixes(config.query_prefix.clone(), config.document_prefix.clone());
+        let prefix = config.document_prefix.as_deref().map_or(0, |prefix| model.count(prefix));
+        let most = config.max_tokens.map_or(model.max_tokens(), |said| (said as usize).min(model.max_tokens()));
+        Ok(Local {
+            identity: model.identity(),
+            limits: Limits::of_model(most, prefix, false),
+            query_timeout: config.query_timeout,
+            model,
+            background,
+            urgent,
+        })
+    }
+
+    fn make(&self, texts: &[&str], kind: transformer::Kind) -> Result<Vec<Vector>, EmbedError> {
+        let vectors = self.model.embed(texts, kind).map_err(|error| EmbedError::Local(error.to_string()))?;
+        let vectors = vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
+        vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))
+    }
+
+    fn query(local: &Arc<Local>, text: String, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
+        let model = local.clone();
+        local.urgent.spawn_blocking(move || {
+            let made = model.make(&[&text], transformer::Kind::Query);
+            let none = || EmbedError::Local("the embedder gave no vector".to_owned());
+            done(made.and_then(|mut vectors| vectors.pop().ok_or_else(none)));
+        });
+    }
+}
+
+impl Gone {
+    fn error(&self) -> EmbedError {
+        EmbedError::Local(self.why.clone())
+    }
+}
+
+impl Remote {
+    fn open(
+        config: &EmbedConfig,
+        dimensions: Option<usize>,
+        runtime: &ProviderRuntime,
+        spender: &Arc<Spender>,
+    ) -> Result<Self, EmbedError> {
+        let client = Embeddings::new(config).map_err(EmbedError::Local)?;
+        let background = runtime.background().map_err(EmbedError::Local)?;
+        let urgent = runtime.urgent().map_err(EmbedError::Local)?;
+        let said = config.dimensions.map(|dimensions| dimensions as usize);
+        let dimensions = if let Some(dimensions) = dimensions.or(said) {
+            dimensions
+        } else {
+            let (client, word) = (client.clone(), vec![vec!["dimensions".to_owned()]]);
+            let account = Account::of(spender, Purpose::Probe);
+            let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+            urgent.spawn(async move {
+                // Whoever waited may have given up.
+                let _ = sender.send(client.embed(&word, Kind::Document, None, true, &account).await);
+            });
+            let wait = config.timeout * 6;
+            let asked = receiver.recv_timeout(wait).map_err(|_| EmbedError::Late(wait))?;
+            asked?.vectors.first().map_or(0, Vec::len)
+        };
+        let prefixes = config.prefixes();
+        let prefix = tokens_of(&prefixes.1) as usize;
+        Ok(Remote {
+            identity: config.identity(dimensions),
+            dimensions,
+            limits: Limits::of_model(config.max_tokens() as usize, prefix, config.is_contextual()),
+            prefixes,
+            query_timeout: config.query_timeout,
+            client,
+            background,
+            urgent,
+            spender: spender.clone(),
+        })
+    }
+
+    fn texts(&self, documents: &[Vec<Input>]) -> Vec<Vec<String>> {
+        let text = |input: &Input| format!("{}{}", self.prefixes.1, input.text);
+        documents.iter().map(|document| document.iter().map(text).collect()).collect()
+    }
+
+    fn query(&self, text: &str, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
+        let (client, dimensions) = (self.client.clone(), self.dimensions);
+        let text = vec![vec![format!("{}{text}", self.prefixes.0)]];
+        let account = Account::of(&self.spender, Purpose::Asked);
+        self.urgent.spawn(async move {
+            let asked = client.embed(&text, Kind::Query, Some(dimensions), true, &account).await;
+            let vector = asked.map_err(EmbedError::from).and_then(|mut embedded| {
+                let vector = embedded.vectors.pop().and_then(|vector| Vector::normalised(&vector));
+                vector.ok_or_else(|| EmbedError::Local("the embedder gave no vector".to_owned()))
+            });
+            done(vector);
+        });
+    }
+}
+
+async fn ask(
+    client: &Embeddings,
+    documents: Vec<Vec<String>>,
+    dimensions: usize,
+    account: &Account,
+) -> Result<Made, EmbedError> {
+    let embedded = client.embed(&documents, Kind::Document, Some(dimensions), false, account).await?;
+    let vectors = embedded.vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
+    let vectors = vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))?;
+    Ok(Made { vectors })
+}

@@ -1,0 +1,311 @@
+//! What goes over the wire for vectors, and what comes back.
+
+use std::time::SystemTime;
+
+use reqwest::header::HeaderMap;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::key::Key;
+use super::super::wire::{Address, JSON, Refusal, Request, Speaks, Who, bearer, no_key, plain, read_refusal};
+use super::Document;
+use crate::Failure;
+use index::embed::Kind;
+use index::embed::settings::{EmbedConfig, EmbedProvider};
+
+/// How long Ollama keeps the model loaded: longer than the pauses between saves.
+const KEEP_ALIVE: &str = "15m";
+
+/// How much one call may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PerCall {
+    /// Texts.
+    pub texts: usize,
+    /// Tokens of all of them, as [`super::tokens_of`] counts.
+    pub tokens: u64,
+}
+
+/// A provider's interface, with the model that is asked.
+#[derive(Clone, Debug)]
+pub(super) struct EmbedWire {
+    provider: EmbedProvider,
+    address: Address,
+    model: String,
+    /// Sent only if the configuration says it: many models have one number of dimensions and refuse to be told.
+    dimensions: Option<u32>,
+    contextual: bool,
+}
+
+impl EmbedWire {
+    pub(super) fn new(config: &EmbedConfig) -> Result<Self, String> {
+        let (base, ends): (&str, &[&str]) = match config.provider {
+            EmbedProvider::Builtin | EmbedProvider::Transformer => {
+                return Err(format!("`{}` is not asked over HTTP", config.provider.name()));
+            }
+            EmbedProvider::Ollama => ("http://127.0.0.1:11434", &["/api/embed", "/api", "/v1"]),
+            EmbedProvider::OpenAi => ("https://api.openai.com/v1", &["/embeddings"]),
+            EmbedProvider::Voyage => ("https://api.voyageai.com", &["/embeddings", "/contextualizedembeddings", "/v1"]),
+            EmbedProvider::Cohere => ("https://api.cohere.com", &["/embed", "/v2", "/v1"]),
+        };
+        Ok(EmbedWire {
+            provider: config.provider,
+            address: Address::parse(config.base_url.as_deref().unwrap_or(base), ends)?,
+            model: config.model().to_owned(),
+            dimensions: config.dimensions,
+            contextual: config.is_contextual(),
+        })
+    }
+
+    /// `scheme://host[:port]`.
+    pub(super) fn base(&self) -> &str {
+        self.address.origin()
+    }
+
+    pub(super) fn is_loopback(&self) -> bool {
+        self.address.is_loopback()
+    }
+
+    /// Well below what the vendors allow, so that a call that fails costs little and an answer comes in seconds.
+    pub(super) fn per_call(&self) -> PerCall {
+        match self.provider {
+            // What runs on the user's own machine takes its time: a save must not wait long for a call before it.
+            _ if self.is_loopback() => PerCall { texts: 32, tokens: 8_000 },
+            EmbedProvider::Cohere => PerCall { texts: 96, tokens: 50_000 },
+            // 120,000 tokens, of which one document may take 32,000.
+            EmbedProvider::Voyage => PerCall { texts: 128, tokens: 60_000 },
+            _ => PerCall { texts: 128, tokens: 100_000 },
+        }
+    }
+
+    pub(super) fn request(&self, documents: &[Document], kind: Kind, key: Option<&Key>) -> Result<Request, Failure> {
+        let mut headers = vec![plain(JSON)];
+        match key {
+            Some(Key::Bearer(key)) => headers.push(bearer(key)),
+            Some(Key::Aws { .. }) => return Err(no_key(&self.address, "embed", "the key found is one for AWS")),
+            // Its own server takes no key; one behind a proxy may.
+            None if self.is_loopback() || self.provider == EmbedProvider::Ollama => {}
+            None => return Err(no_key(&self.address, "embed", "no key is found")),
+        }
+        let (path, body) = self.body(documents, kind);
+        Ok(Request { url: self.address.join(path), headers, body: body.to_string().into_bytes() })
+    }
+
+    fn body(&self, documents: &[Document], kind: Kind) -> (&'static str, Value) {
+        let texts: Vec<&str> = documents.iter().flatten().map(String::as_str).collect();
+        let model = &self.model;
+        let (path, mut body) = match self.provider {
+            EmbedProvider::Ollama => {
+                ("/api/embed", json!({"model": model, "input": texts, "truncate": true, "keep_alive": KEEP_ALIVE}))
+            }
+            EmbedProvider::Voyage if self.contextual => {
+                let body = json!({"model": model, "inputs": documents, "input_type": voyage_type(kind)});
+                ("/v1/contextualizedembeddings", body)
+            }
+            EmbedProvider::Voyage => {
+                let body = json!({"model": model, "input": texts, "input_type": voyage_type(kind), "truncation": true});
+                ("/v1/embeddings", body)
+            }
+            EmbedProvider::Cohere => {
+                let input_type = match kind {
+                    Kind::Query => "search_query",
+                    Kind::Document => "search_document",
+                };
+                let body = json!({
+                    "model": model, "texts": texts, "input_type": input_type, "embedding_types": ["float"],
+                    "truncate": "END",
+                });
+                ("/v2/embed", body)
+            }
+            EmbedProvider::OpenAi | EmbedProvider::Builtin | EmbedProvider::Transformer => {
+                ("/embeddings", json!({"model": model, "input": texts, "encoding_format": "float"}))
+            }
+        };
+        if let Some(dimensions) = self.dimensions {
+            let name = match self.provider {
+                EmbedProvider::Voyage | EmbedProvider::Cohere => "output_dimension",
+                _ => "dimensions",
+            };
+            body[name] = json!(dimensions);
+        }
+        (path, body)
+    }
+
+    /// Reads the body of an answer with status 200: vectors in the order of the texts, and tokens if it tells them.
+    ///
+    /// # Errors
+    /// What makes it no answer. Never holds text of the body.
+    pub(super) fn read(body: &[u8], documents: &[Document]) -> Result<(Vec<Vec<f32>>, Option<u64>), String> {
+        let answer: Answer = serde_json::from_slice(body).map_err(|error| match () {
+            () if body.trim_ascii().is_empty() => "the answer is empty",
+            () if error.is_eof() => "the answer breaks off in the middle",
+            () => "the answer holds no vectors, or not in the form of this provider",
+        })?;
+        if answer.error.is_some() {
+            return Err("the answer is an error in spite of its status 200".to_owned());
+        }
+        let tokens = answer.tokens();
+        let vectors = answer.vectors(documents)?;
+        let wanted: usize = documents.iter().map(Vec::len).sum();
+        if vectors.len() != wanted {
+            return Err(format!("{wanted} texts were sent, and {} vectors came", vectors.len()));
+        }
+        let length = vectors.first().map_or(0, Vec::len);
+        if vectors.iter().any(|vector| vector.len() != length || length == 0) {
+            return Err("the vectors of one answer differ in their dimensions".to_owned());
+        }
+        if vectors.iter().flatten().any(|x| !x.is_finite()) {
+            return Err("a vector holds what is no number".to_owned());
+        }
+        Ok((vectors, tokens))
+    }
+}
+
+impl Speaks for EmbedWire {
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+        let who = Who {
+            base: self.base(),
+            model: &self.model,
+            ollama: self.provider == EmbedProvider::Ollama,
+            fields: &[],
+            section: "embed",
+        };
+        read_refusal(&who, status, headers, body, now)
+    }
+}
+
+fn voyage_type(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Query => "query",
+        Kind::Document => "document",
+    }
+}
+
+/// Every provider's answer: what one of them leaves out is absent.
+#[derive(Deserialize)]
+struct Answer {
+    /// OpenAI, Voyage.
+    data: Option<Vec<Item>>,
+    /// Ollama a list, Cohere an object by type.
+    embeddings: Option<Lists>,
+    /// Ollama's older form, for one text.
+    embedding: Option<Floats>,
+    usage: Option<Usage>,
+    prompt_eval_count: Option<u64>,
+    meta: Option<Value>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    index: Option<usize>,
+    embedding: Option<Floats>,
+    /// The chunks of a document.
+    data: Option<Vec<Item>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Lists {
+    Plain(Vec<Vec<f32>>),
+    ByType { float: Vec<Vec<f32>> },
+}
+
+/// A vector: numbers, or their bytes in base64, which some servers send unasked.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Floats {
+    Numbers(Vec<f32>),
+    Base64(String),
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    total_tokens: Option<u64>,
+    prompt_tokens: Option<u64>,
+}
+
+impl Answer {
+    fn tokens(&self) -> Option<u64> {
+        let usage = self.usage.as_ref().and_then(|usage| usage.total_tokens.or(usage.prompt_tokens));
+        let billed = || self.meta.as_ref()?.pointer("/billed_units/input_tokens")?.as_f64().map(|n| n as u64);
+        // Some servers say 0 because they do not count.
+        usage.or(self.prompt_eval_count).or_else(billed).filter(|tokens| *tokens > 0)
+    }
+
+    fn vectors(self, documents: &[Document]) -> Result<Vec<Vec<f32>>, String> {
+        match (self.data, self.embeddings, self.embedding) {
+            (Some(items), _, _) if items.iter().any(|item| item.data.is_some()) => {
+                let sorted = in_order(items, documents.len())?;
+                let mut vectors = Vec::new();
+                for (item, document) in sorted.into_iter().zip(documents) {
+                    let chunks = in_order(item.data.unwrap_or_default(), document.len())?;
+                    vectors.extend(chunks.into_iter().map(Item::floats).collect::<Result<Vec<_>, _>>()?);
+                }
+                Ok(vectors)
+            }
+            (Some(items), _, _) => {
+                let texts = documents.iter().map(Vec::len).sum();
+                in_order(items, texts)?.into_iter().map(Item::floats).collect()
+            }
+            (None, Some(Lists::Plain(vectors) | Lists::ByType { float: vectors }), _) => Ok(vectors),
+            (None, None, Some(floats)) => Ok(vec![floats.numbers()?]),
+            (None, None, None) => Err("the answer holds no vectors".to_owned()),
+        }
+    }
+}
+
+/// Items by their index (by their place where they have none), each of `wanted` once.
+fn in_order(mut items: Vec<Item>, wanted: usize) -> Result<Vec<Item>, String> {
+    if items.len() != wanted {
+        return Err(format!("{wanted} texts were sent, and {} vectors came", items.len()));
+    }
+    if items.iter().all(|item| item.index.is_some()) {
+        items.sort_by_key(|item| item.index);
+        if items.iter().enumerate().any(|(place, item)| item.index != Some(place)) {
+            return Err("the answer does not say which vector is whose".to_owned());
+        }
+    }
+    Ok(items)
+}
+
+impl Item {
+    fn floats(self) -> Result<Vec<f32>, String> {
+        self.embedding.ok_or_else(|| "the answer holds no vectors".to_owned())?.numbers()
+    }
+}
+
+impl Floats {
+    fn numbers(self) -> Result<Vec<f32>, String> {
+        match self {
+            Floats::Numbers(numbers) => Ok(numbers),
+            Floats::Base64(text) => {
+                let bytes = base64(&text).filter(|bytes| bytes.len() % 4 == 0);
+                let bytes = bytes.ok_or_else(|| "a vector in base64 cannot be read".to_owned())?;
+                Ok(bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
+            }
+        }
+    }
+}
+
+/// The bytes of base64 in the usual alphabet; `None` if it is none.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0_u32, 0);
+    for c in text.trim_end_matches('=').bytes() {
+        let six = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    Some(bytes)
+}

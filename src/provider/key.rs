@@ -1,0 +1,348 @@
+//! Keys of providers: where they are found, and that they are not printed.
+//!
+//! A key is never part of the configuration. It stands in a file that only the user can read, or a command prints
+//! it, or systemd hands it over; the environment, which every child inherits, comes last. For Bedrock the same places
+//! hold either a bearer key or `ACCESS:SECRET`, or `ACCESS:SECRET:SESSION` with temporary credentials.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{OnceLock, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use secrecy::SecretString;
+use secrecy::zeroize::Zeroizing;
+
+use context::settings::{KeyConfig, Provider};
+use index::embed::settings::EmbedProvider;
+use index::search::rerank::RerankProvider;
+
+/// The section that says who writes contexts.
+const CONTEXT: &str = "context";
+
+/// How long a command may take to print a key: long enough to ask an agent, not a person.
+const COMMAND_TIME: Duration = Duration::from_secs(10);
+
+/// How often is looked whether a command has ended, after it closed its output.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Bytes of a key at most; session tokens of AWS are about a thousand.
+const MOST_BYTES: u64 = 16 * 1024;
+
+/// Name of the systemd credential that is looked for without being configured.
+const CREDENTIAL: &str = "situated-key";
+
+/// What a provider knows us by. Prints as `[REDACTED]`, and is overwritten when dropped.
+#[derive(Clone, Debug)]
+pub(super) enum Key {
+    /// One word.
+    Bearer(SecretString),
+    /// What AWS requests are signed with.
+    Aws {
+        /// Id of the access key.
+        access: SecretString,
+        /// The secret that signs.
+        secret: SecretString,
+        /// Of temporary credentials.
+        session: Option<SecretString>,
+    },
+}
+
+/// Whose key is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Whose {
+    /// The section of the configuration that says where it is.
+    section: &'static str,
+    /// Variables that hold it, the usual one first.
+    variables: &'static [&'static str],
+    /// Whether it may be what AWS requests are signed with.
+    aws: bool,
+    /// Whether there is one at all.
+    needed: bool,
+}
+
+impl From<Provider> for Whose {
+    fn from(provider: Provider) -> Self {
+        let variables: &[&str] = match provider {
+            Provider::Template | Provider::Ollama => &[],
+            Provider::Anthropic => &["ANTHROPIC_API_KEY"],
+            Provider::OpenAi => &["OPENAI_API_KEY"],
+            Provider::Bedrock => &["AWS_BEARER_TOKEN_BEDROCK"],
+        };
+        let aws = provider == Provider::Bedrock;
+        Whose { section: CONTEXT, variables, aws, needed: provider != Provider::Template }
+    }
+}
+
+impl From<EmbedProvider> for Whose {
+    fn from(provider: EmbedProvider) -> Self {
+        let variables: &[&str] = match provider {
+            EmbedProvider::Builtin | EmbedProvider::Transformer | EmbedProvider::Ollama => &[],
+            EmbedProvider::OpenAi => &["OPENAI_API_KEY"],
+            EmbedProvider::Voyage => &["VOYAGE_API_KEY"],
+            // The name that Cohere's own client reads, and the one that people expect.
+            EmbedProvider::Cohere => &["CO_API_KEY", "COHERE_API_KEY"],
+        };
+        Whose { section: "embed", variables, aws: false, needed: provider.is_remote() }
+    }
+}
+
+impl From<RerankProvider> for Whose {
+    fn from(provider: RerankProvider) -> Self {
+        Whose { section: "rerank", variables: provider.variables(), aws: false, needed: true }
+    }
+}
+
+/// Text that is overwritten when dropped.
+type Secret = Zeroizing<String>;
+
+/// Looks for a provider's key: file, command, systemd credential, environment. Blocks, for up to ten seconds if a
+/// command is asked. `None` if nothing is configured and the environment has none, which is right for servers of
+/// this machine.
+///
+/// # Errors
+/// What is wrong with the place where it should be, and what to do; never anything read from there.
+pub(super) fn find(whose: Whose, config: &KeyConfig) -> Result<Option<Key>, String> {
+    find_in(whose, config, COMMAND_TIME, &|name| std::env::var_os(name))
+}
+
+fn find_in(
+    whose: impl Into<Whose>,
+    config: &KeyConfig,
+    command_time: Duration,
+    env: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Option<Key>, String> {
+    let whose = whose.into();
+    if !whose.needed {
+        return Ok(None);
+    }
+    if let Some(path) = &config.file {
+        let place = format!("the key file {}", path.display());
+        return key(whose, &from_file(path, &place)?, &place).map(Some);
+    }
+    if let Some(command) = &config.command {
+        // Its words are not repeated: they may hold a secret.
+        let place = format!("the command of `{}.key_command`", whose.section);
+        return key(whose, &from_command(command, &place, command_time)?, &place).map(Some);
+    }
+    // The credential that nobody names is the one for contexts, and is for no other provider to see.
+    let credential = whose.section == CONTEXT || config.credential.is_some();
+    if credential && let Some((text, place)) = from_systemd(config, env)? {
+        return key(whose, &text, &place).map(Some);
+    }
+    from_environment(whose, env)
+}
+
+/// Reads a file that only we may read. Looked at is the file that was opened, not what has its name by then.
+fn from_file(path: &Path, place: &str) -> Result<Secret, String> {
+    // A pipe without a writer would keep us waiting for ever.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let failed = |e: io::Error| format!("{place} cannot be read: {e}");
+    let file = opened.map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
+        return Err(format!("{place} is not a file"));
+    }
+    let own = rustix::process::geteuid().as_raw();
+    if found.uid() != own {
+        return Err(format!("{place} belongs to another user (uid {}, not {own})", found.uid()));
+    }
+    if found.mode() & 0o077 != 0 {
+        return Err(format!(
+            "{place} can be read by others (mode {:04o}): `chmod 600 {}`",
+            found.mode() & 0o7777,
+            path.display()
+        ));
+    }
+    read(file, place)
+}
+
+fn read(file: File, place: &str) -> Result<Secret, String> {
+    let mut text = Secret::default();
+    match file.take(MOST_BYTES + 1).read_to_string(&mut text) {
+        Ok(length) if length as u64 > MOST_BYTES => Err(format!("{place} is too long for a key")),
+        Ok(_) => Ok(text),
+        Err(e) if e.kind() == io::ErrorKind::InvalidData => Err(format!("{place} is not text")),
+        Err(e) => Err(format!("{place} cannot be read: {e}")),
+    }
+}
+
+/// Work for the thread of [`keep_command_runner`].
+type Errand = Box<dyn FnOnce() + Send>;
+
+/// To the thread that runs commands, if there is one.
+static RUNNER: OnceLock<mpsc::Sender<Errand>> = OnceLock::new();
+
+/// Starts the thread that runs `key_command`s from now on. To be called before this process gives up its rights:
+/// a password manager needs the user's, and what a restricted thread starts is as restricted.
+pub fn keep_command_runner() {
+    let (sender, errands) = mpsc::channel::<Errand>();
+    let run = move || errands.into_iter().for_each(|errand| errand());
+    if thread::Builder::new().name("key-commands".to_owned()).spawn(run).is_ok() {
+        // A second one has nothing to do, and ends.
+        let _ = RUNNER.set(sender);
+    }
+}
+
+/// The first line that a command prints, run by the thread that may if there is one.
+fn from_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
+    let Some(runner) = RUNNER.get() else { return run_command(command, place, time) };
+    let (sender, printed) = mpsc::sync_channel(1);
+    let (command, at) = (command.to_owned(), place.to_owned());
+    let errand = move || drop(sender.send(run_command(&command, &at, time)));
+    let nobody = || format!("{place} cannot be run: the thread that should has ended");
+    runner.send(Box::new(errand)).map_err(|_| nobody())?;
+    printed.recv().unwrap_or_else(|_| Err(nobody()))
+}
+
+/// The first line that a command prints. It runs in a process group of its own, so that what it started can be
+/// ended with it.
+fn run_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
+    let mut child = Command::new("sh")
+        .arg("-c")
+        .arg(command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        // Whatever it complains of may hold what it was looking for.
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| format!("{place} cannot be run: {e}"))?;
+    let deadline = Instant::now() + time;
+    let output = child.stdout.take();
+    let (sender, receiver) = mpsc::channel();
+    // Reads to the end, so that a command which prints more than we want is not stopped by a closed pipe. If a
+    // grandchild left the group and keeps the pipe open, the thread stays until it is gone.
+    let reader = move || {
+        let mut bytes = Zeroizing::new(Vec::new());
+        let read = output.map_or(Ok(0), |mut output| {
+            let kept = (&mut output).take(MOST_BYTES).read_to_end(&mut bytes)?;
+            io::copy(&mut output, &mut io::sink()).map(|_| kept)
+        });
+        // Nobody waits any more after the deadline.
+        let _ = sender.send(read.map(|_| bytes));
+    };
+    // Without a thread the channel is closed, and the command ended like one that hangs.
+    let _ = thread::Builder::new().name("key-command".to_owned()).spawn(reader);
+    let printed = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+    let ended = printed.is_ok().then(|| wait(&mut child, deadline)).flatten();
+    let Some(status) = ended else {
+        if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
+            // It may have ended just now.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = child.wait();
+        return Err(match printed {
+            Err(mpsc::RecvTimeoutError::Disconnected) => format!("the output of {place} cannot be read"),
+            _ => format!("{place} did not end within {} s", time.as_secs_f32()),
+        });
+    };
+    if !status.success() {
+        return Err(format!("{place} failed ({status}); run it in a terminal to see why"));
+    }
+    let bytes = match printed {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(e)) => return Err(format!("the output of {place} cannot be read: {e}")),
+        Err(_) => return Err(format!("the output of {place} cannot be read")),
+    };
+    let line = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
+    std::str::from_utf8(line).map(|line| Secret::new(line.to_owned())).map_err(|_| format!("{place} prints no text"))
+}
+
+/// Waits for a child until a deadline. `None`: it goes on, or cannot be waited for.
+fn wait(child: &mut std::process::Child, deadline: Instant) -> Option<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait().ok()? {
+            return Some(status);
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// A credential that systemd put into a folder only we can see: modes are its affair.
+fn from_systemd(
+    config: &KeyConfig,
+    env: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Option<(Secret, String)>, String> {
+    let name = config.credential.as_deref().unwrap_or(CREDENTIAL);
+    let place = format!("the systemd credential `{name}`");
+    if name.is_empty() || name.contains('/') || name.starts_with('.') {
+        return Err(format!("{place} has no name that a credential can have"));
+    }
+    let Some(folder) = env("CREDENTIALS_DIRECTORY").filter(|folder| !folder.is_empty()) else {
+        return match config.credential {
+            Some(_) => Err(format!(
+                "{place} is configured, but systemd handed no credentials over: \
+                                    the unit needs `LoadCredential={name}:…`"
+            )),
+            None => Ok(None),
+        };
+    };
+    match File::open(Path::new(&folder).join(name)) {
+        Ok(file) => Ok(Some((read(file, &place)?, place))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound && config.credential.is_none() => Ok(None),
+        Err(e) => Err(format!("{place} cannot be read: {e}")),
+    }
+}
+
+fn from_environment(whose: Whose, env: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<Key>, String> {
+    let word = |name: &str| match env(name).filter(|value| !value.is_empty()) {
+        Some(value) => match value.into_string() {
+            Ok(text) => clean(&Secret::new(text), &format!("the variable {name}")).map(Some),
+            Err(_) => Err(format!("the variable {name} is not text")),
+        },
+        None => Ok(None),
+    };
+    for name in whose.variables {
+        if let Some(bearer) = word(name)? {
+            return Ok(Some(Key::Bearer(bearer)));
+        }
+    }
+    if !whose.aws {
+        return Ok(None);
+    }
+    match (word("AWS_ACCESS_KEY_ID")?, word("AWS_SECRET_ACCESS_KEY")?) {
+        (Some(access), Some(secret)) => Ok(Some(Key::Aws { access, secret, session: word("AWS_SESSION_TOKEN")? })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not".to_owned()),
+        (None, Some(_)) => Err("AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not".to_owned()),
+    }
+}
+
+/// The key that a text is. Bearer keys of Bedrock hold no colon, so that one tells the three parts apart.
+fn key(whose: Whose, text: &str, place: &str) -> Result<Key, String> {
+    if !whose.aws || !text.contains(':') {
+        return clean(text, place).map(Key::Bearer);
+    }
+    let mut parts = text.trim().splitn(3, ':');
+    let mut next = || parts.next().map(|part| clean(part, place));
+    match (next().transpose()?, next().transpose()?, next().transpose()?) {
+        (Some(access), Some(secret), session) => Ok(Key::Aws { access, secret, session }),
+        _ => Err(format!("{place} holds no `ACCESS:SECRET`")),
+    }
+}
+
+/// A key without the white space around it. It goes into a header, so nothing else may be in it.
+fn clean(text: &str, place: &str) -> Result<SecretString, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(format!("{place} is empty"));
+    }
+    if !text.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(format!("{place} holds no key: a key is one word of printable ASCII"));
+    }
+    Ok(text.into())
+}
+
+#[cfg(test)]
+#[path = "key_tests.rs"]
+mod tests;

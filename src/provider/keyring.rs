@@ -1,0 +1,94 @@
+//! The key in use: looked up when it is first needed, and again when the provider refuses it.
+
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::sync::Mutex;
+
+use super::key::{self, Key, Whose};
+use super::{Failure, FailureKind};
+use context::settings::KeyConfig;
+
+/// A key, or that none is needed.
+pub(super) type Found = Option<Arc<Key>>;
+
+/// Where the key comes from, and the one that was found last.
+pub(super) struct Keyring {
+    whose: Whose,
+    config: KeyConfig,
+    /// Held while looking, so that calls that need a key at the same time run a password manager once.
+    found: Mutex<Option<Found>>,
+}
+
+impl Keyring {
+    pub(super) fn new(whose: impl Into<Whose>, config: KeyConfig) -> Self {
+        Keyring { whose: whose.into(), config, found: Mutex::new(None) }
+    }
+
+    /// The key in use.
+    pub(super) async fn get(&self) -> Result<Found, Failure> {
+        let mut found = self.found.lock().await;
+        if let Some(found) = &*found {
+            return Ok(found.clone());
+        }
+        let key = self.look().await?;
+        *found = Some(key.clone());
+        Ok(key)
+    }
+
+    /// Another key than the one that was refused, if there is one by now.
+    pub(super) async fn another(&self, refused: &Found) -> Result<Option<Found>, Failure> {
+        let mut found = self.found.lock().await;
+        // Another call may have found it meanwhile.
+        if let Some(found) = &*found
+            && !is_same(found.as_deref(), refused.as_deref())
+        {
+            return Ok(Some(found.clone()));
+        }
+        let key = self.look().await?;
+        *found = Some(key.clone());
+        Ok(Some(key).filter(|key| !is_same(key.as_deref(), refused.as_deref())))
+    }
+
+    /// Forgets the key in use, so that the next call looks it up.
+    pub(super) fn forget(&self) {
+        // If it is locked, somebody looks it up at this very moment.
+        if let Ok(mut found) = self.found.try_lock() {
+            *found = None;
+        }
+    }
+
+    async fn look(&self) -> Result<Found, Failure> {
+        let (whose, config) = (self.whose, self.config.clone());
+        // Files may lie on a network, and a command takes its time.
+        match tokio::task::spawn_blocking(move || key::find(whose, &config)).await {
+            Ok(Ok(key)) => Ok(key.map(Arc::new)),
+            Ok(Err(message)) => Err(Failure { kind: FailureKind::Unauthorized, message, maybe_billed: false }),
+            // The runtime is ending.
+            Err(_) => {
+                let message = "the key was not looked up to the end".to_owned();
+                Err(Failure { kind: FailureKind::Cancelled, message, maybe_billed: false })
+            }
+        }
+    }
+}
+
+fn is_same(one: Option<&Key>, other: Option<&Key>) -> bool {
+    let same = |one: &SecretString, other: &SecretString| one.expose_secret() == other.expose_secret();
+    match (one, other) {
+        (None, None) => true,
+        (Some(Key::Bearer(one)), Some(Key::Bearer(other))) => same(one, other),
+        (
+            Some(Key::Aws { access: access_1, secret: secret_1, session: session_1 }),
+            Some(Key::Aws { access: access_2, secret: secret_2, session: session_2 }),
+        ) => {
+            let sessions = match (session_1, session_2) {
+                (None, None) => true,
+                (Some(one), Some(other)) => same(one, other),
+                _ => false,
+            };
+            same(access_1, access_2) && same(secret_1, secret_2) && sessions
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,461 @@
+//! What models cost, for all vaults: reserved before a call, settled after it.
+//!
+//! One append-only file of JSON Lines per month, `2026-11.jsonl`, mode 0600. A call leaves two lines: the
+//! reservation, an upper estimate, on the disk before anything is sent, and what was used in the end. A
+//! reservation that is never settled (the process died, the answer was lost) counts as spent at its estimate,
+//! so that whatever dies when, the sum is never below what a provider may bill. The next start settles it so,
+//! or gives back what a former version reserved and never sent: see [`Ledger::mend`].
+//!
+//! Invariants: what is reserved and spent of a budget never exceeds its limit by a new reservation, however
+//! many ask at once; a price that is not known counts in tokens and is never 0; a line that cannot be read is
+//! counted and stops nothing; a file that cannot be read at all stops the buying and nothing else. A call belongs
+//! to the day of its reservation, also if the answer comes after midnight. The clock is an argument, and may jump:
+//! a day is what it is called then.
+//!
+//! Two locks: the files', held while a line is on its way to the disk, and the book's, which is in memory alone and
+//! never held while anything is read or written. Who only wants to know what was spent takes the second.
+
+mod book;
+mod files;
+mod line;
+mod mend;
+mod report;
+#[cfg(test)]
+mod mend_tests;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Zoned;
+use serde::{Deserialize, Serialize};
+
+use book::{Book, Pot};
+use context::cost::{Usage, dollars};
+use context::plan::Reason;
+use files::Files;
+use line::{Entry, Line, Used, month_of};
+
+pub use book::Spent;
+pub use mend::Mended;
+pub use report::{CostReport, ModelCost, NoteCost, PurposeCost, ReasonCost, Sums};
+
+/// The ledger cannot be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the ledger {}: {message}", .path.display())]
+pub struct LedgerError {
+    /// Which file or folder.
+    pub path: PathBuf,
+    /// What happened.
+    pub message: String,
+}
+
+impl LedgerError {
+    fn new(path: &Path, error: impl std::fmt::Display) -> Self {
+        LedgerError { path: path.to_path_buf(), message: error.to_string() }
+    }
+}
+
+/// Limits of what is bought without being asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BudgetLimits {
+    /// Millionths of a dollar per day.
+    pub day: u64,
+    /// Tokens per day of models whose price is not known.
+    pub day_tokens: u64,
+}
+
+/// What a call is to be made for, and what it takes at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask<'a> {
+    /// The vault's name.
+    pub vault: &'a str,
+    /// The note's path in it.
+    pub path: &'a str,
+    /// Why the context is made.
+    pub reason: Reason,
+    /// Name of the provider.
+    pub provider: &'a str,
+    /// The model's id.
+    pub model: &'a str,
+    /// On whose behalf.
+    pub purpose: Purpose,
+    /// Millionths of a dollar at most; `None` if the price is not known, 0 if it is free.
+    pub micro_dollars: Option<u64>,
+    /// Tokens at most, read and written.
+    pub tokens: u64,
+}
+
+/// On whose behalf a call is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A note changed.
+    Change,
+    /// The daily look after contexts that should be better.
+    Sync,
+    /// A rebuild, by the number of its job. A number is never to be used again for another rebuild of the same
+    /// vault, for its budget is what was spent under it.
+    Rebuild(u64),
+    /// Somebody asked for this context.
+    Asked,
+    /// Whether the provider answers at all.
+    Probe,
+    /// A search was to be put in a better order.
+    Rerank,
+    /// A question about the notes.
+    Ask,
+    /// Other words for a query.
+    Expand,
+}
+
+impl Purpose {
+    /// Whether it is about the contexts of notes: what a [`Reason`] and a path belong to.
+    fn is_for_contexts(self) -> bool {
+        !matches!(self, Purpose::Rerank | Purpose::Ask | Purpose::Expand)
+    }
+
+    /// Whether what is answered are contexts.
+    pub(super) fn makes_contexts(self) -> bool {
+        matches!(self, Purpose::Change | Purpose::Sync | Purpose::Rebuild(_) | Purpose::Asked)
+    }
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Purpose::Change => "change",
+            Purpose::Sync => "sync",
+            Purpose::Rebuild(_) => "rebuild",
+            Purpose::Asked => "asked",
+            Purpose::Probe => "probe",
+            Purpose::Rerank => "rerank",
+            Purpose::Ask => "ask",
+            Purpose::Expand => "expand",
+        }
+    }
+}
+
+/// Why a call must not be made. Money is in millionths of a dollar; `spent` includes what is reserved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It would exceed what may be spent in a day.
+    #[error("the budget of {} a day is used up: {} are spent or reserved, and this call may take {}",
+            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
+    Day {
+        /// What may be spent.
+        limit: u64,
+        /// What is.
+        spent: u64,
+        /// What the call may take.
+        needed: u64,
+    },
+    /// It would exceed what the rebuild may spend.
+    #[error("the rebuild's budget of {} is used up: {} are spent or reserved, and this call may take {}",
+            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
+    Rebuild {
+        /// What may be spent.
+        limit: u64,
+        /// What is.
+        spent: u64,
+        /// What the call may take.
+        needed: u64,
+    },
+    /// The price is not known, and it would exceed the tokens of a day.
+    #[error(
+        "the model's price is not known, and of {limit} tokens a day {spent} are used or reserved; this call may take {needed}"
+    )]
+    DayTokens {
+        /// Tokens that may be used.
+        limit: u64,
+        /// Tokens that are.
+        spent: u64,
+        /// Tokens that the call may take.
+        needed: u64,
+    },
+    /// The price is not known, and it would exceed the tokens of the rebuild.
+    #[error(
+        "the model's price is not known, and of the rebuild's {limit} tokens {spent} are used or reserved; this call may take {needed}"
+    )]
+    RebuildTokens {
+        /// Tokens that may be used.
+        limit: u64,
+        /// Tokens that are.
+        spent: u64,
+        /// Tokens that the call may take.
+        needed: u64,
+    },
+    /// The ledger cannot be read or written: what cannot be accounted for is not bought.
+    #[error("{0}")]
+    Io(String),
+}
+
+/// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`] or [`Ledger::release`] it counts
+/// as spent.
+#[must_use = "what is reserved and not settled counts as spent"]
+#[derive(Debug)]
+pub struct Reservation {
+    entry: Entry,
+}
+
+impl std::fmt::Display for Reservation {
+    /// As much as it may take.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.entry.reserved {
+            Some(micro) => f.write_str(&dollars(micro)),
+            None => write!(f, "{} tokens", self.entry.tokens),
+        }
+    }
+}
+
+/// What a call took in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Tokens.
+    pub usage: Usage,
+    /// Millionths of a dollar; `None` if the price is not known. (If the reservation knew one, that is taken.)
+    pub micro_dollars: Option<u64>,
+    /// Contexts that came of it.
+    pub contexts: u32,
+    /// Whether nothing came of it.
+    pub failed: bool,
+}
+
+/// The open ledger, of which a daemon has one. Reserving and settling wait for the disk, a few milliseconds each, one
+/// after the other: not for a thread that serves others.
+#[derive(Debug)]
+pub struct Ledger {
+    /// Taken before `book`.
+    files: Mutex<Files>,
+    /// In memory alone: never held while anything is read or written.
+    book: Mutex<Book>,
+}
+
+/// Where the ledger lies among a daemon's data: one for all vaults.
+pub fn folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("ledger")
+}
+
+impl Ledger {
+    /// Opens the ledger in the folder `dir`, which need not exist before the first reservation. Reads the newest
+    /// two months; others are read when a clock asks for them.
+    ///
+    /// # Errors
+    /// A file cannot be read. Lines that make no sense are no error: see [`CostReport::damaged_lines`].
+    pub fn open(dir: &Path) -> Result<Self, LedgerError> {
+        let ledger = Ledger::new(Files::new(Some(dir)));
+        ledger.catch_up(&mut locked(&ledger.files))?;
+        Ok(ledger)
+    }
+
+    /// One that is written nowhere: for who spends while another process keeps the ledger, and says so.
+    pub fn in_memory() -> Self {
+        Ledger::new(Files::new(None))
+    }
+
+    fn new(files: Files) -> Self {
+        Ledger { files: Mutex::new(files), book: Mutex::default() }
+    }
+
+    /// The same for a daemon, which serves searches whatever has become of the ledger: while it cannot be read every
+    /// reservation is refused, and each tries to read it again. [`Ledger::problem`] says what to do.
+    pub fn open_or_refuse(dir: &Path) -> Self {
+        let ledger = Ledger::new(Files::new(Some(dir)));
+        if let Err(error) = ledger.catch_up(&mut locked(&ledger.files)) {
+            tracing::error!("{}", unreadable(&error));
+        }
+        ledger
+    }
+
+    /// What is wrong with the files and what to do about it, in one line.
+    pub fn problem(&self) -> Option<String> {
+        let book = locked(&self.book);
+        let empty = |path: &PathBuf| {
+            let path = path.display();
+            format!("the ledger {path} holds nothing that can be read, so what was spent is not known; move it away")
+        };
+        book.unread.as_ref().map(unreadable).or_else(|| book.meaningless.as_ref().map(empty))
+    }
+
+    /// Reads what the start should have read.
+    fn catch_up(&self, files: &mut Files) -> Result<(), LedgerError> {
+        let read = files.newest().and_then(|months| months.iter().try_for_each(|month| self.load(files, month)));
+        locked(&self.book).unread = read.clone().err();
+        read
+    }
+
+    /// Reads a month, unless it was read before.
+    fn load(&self, files: &mut Files, month: &str) -> Result<(), LedgerError> {
+        if locked(&self.book).knows(month) {
+            return Ok(());
+        }
+        let (lines, damaged) = files.read(month)?;
+        let mut book = locked(&self.book);
+        if lines.is_empty() && damaged > 0 {
+            book.meaningless = files.path_of(month);
+        }
+        book.enter(month, lines, damaged);
+        Ok(())
+    }
+
+    /// Reserves what a call may take, or says why it must not be made. A rebuild that comes with a limit of its
+    /// own (micro-dollars and tokens) is measured against that and does not count against the day: the user
+    /// agreed to it. Free calls are counted and never refused. On the disk when this returns.
+    ///
+    /// # Errors
+    /// See [`Refused`].
+    pub fn reserve(
+        &self,
+        ask: Ask<'_>,
+        limits: &BudgetLimits,
+        rebuild: Option<(u64, u64)>,
+        now: Zoned,
+    ) -> Result<Reservation, Refused> {
+        let mut files = locked(&self.files);
+        self.catch_up(&mut files).map_err(|error| Refused::Io(unreadable(&error)))?;
+        let day = now.date();
+        self.load(&mut files, &month_of(day)).map_err(|error| Refused::Io(unreadable(&error)))?;
+        let own = rebuild.filter(|_| matches!(ask.purpose, Purpose::Rebuild(_)));
+        let entry = Entry::new(files.next, day, &ask, own.is_some());
+        let (money, tokens) = own.unwrap_or((limits.day, limits.day_tokens));
+        {
+            let mut book = locked(&self.book);
+            allow(&entry, book.spent(&entry.pot()), money, tokens)?;
+            book.reserve(&entry);
+        }
+        // A number is used up even if the line cannot be written, for part of it may be there.
+        files.next = files.next.saturating_add(1);
+        if let Err(error) = files.append(&[Line::Reserved(entry.clone())], &now, true) {
+            locked(&self.book).unreserve(&entry);
+            return Err(Refused::Io(format!("nothing is bought, for that could not be written down: {error}")));
+        }
+        Ok(Reservation { entry })
+    }
+
+    /// Says what a call took in the end; on the disk when this returns.
+    ///
+    /// # Errors
+    /// It cannot be written: then the estimate goes on counting.
+    pub fn settle(&self, reservation: Reservation, used: Settled, now: Zoned) -> Result<(), LedgerError> {
+        let used = Used::new(&used, reservation.entry.reserved);
+        self.write_settled(&reservation.entry, used, now, true)
+    }
+
+    /// Counts a call as spent at its estimate, for nobody knows whether the provider counted it. Does not wait until
+    /// that is on the disk: without the line the reservation stands, and counts as much.
+    ///
+    /// # Errors
+    /// It cannot be written: then the reservation stands.
+    pub fn settle_unknown(&self, reservation: Reservation, now: Zoned) -> Result<(), LedgerError> {
+        let used = Used::unknown(&reservation.entry);
+        self.write_settled(&reservation.entry, used, now, false)
+    }
+
+    fn write_settled(&self, entry: &Entry, used: Used, now: Zoned, durable: bool) -> Result<(), LedgerError> {
+        let mut files = locked(&self.files);
+        files.append(&[Line::Settled { entry: entry.clone(), used }], &now, durable)?;
+        let mut book = locked(&self.book);
+        book.unreserve(entry);
+        book.settle(entry, &used);
+        Ok(())
+    }
+
+    /// Says what a reservation took that was for several notes: a part, and a line, for each path. All of it is on the
+    /// disk when this returns. The reservation ends with the last line: if the machine stops before that is written,
+    /// too much counts as spent, and not too little.
+    ///
+    /// # Errors
+    /// It cannot be written: then the estimate goes on counting.
+    pub fn settle_parts(
+        &self,
+        reservation: Reservation,
+        parts: &[(String, Settled)],
+        now: Zoned,
+    ) -> Result<(), LedgerError> {
+        let mut files = locked(&self.files);
+        let whole = reservation.entry;
+        let mut lines = Vec::with_capacity(parts.len() + 1);
+        for (path, used) in parts {
+            // With a number of its own, for the first line under the reservation's would end it.
+            let id = files.next;
+            files.next = files.next.saturating_add(1);
+            let used = Used::new(used, None);
+            let (path, reserved, tokens) = (path.clone(), used.micro_dollars, used.tokens());
+            lines.push(Line::Settled { entry: Entry { id, path, reserved, tokens, ..whole.clone() }, used });
+        }
+        lines.push(Line::Released { id: whole.id, day: whole.day.clone() });
+        files.append(&lines, &now, true)?;
+        let mut book = locked(&self.book);
+        for line in &lines {
+            if let Line::Settled { entry, used } = line {
+                book.settle(entry, used);
+            }
+        }
+        book.unreserve(&whole);
+        Ok(())
+    }
+
+    /// What was reserved under a vault, path and purpose and has neither been settled nor released, be it by a former
+    /// process that was killed. Whoever takes it up must be sure that nobody else holds it.
+    pub fn standing(&self, vault: &str, path: &str, purpose: Purpose) -> Option<Reservation> {
+        locked(&self.book).standing(vault, path, purpose).map(|entry| Reservation { entry: entry.clone() })
+    }
+
+    /// Gives a reservation back: the call was not made, or the provider surely took nothing for it.
+    ///
+    /// # Errors
+    /// It cannot be written: then the estimate goes on counting.
+    pub fn release(&self, reservation: Reservation, now: Zoned) -> Result<(), LedgerError> {
+        let Entry { id, day, .. } = &reservation.entry;
+        // Not waited for: should the line be lost, too much counts as spent, and not too little.
+        locked(&self.files).append(&[Line::Released { id: *id, day: day.clone() }], &now, false)?;
+        locked(&self.book).unreserve(&reservation.entry);
+        Ok(())
+    }
+
+    /// What was spent, as of now.
+    pub fn report(&self, now: Zoned) -> CostReport {
+        let day = now.date();
+        let before = day.first_of_month().yesterday().unwrap_or(day);
+        for month in [month_of(day), month_of(before)] {
+            let known = locked(&self.book).knows(&month);
+            if !known {
+                // A month that cannot be read now was not read at the start either: its sums are empty.
+                let _ = self.load(&mut locked(&self.files), &month);
+            }
+        }
+        locked(&self.book).report(day, before)
+    }
+
+    /// What a rebuild has spent or reserved of its own budget.
+    pub fn spent_by_rebuild(&self, vault: &str, job: u64) -> Spent {
+        locked(&self.book).spent(&Pot::Rebuild(vault.to_owned(), job))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What to do about a ledger that cannot be read.
+fn unreadable(error: &LedgerError) -> String {
+    format!("nothing is bought, for what was spent cannot be read: {error}; make it readable, or move it away")
+}
+
+/// Whether what is left of a budget covers a call.
+fn allow(entry: &Entry, spent: Spent, money: u64, tokens: u64) -> Result<(), Refused> {
+    let (needed, limit, spent) = match entry.reserved {
+        Some(0) => return Ok(()),
+        Some(needed) => (needed, money, spent.micro_dollars),
+        None => (entry.tokens, tokens, spent.tokens),
+    };
+    if spent.checked_add(needed).is_some_and(|sum| sum <= limit) {
+        return Ok(());
+    }
+    Err(match (entry.reserved, entry.own_budget) {
+        (Some(_), false) => Refused::Day { limit, spent, needed },
+        (Some(_), true) => Refused::Rebuild { limit, spent, needed },
+        (None, false) => Refused::DayTokens { limit, spent, needed },
+        (None, true) => Refused::RebuildTokens { limit, spent, needed },
+    })
+}

@@ -1,0 +1,213 @@
+//! The lines of the ledger. Settling says everything again, so that it can be read without its reservation.
+
+use jiff::Zoned;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::book::Pot;
+use super::{Ask, Purpose, Settled};
+use context::plan::Reason;
+
+/// A line with the time it was written, for people.
+#[derive(Serialize)]
+pub(super) struct Stamped<'a> {
+    pub at: String,
+    #[serde(flatten)]
+    pub line: &'a Line,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub(super) enum Line {
+    /// A call may be made.
+    Reserved(Entry),
+    /// It was.
+    Settled {
+        #[serde(flatten)]
+        entry: Entry,
+        #[serde(flatten)]
+        used: Used,
+    },
+    /// It was not.
+    Released { id: u64, day: String },
+}
+
+/// A reservation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// Number, unique in its month.
+    pub id: u64,
+    /// `YYYY-MM-DD` of the user's clock as it was reserved.
+    pub day: String,
+    pub vault: String,
+    pub path: String,
+    pub reason: Reason,
+    pub provider: String,
+    pub model: String,
+    pub purpose: Purpose,
+    /// Whether it counts against a rebuild's own budget and not against the day's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_budget: bool,
+    /// Micro-dollars at most; `null` if the price is not known.
+    pub reserved: Option<u64>,
+    /// Tokens at most.
+    pub tokens: u64,
+    /// Whether the call had a place among those under way when it was reserved, so that it was sent at once. Former
+    /// versions reserved for calls that waited, and may never have been sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub placed: bool,
+}
+
+/// What a call took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Used {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub estimated: bool,
+    pub micro_dollars: Option<u64>,
+    pub contexts: u32,
+    pub failed: bool,
+    /// Whether nobody knows if the provider counted it: then this is the estimate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub maybe_billed: bool,
+}
+
+impl Used {
+    /// The estimate of a call of which nobody knows whether the provider counted it.
+    pub(super) fn unknown(entry: &Entry) -> Self {
+        Used {
+            input: entry.tokens,
+            output: 0,
+            cache_read: 0,
+            cache_write: 0,
+            estimated: true,
+            micro_dollars: entry.reserved,
+            contexts: 0,
+            failed: true,
+            maybe_billed: true,
+        }
+    }
+
+    /// A price that the reservation knew is not forgotten.
+    pub(super) fn new(settled: &Settled, reserved: Option<u64>) -> Self {
+        let usage = settled.usage;
+        Used {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            estimated: usage.estimated,
+            micro_dollars: settled.micro_dollars.or(reserved),
+            contexts: settled.contexts,
+            failed: settled.failed,
+            maybe_billed: false,
+        }
+    }
+
+    /// All tokens that the model read.
+    pub(super) fn tokens_in(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    /// All tokens.
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens_in().saturating_add(self.output)
+    }
+}
+
+impl Entry {
+    pub(super) fn new(id: u64, day: Date, ask: &Ask<'_>, own_budget: bool) -> Self {
+        Entry {
+            id,
+            day: day.to_string(),
+            vault: ask.vault.to_owned(),
+            path: ask.path.to_owned(),
+            reason: ask.reason,
+            provider: ask.provider.to_owned(),
+            model: ask.model.to_owned(),
+            purpose: ask.purpose,
+            own_budget,
+            reserved: ask.micro_dollars,
+            tokens: ask.tokens,
+            placed: true,
+        }
+    }
+
+    /// Why, in reports: a context's reason, or what else models are asked for.
+    pub(super) fn reason(&self) -> String {
+        match self.purpose {
+            purpose if purpose.is_for_contexts() => self.reason.to_string(),
+            purpose => purpose.name().to_owned(),
+        }
+    }
+
+    /// The budget that it counts against.
+    pub(super) fn pot(&self) -> Pot {
+        match self.purpose {
+            Purpose::Rebuild(job) if self.own_budget => Pot::Rebuild(self.vault.clone(), job),
+            _ => Pot::Day(self.day.clone()),
+        }
+    }
+}
+
+impl Line {
+    /// The reservation's number.
+    pub(super) fn id(&self) -> u64 {
+        match self {
+            Line::Reserved(entry) | Line::Settled { entry, .. } => entry.id,
+            Line::Released { id, .. } => *id,
+        }
+    }
+
+    fn day(&self) -> &str {
+        match self {
+            Line::Reserved(entry) | Line::Settled { entry, .. } => &entry.day,
+            Line::Released { day, .. } => day,
+        }
+    }
+
+    /// The month whose file it stands in.
+    pub(super) fn month(&self) -> String {
+        month_of_day(self.day()).to_owned()
+    }
+}
+
+/// The line in the bytes, if there is one and it belongs to the month.
+pub(super) fn parse(bytes: &[u8], month: &str) -> Option<Line> {
+    let line: Line = serde_json::from_slice(bytes).ok()?;
+    let day = line.day();
+    let is_day = day.parse::<Date>().is_ok_and(|date| date.to_string() == day);
+    (is_day && month_of_day(day) == month).then_some(line)
+}
+
+/// When a reservation was written, in seconds since 1970, by day and number; `None` for all other lines.
+pub(super) fn reserved_at(bytes: &[u8]) -> Option<((String, u64), i64)> {
+    #[derive(Deserialize)]
+    struct Head {
+        at: String,
+        line: String,
+        id: u64,
+        day: String,
+    }
+    let head: Head = serde_json::from_slice(bytes).ok()?;
+    let at: jiff::Timestamp = head.at.parse().ok()?;
+    (head.line == "reserved").then(|| ((head.day, head.id), at.as_second()))
+}
+
+/// `YYYY-MM` of a day.
+pub(super) fn month_of(day: Date) -> String {
+    month_of_day(&day.to_string()).to_owned()
+}
+
+/// `YYYY-MM` of `YYYY-MM-DD`.
+pub(super) fn month_of_day(day: &str) -> &str {
+    day.rsplit_once('-').map_or(day, |(month, _)| month)
+}
+
+/// The time as people read it, with its offset.
+pub(super) fn stamp(now: &Zoned) -> String {
+    now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}

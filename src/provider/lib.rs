@@ -1,0 +1,145 @@
+//! Models behind HTTP: one completion request, whoever answers it, that holds against real networks.
+//!
+//! [`Client`] asks, for a whole answer or for one that is shown as it comes, and [`Batches`] asks for half the price
+//! and an answer within the day. What goes over the wire is
+//! known to `wire` alone, and where the key is to `key`. How many requests are under way is `pace`'s, whether the
+//! provider is asked at all `circuit`'s, what follows from a failed attempt `retry`'s, and the bytes are
+//! `transport`'s. What calls cost is in the [`ledger`], and the [`spender`] is the one way to spend. A key and a note's text go to the provider and nowhere else: neither is in a message or in the log.
+
+mod batches;
+mod bill;
+mod circuit;
+mod client;
+mod embedder;
+mod embeddings;
+#[cfg(feature = "transformer")]
+pub mod hub;
+mod key;
+mod keyring;
+pub mod ledger;
+mod pace;
+mod rerank;
+mod retry;
+mod runtime;
+pub mod settings;
+pub mod spender;
+mod stream;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "transformer")]
+pub mod transformer;
+mod transport;
+mod wire;
+
+use std::time::Duration;
+
+use context::cost::Usage;
+use context::models::Model;
+use context::settings::{ContextConfig, Provider};
+
+pub use batches::{BatchState, Batches, SubmittedBatch};
+pub use client::{Client, Turn};
+pub use embedder::{EmbedError, Embedder, Made};
+pub use embeddings::{Document, Embedded, Embeddings, PerCall, cost_of, tokens_of};
+pub use key::keep_command_runner;
+pub use rerank::{Billed, Judged, Reranker};
+pub use runtime::ProviderRuntime;
+pub use spender::{Account, Spender, Unanswered};
+pub use stream::{OnText, Streamed};
+
+/// What is known about the model of a configuration: at an address of this machine it may cost nothing.
+///
+/// # Errors
+/// What is wrong with what the user says of models.
+pub fn model(config: &ContextConfig) -> Result<Model, String> {
+    let local = match &config.base_url {
+        Some(url) => wire::is_loopback(url),
+        None => config.provider == Provider::Ollama,
+    };
+    Model::find(config.provider, config.model(), local, &config.models)
+}
+
+/// How Ollama calls models that it does not run here, but passes on.
+const CLOUD: &str = "-cloud";
+
+/// Whether what is shown to a configuration's model leaves this machine.
+pub fn leaves(config: &ContextConfig) -> bool {
+    let local = match &config.base_url {
+        Some(url) => wire::is_loopback(url),
+        None => config.provider == Provider::Ollama,
+    };
+    let passed_on = config.provider == Provider::Ollama && config.model().ends_with(CLOUD);
+    config.costs() && (!local || config.passes_on || passed_on)
+}
+
+/// What a model answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Completion {
+    /// The text: all text blocks, thinking left out.
+    pub text: String,
+    /// How it ended.
+    pub finish: Finish,
+    /// What it used; estimated if the provider did not say.
+    pub usage: Usage,
+    /// From the first attempt to the answer.
+    pub took: Duration,
+    /// Attempts it took.
+    pub attempts: u32,
+}
+
+/// How an answer ended, as the provider says (which may be wrong).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// By itself.
+    Stop,
+    /// At the cap of tokens.
+    Length,
+    /// Declined, by the model or by a filter.
+    Refusal,
+    /// Something else.
+    Other,
+}
+
+/// Why there is no answer, and what follows from it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What follows.
+    pub kind: FailureKind,
+    /// For the user: what, where, what to do; never a key, never text of a note.
+    pub message: String,
+    /// Whether the provider may have counted the call (a deadline passed after the request was sent).
+    pub maybe_billed: bool,
+}
+
+/// What follows from a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// Key missing, wrong, or without the right: nothing is asked until the configuration changes.
+    Unauthorized,
+    /// The provider does not know the model: as above.
+    UnknownModel,
+    /// The account's limit or bill: nothing is asked for a long while, or until resumed.
+    SpendLimit,
+    /// The prompt is too long for the model: shorten it.
+    TooLong,
+    /// The provider refuses this request and always will.
+    Rejected,
+    /// The provider is down, or was a moment ago and is left alone: later.
+    Unavailable,
+    /// Asked to stop.
+    Cancelled,
+}
+
+/// How a provider is doing, for `status`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Nothing is known against it.
+    Good,
+    /// It fails; it is asked again in so long.
+    Open(Duration, String),
+    /// It is not asked until the configuration changes or the user resumes, and why.
+    Stopped(String),
+}

@@ -1,0 +1,235 @@
+//! Rerankers behind HTTP: one question about many documents, answered within a deadline or not at all.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Method;
+use tokio::task::JoinSet;
+
+use super::bill::Bill;
+use super::client::{Rules, Shared, With};
+use super::keyring::Keyring;
+use super::ledger::Settled;
+use super::retry::Fault;
+use super::spender::{Account, Purchase, Unanswered};
+use super::transport::Transport;
+use super::wire::{Judgement, Rerank};
+use super::{Failure, FailureKind, Health};
+use context::cost::{Usage, estimate_tokens};
+use index::search::rerank::{RerankConfig, RerankProvider};
+
+/// Requests at once: as many as the parts of one search.
+const CONCURRENCY: usize = 8;
+
+/// Documents that are billed as one search (Cohere).
+const DOCUMENTS_PER_SEARCH: u64 = 100;
+
+/// Longer documents count as several (Cohere), the query included.
+const TOKENS_PER_DOCUMENT: u64 = 500;
+
+/// Micro-dollars per million tokens, as of November 2026.
+const PER_MTOK: [(&str, u64); 2] = [("rerank-v5.0-fast", 20_000), ("rerank-v5.0-pro", 50_000)];
+
+/// Micro-dollars per thousand searches, as of November 2026.
+const PER_1K: [(&str, u64); 1] = [("rerank-v3.5", 2_000_000)];
+
+/// A reranker with its limits, retries and circuit. Cheap to clone; clones share all of that.
+#[derive(Clone)]
+pub struct Reranker {
+    shared: Arc<Shared<Rerank>>,
+    provider: &'static str,
+    model: Arc<str>,
+    price: Price,
+}
+
+impl fmt::Debug for Reranker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reranker").field("host", &self.shared.transport.host()).finish_non_exhaustive()
+    }
+}
+
+/// What a reranker costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Price {
+    /// Nobody knows: never 0.
+    Unknown,
+    /// It runs on the user's own machine.
+    Free,
+    /// Micro-dollars per million tokens.
+    Tokens(u64),
+    /// Micro-dollars per thousand searches.
+    Searches(u64),
+}
+
+/// What is billed for a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Billed {
+    /// Tokens: of the documents, and of the query once for each of them.
+    pub tokens: u64,
+    /// Searches, of a hundred documents each.
+    pub searches: u64,
+    /// Whether the provider did not say, so that these are estimates.
+    pub estimated: bool,
+}
+
+/// What a reranker answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// How well each document answers the query, on a scale of the model's own; `None` for those it passed over.
+    pub scores: Vec<Option<f32>>,
+}
+
+impl Reranker {
+    /// A reranker for a configuration. Reads no key and opens no connection yet.
+    ///
+    /// # Errors
+    /// What is wrong with the address.
+    pub fn new(config: &RerankConfig) -> Result<Self, String> {
+        let wire = Rerank::new(config)?;
+        let price = Price::of(config, wire.is_loopback());
+        let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(config.passes_on);
+        let keys = Keyring::new(config.provider, config.key.clone());
+        let times = (config.deadline, config.deadline);
+        let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);
+        Ok(Reranker { shared: Arc::new(shared), provider: config.provider.name(), model: config.model().into(), price })
+    }
+
+    /// How well each document answers the query. Once `within` is over there is no answer; what may succeed on a second
+    /// try before that is tried again, unless the provider may have counted the first.
+    ///
+    /// # Errors
+    /// See [`Unanswered`].
+    pub async fn judge(
+        &self,
+        query: &str,
+        documents: &[String],
+        within: Duration,
+        account: &Account,
+    ) -> Result<Judged, Unanswered> {
+        let parts: Vec<&[String]> = documents.chunks(self.shared.wire.batch()).collect();
+        let query: Arc<str> = query.into();
+        let mut asked = JoinSet::new();
+        for (n, part) in parts.iter().enumerate() {
+            let (client, account, query, part) = (self.clone(), account.clone(), query.clone(), part.to_vec());
+            asked.spawn(async move { (n, client.ask(&query, &part, within, &account).await) });
+        }
+        let mut judgements: Vec<Option<Judgement>> = vec![None; parts.len()];
+        while let Some(part) = asked.join_next().await {
+            // The others are dropped with the set if one of them fails: what was sent of them counts at its estimate.
+            let (n, judgement) = part.map_err(|_| Failure {
+                kind: FailureKind::Cancelled,
+                message: "the question to the reranker was given up".to_owned(),
+                maybe_billed: true,
+            })?;
+            if let Some(place) = judgements.get_mut(n) {
+                *place = Some(judgement?);
+            }
+        }
+        let judgements: Vec<Judgement> = judgements.into_iter().flatten().collect();
+        Ok(Judged { scores: judgements.into_iter().flat_map(|j| j.scores).collect() })
+    }
+
+    /// One request.
+    async fn ask(
+        &self,
+        query: &str,
+        documents: &[String],
+        within: Duration,
+        account: &Account,
+    ) -> Result<Judgement, Unanswered> {
+        let shared = &*self.shared;
+        let rules = Rules { each: within, whole: within, unsure: false, urgent: false };
+        let attempt = async |with: With| {
+            let request = shared.wire.request(query, documents, with.key.as_deref()).map_err(Fault::never)?;
+            let reply = shared.send(Method::POST, request).await?;
+            Rerank::read(&reply.body, documents.len()).map_err(|message| shared.unread(&reply, message))
+        };
+        let guess = self.guess(query, documents);
+        let bill = if self.is_free() {
+            Bill::free()
+        } else {
+            let (account, micro_dollars) = (account.clone(), self.cost(&guess));
+            let (provider, model, tokens) = (self.provider, self.model.clone(), guess.tokens);
+            let purchase = Purchase { account, provider, model, micro_dollars, tokens };
+            Bill::new(purchase, |judgement: &Judgement| self.settled(&self.billed(judgement, guess)))
+        };
+        let done = shared.paid_call(rules, bill, attempt).await?;
+        Ok(done.value)
+    }
+
+    /// What an answer took, as far as the provider says.
+    fn billed(&self, judgement: &Judgement, guess: Billed) -> Billed {
+        let told = if matches!(self.price, Price::Searches(_)) { judgement.searches } else { judgement.tokens };
+        Billed {
+            tokens: judgement.tokens.unwrap_or(guess.tokens),
+            searches: judgement.searches.unwrap_or(guess.searches),
+            estimated: told.is_none(),
+        }
+    }
+
+    fn settled(&self, billed: &Billed) -> Settled {
+        let usage = Usage { input: billed.tokens, estimated: billed.estimated, ..Usage::default() };
+        Settled { usage, micro_dollars: self.cost(billed), contexts: 0, failed: false }
+    }
+
+    /// What a question is going to take, about; errs upwards.
+    pub fn guess(&self, query: &str, documents: &[String]) -> Billed {
+        let query = u64::from(estimate_tokens(query, 1.0));
+        let tokens = documents.iter().map(|document| query + u64::from(estimate_tokens(document, 1.0)));
+        let pieces: u64 = tokens.clone().map(|tokens| tokens.div_ceil(TOKENS_PER_DOCUMENT).max(1)).sum();
+        Billed { tokens: tokens.sum(), searches: pieces.div_ceil(DOCUMENTS_PER_SEARCH), estimated: true }
+    }
+
+    /// Millionths of a dollar, rounded up; `None` if the price is not known.
+    pub fn cost(&self, billed: &Billed) -> Option<u64> {
+        let (amount, rate, unit) = match self.price {
+            Price::Unknown => return None,
+            Price::Free => return Some(0),
+            Price::Tokens(rate) => (billed.tokens, rate, 1_000_000),
+            Price::Searches(rate) => (billed.searches, rate, 1000),
+        };
+        let micro = (u128::from(amount) * u128::from(rate)).div_ceil(unit);
+        Some(u64::try_from(micro).unwrap_or(u64::MAX))
+    }
+
+    /// Whether it costs nothing, so that there is nothing to keep account of.
+    pub fn is_free(&self) -> bool {
+        self.price == Price::Free
+    }
+
+    /// How the provider is doing.
+    pub fn health(&self) -> Health {
+        self.shared.health()
+    }
+
+    /// Forgets what stopped it; as [`super::Client::resume`].
+    pub fn resume(&self) {
+        self.shared.resume();
+    }
+
+    /// Host (and port) that requests go to, for `status`; `None` for an address of this machine.
+    pub fn leaves_to(&self) -> Option<String> {
+        self.shared.transport.leaves_to()
+    }
+}
+
+impl Price {
+    /// The user's word, then the table; what runs on this machine is free, unless a vendor's model is asked there,
+    /// for then a proxy answers that passes the question on.
+    fn of(config: &RerankConfig, local: bool) -> Self {
+        let known = |table: &[(&str, u64)]| table.iter().find(|(id, _)| *id == config.model()).map(|(_, rate)| *rate);
+        match (config.price_per_mtok, config.price_per_1k) {
+            (Some(rate), _) => return Price::Tokens(rate),
+            (None, Some(rate)) => return Price::Searches(rate),
+            (None, None) => {}
+        }
+        if let (RerankProvider::Cohere, Some(rate)) = (config.provider, known(&PER_MTOK)) {
+            return Price::Tokens(rate);
+        }
+        if let (RerankProvider::Cohere, Some(rate)) = (config.provider, known(&PER_1K)) {
+            return Price::Searches(rate);
+        }
+        if local { Price::Free } else { Price::Unknown }
+    }
+}

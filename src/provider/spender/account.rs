@@ -1,0 +1,133 @@
+//! On whose account a call is made, and the money of its attempts.
+
+use std::sync::Arc;
+
+use super::super::Failure;
+use super::super::ledger::{Ask, Purpose, Refused, Settled};
+use super::{InFlight, Reserved, Spender};
+use context::plan::Reason;
+
+/// Who pays for calls, and what they are for. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Who keeps the books.
+    pub spender: Arc<Spender>,
+    /// The vault's name; empty if it is about none.
+    pub vault: Arc<str>,
+    /// The note's path in it; empty if it is about none.
+    pub path: Arc<str>,
+    /// Why a context is made; of a purpose that is about no note this is not told.
+    pub reason: Reason,
+    /// On whose behalf.
+    pub purpose: Purpose,
+    /// Micro-dollars and tokens that the rebuild may take, if it has a budget of its own.
+    pub rebuild: Option<(u64, u64)>,
+}
+
+impl Account {
+    /// For what is about no note.
+    pub fn of(spender: &Arc<Spender>, purpose: Purpose) -> Self {
+        let none: Arc<str> = Arc::from("");
+        Account {
+            spender: spender.clone(),
+            vault: none.clone(),
+            path: none,
+            reason: Reason::Rebuild,
+            purpose,
+            rebuild: None,
+        }
+    }
+}
+
+/// A call, and what one attempt at it may take.
+#[derive(Clone, Debug)]
+pub struct Purchase {
+    /// Who pays.
+    pub account: Account,
+    /// Name of the provider.
+    pub provider: &'static str,
+    /// The model's id.
+    pub model: Arc<str>,
+    /// Millionths of a dollar at most; `None` if the price is not known, 0 if it is free.
+    pub micro_dollars: Option<u64>,
+    /// Tokens at most, read and written.
+    pub tokens: u64,
+}
+
+impl Purchase {
+    pub(super) fn ask(&self) -> Ask<'_> {
+        let Account { vault, path, reason, purpose, .. } = &self.account;
+        Ask {
+            vault,
+            path,
+            reason: *reason,
+            provider: self.provider,
+            model: &self.model,
+            purpose: *purpose,
+            micro_dollars: self.micro_dollars,
+            tokens: self.tokens,
+        }
+    }
+}
+
+/// Why a call that was to be paid for has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// The budget: it was not made, or not tried once more.
+    #[error("{0}")]
+    Budget(#[from] Refused),
+    /// The provider.
+    #[error("{0}")]
+    Provider(#[from] Failure),
+}
+
+/// The money of one call: reserved before each attempt that may be billed, booked after it. The ledger waits for the
+/// disk, so it is written on threads that may.
+#[derive(Debug)]
+pub(crate) struct Payment {
+    /// `None`: it is no matter for the ledger.
+    purchase: Option<Purchase>,
+    reserved: Option<Reserved>,
+}
+
+impl Payment {
+    pub(crate) fn new(purchase: Option<Purchase>) -> Self {
+        Payment { purchase, reserved: None }
+    }
+
+    /// An attempt begins: what it may take is reserved, unless an attempt that was not billed left that.
+    pub(crate) async fn send(&mut self) -> Result<Option<InFlight>, Refused> {
+        if let Some(reserved) = self.reserved.take() {
+            return Ok(Some(reserved.send()));
+        }
+        let Some(purchase) = self.purchase.clone() else { return Ok(None) };
+        let reserved = tokio::task::spawn_blocking(move || purchase.account.spender.reserve(&purchase));
+        let reserved = reserved.await.unwrap_or_else(|_| Err(Refused::Io("the daemon is stopping".to_owned())))?;
+        Ok(Some(reserved.send()))
+    }
+
+    /// The attempt was answered, and took so much.
+    pub(crate) async fn settle(flight: Option<InFlight>, used: impl FnOnce() -> Settled) {
+        let Some(flight) = flight else { return };
+        let used = used();
+        // If the runtime ends, the flight is dropped, and its estimate counts.
+        let _ = tokio::task::spawn_blocking(move || flight.settle(used)).await;
+    }
+
+    /// The attempt failed, and the provider may have counted it, or surely has not.
+    pub(crate) async fn failed(&mut self, flight: Option<InFlight>, maybe_billed: bool) {
+        match flight {
+            Some(flight) if maybe_billed => {
+                let _ = tokio::task::spawn_blocking(move || flight.maybe_billed()).await;
+            }
+            flight => self.reserved = flight.map(InFlight::not_billed),
+        }
+    }
+
+    /// The call is over: what is left goes back.
+    pub(crate) async fn end(mut self) {
+        if let Some(left) = self.reserved.take() {
+            let _ = tokio::task::spawn_blocking(move || drop(left)).await;
+        }
+    }
+}

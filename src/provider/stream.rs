@@ -1,0 +1,178 @@
+//! One call whose answer is shown while it comes.
+//!
+//! Until the first word is shown it is a call like any other, and repeated as such. From then on it is not: what was
+//! shown cannot be taken back, so an answer that breaks off is given as far as it came, with why it ends there.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use reqwest::{Method, Response};
+use tokio::time::timeout;
+
+use super::bill::Bill;
+use super::client::{Client, Rules, Shared, With};
+use super::retry::{Fault, Next};
+use super::spender::{Account, Unanswered};
+use super::transport::MOST_BODY;
+use super::wire::Answer;
+use super::wire::stream::{Interrupted, Reader};
+use super::{Completion, Finish};
+use context::cost::{Usage, estimate_tokens};
+use context::prompt::Prompt;
+
+/// Longest silence within an answer. Providers that think in between send signs of life.
+const LONGEST_SILENCE: Duration = Duration::from_secs(30);
+
+/// An answer that was shown as it came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streamed {
+    /// All of it.
+    pub completion: Completion,
+    /// Why it ends before its end, if it does: for the user, nothing of the question in it.
+    pub broken: Option<String>,
+}
+
+/// Is given text as it comes.
+pub type OnText<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
+impl Client {
+    /// Asks, and gives the text to `on_text` as it comes; all pieces together are the text of the answer. Dropping
+    /// the future closes the connection; the provider may count what it has written by then, so the estimate counts
+    /// as spent.
+    ///
+    /// # Errors
+    /// See [`Unanswered`]; never after a piece was given.
+    pub async fn stream(
+        &self,
+        prompt: &Prompt,
+        account: &Account,
+        on_text: OnText<'_>,
+    ) -> Result<Streamed, Unanswered> {
+        let shared = &*self.shared;
+        let shown = Mutex::new(String::new());
+        let so_far = || shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let show = |text: &str| {
+            if !text.is_empty() {
+                shown.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+                on_text(text);
+            }
+        };
+        let rules = Rules { each: shared.deadline, whole: shared.deadline, unsure: true, urgent: false };
+        let (so_far, show) = (&so_far, &show);
+        let attempt = |with: With| async move {
+            match so_far() {
+                text if text.is_empty() => shared.attempt_streaming(prompt, with, show).await,
+                // An attempt that was cut short had begun to show: there is no other.
+                text => Ok((shared.unfinished(text, prompt), Some("no end of the answer came in time".to_owned()))),
+            }
+        };
+        type Told = (Answer, Option<String>);
+        let bill = Bill::new(self.purchase(prompt, account), |(answer, _): &Told| {
+            self.settled(answer.usage, prompt, account.purpose)
+        });
+        match shared.paid_call(rules, bill, attempt).await {
+            Ok(done) => {
+                let (took, attempts) = (done.took, done.attempts);
+                let (Answer { text, finish, usage }, broken) = done.value;
+                Ok(Streamed { completion: Completion { text, finish, usage, took, attempts }, broken })
+            }
+            Err(end) => match so_far() {
+                text if text.is_empty() => Err(end.into()),
+                text => {
+                    let Answer { text, finish, usage } = shared.unfinished(text, prompt);
+                    let completion = Completion { text, finish, usage, took: shared.deadline, attempts: 1 };
+                    Ok(Streamed { completion, broken: Some(end.failure.message) })
+                }
+            },
+        }
+    }
+}
+
+impl Shared {
+    /// One attempt. An error only if nothing was shown.
+    async fn attempt_streaming(
+        &self,
+        prompt: &Prompt,
+        with: With,
+        show: OnText<'_>,
+    ) -> Result<(Answer, Option<String>), Fault> {
+        let request =
+            self.wire.streaming(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
+        let begun = timeout(self.timeout, self.transport.begin(Method::POST, request)).await;
+        let begun = begun.map_err(|_| self.named(Fault::late(self.timeout)))?;
+        let mut response = begun.map_err(|broken| self.named(broken.into()))?;
+        let status = response.status().as_u16();
+        let reader = self.wire.reader().filter(|_| is_stream(&response));
+        let Some(mut reader) = reader.filter(|_| response.status().is_success()) else {
+            let reply = timeout(self.timeout, self.transport.finish(response)).await;
+            let reply = reply.map_err(|_| self.named(Fault::late(self.timeout)))?;
+            let reply = self.whole(reply.map_err(|broken| self.named(broken.into()))?)?;
+            // A server that knows no streams, or an interface that has none.
+            let answer = self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))?;
+            show(&answer.text);
+            return Ok((answer, None));
+        };
+        let (mut patience, mut bytes, mut told) = (self.timeout, 0, 0);
+        let outcome = loop {
+            let outcome = match timeout(patience, response.chunk()).await {
+                Ok(Ok(Some(piece))) => {
+                    bytes += piece.len();
+                    reader.feed(&piece)
+                }
+                Ok(Ok(None)) => break reader.end(),
+                Ok(Err(_)) => break Err(ended("the connection broke in the middle of the answer")),
+                Err(_) => break Err(ended(&format!("nothing came for {} s", patience.as_secs()))),
+            };
+            show(&reader.text()[told..]);
+            told = reader.text().len();
+            match outcome {
+                Err(_) => break outcome,
+                Ok(()) if reader.has_ended() => break reader.end(),
+                Ok(()) if bytes > MOST_BODY => break Err(ended("the answer is longer than any answer should be")),
+                Ok(()) => patience = LONGEST_SILENCE.min(self.timeout),
+            }
+        };
+        show(&reader.text()[told..]);
+        self.end_of(reader, prompt, status, outcome.err())
+    }
+
+    /// What became of an answer that came bit by bit.
+    fn end_of(
+        &self,
+        reader: Reader,
+        prompt: &Prompt,
+        status: u16,
+        interrupted: Option<Interrupted>,
+    ) -> Result<(Answer, Option<String>), Fault> {
+        let factor = self.wire.token_factor();
+        match interrupted {
+            None => {
+                let answer = reader.answer(prompt, factor, true);
+                let cut = self.wire.prompt_was_cut(&answer, prompt);
+                Ok((answer, cut))
+            }
+            Some(why) if reader.text().is_empty() => {
+                let fault = Fault::broken(status, why.message);
+                Err(self.named(Fault { next: Next::Again { after: None, busy: why.busy }, ..fault }))
+            }
+            Some(why) => Ok((reader.answer(prompt, factor, false), Some(why.message))),
+        }
+    }
+
+    /// What is known of an answer whose end never came.
+    fn unfinished(&self, text: String, prompt: &Prompt) -> Answer {
+        let output = u64::from(estimate_tokens(&text, self.wire.token_factor()));
+        let usage = Usage { input: u64::from(prompt.tokens), output, estimated: true, ..Usage::default() };
+        Answer { text, finish: Finish::Other, usage }
+    }
+}
+
+/// Whether the bytes are to be read as they come: JSON alone is a whole answer.
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    !kind.trim_start().starts_with("application/json")
+}
+
+fn ended(message: &str) -> Interrupted {
+    Interrupted { message: message.to_owned(), busy: false }
+}

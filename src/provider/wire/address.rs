@@ -1,0 +1,135 @@
+//! Where requests go: a provider's own address, or one that the user gives.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+/// An address, taken apart once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// `scheme://host[:port]`, the port only if it is not the scheme's own.
+    origin: String,
+    /// What stands before the paths of the interface: empty, or `/…` without a slash at its end.
+    prefix: String,
+    host: String,
+    /// Host as the `Host` header says it.
+    authority: String,
+}
+
+impl Address {
+    /// Reads an address. `suffixes` are ends that users write although the interface's paths have them already
+    /// (`/v1`), and are cut off.
+    ///
+    /// # Errors
+    /// What is wrong with it; never the address itself, which may hold a password.
+    pub(crate) fn parse(text: &str, suffixes: &[&str]) -> Result<Self, String> {
+        const EXPECTED: &str = "write an address such as https://host:port";
+        let url = Url::parse(text.trim()).map_err(|e| format!("the address of the provider: {e}; {EXPECTED}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("the address of the provider is neither http nor https; {EXPECTED}"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("the address of the provider holds a user or a password; \
+                        keys belong into `context.key_file` or `context.key_command`"
+                .to_owned());
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(format!("the address of the provider has a `?` or `#` part; {EXPECTED}"));
+        }
+        let host = url.host_str().filter(|h| !h.is_empty()).ok_or_else(|| {
+            format!("the address of the provider names no host; {EXPECTED}") //
+        })?;
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        let mut prefix = url.path().trim_end_matches('/');
+        for suffix in suffixes {
+            prefix = prefix.strip_suffix(suffix).unwrap_or(prefix).trim_end_matches('/');
+        }
+        Ok(Address {
+            origin: format!("{}://{authority}", url.scheme()),
+            prefix: prefix.to_owned(),
+            host: host.to_owned(),
+            authority,
+        })
+    }
+
+    /// The address of a path (`/…`) of the interface.
+    pub(crate) fn join(&self, path: &str) -> String {
+        format!("{}{}{path}", self.origin, self.prefix)
+    }
+
+    /// `scheme://host[:port]`.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The host alone.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Host, with the port if it is not the scheme's own: what a client sends as `Host`.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Whether it is an address of this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        if self.host == "localhost" || self.host.ends_with(".localhost") {
+            return true;
+        }
+        let bare = self.host.trim_start_matches('[').trim_end_matches(']');
+        bare.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_as_people_write_them() {
+        for (text, joined) in [
+            ("https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+            ("https://api.anthropic.com/", "https://api.anthropic.com/v1/messages"),
+            ("https://api.anthropic.com/v1/", "https://api.anthropic.com/v1/messages"),
+            ("http://127.0.0.1:14001", "http://127.0.0.1:14001/v1/messages"),
+            ("https://host.example/anthropic", "https://host.example/anthropic/v1/messages"),
+            ("https://host.example:443", "https://host.example/v1/messages"),
+            ("http://[::1]:8080/v1", "http://[::1]:8080/v1/messages"),
+        ] {
+            let address = Address::parse(text, &["/v1"]).unwrap();
+            assert_eq!(address.join("/v1/messages"), joined, "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_known() {
+        for (text, own) in [
+            ("http://127.0.0.1:1", true),
+            ("http://127.8.0.1", true),
+            ("http://localhost:11434", true),
+            ("http://LOCALHOST", true),
+            ("http://[::1]", true),
+            ("http://[::ffff:127.0.0.1]", true),
+            ("http://192.168.1.4", false),
+            ("http://127.0.0.1.example.com", false),
+            ("https://localhost.example.com", false),
+            ("https://api.openai.com", false),
+        ] {
+            assert_eq!(Address::parse(text, &[]).unwrap().is_loopback(), own, "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_do_not_repeat_a_password() {
+        for text in
+            ["", "api.openai.com", "ftp://x", "https://", "https://u:hunter2@x", "https://x/?k=hunter2", "https://x/#a"]
+        {
+            let error = Address::parse(text, &[]).unwrap_err();
+            assert!(error.contains("address") && !error.contains("hunter2"), "{text}: {error}");
+        }
+    }
+}

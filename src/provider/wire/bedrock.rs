@@ -1,0 +1,192 @@
+//! Anthropic's models on AWS Bedrock: the Messages body, the model in the path, a bearer key or a signature.
+
+use std::time::SystemTime;
+
+use aws_credential_types::Credentials;
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::json;
+
+use super::super::{Failure, FailureKind};
+use super::address::Address;
+use super::anthropic::{Asking, Keep};
+use super::{Field, Request};
+use crate::key::Key;
+use context::models::Model;
+use context::prompt::Prompt;
+use context::settings::ContextConfig;
+
+/// Version of the body that every model there takes.
+const BODY_VERSION: &str = "bedrock-2023-05-31";
+
+/// From this on Bedrock knows versions by the same dates as Anthropic; asked for only if configured.
+const SAME_VERSIONS: &str = "2026-10-21";
+
+/// A model on Bedrock.
+#[derive(Clone, Debug)]
+pub(crate) struct Bedrock {
+    address: Address,
+    region: String,
+    body_version: String,
+    asking: Asking,
+}
+
+impl Bedrock {
+    pub(super) fn new(config: &ContextConfig, model: &Model) -> Result<Self, String> {
+        let region = config.region.trim();
+        if region.is_empty() || !region.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+            return Err("the region of Bedrock is a name such as us-east-1".to_owned());
+        }
+        let vendor = format!("https://bedrock-runtime.{region}.amazonaws.com");
+        let newer = config.api_version.as_str() >= SAME_VERSIONS;
+        Ok(Bedrock {
+            address: Address::parse(config.base_url.as_deref().unwrap_or(&vendor), &[])?,
+            region: region.to_owned(),
+            body_version: if newer { config.api_version.clone() } else { BODY_VERSION.to_owned() },
+            asking: Asking::new(config, model),
+        })
+    }
+
+    pub(super) fn request(
+        &self,
+        prompt: &Prompt,
+        key: Option<&Key>,
+        without: &[Field],
+        now: SystemTime,
+    ) -> Result<Request, Failure> {
+        let mut body = self.asking.body(prompt, without, Keep::Short);
+        body["anthropic_version"] = json!(self.body_version);
+        let url = self.address.join(&format!("/model/{}/invoke", encoded(&self.asking.model.id)));
+        let mut request = Request { url, headers: vec![super::plain(super::JSON)], body: super::bytes(&body) };
+        match key {
+            Some(Key::Bearer(key)) => request.headers.push(super::bearer(key)),
+            Some(Key::Aws { access, secret, session }) => {
+                let credentials = Credentials::new(
+                    access.expose_secret(),
+                    secret.expose_secret(),
+                    session.as_ref().map(|s| s.expose_secret().to_owned()),
+                    None,
+                    "situated",
+                );
+                let signed = signature(&request, self.address.authority(), &self.region, credentials, now)?;
+                request.headers.extend(signed);
+            }
+            None if self.address.is_loopback() => {}
+            None => return Err(super::no_key(&self.address, "context", "no key is found")),
+        }
+        // Not signed, as the vendor's own client has it: what lies between may change it.
+        request.headers.push(super::plain(("accept", "application/json")));
+        Ok(request)
+    }
+
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    pub(super) fn model(&self) -> &Model {
+        &self.asking.model
+    }
+}
+
+/// A segment of a path with all but unreserved characters encoded: ids hold `:`, and ARNs hold `/`. The signature
+/// is over the path encoded once more.
+fn encoded(segment: &str) -> String {
+    let mut encoded = String::with_capacity(segment.len());
+    for byte in segment.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+/// The headers of AWS Signature Version 4 over a request's headers, its host and its body.
+fn signature(
+    request: &Request,
+    host: &str,
+    region: &str,
+    credentials: Credentials,
+    now: SystemTime,
+) -> Result<Vec<(&'static str, SecretString)>, Failure> {
+    // What a library says may quote what it was given.
+    let failed = |what: &str| Failure {
+        kind: FailureKind::Rejected,
+        message: format!("the request could not be signed: {what}"),
+        maybe_billed: false,
+    };
+    let identity = credentials.into();
+    let params = v4::SigningParams::builder()
+        .identity(&identity)
+        .region(region)
+        .name("bedrock")
+        .time(now)
+        .settings(SigningSettings::default())
+        .build()
+        .map_err(|_| failed("its parameters are incomplete"))?
+        .into();
+    let headers = request.headers.iter().map(|(name, value)| (*name, value.expose_secret())).chain([("host", host)]);
+    let signable = SignableRequest::new("POST", &request.url, headers, SignableBody::Bytes(&request.body))
+        .map_err(|_| failed("its address or headers cannot be read"))?;
+    let (instructions, _) = sign(signable, &params).map_err(|_| failed("the key cannot be used"))?.into_parts();
+    let (headers, _) = instructions.into_parts();
+    Ok(headers.into_iter().map(|header| (header.name(), header.value().into())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    fn vectors() -> Vec<Value> {
+        serde_json::from_str(include_str!("testdata/sigv4_vectors.json")).unwrap()
+    }
+
+    /// Made by botocore at a stopped clock: 2026-11-20T12:00:00Z.
+    fn clock() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_176_000)
+    }
+
+    #[test]
+    fn signatures_are_those_of_the_vendors_own_client() {
+        assert_eq!(vectors().len(), 4);
+        for vector in vectors() {
+            let text = |path: &str| vector.pointer(path).and_then(Value::as_str);
+            let request = Request {
+                url: text("/url").unwrap().to_owned(),
+                headers: vec![super::super::plain(super::super::JSON)],
+                body: text("/body").unwrap().as_bytes().to_vec(),
+            };
+            let address = Address::parse(&request.url, &[]).unwrap();
+            let credentials = Credentials::new(
+                text("/access_key").unwrap(),
+                text("/secret_key").unwrap(),
+                text("/session_token").map(str::to_owned),
+                None,
+                "test",
+            );
+            let signed =
+                signature(&request, address.authority(), text("/region").unwrap(), credentials, clock()).unwrap();
+            for name in ["authorization", "x-amz-date", "x-amz-security-token"] {
+                let ours = signed.iter().find(|(n, _)| *n == name).map(|(_, v)| v.expose_secret());
+                assert_eq!(ours, text(&format!("/headers/{name}")), "{name} of {}", text("/name").unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_encoded_once() {
+        for (id, path) in [
+            ("anthropic.claude-haiku-5-5", "anthropic.claude-haiku-5-5"),
+            ("us.anthropic.claude-haiku-4-5-20251001-v1:0", "us.anthropic.claude-haiku-4-5-20251001-v1%3A0"),
+            ("arn:aws:bedrock:us-west-2:1:x/ab c", "arn%3Aaws%3Abedrock%3Aus-west-2%3A1%3Ax%2Fab%20c"),
+        ] {
+            assert_eq!(encoded(id), path);
+        }
+    }
+}

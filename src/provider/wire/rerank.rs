@@ -1,0 +1,255 @@
+//! Rerankers: how well documents answer a query. Cohere, Voyage, Jina, TEI, and the servers that speak like one of
+//! them. They ask alike and answer in five shapes, which are read as one.
+
+use std::time::SystemTime;
+
+use reqwest::header::HeaderMap;
+use serde_json::{Value, json};
+
+use super::address::Address;
+use super::refusal::{self, Refusal, Who};
+use super::{JSON, Request, Speaks, bearer, bytes, parsed, plain};
+use crate::key::Key;
+use crate::{Failure, FailureKind};
+use index::search::rerank::{RerankConfig, RerankProvider};
+
+/// Documents that TEI takes in a request unless its user says otherwise (`max_client_batch_size`).
+const TEI_BATCH: usize = 32;
+
+/// A reranker's interface, with the model that is asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Rerank {
+    provider: RerankProvider,
+    address: Address,
+    /// Empty where the server has but one.
+    model: String,
+}
+
+/// What a server says of the documents of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Judgement {
+    /// One for each document; `None` for those that it passed over.
+    pub(crate) scores: Vec<Option<f32>>,
+    /// Tokens that are billed.
+    pub(crate) tokens: Option<u64>,
+    /// Searches that are billed.
+    pub(crate) searches: Option<u64>,
+}
+
+impl Rerank {
+    /// `scheme://host[:port]`, for `status`.
+    pub(crate) fn base(&self) -> &str {
+        self.address.origin()
+    }
+
+    /// Whether requests stay on this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.address.is_loopback()
+    }
+
+    /// The interface that a configuration asks for.
+    ///
+    /// # Errors
+    /// What is wrong with the address, or that there is none.
+    pub(crate) fn new(config: &RerankConfig) -> Result<Self, String> {
+        let url = config.base_url.as_deref().or(config.provider.base_url());
+        let url = url.ok_or_else(|| format!("`rerank.base_url` is missing for \"{}\"", config.provider.name()))?;
+        // The paths below begin with these.
+        let suffixes: &[&str] = match config.provider {
+            RerankProvider::Cohere => &["/rerank", "/v2", "/v1"],
+            RerankProvider::Voyage | RerankProvider::Jina => &["/rerank", "/v1"],
+            _ => &["/rerank"],
+        };
+        let address = Address::parse(url, suffixes)?;
+        Ok(Rerank { provider: config.provider, address, model: config.model().to_owned() })
+    }
+
+    /// Documents of a request at most.
+    pub(crate) fn batch(&self) -> usize {
+        if self.is_tei() { TEI_BATCH } else { usize::MAX }
+    }
+
+    /// TEI serves one model; a server that wants its name is another one, and asked as most are.
+    fn is_tei(&self) -> bool {
+        self.provider == RerankProvider::Tei && self.model.is_empty()
+    }
+
+    /// The request for a query and documents.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unauthorized`] if a key is needed and there is none.
+    pub(crate) fn request(&self, query: &str, documents: &[String], key: Option<&Key>) -> Result<Request, Failure> {
+        let (path, body) = match self.provider {
+            _ if self.is_tei() => {
+                ("/rerank", json!({ "query": query, "texts": documents, "truncate": true, "raw_scores": false }))
+            }
+            RerankProvider::Cohere => {
+                ("/v2/rerank", json!({ "model": self.model, "query": query, "documents": documents }))
+            }
+            RerankProvider::Voyage => (
+                "/v1/rerank",
+                json!({ "model": self.model, "query": query, "documents": documents, "truncation": true }),
+            ),
+            RerankProvider::Jina => (
+                "/v1/rerank",
+                json!({ "model": self.model, "query": query, "documents": documents, "return_documents": false }),
+            ),
+            _ => ("/rerank", json!({ "model": self.model, "query": query, "documents": documents })),
+        };
+        let mut headers = vec![plain(JSON)];
+        match key {
+            Some(Key::Bearer(key)) => headers.push(bearer(key)),
+            None if self.provider == RerankProvider::Tei || self.is_loopback() => {}
+            Some(Key::Aws { .. }) | None => return Err(self.no_key()),
+        }
+        Ok(Request { url: self.address.join(path), headers, body: bytes(&body) })
+    }
+
+    fn no_key(&self) -> Failure {
+        let variable = self.provider.variables().first().map(|name| format!(", or set {name}")).unwrap_or_default();
+        let message = format!(
+            "no key is found, and {} wants one: name a file that only you can read in `rerank.key_file`, \
+             or a command in `rerank.key_command`{variable}",
+            self.address.origin()
+        );
+        Failure { kind: FailureKind::Unauthorized, message, maybe_billed: false }
+    }
+
+    /// Reads the body of a success about so many documents. An answer may leave documents out, and of two scores for
+    /// one document the first counts; but one that speaks of a document that was not sent is about something else.
+    ///
+    /// # Errors
+    /// What makes it no answer. Never holds text of the body.
+    pub(crate) fn read(body: &[u8], documents: usize) -> Result<Judgement, String> {
+        let value = parsed(body)?;
+        let items = ["results", "data"].into_iter().find_map(|name| value.get(name)).unwrap_or(&value);
+        let items = items.as_array().ok_or("the answer holds no list of results")?;
+        let mut scores = vec![None; documents];
+        for item in items {
+            let index = item.get("index").and_then(Value::as_u64).ok_or("a result has no index")?;
+            let place = usize::try_from(index).ok().and_then(|index| scores.get_mut(index));
+            let place = place.ok_or("a result is about a document that was not sent")?;
+            let score = item.get("relevance_score").or_else(|| item.get("score")).and_then(Value::as_f64);
+            let score = score.map(|score| score as f32).filter(|score| score.is_finite());
+            *place = place.or(score);
+        }
+        if documents > 0 && scores.iter().all(Option::is_none) {
+            return Err("the answer judges no document".to_owned());
+        }
+        let count = |path: &str| value.pointer(path).and_then(Value::as_f64).filter(|n| *n >= 1.0).map(|n| n as u64);
+        let tokens = ["/usage/total_tokens", "/meta/billed_units/input_tokens", "/meta/tokens/input_tokens"];
+        Ok(Judgement {
+            scores,
+            tokens: tokens.into_iter().find_map(count),
+            searches: count("/meta/billed_units/search_units"),
+        })
+    }
+}
+
+impl Speaks for Rerank {
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+        let who = Who { base: self.base(), model: &self.model, ollama: false, section: "rerank", fields: &[] };
+        refusal::read(&who, status, headers, body, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wire(provider: RerankProvider, base_url: Option<&str>, model: Option<&str>) -> Rerank {
+        let (base_url, model) = (base_url.map(str::to_owned), model.map(str::to_owned));
+        Rerank::new(&RerankConfig { provider, model, base_url, ..RerankConfig::default() }).unwrap()
+    }
+
+    fn asked(wire: &Rerank) -> (String, Value) {
+        let key = Key::Bearer("k".into());
+        let request = wire.request("q", &["a".to_owned(), "b".to_owned()], Some(&key)).unwrap();
+        assert!(request.headers.iter().any(|(name, _)| *name == "authorization"));
+        (request.url, serde_json::from_slice(&request.body).unwrap())
+    }
+
+    #[test]
+    fn every_provider_has_its_request() {
+        let documents = json!(["a", "b"]);
+        let local = Some("http://127.0.0.1:8080/v1");
+        let cases = [
+            (
+                wire(RerankProvider::Cohere, None, None),
+                "https://api.cohere.com/v2/rerank",
+                json!({ "model": "rerank-v5.0-fast", "query": "q", "documents": documents }),
+            ),
+            (
+                wire(RerankProvider::Voyage, None, Some("rerank-3")),
+                "https://api.voyageai.com/v1/rerank",
+                json!({ "model": "rerank-3", "query": "q", "documents": documents, "truncation": true }),
+            ),
+            (
+                wire(RerankProvider::Jina, Some("https://api.jina.ai/v1/rerank"), None),
+                "https://api.jina.ai/v1/rerank",
+                json!({ "model": "jina-reranker-v3", "query": "q", "documents": documents, "return_documents": false }),
+            ),
+            (
+                wire(RerankProvider::Tei, local, None),
+                "http://127.0.0.1:8080/v1/rerank",
+                json!({ "query": "q", "texts": documents, "truncate": true, "raw_scores": false }),
+            ),
+            (
+                wire(RerankProvider::Tei, local, Some("bge")),
+                "http://127.0.0.1:8080/v1/rerank",
+                json!({ "model": "bge", "query": "q", "documents": documents }),
+            ),
+        ];
+        for (wire, url, body) in cases {
+            assert_eq!(asked(&wire), (url.to_owned(), body));
+        }
+        assert_eq!(wire(RerankProvider::Tei, local, None).batch(), 32);
+        assert_eq!(wire(RerankProvider::Tei, local, Some("bge")).batch(), usize::MAX);
+        assert!(Rerank::new(&RerankConfig { provider: RerankProvider::Tei, ..RerankConfig::default() }).is_err());
+    }
+
+    #[test]
+    fn a_key_is_wanted_where_one_is_needed() {
+        let ask = |wire: &Rerank| wire.request("q", &[], None).map(|_| ()).map_err(|failure| failure.message);
+        let refused = ask(&wire(RerankProvider::Cohere, None, None)).unwrap_err();
+        assert!(refused.contains("rerank.key_file") && refused.contains("COHERE_API_KEY"), "{refused}");
+        assert_eq!(ask(&wire(RerankProvider::Cohere, Some("http://localhost:1"), None)), Ok(()));
+        assert_eq!(ask(&wire(RerankProvider::Tei, Some("https://tei.example.org"), None)), Ok(()));
+    }
+
+    #[test]
+    fn all_shapes_of_answers_are_read() {
+        let read = |body: &str, n: usize| Rerank::read(body.as_bytes(), n);
+        let two = [Some(0.25), Some(0.75)];
+        let cases = [
+            r#"{"id":"x","results":[{"index":1,"relevance_score":0.75},{"index":0,"relevance_score":0.25}]}"#,
+            r#"{"object":"list","data":[{"index":0,"relevance_score":0.25},{"index":1,"relevance_score":0.75}]}"#,
+            r#"[{"index":1,"score":0.75,"text":null},{"index":0,"score":0.25}]"#,
+            r#"{"results":[{"index":0,"relevance_score":0.25,"document":null},{"index":1,"score":0.75},{"index":1,"score":9}]}"#,
+        ];
+        for body in cases {
+            assert_eq!(read(body, 2).unwrap().scores, two, "{body}");
+        }
+        let short = read(r#"{"results":[{"index":2,"relevance_score":-4.5},{"index":1,"relevance_score":null}]}"#, 3);
+        assert_eq!(short.unwrap().scores, [None, None, Some(-4.5)]);
+        let billed = |body: &str| read(body, 0).map(|j| (j.tokens, j.searches)).unwrap();
+        assert_eq!(billed(r#"{"results":[],"meta":{"billed_units":{"search_units":2}}}"#), (None, Some(2)));
+        assert_eq!(billed(r#"{"data":[],"usage":{"total_tokens":77}}"#), (Some(77), None));
+        for garbage in [
+            "",
+            "{}",
+            "[",
+            "null",
+            "<html>",
+            r#"{"results":7}"#,
+            r#"{"results":[]}"#,
+            r#"{"results":[{"score":1}]}"#,
+            r#"{"results":[{"index":2,"score":1}]}"#,
+            r#"{"results":[{"index":-1,"score":1}]}"#,
+            r#"{"results":[{"index":0,"score":"high"}]}"#,
+            r#"{"error":"busy"}"#,
+        ] {
+            assert!(read(garbage, 2).is_err(), "{garbage}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The notes on disk. The disk is the truth; events are hints that something may have changed.
+//!
+//! [`walk`] and [`read`] get at the truth, [`watch`] turns operating-system events into [`Hint`]s, and
+//! the pure [`pending`] decides when enough quiet has passed to look again. [`policy`] says for all of
+//! them what is a note; [`root`] knows the vault's folder itself. Nothing here writes to a vault.
+
+pub mod pending;
+pub mod policy;
+pub mod read;
+pub mod root;
+pub mod settings;
+pub mod walk;
+pub mod watch;
+
+use std::collections::BTreeSet;
+
+use note::VaultPath;
+use serde::{Deserialize, Serialize};
+
+/// Something that may have changed, from the operating system or from a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// A path was touched in some way; it may be a note, gone, or neither.
+    Path(VaultPath),
+    /// A folder appeared or moved; what is in it must be walked (its watch stands already).
+    Folder(VaultPath),
+    /// Events may have been lost, or there is another reason to look at everything.
+    Rescan(RescanReason),
+}
+
+/// Why a whole vault is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RescanReason {
+    /// The daemon started.
+    Start,
+    /// The operating system dropped events.
+    Overflow,
+    /// A watch could not be placed or was lost.
+    WatchLost,
+    /// More paths changed at once than are worth looking at one by one.
+    Storm,
+    /// The machine slept.
+    Resume,
+    /// The regular reconciling walk.
+    Interval,
+    /// A user or client asked.
+    Asked,
+    /// The vault's root was gone, replaced or renamed.
+    RootChanged,
+    /// A change is doubted (a vault that seems empty) and needs a second look.
+    Doubt,
+    /// The vault is polled.
+    Poll,
+}
+
+/// What to look at now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Batch {
+    /// These paths, and everything in these folders.
+    Paths {
+        /// Single paths.
+        paths: BTreeSet<VaultPath>,
+        /// Folders to walk.
+        folders: BTreeSet<VaultPath>,
+    },
+    /// Everything.
+    Walk(RescanReason),
+}

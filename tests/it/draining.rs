@@ -1,0 +1,52 @@
+//! What was asked of a model when the daemon stops, or reads its configuration again: it is kept, and not bought twice.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
+use crate::model::Model;
+use crate::support::{Daemon, Place, eventually};
+
+/// Long enough for a signal to come first, and well below what the daemon waits for.
+const SLOW: Duration = Duration::from_millis(700);
+
+fn configure(place: &Place, model: &Model, day: &str) {
+    place.configure(&format!("{}{SMALL_CHUNKS}\n[budget]\nday = {day}\n", model.config("anthropic", "")));
+}
+
+fn start(place: &Place) -> Daemon {
+    place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"))
+}
+
+fn asked_slowly() -> (Model, Place, Daemon) {
+    let model = Model::start();
+    model.latency(SLOW);
+    let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    configure(&place, &model, "1");
+    let daemon = start(&place);
+    eventually("the model is asked", || model.calls() == 1);
+    (model, place, daemon)
+}
+
+#[test]
+fn an_answer_that_is_on_its_way_when_the_daemon_stops_is_kept() {
+    let (model, place, daemon) = asked_slowly();
+    assert_eq!(daemon.stop(), Some(0));
+    assert_eq!(model.answered(), 1, "it was waited for");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    assert_eq!(model.calls(), 1, "nothing is bought twice");
+    let stats = daemon.call("stats", json!({}));
+    assert_eq!(stats["contextualized"], 3, "{stats}");
+}
+
+#[test]
+fn an_answer_that_is_on_its_way_when_a_budget_is_changed_is_kept() {
+    let (model, place, mut daemon) = asked_slowly();
+    configure(&place, &model, "2");
+    daemon.signal(rustix::process::Signal::HUP);
+    wait_written(&mut daemon);
+    assert_eq!(model.calls(), 1, "nothing is bought twice");
+    assert_eq!(daemon.call("cost", json!({}))["today"]["calls"], 1);
+}
