@@ -107,14 +107,13 @@ fn close_to_others(config: &Config) {
     let Closed { closed, failed } = sandbox::close_to_others(dir, shared);
     if closed > 0 {
         tracing::warn!(
-            target: LIFE,
             "other users could open {closed} of the daemon's files and folders in {}; they cannot any more",
             dir.display()
         );
     }
     if let Some((path, why)) = failed.first() {
         let (path, n) = (path.display(), failed.len());
-        tracing::warn!(target: LIFE, "other users can open {n} of the daemon's files, {path} among them: {why}");
+        tracing::warn!("other users can open {n} of the daemon's files, {path} among them: {why}");
     }
 }
 

@@ -58,6 +58,8 @@ pub(super) struct NoteIndexer {
 impl NoteIndexer {
     /// Decides at full priority, here and now: a save does not wait for work in bulk.
     pub(super) fn decide_here(&mut self, tasks: Vec<Task>, began: Instant) {
+        // Work in bulk may have read the save already; then there is nothing to decide, and somebody waits all the same.
+        self.urgent = true;
         let mut looked = Vec::with_capacity(tasks.len());
         for mut task in tasks {
             // What a worker is finding out about the note may be older, so it will not count; what it was to do is done
