@@ -9,7 +9,7 @@ use std::time::Duration;
 #[cfg(feature = "transformer")]
 use super::transformer::{self, Transformer};
 use index::embed::input::Limits;
-use index::embed::settings::{self, EmbedConfig, EmbedProvider};
+use index::embed::settings::{EmbedConfig, EmbedProvider};
 use index::embed::{Input, Kind, Vector, builtin};
 use tokio::runtime::Handle;
 
@@ -153,7 +153,7 @@ impl Embedder {
             }
             #[cfg(not(feature = "transformer"))]
             EmbedProvider::Transformer => {
-                let message = format!("{} has none of {}", settings::NO_TRANSFORMER, models.display());
+                let message = format!("{} has none of {}", index::embed::settings::NO_TRANSFORMER, models.display());
                 Err(EmbedError::Local(message))
             }
             EmbedProvider::Ollama | EmbedProvider::OpenAi | EmbedProvider::Voyage | EmbedProvider::Cohere => {
