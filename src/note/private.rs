@@ -1,14 +1,15 @@
 //! Which notes are their owner's alone: never shown to an assistant, never sent to anybody's computer. One rule for all
 //! who have to keep to it: [`Private::covers`].
 
-use std::fmt;
-use std::path::Path;
+mod globs;
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::fmt;
+
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::Note;
 use crate::VaultPath;
+use globs::Globs;
 
 /// The tag that makes a note private wherever it lies; `private/…` does too.
 pub const TAG: &str = "private";
@@ -16,23 +17,21 @@ pub const TAG: &str = "private";
 /// The rules of one vault: its globs, and the tag that holds in every vault.
 #[derive(Clone)]
 pub struct Private {
-    globs: Vec<String>,
-    matcher: Gitignore,
+    written: Vec<String>,
+    globs: Globs,
 }
 
 impl Private {
-    /// The rules with these globs, in the syntax of `.gitignore`. One that is no pattern is refused where the
-    /// configuration is checked; here it covers every note, for to leave it out would show what was to be hidden.
+    /// The rules with these globs, in the syntax of `.gitignore`. The check of the configuration refuses one that is no
+    /// pattern; here it covers every note, for to leave it out would show what was to be hidden.
     pub fn new(globs: &[String]) -> Self {
-        let mut builder = GitignoreBuilder::new("");
-        let unread = globs.iter().any(|glob| !add(&mut builder, glob));
-        let matcher = builder.build().ok().filter(|_| !unread).unwrap_or_else(everything);
-        Private { globs: globs.to_vec(), matcher }
+        let compiled = Globs::new(globs.iter().map(|glob| folded_glob(glob)));
+        Private { written: globs.to_vec(), globs: compiled.unwrap_or_else(|_| Globs::everything()) }
     }
 
     /// What is wrong with a glob.
     pub fn problem(glob: &str) -> Option<String> {
-        GitignoreBuilder::new("").add_line(None, glob).err().map(|error| error.to_string())
+        Globs::new([glob.to_owned()]).err().map(|error| error.to_string())
     }
 
     /// Whether the note of this path with these tags is private.
@@ -53,16 +52,13 @@ impl Private {
     }
 
     fn covers_path(&self, path: &VaultPath) -> bool {
-        if self.matcher.is_empty() {
-            return false;
-        }
-        self.matcher.matched_path_or_any_parents(Path::new(&folded(path.as_str())), false).is_ignore()
+        !self.globs.is_empty() && self.globs.cover(&folded(path.as_str()))
     }
 }
 
 impl PartialEq for Private {
     fn eq(&self, other: &Self) -> bool {
-        self.globs == other.globs
+        self.written == other.written
     }
 }
 
@@ -76,24 +72,18 @@ impl Default for Private {
 
 impl fmt::Debug for Private {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Private").field(&self.globs).finish()
+        f.debug_tuple("Private").field(&self.written).finish()
     }
 }
 
-fn add(builder: &mut GitignoreBuilder, glob: &str) -> bool {
+fn folded_glob(glob: &str) -> String {
     let glob = folded(glob);
-    builder.add_line(None, glob.strip_prefix("./").unwrap_or(&glob)).is_ok()
+    glob.strip_prefix("./").map(str::to_owned).unwrap_or(glob)
 }
 
 /// A name typed in another case, or another form of the same letters, means the same to whoever typed it.
 fn folded(name: &str) -> String {
     name.nfc().collect::<String>().to_lowercase()
-}
-
-fn everything() -> Gitignore {
-    let mut builder = GitignoreBuilder::new("");
-    add(&mut builder, "*");
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
 /// Whether a tag makes its note private.
@@ -104,53 +94,4 @@ pub(super) fn is_private(tag: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{NoteRules, parse};
-
-    fn covers(globs: &[&str], path: &str, text: &str) -> bool {
-        let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
-        let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
-        Private::new(&globs).covers_note(&note)
-    }
-
-    #[test]
-    fn a_tag_anywhere_makes_a_note_private() {
-        for text in [
-            "About #private things",
-            "#Private",
-            "#private/family",
-            "---\ntags: [work, private]\n---\nx",
-            "---\ntags: private/health\n---\nx",
-            "---\ntag: '#PRIVATE'\n---\nx",
-            // Front matter that is no YAML is read as far as it goes.
-            "---\ntags: private\nup: [[Home]]: x\n---\nx",
-        ] {
-            assert!(covers(&[], "a.md", text), "{text}");
-        }
-        for text in ["#privateer", "private", "`#private`", "#work/private", "https://x.example/#private", ""] {
-            assert!(!covers(&[], "a.md", text), "{text}");
-        }
-    }
-
-    #[test]
-    fn globs_are_those_of_gitignore() {
-        for (glob, path) in [
-            ("Journal/**", "Journal/2026/a.md"),
-            ("Journal/", "Journal/2026/a.md"),
-            ("Journal", "journal/a.md"),
-            ("./Journal", "Journal/a.md"),
-            ("/Journal/", "Journal/a.md"),
-            ("*.secret.md", "deep/er/x.secret.md"),
-            ("TÄGEBUCH/*", "Tägebuch/x.md"),
-            ("Tägebuch/", "Ta\u{308}gebuch/x.md"),
-        ] {
-            assert!(covers(&[glob], path, "x"), "{glob} {path}");
-        }
-        assert!(!covers(&["/Journal/"], "Old/Journal/a.md", "x"));
-        assert!(!covers(&["Journal/*", "!Journal/open.md"], "Journal/open.md", "x"));
-        assert!(covers(&["Journal/*", "!Journal/open.md"], "Journal/open.md", "#private"));
-        assert!(covers(&["a{b"], "anything.md", "x"), "a glob that cannot be read hides all");
-        assert!(Private::problem("a{b").is_some() && Private::problem("Journal/**").is_none());
-    }
-}
+mod tests;
