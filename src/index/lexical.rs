@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight};
+use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, Scorer, TermQuery, Weight};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
 
@@ -241,25 +241,32 @@ fn one_by_one(
     cancel: &Cancel,
     take: &mut dyn FnMut(DocId, Score) -> Score,
 ) -> Result<(), LexicalError> {
-    let mut scorer = weight.scorer(reader, 1.0)?;
-    let (mut doc, mut seen) = (scorer.doc(), 0);
-    while doc != TERMINATED {
-        if seen % DOCUMENTS_PER_LOOK == 0 {
-            cancel.check()?;
-        }
-        seen += 1;
+    each_match(weight, reader, cancel, &mut |doc, scorer| {
         let score = scorer.score();
         if score > threshold {
             threshold = take(doc, score);
         }
-        doc = scorer.advance();
-    }
-    Ok(())
+    })
 }
 
 /// Per document of a segment, whether it matches.
 fn matching(weight: &dyn Weight, reader: &SegmentReader, cancel: &Cancel) -> Result<Vec<bool>, LexicalError> {
     let mut matching = vec![false; reader.max_doc() as usize];
+    each_match(weight, reader, cancel, &mut |doc, _| {
+        if let Some(matches) = matching.get_mut(doc as usize) {
+            *matches = true;
+        }
+    })?;
+    Ok(matching)
+}
+
+/// Gives `take` every document that matches, with the scorer that stands on it.
+fn each_match(
+    weight: &dyn Weight,
+    reader: &SegmentReader,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(DocId, &mut dyn Scorer),
+) -> Result<(), LexicalError> {
     let mut scorer = weight.scorer(reader, 1.0)?;
     let (mut doc, mut seen) = (scorer.doc(), 0);
     while doc != TERMINATED {
@@ -267,12 +274,10 @@ fn matching(weight: &dyn Weight, reader: &SegmentReader, cancel: &Cancel) -> Res
             cancel.check()?;
         }
         seen += 1;
-        if let Some(matches) = matching.get_mut(doc as usize) {
-            *matches = true;
-        }
+        take(doc, &mut *scorer);
         doc = scorer.advance();
     }
-    Ok(matching)
+    Ok(())
 }
 
 fn scored(term: Term, weight: f32) -> Box<dyn Query> {

@@ -205,23 +205,6 @@ impl Journal {
         place.map(|place| self.read(place)).transpose()
     }
 
-    /// The last context under a key that is `wanted`. One that cannot be read is passed over if another is found.
-    pub(super) fn find(
-        &self,
-        key: ContextKey,
-        wanted: impl Fn(&ContextRecord) -> bool,
-    ) -> Result<Option<ContextRecord>, StoreError> {
-        let mut unread = None;
-        for n in self.under(key) {
-            match self.read(self.places[n as usize]) {
-                Ok(context) if wanted(&context) => return Ok(Some(context)),
-                Ok(_) => {}
-                Err(error) => unread = Some(error),
-            }
-        }
-        unread.map_or(Ok(None), Err)
-    }
-
     /// All contexts under a key with their holders, the last one first; those that cannot be read are left out, and
     /// why the last of them cannot is said.
     pub(super) fn all(&self, key: ContextKey) -> (Vec<(ContextRecord, Vec<Holder>)>, Option<StoreError>) {

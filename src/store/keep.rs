@@ -25,25 +25,12 @@ pub struct ArchivedAll {
 pub(super) type BySection = HashMap<SectionKey, Vec<Arc<VaultPath>>>;
 
 impl Store {
-    /// Keeps a context that was just paid for: in the journal, on the disk, then in the archive under `key`.
+    /// Keeps a context that was just paid for: in the journal, on the disk, then in the archive under `key`. It was
+    /// written for the note at `path`, which then had these tags: no other note is given it while that one is there.
     /// No note changes, nor what the index finds. A free context is passed over.
     ///
     /// # Errors
     /// It could not be written. If only the archive failed, the journal has it, and [`Store::archived`] finds it.
-    pub fn keep_context(&self, key: ContextKey, context: &ContextRecord) -> Result<(), StoreError> {
-        if !context.is_paid() {
-            return Ok(());
-        }
-        locked(&self.journal).append([(key, context)])?;
-        let mut writes = Writes::default();
-        writes.archive(key, context).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))
-    }
-
-    /// As [`Store::keep_context`], of a context that was written for the note at `path`, which then had these tags: no
-    /// other note is given it while that one is there.
-    ///
-    /// # Errors
-    /// As for [`Store::keep_context`].
     pub fn keep_context_of(
         &self,
         path: &VaultPath,
@@ -84,21 +71,8 @@ impl Store {
         }
     }
 
-    /// Of the contexts that were ever archived or paid for under this key, the last one of a generation, whichever
-    /// note it was written for.
-    ///
-    /// # Errors
-    /// As for [`Store::archived`].
-    pub fn archived_of(&self, key: ContextKey, generation: &str) -> Result<Option<ContextRecord>, StoreError> {
-        let journaled = locked(&self.journal).find(key, |context| context.generation == generation);
-        if let Ok(Some(context)) = journaled {
-            return Ok(Some(context));
-        }
-        let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
-        archived.filter(|context| context.generation == generation).map_or(journaled, |context| Ok(Some(context)))
-    }
-
-    /// The same, of those that the note at `path` holds or held under that path.
+    /// Of the contexts that were ever archived or paid for under this key, the last one of a generation that the note
+    /// at `path` holds or held under that path.
     ///
     /// # Errors
     /// As for [`Store::archived_all`].

@@ -50,7 +50,6 @@ pub use exchange::ImportReport;
 pub use journal::Holder;
 pub use keep::ArchivedAll;
 pub use peek::{Looked, journaled, look, rehearse};
-pub use salvage::sync_dir;
 
 const JOURNAL: &str = "contexts.journal";
 const LOCK: &str = "store.lock";
@@ -73,7 +72,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// What happened to a file or folder of the store.
-    pub fn io(path: &Path, error: &std::io::Error) -> Self {
+    fn io(path: &Path, error: &std::io::Error) -> Self {
         StoreError::Io { path: path.to_path_buf(), message: error.to_string() }
     }
 }
@@ -121,7 +120,7 @@ pub struct Store {
 
 /// Locks a mutex. What these mutexes guard is changed only after what can fail is done, so a panic of
 /// another holder leaves nothing half done.
-pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -10,8 +10,18 @@ fn key() -> ContextKey {
     context_key(&[section(1)], text_hash(b"body"))
 }
 
+fn keep(store: &Store, context: &ContextRecord) {
+    store.keep_context_of(&path("a.md"), &[], key(), context).unwrap();
+}
+
+/// The last text of a generation under the key, whichever note it was written for.
+fn text_of(store: &Store, generation: &str) -> Option<String> {
+    let found = store.archived_all(key()).unwrap().found;
+    found.into_iter().map(|(context, _)| context).find(|context| context.generation == generation).map(|c| c.text)
+}
+
 fn assert_kept(store: &Store) {
-    let found = |generation| store.archived_of(key(), generation).unwrap().map(|context| context.text);
+    let found = |generation| text_of(store, generation);
     assert_eq!(found("llm/a").as_deref(), Some("a, again"));
     assert_eq!(found("llm/b").as_deref(), Some("b"));
     assert_eq!(found("llm/c"), None);
@@ -19,10 +29,10 @@ fn assert_kept(store: &Store) {
 }
 
 fn keep_several(store: &Store) {
-    store.keep_context(key(), &of("llm/a", "a")).unwrap();
-    store.keep_context(key(), &of("llm/a", "a, again")).unwrap();
-    store.keep_context(key(), &of("llm/b", "b")).unwrap();
-    store.keep_context(key(), &free(&[section(1)], text_hash(b"body"))).unwrap();
+    keep(store, &of("llm/a", "a"));
+    keep(store, &of("llm/a", "a, again"));
+    keep(store, &of("llm/b", "b"));
+    keep(store, &free(&[section(1)], text_hash(b"body")));
 }
 
 #[test]
@@ -46,7 +56,7 @@ fn contexts_of_several_generations_are_kept_under_one_key() {
     assert_kept(&open(dir.path()).0);
     // Without the journal the archive knows the last one, and gives it back to the journal.
     fs::remove_file(dir.path().join(JOURNAL)).unwrap();
-    assert_eq!(open(dir.path()).0.archived_of(key(), "llm/b").unwrap().unwrap().text, "b");
+    assert_eq!(text_of(&open(dir.path()).0, "llm/b").unwrap(), "b");
 }
 
 #[test]
@@ -61,7 +71,7 @@ fn what_a_chunk_holds_is_found_before_what_it_replaced() {
     store.apply(&path("a.md"), write).unwrap();
     // A rebuild: the new one is kept as it comes, then takes the place of the old one.
     let old = std::mem::replace(&mut contexts[0], of("llm/b", "b"));
-    store.keep_context(key(), &contexts[0]).unwrap();
+    keep(&store, &contexts[0]);
     let write = NoteWrite { put: Some((record, contexts)), archive: vec![(key(), old)], ..NoteWrite::default() };
     store.apply(&path("a.md"), write).unwrap();
     for restart in [false, true] {
@@ -73,7 +83,7 @@ fn what_a_chunk_holds_is_found_before_what_it_replaced() {
         });
         let store = store.or(reopened.as_ref()).unwrap();
         assert_eq!(store.archived(key()).unwrap().unwrap().text, "b");
-        assert_eq!(store.archived_of(key(), "llm/a").unwrap().unwrap().text, "a");
+        assert_eq!(text_of(store, "llm/a").unwrap(), "a");
     }
 }
 
@@ -92,10 +102,10 @@ fn all_generations_are_exported_and_an_import_replaces_none() {
 
     let third = tempfile::tempdir().unwrap();
     let (copy, _) = open(third.path());
-    copy.keep_context(key(), &of("llm/c", "c")).unwrap();
+    keep(&copy, &of("llm/c", "c"));
     assert_eq!(copy.import(&*lines).unwrap().added, 3);
     assert_eq!(copy.archived(key()).unwrap().unwrap().text, "c", "what is here stays");
-    assert_eq!(copy.archived_of(key(), "llm/a").unwrap().unwrap().text, "a, again");
+    assert_eq!(text_of(&copy, "llm/a").unwrap(), "a, again");
 }
 
 #[test]
