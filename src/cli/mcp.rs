@@ -102,8 +102,7 @@ fn list(home: &Path, session: &mut Session) -> Result<u8, Failure> {
     let state = |client: &Client| {
         let file = client.file(home);
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
-        let entered = !parsed[client.section][NAME].is_null();
+        let entered = edit::has_entry(&text, client.section, NAME);
         (file, client.is_found(home), entered)
     };
     if session.globals.json {
@@ -183,7 +182,7 @@ fn printable_json(text: &str) -> String {
 
 fn refused(client: &Client, file: &Path, entry: &Value, refusal: &Refusal) -> Failure {
     let why = match refusal {
-        Refusal::NotJson(why) => format!("it is not plain JSON ({why}); comments would be lost"),
+        Refusal::NotJson(why) => format!("it is not JSON ({why})"),
         Refusal::Shape(why) => why.clone(),
     };
     Failure::new(

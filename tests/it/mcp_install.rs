@@ -69,11 +69,20 @@ fn files_that_are_not_understood_are_left_alone() {
     let home = place.dir.path();
     let zed = home.join(".config/zed/settings.json");
     std::fs::create_dir_all(zed.parent().unwrap()).unwrap();
-    std::fs::write(&zed, "// Zed settings\n{ \"theme\": \"One\" }\n").unwrap();
+    std::fs::write(&zed, "// Zed settings\n{ \"theme\" \"One\" }\n").unwrap();
     let told = place.run(&["mcp", "install", "zed", "--yes"]);
     assert_eq!(told.status.code(), Some(73));
     assert!(err(&told).contains("context_servers") && err(&told).contains("by hand"), "{}", err(&told));
-    assert_eq!(std::fs::read_to_string(&zed).unwrap(), "// Zed settings\n{ \"theme\": \"One\" }\n");
+    assert_eq!(std::fs::read_to_string(&zed).unwrap(), "// Zed settings\n{ \"theme\" \"One\" }\n");
+    // Comments are understood, and stay.
+    std::fs::write(&zed, "// Zed settings\n{\n  \"theme\": \"One\", // light\n}\n").unwrap();
+    assert!(place.run(&["mcp", "install", "zed", "--yes"]).status.success());
+    let commented = std::fs::read_to_string(&zed).unwrap();
+    assert!(commented.starts_with("// Zed settings\n{\n  \"theme\": \"One\", // light\n"), "{commented}");
+    assert!(commented.contains("\"context_servers\": {\n    \"situated\": {"), "{commented}");
+    assert!(
+        out(&place.run(&["mcp", "install"])).lines().any(|line| line.starts_with("zed ") && line.contains("entered"))
+    );
     assert_eq!(place.run(&["mcp", "install", "nobody"]).status.code(), Some(2));
     // A file that is not there is made, in a folder that is not there; a link stays one.
     assert!(place.run(&["mcp", "install", "vscode", "--yes"]).status.success());

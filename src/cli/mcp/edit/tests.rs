@@ -1,0 +1,113 @@
+//! Files that are edited, and those that are left alone.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn entry() -> Value {
+    json!({ "command": "/bin/situated", "args": ["mcp"] })
+}
+
+fn set(text: &str) -> Result<Option<String>, Refusal> {
+    with_entry(text, "mcpServers", "situated", &entry())
+}
+
+#[test]
+fn what_stands_there_stays() {
+    let text = "{\n    \"zebra\": 1.50,\n    \"mcpServers\": {\n        \"b\": {\"command\": \"x, \\\"}\"},\n        \"a\": {}\n    },\n    \"apple\": [1,  2]\n}\n";
+    let new = set(text).unwrap().unwrap();
+    assert_eq!(
+        new,
+        text.replace(
+            "\"a\": {}\n",
+            "\"a\": {},\n        \"situated\": {\n            \"args\": [\n                \"mcp\"\n            ],\n            \"command\": \"/bin/situated\"\n        }\n"
+        )
+    );
+    assert_eq!(set(&new), Ok(None), "once is enough");
+    let old = new.replace("/bin/situated", "/old/situated");
+    assert_eq!(set(&old).unwrap().unwrap(), new);
+}
+
+#[test]
+fn sections_are_made() {
+    for text in [
+        "",
+        " \n",
+        "{}",
+        "{ }",
+        "{\n}\n",
+        "{\"a\": 1}",
+        "{\"a\": {\"mcpServers\": 3}}",
+        "\u{FEFF}{\"mcpServers\": {}}",
+        "{\"mcpServers\":{\"x\":1}}",
+    ] {
+        let new = set(text).unwrap().unwrap();
+        let parsed: Value = serde_json::from_str(new.trim_start_matches('\u{FEFF}')).unwrap();
+        assert_eq!(parsed["mcpServers"]["situated"], entry(), "{new}");
+        if let Ok(Value::Object(before)) = serde_json::from_str(text.trim_start_matches('\u{FEFF}')) {
+            assert!(before.iter().all(|(key, value)| key == "mcpServers" || parsed[key] == *value), "{new}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_left_alone() {
+    for text in [
+        "{ # a comment\n}",
+        "{\"a\": 1,,}",
+        "{\"a\": 1 \"b\": 2}",
+        "{'a': 1}",
+        "{a: 1}",
+        "{\"a\": 0x1}",
+        "// nothing",
+        "{",
+    ] {
+        assert!(matches!(set(text), Err(Refusal::NotJson(_))), "{text}");
+    }
+    assert!(matches!(set("[1]"), Err(Refusal::Shape(_))));
+    assert!(matches!(set("{\"mcpServers\": []}"), Err(Refusal::Shape(_))));
+    assert!(matches!(set("{\"mcpServers\": {}, \"mcpServers\": {}}"), Err(Refusal::Shape(_))));
+}
+
+#[test]
+fn comments_and_trailing_commas_stay() {
+    let text = "// Settings\n{\n  // of servers\n  \"mcpServers\": {\n    \"a\": {}, // the first\n    /* none after it */\n  },\n  \"b\": [1,],\n}\n";
+    let new = set(text).unwrap().unwrap();
+    let member = "    \"situated\": {\n      \"args\": [\n        \"mcp\",\n      ],\n      \"command\": \"/bin/situated\",\n    },\n";
+    assert_eq!(new, text.replace("// the first\n", &format!("// the first\n{member}")));
+    assert_eq!(set(&new), Ok(None));
+    assert!(has_entry(&new, "mcpServers", "situated") && !has_entry(text, "mcpServers", "situated"));
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "[a-z\"\\\\{}\\[\\],: \\n]{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map("[a-z\"\\\\{,:]{0,3}|mcpServers", inner, 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_file_keeps_its_members(value in value(), spaced in any::<bool>()) {
+        let text = if spaced { format!("{value:#}") } else { value.to_string() };
+        match set(&text) {
+            Ok(Some(new)) => {
+                let mut expected = value.clone();
+                expected["mcpServers"]["situated"] = entry();
+                prop_assert_eq!(serde_json::from_str::<Value>(&new).unwrap(), expected);
+            }
+            Ok(None) => prop_assert!(false, "it was not there"),
+            Err(_) => prop_assert!(!value.is_object() || value.get("mcpServers").is_some_and(|s| !s.is_object())),
+        }
+    }
+}
