@@ -22,258 +22,79 @@ const REFUSALS_ANYWHERE: &str = "as an ai language model|as an ai assistant|help
     wasn't provided|please provide the";
 
 /// Parts of prompts and markup that leak into answers. What stands in the note itself is no leak.
-const LEAKS: [&str; 37] = [
-    "```",
-    "⟦",
-    "⟧",
-    "</",
-    "<note",
-    "<document",
-    "<chunk",
-    "<context",
-    "<passage",
-    "<outline",
-    "<links_out",
-    "<caption",
-    "<think",
-    "<|",
-    "[inst]",
-    "[/inst]",
-    "<s>",
-    "\"captions\"",
-    "\"caption\"",
-    "\"text\":",
-    "\"n\":",
-    "{\"",
-    "system prompt",
-    "previous instructions",
-    "the instructions above",
-    "my instructions",
-    "these instructions",
-    "as instructed",
-    "following the instructions",
-    "assistant:",
-    "human:",
-    "http://",
-    "https://",
-    "www.",
-    "](",
-    "[[",
-    "]]",
-];
+const LEAKS: &str = "```|⟦|⟧|</|<note|<document|<chunk|<context|<passage|<outline|<links_out|<caption|<think|[inst]|\
+    [/inst]|<s>|\"captions\"|\"caption\"|\"text\":|\"n\":|{\"|system prompt|previous instructions|\
+    the instructions above|my instructions|these instructions|as instructed|following the instructions|assistant:|\
+    human:|http://|https://|www.|](|[[|]]";
 
 /// Words by which a model greets the question.
-const GREETINGS: [&str; 9] =
-    ["sure", "okay", "ok", "certainly", "of course", "absolutely", "natürlich", "gerne", "bien sûr"];
+const GREETINGS: &str = "sure|okay|ok|certainly|of course|absolutely|natürlich|gerne|bien sûr";
 
 /// Beginnings that introduce the caption, up to a colon.
-const ANNOUNCEMENTS: [&str; 9] =
-    ["here is", "here's", "here are", "below is", "the caption is", "hier ist", "voici", "aquí está", "вот"];
+const ANNOUNCEMENTS: &str = "here is|here's|here are|below is|the caption is|hier ist|voici|aquí está|вот";
 
 /// Labels before a caption.
-const LABELS: [&str; 18] = [
-    "caption",
-    "context",
-    "summary",
-    "answer",
-    "output",
-    "kontext",
-    "zusammenfassung",
-    "bildunterschrift",
-    "résumé",
-    "contexte",
-    "contexto",
-    "контекст",
-    "описание",
-    "上下文",
-    "摘要",
-    "说明",
-    "文脈",
-    "要約",
-];
+const LABELS: &str = "caption|context|summary|answer|output|kontext|zusammenfassung|bildunterschrift|résumé|\
+    contexte|contexto|контекст|описание|上下文|摘要|说明|文脈|要約";
 
 /// Subjects that say nothing, by language, and what may follow them: what stands after both is the caption.
 struct Opener {
     /// Forms of "this".
-    this: &'static [&'static str],
+    this: &'static str,
     /// Forms of "passage".
-    passage: &'static [&'static str],
+    passage: &'static str,
     /// Verbs and the like; longer ones first where one begins another.
-    links: &'static [&'static str],
+    links: &'static str,
 }
 
 const OPENERS: [Opener; 7] = [
     Opener {
-        this: &["this", "the", "the following", "the provided", "the given", "the above"],
-        passage: &[
-            "chunk",
-            "section",
-            "text",
-            "passage",
-            "excerpt",
-            "part",
-            "snippet",
-            "note",
-            "document",
-            "entry",
-            "caption",
-            "fragment",
-            "paragraph",
-            "content",
-            "documentation",
-            "summary",
-        ],
-        links: &[
-            "is about",
-            "is taken from",
-            "is from",
-            "is part of",
-            "is a part of",
-            "comes from",
-            "appears in",
-            "belongs to",
-            "deals with",
-            "talks about",
-            "focuses on",
-            "refers to",
-            "consists of",
-            "describes",
-            "discusses",
-            "provides",
-            "contains",
-            "covers",
-            "explains",
-            "outlines",
-            "details",
-            "lists",
-            "summarizes",
-            "summarises",
-            "presents",
-            "introduces",
-            "shows",
-            "highlights",
-            "states",
-            "mentions",
-            "records",
-            "captures",
-            "documents",
-            "addresses",
-            "gives",
-            "notes",
-            "of",
-            "from",
-            "in",
-            "is",
-        ],
+        this: "this|the|the following|the provided|the given|the above",
+        passage: "chunk|section|text|passage|excerpt|part|snippet|note|document|entry|caption|fragment|paragraph|\
+            content|documentation|summary",
+        links: "is about|is taken from|is from|is part of|is a part of|comes from|appears in|belongs to|deals with|\
+            talks about|focuses on|refers to|consists of|describes|discusses|provides|contains|covers|explains|\
+            outlines|details|lists|summarizes|summarises|presents|introduces|shows|highlights|states|mentions|\
+            records|captures|documents|addresses|gives|notes|of|from|in|is",
     },
     Opener {
-        this: &["dieser", "diese", "dieses", "der", "die", "das"],
-        passage: &["abschnitt", "passage", "text", "auszug", "ausschnitt", "textabschnitt", "notiz", "teil", "stelle"],
-        links: &[
-            "handelt von",
-            "beschäftigt sich mit",
-            "befasst sich mit",
-            "beschreibt",
-            "behandelt",
-            "enthält",
-            "erklärt",
-            "erläutert",
-            "listet",
-            "zeigt",
-            "dokumentiert",
-            "nennt",
-            "schildert",
-            "diskutiert",
-            "stammt aus",
-        ],
+        this: "dieser|diese|dieses|der|die|das",
+        passage: "abschnitt|passage|text|auszug|ausschnitt|textabschnitt|notiz|teil|stelle",
+        links: "handelt von|beschäftigt sich mit|befasst sich mit|beschreibt|behandelt|enthält|erklärt|erläutert|\
+            listet|zeigt|dokumentiert|nennt|schildert|diskutiert|stammt aus",
     },
     Opener {
-        this: &["ce", "cet", "cette", "le", "la", "l'"],
-        passage: &["passage", "section", "extrait", "texte", "partie", "note", "document"],
-        links: &[
-            "traite de",
-            "parle de",
-            "porte sur",
-            "décrit",
-            "présente",
-            "explique",
-            "contient",
-            "détaille",
-            "aborde",
-            "résume",
-            "énumère",
-        ],
+        this: "ce|cet|cette|le|la|l'",
+        passage: "passage|section|extrait|texte|partie|note|document",
+        links: "traite de|parle de|porte sur|décrit|présente|explique|contient|détaille|aborde|résume|énumère",
     },
     Opener {
-        this: &["este", "esta", "el", "la"],
-        passage: &["fragmento", "sección", "pasaje", "texto", "extracto", "parte", "nota", "documento"],
-        links: &[
-            "trata de",
-            "trata sobre",
-            "habla de",
-            "describe",
-            "explica",
-            "contiene",
-            "presenta",
-            "detalla",
-            "resume",
-        ],
+        this: "este|esta|el|la",
+        passage: "fragmento|sección|pasaje|texto|extracto|parte|nota|documento",
+        links: "trata de|trata sobre|habla de|describe|explica|contiene|presenta|detalla|resume",
     },
     Opener {
-        this: &["этот", "эта", "это", "данный", "данная"],
-        passage: &["раздел", "отрывок", "фрагмент", "текст", "заметка", "часть", "абзац"],
-        links: &["рассказывает о", "посвящён", "посвящена", "описывает", "содержит", "объясняет", "перечисляет"],
+        this: "этот|эта|это|данный|данная",
+        passage: "раздел|отрывок|фрагмент|текст|заметка|часть|абзац",
+        links: "рассказывает о|посвящён|посвящена|описывает|содержит|объясняет|перечисляет",
     },
     Opener {
-        this: &["这", "这个", "这一", "本", "该", "此"],
-        passage: &["段文字", "段内容", "段", "节", "部分", "段落", "片段", "文档", "笔记"],
-        links: &[
-            "是关于",
-            "主要介绍",
-            "介绍了",
-            "介绍",
-            "描述了",
-            "描述",
-            "讨论了",
-            "讨论",
-            "说明了",
-            "说明",
-            "讲述了",
-            "讲述",
-        ],
+        this: "这|这个|这一|本|该|此",
+        passage: "段文字|段内容|段|节|部分|段落|片段|文档|笔记",
+        links: "是关于|主要介绍|介绍了|介绍|描述了|描述|讨论了|讨论|说明了|说明|讲述了|讲述",
     },
     Opener {
-        this: &["この", "本"],
-        passage: &[
-            "セクションは",
-            "セクションでは",
-            "文章は",
-            "文章では",
-            "節では",
-            "節は",
-            "部分は",
-            "チャンクは",
-            "メモは",
-        ],
-        links: &["、", ""],
+        this: "この|本",
+        passage: "セクションは|セクションでは|文章は|文章では|節では|節は|部分は|チャンクは|メモは",
+        links: "、|",
     },
 ];
 
 /// Adverbs that may stand before a verb of an opener.
-const ADVERBS: [&str; 6] = ["briefly", "also", "primarily", "mainly", "specifically", "mostly"];
+const ADVERBS: &str = "briefly|also|primarily|mainly|specifically|mostly";
 
 /// Beginnings that say nothing and cannot be cut off, for the sentence is built on them.
-const FLAT: [&str; 9] = [
-    "in this",
-    "in diesem abschnitt",
-    "in dieser",
-    "dans ce passage",
-    "dans cette",
-    "en este",
-    "en esta",
-    "в этом",
-    "在这",
-];
+const FLAT: &str = "in this|in diesem abschnitt|in dieser|dans ce passage|dans cette|en este|en esta|в этом|在这";
 
 /// Words that end in a point without ending a sentence.
 const ABBREVIATIONS: &str = "dr mr mrs ms st vs etc prof inc ltd co no nr nos vol pp approx ca bzw usw evtl ggf vgl bspw e.g i.e z.b d.h \
@@ -289,7 +110,8 @@ pub(super) fn is_refusal(text: &str, note: &str) -> bool {
 /// Whether markup, JSON or parts of a prompt leaked.
 pub(super) fn is_leak(text: &str, note: &str) -> bool {
     let (text, note) = (plain(text), plain(note));
-    text.starts_with(['{', '[']) || LEAKS.iter().any(|phrase| text.contains(phrase) && !note.contains(phrase))
+    let leaks = |phrase: &str| text.contains(phrase) && !note.contains(phrase);
+    text.starts_with(['{', '[']) || leaks("<|") || LEAKS.split('|').any(leaks)
 }
 
 /// Lower case, with straight apostrophes.
@@ -327,34 +149,34 @@ pub(super) fn open(text: &str) -> (String, f32) {
 }
 
 fn is_flat(text: &str) -> bool {
-    FLAT.iter().any(|start| after(text, start).is_some()) || without_subject(text).is_some()
+    FLAT.split('|').any(|start| after(text, start).is_some()) || without_subject(text).is_some()
 }
 
 fn without_preamble(text: &str) -> Option<&str> {
     let greeting = |word: &str| after(text, word).and_then(|rest| rest.strip_prefix(['!', ',', '.', ':']));
-    if let Some(rest) = GREETINGS.iter().find_map(|word| greeting(word)) {
+    if let Some(rest) = GREETINGS.split('|').find_map(greeting) {
         return Some(rest.trim_start());
     }
     let label = |word: &str| after(text, word).and_then(|rest| rest.trim_start().strip_prefix([':', '：']));
-    if let Some(rest) = LABELS.iter().find_map(|word| label(word)) {
+    if let Some(rest) = LABELS.split('|').find_map(label) {
         return Some(rest.trim_start());
     }
-    ANNOUNCEMENTS.iter().find_map(|word| after(text, word))?;
+    ANNOUNCEMENTS.split('|').find_map(|word| after(text, word))?;
     let (announcement, rest) = text.split_once(':')?;
     (announcement.chars().count() < 100).then(|| rest.trim_start())
 }
 
 fn without_subject(text: &str) -> Option<&str> {
     OPENERS.iter().find_map(|opener| {
-        let these = opener.this.iter().filter_map(|this| after(text, this));
+        let these = opener.this.split('|').filter_map(|this| after(text, this));
         let mut passages = these.flat_map(|rest| {
             let rest = rest.trim_start();
-            opener.passage.iter().filter_map(move |passage| after(rest, passage)).map(str::trim_start)
+            opener.passage.split('|').filter_map(move |passage| after(rest, passage)).map(str::trim_start)
         });
         passages.find_map(|rest| {
-            let adverb = ADVERBS.iter().find_map(|adverb| after(rest, adverb)).map(str::trim_start);
+            let adverb = ADVERBS.split('|').find_map(|adverb| after(rest, adverb)).map(str::trim_start);
             let rest = adverb.unwrap_or(rest);
-            let rest = opener.links.iter().find_map(|link| after(rest, link))?;
+            let rest = opener.links.split('|').find_map(|link| after(rest, link))?;
             let rest = rest.trim_start_matches(|c: char| {
                 c.is_whitespace() || matches!(c, ',' | ':' | '：' | '，' | '、' | '-' | '–' | '—')
             });

@@ -1,5 +1,8 @@
 //! Scripts and languages, as far as they tell that a caption is not in the note's.
 
+use std::collections::HashMap;
+
+use unicode_script::{Script, UnicodeScript as _};
 use whatlang::{Info, Lang};
 
 use super::words::language_by_stop_words;
@@ -10,66 +13,46 @@ const ENOUGH: usize = 4096;
 /// Letters below which nothing is said about a text's language.
 const FEW_LETTERS: usize = 40;
 
-/// A script of letters; `None` in [`script_of`] for what belongs to any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Script {
-    Latin,
-    Greek,
-    Cyrillic,
-    Hebrew,
-    Arabic,
-    Indic,
-    Thai,
-    Georgian,
-    Hangul,
-    /// Chinese characters, which Japanese shares.
-    Han,
-    /// Hiragana and Katakana.
-    Kana,
-    Other,
-}
+/// Stands for both scripts of Japanese syllables.
+const KANA: Script = Script::Katakana;
 
-const SCRIPTS: usize = Script::Other as usize + 1;
-
-fn script_of(c: char) -> Option<Script> {
-    if !c.is_alphabetic() {
-        return None;
-    }
-    Some(match u32::from(c) {
-        0x41..=0x24f | 0x1e00..=0x1eff | 0xff21..=0xff5a => Script::Latin,
-        0x370..=0x3ff | 0x1f00..=0x1fff => Script::Greek,
-        0x400..=0x52f => Script::Cyrillic,
-        0x590..=0x5ff => Script::Hebrew,
-        0x600..=0x6ff | 0x750..=0x77f | 0x8a0..=0x8ff | 0xfb50..=0xfdff => Script::Arabic,
-        0x900..=0xdff => Script::Indic,
-        0xe00..=0xeff => Script::Thai,
-        0x10a0..=0x10ff => Script::Georgian,
-        0x1100..=0x11ff | 0xac00..=0xd7af => Script::Hangul,
-        0x3040..=0x30ff | 0x31f0..=0x31ff | 0xff66..=0xff9f => Script::Kana,
-        0x3005 | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff => Script::Han,
-        _ => Script::Other,
-    })
-}
-
-/// The letters of a text by script.
-#[derive(Clone, Copy, Debug, Default)]
-struct Letters([usize; SCRIPTS]);
+/// The letters of a text by script; those that any script uses are left out.
+#[derive(Debug, Default)]
+struct Letters(HashMap<Script, usize>);
 
 impl Letters {
     fn of(text: &str) -> Self {
         let mut letters = Letters::default();
-        for script in text.chars().filter_map(script_of) {
-            letters.0[script as usize] += 1;
+        for c in text.chars().filter(|c| c.is_alphabetic()) {
+            match c.script() {
+                Script::Common | Script::Inherited | Script::Unknown => {}
+                Script::Hiragana | Script::Katakana => *letters.0.entry(KANA).or_default() += 1,
+                script => *letters.0.entry(script).or_default() += 1,
+            }
         }
         letters
     }
 
     fn of_script(&self, script: Script) -> usize {
-        self.0[script as usize]
+        self.0.get(&script).copied().unwrap_or(0)
+    }
+
+    /// Letters of Chinese and Japanese.
+    fn cjk(&self) -> usize {
+        self.of_script(Script::Han) + self.of_script(KANA)
+    }
+
+    fn kana_percent(&self) -> usize {
+        self.of_script(KANA) * 100 / self.cjk().max(1)
     }
 
     fn all(&self) -> usize {
-        self.0.iter().sum()
+        self.0.values().sum()
+    }
+
+    /// The script of most letters.
+    fn main(&self) -> Option<Script> {
+        self.0.iter().max_by_key(|(script, count)| (**count, script.as_iso15924_tag())).map(|(script, _)| *script)
     }
 }
 
@@ -77,24 +60,19 @@ impl Letters {
 /// stands in the note.
 pub(super) fn other_script(caption: &str, note: &str) -> bool {
     let (caption, note) = (Letters::of(caption), Letters::of(note));
-    if note.all() == 0 || caption.all() == 0 {
-        return false;
-    }
-    let Some(main) = (0..SCRIPTS).max_by_key(|script| caption.0[*script]) else { return false };
-    let cjk = |letters: &Letters| letters.of_script(Script::Han) + letters.of_script(Script::Kana);
-    let is_cjk = main == Script::Han as usize || main == Script::Kana as usize;
-    let of_main = |letters: &Letters| if is_cjk { cjk(letters) } else { letters.0[main] };
+    let Some(main) = caption.main().filter(|_| note.all() > 0) else { return false };
+    let is_cjk = main == Script::Han || main == KANA;
+    let of_main = if is_cjk { note.cjk() } else { note.of_script(main) };
     // Code and names are Latin in every note: a seventh is enough for a caption in a note's script, and in a
     // note about code its language is what decides.
-    if of_main(&note) * 7 < note.all() {
+    if of_main * 7 < note.all() {
         return true;
     }
-    if !is_cjk || cjk(&note) < FEW_LETTERS || cjk(&caption) < FEW_LETTERS / 2 {
+    if !is_cjk || note.cjk() < FEW_LETTERS || caption.cjk() < FEW_LETTERS / 2 {
         return false;
     }
     // Japanese cannot do without kana, Chinese has none.
-    let kana_percent = |letters: &Letters| letters.of_script(Script::Kana) * 100 / cjk(letters).max(1);
-    let (caption, note) = (kana_percent(&caption), kana_percent(&note));
+    let (caption, note) = (caption.kana_percent(), note.kana_percent());
     (note < 2 && caption > 20) || (note > 20 && caption < 2)
 }
 
