@@ -17,6 +17,10 @@ mod graph;
 mod init;
 mod jobs;
 mod logging;
+#[cfg(feature = "tui")]
+mod live;
+#[cfg(not(feature = "tui"))]
+#[path = "live/absent.rs"]
 mod live;
 mod manual;
 mod mcp;

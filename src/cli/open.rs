@@ -27,6 +27,7 @@ impl Place {
     }
 
     /// `path:line`, from the folder we are in if the note lies below it.
+    #[cfg(feature = "tui")]
     pub(super) fn seen_from_here(&self) -> String {
         let here = std::env::current_dir().ok();
         let below = here.and_then(|here| self.file.strip_prefix(here).ok().map(Path::to_path_buf));

@@ -32,6 +32,10 @@ impl Provider {
     }
 }
 
+/// What to do to have Bedrock.
+pub const NO_BEDROCK: &str =
+    "this program was built without Bedrock (cargo feature `bedrock`); `cargo install situated` builds it with it";
+
 /// How an OpenAI-compatible server wants its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {

@@ -1,5 +1,5 @@
 //! The live search as somebody meets it: the real program on a real terminal, typed at and looked at.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "tui"))]
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::layers::{Loaded, Origin};
 use super::{Problem, VaultConfig, socket_too_long, units};
-use context::settings::KeyConfig;
+use context::settings::{KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::{EmbedProvider, NO_TRANSFORMER};
 use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
@@ -80,6 +80,9 @@ impl Check<'_> {
 
     fn context(&mut self) {
         let context = &self.loaded.config.engine.context;
+        if context.provider == Provider::Bedrock && cfg!(not(feature = "bedrock")) {
+            return self.problem("context.provider", NO_BEDROCK.to_owned());
+        }
         if context.timeout > context.deadline {
             self.relation(
                 ["context.timeout", "context.deadline"],

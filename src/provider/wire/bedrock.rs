@@ -1,21 +1,24 @@
 //! Anthropic's models on AWS Bedrock: the Messages body, the model in the path, a bearer key or a signature.
 
+#[cfg(feature = "bedrock")]
+mod sign;
+#[cfg(not(feature = "bedrock"))]
+#[path = "bedrock/unsigned.rs"]
+mod sign;
+
 use std::time::SystemTime;
 
-use aws_credential_types::Credentials;
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 use serde_json::json;
 
-use super::super::{Failure, FailureKind};
+use super::super::Failure;
 use super::address::Address;
 use super::anthropic::{Asking, Keep};
 use super::{Field, Request};
 use crate::key::Key;
 use context::models::Model;
 use context::prompt::Prompt;
-use context::settings::ContextConfig;
+use context::settings::{ContextConfig, NO_BEDROCK};
 
 /// Version of the body that every model there takes.
 const BODY_VERSION: &str = "bedrock-2023-05-31";
@@ -32,8 +35,26 @@ pub(crate) struct Bedrock {
     asking: Asking,
 }
 
+/// Where a signed request goes.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    host: &'a str,
+    region: &'a str,
+}
+
+/// Who signs it.
+#[derive(Clone, Copy)]
+struct Signer<'a> {
+    access: &'a SecretString,
+    secret: &'a SecretString,
+    session: Option<&'a SecretString>,
+}
+
 impl Bedrock {
     pub(super) fn new(config: &ContextConfig, model: &Model) -> Result<Self, String> {
+        if cfg!(not(feature = "bedrock")) {
+            return Err(NO_BEDROCK.to_owned());
+        }
         let region = config.region.trim();
         if region.is_empty() || !region.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
             return Err("the region of Bedrock is a name such as us-east-1".to_owned());
@@ -62,14 +83,9 @@ impl Bedrock {
         match key {
             Some(Key::Bearer(key)) => request.headers.push(super::bearer(key)),
             Some(Key::Aws { access, secret, session }) => {
-                let credentials = Credentials::new(
-                    access.expose_secret(),
-                    secret.expose_secret(),
-                    session.as_ref().map(|s| s.expose_secret().to_owned()),
-                    None,
-                    "situated",
-                );
-                let signed = signature(&request, self.address.authority(), &self.region, credentials, now)?;
+                let place = Place { host: self.address.authority(), region: &self.region };
+                let signer = Signer { access, secret, session: session.as_ref() };
+                let signed = sign::signature(&request, place, signer, now)?;
                 request.headers.extend(signed);
             }
             None if self.address.is_loopback() => {}
@@ -103,42 +119,11 @@ fn encoded(segment: &str) -> String {
     encoded
 }
 
-/// The headers of AWS Signature Version 4 over a request's headers, its host and its body.
-fn signature(
-    request: &Request,
-    host: &str,
-    region: &str,
-    credentials: Credentials,
-    now: SystemTime,
-) -> Result<Vec<(&'static str, SecretString)>, Failure> {
-    // What a library says may quote what it was given.
-    let failed = |what: &str| Failure {
-        kind: FailureKind::Rejected,
-        message: format!("the request could not be signed: {what}"),
-        maybe_billed: false,
-    };
-    let identity = credentials.into();
-    let params = v4::SigningParams::builder()
-        .identity(&identity)
-        .region(region)
-        .name("bedrock")
-        .time(now)
-        .settings(SigningSettings::default())
-        .build()
-        .map_err(|_| failed("its parameters are incomplete"))?
-        .into();
-    let headers = request.headers.iter().map(|(name, value)| (*name, value.expose_secret())).chain([("host", host)]);
-    let signable = SignableRequest::new("POST", &request.url, headers, SignableBody::Bytes(&request.body))
-        .map_err(|_| failed("its address or headers cannot be read"))?;
-    let (instructions, _) = sign(signable, &params).map_err(|_| failed("the key cannot be used"))?.into_parts();
-    let (headers, _) = instructions.into_parts();
-    Ok(headers.into_iter().map(|header| (header.name(), header.value().into())).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use secrecy::ExposeSecret as _;
     use serde_json::Value;
 
     use super::*;
@@ -163,15 +148,12 @@ mod tests {
                 body: text("/body").unwrap().as_bytes().to_vec(),
             };
             let address = Address::parse(&request.url, &[]).unwrap();
-            let credentials = Credentials::new(
-                text("/access_key").unwrap(),
-                text("/secret_key").unwrap(),
-                text("/session_token").map(str::to_owned),
-                None,
-                "test",
-            );
-            let signed =
-                signature(&request, address.authority(), text("/region").unwrap(), credentials, clock()).unwrap();
+            let secret = |path: &str| text(path).map(SecretString::from);
+            let (access, secret, session) =
+                (secret("/access_key").unwrap(), secret("/secret_key").unwrap(), secret("/session_token"));
+            let place = Place { host: address.authority(), region: text("/region").unwrap() };
+            let signer = Signer { access: &access, secret: &secret, session: session.as_ref() };
+            let signed = sign::signature(&request, place, signer, clock()).unwrap();
             for name in ["authorization", "x-amz-date", "x-amz-security-token"] {
                 let ours = signed.iter().find(|(n, _)| *n == name).map(|(_, v)| v.expose_secret());
                 assert_eq!(ours, text(&format!("/headers/{name}")), "{name} of {}", text("/name").unwrap());

@@ -1,0 +1,15 @@
+//! In place of the live search in a program that was built without it.
+
+use super::session::{Failure, Session};
+
+/// Never.
+pub(super) fn is_possible() -> bool {
+    false
+}
+
+/// `situated live`.
+pub(super) fn run(_: &mut Session) -> Result<u8, Failure> {
+    Err(Failure::usage(
+        "this program was built without the live search (cargo feature `tui`); `situated search WORDS` prints",
+    ))
+}

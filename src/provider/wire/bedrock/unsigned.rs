@@ -1,0 +1,21 @@
+//! In place of signatures in a program that was built without them.
+
+use std::time::SystemTime;
+
+use secrecy::SecretString;
+
+use super::{Place, Signer};
+use crate::wire::Request;
+use crate::{Failure, FailureKind};
+use context::settings::NO_BEDROCK;
+
+pub(super) fn signature(
+    _request: &Request,
+    place: Place<'_>,
+    signer: Signer<'_>,
+    _now: SystemTime,
+) -> Result<Vec<(&'static str, SecretString)>, Failure> {
+    // Only a signature is made of these.
+    let _ = (place.host, place.region, signer.access, signer.secret, signer.session);
+    Err(Failure { kind: FailureKind::Rejected, message: NO_BEDROCK.to_owned(), maybe_billed: false })
+}
