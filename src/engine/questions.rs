@@ -4,11 +4,12 @@
 //! stand before them; the budget is the same. What is made is made when it is first needed, and anew when the
 //! configuration has changed.
 
-use std::collections::VecDeque;
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lru::LruCache;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -28,7 +29,7 @@ use provider::{Account, Client, Completion, Failure, FailureKind, ProviderRuntim
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Queries whose phrasings are remembered.
-const REMEMBERED: usize = 256;
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 /// Is given the text of an answer as it comes.
 pub type OnText = Arc<dyn Fn(&str) + Send + Sync>;
@@ -37,11 +38,16 @@ pub type OnText = Arc<dyn Fn(&str) + Send + Sync>;
 type Known = (String, Expand, String);
 
 /// Who answers questions, once somebody has asked one.
-#[derive(Default)]
 pub(super) struct Questions {
     made: Mutex<Option<Arc<Questioner>>>,
-    /// Phrasings, the latest last. In memory alone: nobody's queries are on the disk.
-    known: Mutex<VecDeque<(Known, Vec<String>)>>,
+    /// Phrasings. In memory alone: nobody's queries are on the disk.
+    known: Mutex<LruCache<Known, Vec<String>>>,
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        Questions { made: Mutex::default(), known: Mutex::new(LruCache::new(REMEMBERED)) }
+    }
 }
 
 impl Questions {
@@ -84,18 +90,12 @@ impl Questions {
 
     /// What a query was expanded to before.
     pub(super) fn known(&self, model: &str, expand: Expand, query: &str) -> Option<Vec<String>> {
-        let known = locked(&self.known);
-        let found = known.iter().rev().find(|((m, e, q), _)| (m.as_str(), *e, q.as_str()) == (model, expand, query));
-        found.map(|(_, phrasings)| phrasings.clone())
+        locked(&self.known).get(&(model.to_owned(), expand, query.to_owned())).cloned()
     }
 
     /// Remembers what a query was expanded to.
     pub(super) fn remember(&self, model: &str, expand: Expand, query: &str, phrasings: Vec<String>) {
-        let mut known = locked(&self.known);
-        if known.len() >= REMEMBERED {
-            known.pop_front();
-        }
-        known.push_back(((model.to_owned(), expand, query.to_owned()), phrasings));
+        locked(&self.known).put((model.to_owned(), expand, query.to_owned()), phrasings);
     }
 }
 

@@ -6,10 +6,11 @@
 
 mod judge;
 
-use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use lru::LruCache;
 use tokio::runtime::Handle;
 
 use super::report::{CallError, Cancel};
@@ -24,7 +25,7 @@ use provider::ledger::Purpose;
 use provider::{Account, ProviderRuntime, Spender};
 
 /// Answers that are remembered: those of a day for most people, of half a kilobyte each.
-const REMEMBERED: usize = 256;
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 /// How often it is logged that searches are not reranked.
 const LOG_EVERY: Duration = Duration::from_mins(1);
@@ -64,7 +65,7 @@ impl Reranker {
             judge: Judge::new(&rerank)?,
             account: Account::of(spender, Purpose::Rerank),
             runtime: runtime.urgent()?,
-            cache: Arc::default(),
+            cache: Arc::new(Mutex::new(Cache::new(REMEMBERED))),
             config: rerank,
             identity,
             logged: Mutex::default(),
@@ -116,8 +117,8 @@ impl Reranker {
         cancel: &Cancel,
     ) -> Result<Result<Scores, String>, CallError> {
         let key = rerank::key(&self.identity, query, &documents);
-        if let Some(scores) = locked(&self.cache).get(key) {
-            return Ok(Ok(scores));
+        if let Some(scores) = locked(&self.cache).get(&key) {
+            return Ok(Ok(scores.clone()));
         }
         let (reply, answer) = mpsc::channel();
         let (judge, account, cache, query) =
@@ -203,30 +204,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The answers that were used last.
-#[derive(Default)]
-struct Cache {
-    known: HashMap<[u8; 16], (u64, Scores)>,
-    uses: u64,
-}
-
-impl Cache {
-    fn get(&mut self, key: [u8; 16]) -> Option<Scores> {
-        self.uses += 1;
-        let (used, scores) = self.known.get_mut(&key)?;
-        *used = self.uses;
-        Some(scores.clone())
-    }
-
-    fn put(&mut self, key: [u8; 16], scores: Scores) {
-        self.uses += 1;
-        self.known.insert(key, (self.uses, scores));
-        if self.known.len() > REMEMBERED
-            && let Some(oldest) = self.known.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| *key)
-        {
-            self.known.remove(&oldest);
-        }
-    }
-}
+type Cache = LruCache<[u8; 16], Scores>;
 
 #[cfg(test)]
 mod tests {
@@ -234,16 +212,16 @@ mod tests {
 
     #[test]
     fn the_cache_forgets_what_was_used_longest_ago() {
-        let mut cache = Cache::default();
+        let mut cache = Cache::new(REMEMBERED);
         let key = |n: usize| [(n % 256) as u8, (n / 256) as u8].repeat(8).try_into().unwrap();
-        for n in 0..REMEMBERED {
+        for n in 0..REMEMBERED.get() {
             cache.put(key(n), Scores::from([Some(n as f32)]));
         }
-        assert_eq!(cache.get(key(0)).as_deref(), Some(&[Some(0.0)][..]));
-        cache.put(key(REMEMBERED), Scores::from([None]));
+        assert_eq!(cache.get(&key(0)).map(|scores| &**scores), Some(&[Some(0.0)][..]));
+        cache.put(key(REMEMBERED.get()), Scores::from([None]));
         assert_eq!(
-            (cache.known.len(), cache.get(key(1)).is_none(), cache.get(key(0)).is_some()),
-            (REMEMBERED, true, true)
+            (cache.len(), cache.get(&key(1)).is_none(), cache.get(&key(0)).is_some()),
+            (REMEMBERED.get(), true, true)
         );
     }
 }

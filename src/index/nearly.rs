@@ -1,8 +1,9 @@
 //! The index's dictionary, read in order: the words that begin with something, and names written almost like a word.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tantivy::index::SegmentId;
 use tantivy::schema::Field;
 
@@ -87,7 +88,7 @@ impl View {
     /// The names of every segment. Reading a dictionary in order takes a tenth of a microsecond per word, so what was read
     /// is kept as long as its segment lives.
     fn names(&self) -> Result<Vec<Arc<[Name]>>, LexicalError> {
-        let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.names.lock();
         let readers = self.searcher.segment_readers();
         known.retain(|segment, _| readers.iter().any(|reader| reader.segment_id() == *segment));
         let names = readers.iter().map(|reader| {

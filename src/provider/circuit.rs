@@ -1,9 +1,9 @@
 //! Whether a provider is asked at all: one that is down is left alone for a while, one that will not have us until
 //! somebody does something about it.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{Failure, FailureKind, Health};
@@ -66,7 +66,7 @@ impl Circuit {
 
     fn with<R>(&self, act: impl FnOnce(&mut Inner) -> R) -> R {
         // No code that can panic runs under this lock.
-        act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.inner.lock())
     }
 
     /// Whether a call may go on, or come: `Err` is what it fails with.

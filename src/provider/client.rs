@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use reqwest::Method;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -455,11 +456,11 @@ impl<W: Speaks> Shared<W> {
     }
 
     fn fields(&self) -> Vec<Field> {
-        self.without.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.without.lock().clone()
     }
 
     pub(super) fn leave_out(&self, field: Field) {
-        let mut without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut without = self.without.lock();
         if !without.contains(&field) {
             without.push(field);
             let (provider, host) = (self.provider, self.transport.host());

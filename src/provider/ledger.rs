@@ -26,9 +26,9 @@ mod mend_tests;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Zoned;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use book::{Book, Pot};
@@ -244,7 +244,7 @@ impl Ledger {
     /// A file cannot be read. Lines that make no sense are no error: see [`CostReport::damaged_lines`].
     pub fn open(dir: &Path) -> Result<Self, LedgerError> {
         let ledger = Ledger::new(Files::new(Some(dir)));
-        ledger.catch_up(&mut locked(&ledger.files))?;
+        ledger.catch_up(&mut ledger.files.lock())?;
         Ok(ledger)
     }
 
@@ -261,7 +261,7 @@ impl Ledger {
     /// reservation is refused, and each tries to read it again. [`Ledger::problem`] says what to do.
     pub fn open_or_refuse(dir: &Path) -> Self {
         let ledger = Ledger::new(Files::new(Some(dir)));
-        if let Err(error) = ledger.catch_up(&mut locked(&ledger.files)) {
+        if let Err(error) = ledger.catch_up(&mut ledger.files.lock()) {
             tracing::error!("{}", unreadable(&error));
         }
         ledger
@@ -269,7 +269,7 @@ impl Ledger {
 
     /// What is wrong with the files and what to do about it, in one line.
     pub fn problem(&self) -> Option<String> {
-        let book = locked(&self.book);
+        let book = self.book.lock();
         let empty = |path: &PathBuf| {
             let path = path.display();
             format!("the ledger {path} holds nothing that can be read, so what was spent is not known; move it away")
@@ -280,17 +280,17 @@ impl Ledger {
     /// Reads what the start should have read.
     fn catch_up(&self, files: &mut Files) -> Result<(), LedgerError> {
         let read = files.newest().and_then(|months| months.iter().try_for_each(|month| self.load(files, month)));
-        locked(&self.book).unread = read.clone().err();
+        self.book.lock().unread = read.clone().err();
         read
     }
 
     /// Reads a month, unless it was read before.
     fn load(&self, files: &mut Files, month: &str) -> Result<(), LedgerError> {
-        if locked(&self.book).knows(month) {
+        if self.book.lock().knows(month) {
             return Ok(());
         }
         let (lines, damaged) = files.read(month)?;
-        let mut book = locked(&self.book);
+        let mut book = self.book.lock();
         if lines.is_empty() && damaged > 0 {
             book.meaningless = files.path_of(month);
         }
@@ -311,7 +311,7 @@ impl Ledger {
         rebuild: Option<(u64, u64)>,
         now: Zoned,
     ) -> Result<Reservation, Refused> {
-        let mut files = locked(&self.files);
+        let mut files = self.files.lock();
         self.catch_up(&mut files).map_err(|error| Refused::Io(unreadable(&error)))?;
         let day = now.date();
         self.load(&mut files, &month_of(day)).map_err(|error| Refused::Io(unreadable(&error)))?;
@@ -319,14 +319,14 @@ impl Ledger {
         let entry = Entry::new(files.next, day, &ask, own.is_some());
         let (money, tokens) = own.unwrap_or((limits.day, limits.day_tokens));
         {
-            let mut book = locked(&self.book);
+            let mut book = self.book.lock();
             allow(&entry, book.spent(&entry.pot()), money, tokens)?;
             book.reserve(&entry);
         }
         // A number is used up even if the line cannot be written, for part of it may be there.
         files.next = files.next.saturating_add(1);
         if let Err(error) = files.append(&[Line::Reserved(entry.clone())], &now, true) {
-            locked(&self.book).unreserve(&entry);
+            self.book.lock().unreserve(&entry);
             return Err(Refused::Io(format!("nothing is bought, for that could not be written down: {error}")));
         }
         Ok(Reservation { entry })
@@ -352,9 +352,9 @@ impl Ledger {
     }
 
     fn write_settled(&self, entry: &Entry, used: Used, now: Zoned, durable: bool) -> Result<(), LedgerError> {
-        let mut files = locked(&self.files);
+        let mut files = self.files.lock();
         files.append(&[Line::Settled { entry: entry.clone(), used }], &now, durable)?;
-        let mut book = locked(&self.book);
+        let mut book = self.book.lock();
         book.unreserve(entry);
         book.settle(entry, &used);
         Ok(())
@@ -372,7 +372,7 @@ impl Ledger {
         parts: &[(String, Settled)],
         now: Zoned,
     ) -> Result<(), LedgerError> {
-        let mut files = locked(&self.files);
+        let mut files = self.files.lock();
         let whole = reservation.entry;
         let mut lines = Vec::with_capacity(parts.len() + 1);
         for (path, used) in parts {
@@ -385,7 +385,7 @@ impl Ledger {
         }
         lines.push(Line::Released { id: whole.id, day: whole.day.clone() });
         files.append(&lines, &now, true)?;
-        let mut book = locked(&self.book);
+        let mut book = self.book.lock();
         for line in &lines {
             if let Line::Settled { entry, used } = line {
                 book.settle(entry, used);
@@ -398,7 +398,7 @@ impl Ledger {
     /// What was reserved under a vault, path and purpose and has neither been settled nor released, be it by a former
     /// process that was killed. Whoever takes it up must be sure that nobody else holds it.
     pub fn standing(&self, vault: &str, path: &str, purpose: Purpose) -> Option<Reservation> {
-        locked(&self.book).standing(vault, path, purpose).map(|entry| Reservation { entry: entry.clone() })
+        self.book.lock().standing(vault, path, purpose).map(|entry| Reservation { entry: entry.clone() })
     }
 
     /// Gives a reservation back: the call was not made, or the provider surely took nothing for it.
@@ -408,8 +408,8 @@ impl Ledger {
     pub fn release(&self, reservation: Reservation, now: Zoned) -> Result<(), LedgerError> {
         let Entry { id, day, .. } = &reservation.entry;
         // Not waited for: should the line be lost, too much counts as spent, and not too little.
-        locked(&self.files).append(&[Line::Released { id: *id, day: day.clone() }], &now, false)?;
-        locked(&self.book).unreserve(&reservation.entry);
+        self.files.lock().append(&[Line::Released { id: *id, day: day.clone() }], &now, false)?;
+        self.book.lock().unreserve(&reservation.entry);
         Ok(())
     }
 
@@ -418,23 +418,19 @@ impl Ledger {
         let day = now.date();
         let before = day.first_of_month().yesterday().unwrap_or(day);
         for month in [month_of(day), month_of(before)] {
-            let known = locked(&self.book).knows(&month);
+            let known = self.book.lock().knows(&month);
             if !known {
                 // A month that cannot be read now was not read at the start either: its sums are empty.
-                let _ = self.load(&mut locked(&self.files), &month);
+                let _ = self.load(&mut self.files.lock(), &month);
             }
         }
-        locked(&self.book).report(day, before)
+        self.book.lock().report(day, before)
     }
 
     /// What a rebuild has spent or reserved of its own budget.
     pub fn spent_by_rebuild(&self, vault: &str, job: u64) -> Spent {
-        locked(&self.book).spent(&Pot::Rebuild(vault.to_owned(), job))
+        self.book.lock().spent(&Pot::Rebuild(vault.to_owned(), job))
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What to do about a ledger that cannot be read.

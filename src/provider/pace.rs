@@ -4,9 +4,10 @@
 //! answer until the provider says for the first time that it is busy, which halves them; from then on a place more
 //! for every [`SUCCESSES_PER_PLACE`] answers. Calls wait for a place in the order in which they came.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -53,7 +54,7 @@ impl Pace {
 
     fn with<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
         // No code that can panic runs under this lock.
-        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.state.lock())
     }
 
     /// Waits for a place. Whoever drops the future gives up their place in the queue, and nothing else.
@@ -239,7 +240,7 @@ mod tests {
             let (pace, order) = (pace.clone(), order.clone());
             waiting.push(tokio::spawn(async move {
                 let _place = pace.place().await;
-                order.lock().unwrap().push(n);
+                order.lock().push(n);
             }));
             tokio::task::yield_now().await;
         }
@@ -249,7 +250,7 @@ mod tests {
         for task in waiting {
             task.await.unwrap();
         }
-        assert_eq!(*order.lock().unwrap(), [0, 1, 3, 4]);
+        assert_eq!(*order.lock(), [0, 1, 3, 4]);
     }
 
     #[tokio::test(start_paused = true)]

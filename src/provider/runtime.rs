@@ -4,8 +4,7 @@
 //! It has two threads, each started when it is first needed. What nobody waits for has one at low priority; what
 //! somebody waits for never queues behind it.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
@@ -49,7 +48,7 @@ impl ProviderRuntime {
 }
 
 fn handle(lane: &Mutex<Option<Lane>>, name: &str, on_start: fn()) -> Result<Handle, String> {
-    let mut lane = lane.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut lane = lane.lock();
     if let Some(lane) = lane.as_ref() {
         return Ok(lane.handle.clone());
     }

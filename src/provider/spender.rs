@@ -14,7 +14,9 @@ mod guard;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::ledger::{BudgetLimits, Ledger, Purpose, Refused, Settled};
 
@@ -37,7 +39,7 @@ impl Spender {
 
     /// Other limits from now on; calls under way keep what they reserved.
     pub fn set_limits(&self, limits: BudgetLimits) {
-        *self.limits.lock().unwrap_or_else(PoisonError::into_inner) = limits;
+        *self.limits.lock() = limits;
     }
 
     /// What was spent, and what for.
@@ -50,7 +52,7 @@ impl Spender {
     /// # Errors
     /// See [`Refused`]; then nothing is reserved.
     pub fn reserve(self: &Arc<Self>, purchase: &Purchase) -> Result<Reserved, Refused> {
-        let limits = *self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let limits = *self.limits.lock();
         let rebuild = purchase.account.rebuild;
         let reservation = self.ledger.reserve(purchase.ask(), &limits, rebuild, jiff::Zoned::now())?;
         Ok(Reserved::new(self.clone(), reservation))

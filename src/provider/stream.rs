@@ -3,9 +3,9 @@
 //! Until the first word is shown it is a call like any other, and repeated as such. From then on it is not: what was
 //! shown cannot be taken back, so an answer that breaks off is given as far as it came, with why it ends there.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use reqwest::{Method, Response};
 use tokio::time::timeout;
 
@@ -50,10 +50,10 @@ impl Client {
     ) -> Result<Streamed, Unanswered> {
         let shared = &*self.shared;
         let shown = Mutex::new(String::new());
-        let so_far = || shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let so_far = || shown.lock().clone();
         let show = |text: &str| {
             if !text.is_empty() {
-                shown.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+                shown.lock().push_str(text);
                 on_text(text);
             }
         };

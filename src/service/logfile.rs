@@ -4,7 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 /// A file is put aside when it would grow over this; one such is kept.
 const MOST: u64 = 5 << 20;
@@ -67,7 +68,7 @@ fn append(path: &Path) -> io::Result<Open> {
 
 impl Write for &LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if open.is_none() && self.after.as_ref().is_none_or(|after| after.is_file()) {
             *open = Some(append(&self.path)?);
         }

@@ -1,10 +1,12 @@
 //! The cached vectors of one embedder, for whoever decides, embeds or loads: a [`VectorFile`] behind a lock.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::vectors::VectorFile;
-use super::{Store, StoreError, locked};
+use super::{Store, StoreError};
 use index::embed::Vector;
 use note::fingerprint::InputHash;
 
@@ -18,38 +20,38 @@ impl VectorCache {
 
     /// The vector of an input.
     pub fn get(&self, input: InputHash) -> Option<Vector> {
-        locked(&self.0).get(input)
+        self.0.lock().get(input)
     }
 
     /// The vectors of many inputs, in their order; fast between [`VectorCache::load`] and [`VectorCache::release`].
     pub fn get_all(&self, inputs: &[InputHash]) -> Vec<Option<Vector>> {
-        let file = locked(&self.0);
+        let file = self.0.lock();
         inputs.iter().map(|&input| file.get(input)).collect()
     }
 
     /// Whether an input has a vector, without reading it.
     pub fn holds(&self, input: InputHash) -> bool {
-        locked(&self.0).holds(input)
+        self.0.lock().holds(input)
     }
 
     /// Appends vectors, not fsynced. Inputs that have one keep it.
     pub fn put(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
-        locked(&self.0).put(vectors)
+        self.0.lock().put(vectors)
     }
 
     /// Reads the file into memory, for many look-ups. It is there after opening already.
     pub fn load(&self) -> Result<(), StoreError> {
-        locked(&self.0).load()
+        self.0.lock().load()
     }
 
     /// Frees the copy in memory.
     pub fn release(&self) {
-        locked(&self.0).release();
+        self.0.lock().release();
     }
 
     /// How many inputs have a vector.
     pub fn len(&self) -> usize {
-        locked(&self.0).len()
+        self.0.lock().len()
     }
 
     /// Whether none has.
@@ -59,14 +61,14 @@ impl VectorCache {
 
     /// Waits until everything is on the disk.
     pub fn sync(&self) -> Result<(), StoreError> {
-        locked(&self.0).sync()
+        self.0.lock().sync()
     }
 }
 
 impl Store {
     /// The vectors of the embedder in force.
     pub fn vectors(&self) -> Arc<VectorCache> {
-        locked(&self.vectors).clone()
+        self.vectors.lock().clone()
     }
 
     /// Opens or creates the vectors of another embedder. Only one cache of an embedder may be open at a time.
@@ -76,6 +78,6 @@ impl Store {
 
     /// Puts another embedder's vectors in force.
     pub fn serve_vectors(&self, cache: Arc<VectorCache>) {
-        *locked(&self.vectors) = cache;
+        *self.vectors.lock() = cache;
     }
 }

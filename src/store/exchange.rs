@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::salvage::guarded;
 use super::tree::Writes;
-use super::{ArchivedAll, Holder, Store, StoreError, locked};
+use super::{ArchivedAll, Holder, Store, StoreError};
 use context::{ContextRecord, Making, Origin, Spent};
 use note::PRIVATE_TAG;
 use note::VaultPath;
@@ -169,7 +169,7 @@ impl Store {
             }
         }
         let archived: Vec<_> = guarded(|| self.trees.archived().collect()).map_err(|f| self.fault(f))?;
-        let mut keys: Vec<ContextKey> = locked(&self.journal).keys().collect();
+        let mut keys: Vec<ContextKey> = self.journal.lock().keys().collect();
         keys.sort_unstable();
         for key in archived.into_iter().map(|(key, _)| key).chain(keys) {
             if seen.insert(key) {
@@ -239,7 +239,7 @@ impl Store {
     fn take_in(&self, batch: &mut Vec<Imported>, report: &mut ImportReport) -> Result<(), StoreError> {
         let batch: Vec<(Imported, Vec<Holder>)> =
             batch.drain(..).map(|line| self.holders(&line).map(|holders| (line, holders))).collect::<Result<_, _>>()?;
-        let mut journal = locked(&self.journal);
+        let mut journal = self.journal.lock();
         let mut fresh: Vec<(ContextKey, &ContextRecord)> = Vec::with_capacity(batch.len());
         let mut first = HashMap::new();
         for (Imported { key, record, .. }, _) in &batch {

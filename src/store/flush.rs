@@ -1,10 +1,11 @@
 //! Puts on the disk what was committed, a moment after, on a thread that rests while nothing is. sled has a thread
 //! for that too, which looks twice a second whether there is something, and syncs whether there is or not.
 
-use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::StoreError;
 use super::tree::Trees;
@@ -49,9 +50,7 @@ impl Flusher {
 impl Drop for Flusher {
     fn drop(&mut self) {
         self.committed = None;
-        if let Ok(ended) = self.ended.get_mut() {
-            let _ = ended.recv_timeout(PATIENCE);
-        }
+        let _ = self.ended.get_mut().recv_timeout(PATIENCE);
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::journal::NoteEvent;
 use super::salvage::Fault;
 use super::tree::Writes;
-use super::{Holder, Store, StoreError, locked, record::NoteRecord};
+use super::{Holder, Store, StoreError, record::NoteRecord};
 use context::ContextRecord;
 use note::fingerprint::{ContextKey, SectionKey};
 use note::{FileStat, VaultPath};
@@ -45,10 +45,10 @@ impl Store {
         let removed = note.is_none();
         let tags = note.map_or_else(|| tags.to_vec(), |note| note.tags);
         let holder = Holder { path: path.to_string(), tags: tags.clone(), removed };
-        locked(&self.journal).append_with(&[(key, context, &[holder])])?;
+        self.journal.lock().append_with(&[(key, context, &[holder])])?;
         if !removed && self.note(path)?.is_none() {
             // It was removed while this was written, which was perhaps said before.
-            locked(&self.journal).record(vec![NoteEvent::Removed { path, tags: &tags }])?;
+            self.journal.lock().record(vec![NoteEvent::Removed { path, tags: &tags }])?;
         }
         let mut writes = Writes::default();
         writes.archive(key, context).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))
@@ -61,7 +61,7 @@ impl Store {
     pub fn archived(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
         // The journal is asked first: it alone knows in which order several contexts came under one key. The
         // archive holds the one that was last taken from a chunk, which may be older than what replaced it.
-        let journaled = locked(&self.journal).get(key);
+        let journaled = self.journal.lock().get(key);
         match journaled {
             Ok(Some(context)) => Ok(Some(context)),
             journaled => {
@@ -95,7 +95,7 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub fn archived_all(&self, key: ContextKey) -> Result<ArchivedAll, StoreError> {
-        let (mut found, unread) = locked(&self.journal).all(key);
+        let (mut found, unread) = self.journal.lock().all(key);
         let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
         if let Some(archived) = archived.filter(|archived| found.iter().all(|(known, _)| known != archived)) {
             found.push((archived, Vec::new()));
@@ -116,7 +116,7 @@ impl Store {
     /// Which notes have a section; made anew when a note has changed since.
     fn notes_by_section(&self) -> Result<Arc<BySection>, StoreError> {
         let seq = self.seq();
-        if let Some((of, known)) = &*locked(&self.by_section)
+        if let Some((of, known)) = &*self.by_section.lock()
             && *of == seq
         {
             return Ok(known.clone());
@@ -132,7 +132,7 @@ impl Store {
             }
         }
         let notes = Arc::new(notes);
-        *locked(&self.by_section) = Some((seq, notes.clone()));
+        *self.by_section.lock() = Some((seq, notes.clone()));
         Ok(notes)
     }
 
@@ -145,7 +145,7 @@ impl Store {
     /// has contexts.
     pub fn amend(&self, path: &VaultPath, change: impl FnOnce(&mut NoteRecord)) -> Result<bool, StoreError> {
         // Held so that no transaction comes between reading the record and writing it.
-        let counters = locked(&self.counters);
+        let counters = self.counters.lock();
         let Some(before) = self.note(path)? else { return Ok(false) };
         let mut after = before.clone();
         change(&mut after);
@@ -157,7 +157,7 @@ impl Store {
         if after != before {
             let mut writes = Writes::default();
             writes.note(&after).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))?;
-            *locked(&self.scanned) = None;
+            *self.scanned.lock() = None;
         }
         drop(counters);
         Ok(true)

@@ -30,7 +30,9 @@ mod vectors;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use codec::Counters;
 use context::ContextRecord;
@@ -101,7 +103,8 @@ pub struct NoteWrite {
     pub archive: Vec<(ContextKey, ContextRecord)>,
 }
 
-/// One vault's store.
+/// One vault's store. What its mutexes guard is changed only after what can fail is done, so a panic of a holder leaves
+/// nothing half done.
 pub struct Store {
     dir: PathBuf,
     /// Before the trees: it lets go of them first.
@@ -116,12 +119,6 @@ pub struct Store {
     scanned: Mutex<Option<Vec<NoteRecord>>>,
     /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
     lock: File,
-}
-
-/// Locks a mutex. What these mutexes guard is changed only after what can fail is done, so a panic of
-/// another holder leaves nothing half done.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes the store's own lock, which guards all of its files and is let go by the system with the process.
@@ -196,7 +193,7 @@ impl Store {
     fn bring_back(&self) -> Result<u64, StoreError> {
         /// Contexts per transaction.
         const BATCH: usize = 500;
-        let journal = locked(&self.journal);
+        let journal = self.journal.lock();
         let keys: Vec<ContextKey> = journal.newest_keys().collect();
         for keys in keys.chunks(BATCH) {
             let mut writes = Writes::default();
@@ -230,7 +227,7 @@ impl Store {
     /// All notes, in order of path, as the scan at start decoded them: free the first time, unless
     /// something was applied before; later like [`Store::notes`].
     pub fn take_scanned(&self) -> Result<Vec<NoteRecord>, StoreError> {
-        let scanned = locked(&self.scanned).take();
+        let scanned = self.scanned.lock().take();
         scanned.map_or_else(|| self.notes(), Ok)
     }
 
@@ -259,7 +256,7 @@ impl Store {
     /// none. Much faster than one by one; a few hundred at a time are enough, for all are held in memory.
     /// Returns a record for each, as [`Store::apply`] does.
     pub fn apply_many(&self, changes: Vec<(VaultPath, NoteWrite)>) -> Result<Vec<NoteRecord>, StoreError> {
-        let mut counters = locked(&self.counters);
+        let mut counters = self.counters.lock();
         self.journal_paid(&changes)?;
         let mut next = *counters;
         let mut writes = Writes::default();
@@ -274,7 +271,7 @@ impl Store {
         }
         writes.counters(next).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))?;
         *counters = next;
-        *locked(&self.scanned) = None;
+        *self.scanned.lock() = None;
         Ok(records)
     }
 
@@ -296,7 +293,7 @@ impl Store {
             let contexts = archived.chain(note.chunks.iter().map(key).zip(contexts)).collect();
             events.push(NoteEvent::Held { path, tags: &note.tags, contexts });
         }
-        locked(&self.journal).record(events).map(drop)
+        self.journal.lock().record(events).map(drop)
     }
 
     /// The tags that a note which is removed had.
@@ -342,12 +339,12 @@ impl Store {
 
     /// The last sequence number given.
     pub fn seq(&self) -> u64 {
-        locked(&self.counters).seq
+        self.counters.lock().seq
     }
 
     /// Whether the journal knows a paid context under this key.
     pub fn journal_contains(&self, key: ContextKey) -> bool {
-        locked(&self.journal).contains(key)
+        self.journal.lock().contains(key)
     }
 
     /// The vector of an input, if it is cached.
@@ -385,7 +382,7 @@ impl Store {
     pub fn flush(&self, durable: bool) -> Result<(), StoreError> {
         let seq = self.seq();
         if durable {
-            locked(&self.journal).sync()?;
+            self.journal.lock().sync()?;
             self.vectors().sync()?;
         }
         self.trees.flush(durable).map_err(|fault| self.fault(fault))?;

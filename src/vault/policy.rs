@@ -17,10 +17,11 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use parking_lot::RwLock;
 
 use super::read::read;
 use super::root::VaultError;
@@ -205,7 +206,7 @@ impl Policy {
     /// The rules in a folder (`None`: the root), given those in the folder above it.
     fn rules_in(&self, folder: Option<(&str, &Rules)>) -> Rules {
         let name = folder.map_or("", |(name, _)| name);
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let seen = self.seen.read().get(name).cloned();
         seen.unwrap_or_else(|| {
             let above = folder.and_then(|(_, above)| above.clone());
             let rules = self.load(name, above.clone(), IgnoreFiles { situated: true, git: true });
@@ -238,7 +239,7 @@ impl Policy {
     }
 
     fn remember(&self, folder: &str, rules: &Rules) {
-        self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), rules.clone());
+        self.seen.write().insert(folder.into(), rules.clone());
     }
 
     fn load(&self, folder: &str, above: Rules, has: IgnoreFiles) -> Rules {

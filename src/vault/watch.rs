@@ -9,11 +9,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use notify::{Config, EventKind, RecommendedWatcher, Watcher as _};
+use parking_lot::Mutex;
 
 use super::Hint;
 use super::pending::Timing;
@@ -89,7 +90,7 @@ struct Troubles {
 
 impl State {
     fn troubles<R>(&self, look: impl FnOnce(&mut Troubles) -> R) -> R {
-        look(&mut self.troubles.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut self.troubles.lock())
     }
 }
 

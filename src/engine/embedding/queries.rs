@@ -1,7 +1,9 @@
 //! The vectors of queries: remembered, waited for with a deadline, done without when they do not come.
 
-use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use lru::LruCache;
 
 use super::super::Shared;
 use super::Service;
@@ -10,44 +12,29 @@ use index::embed::Vector;
 use provider::EmbedError;
 
 /// Queries whose vectors are remembered.
-const REMEMBERED: usize = 256;
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 /// Vectors of queries that were asked before, by embedder and text; those that were not asked for longest go first.
-#[derive(Default)]
-pub(crate) struct Queries(Mutex<Known>);
+pub(crate) struct Queries(Mutex<LruCache<(String, String), Vector>>);
 
-#[derive(Default)]
-struct Known {
-    vectors: HashMap<(String, String), (u64, Vector)>,
-    clock: u64,
+impl Default for Queries {
+    fn default() -> Self {
+        Queries(Mutex::new(LruCache::new(REMEMBERED)))
+    }
 }
 
 impl Queries {
-    fn with<R>(&self, act: impl FnOnce(&mut Known) -> R) -> R {
+    fn with<R>(&self, act: impl FnOnce(&mut LruCache<(String, String), Vector>) -> R) -> R {
         // No code that can panic runs under this lock.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn get(&self, key: &(String, String)) -> Option<Vector> {
-        self.with(|known| {
-            known.clock += 1;
-            let clock = known.clock;
-            known.vectors.get_mut(key).map(|(used, vector)| {
-                *used = clock;
-                vector.clone()
-            })
-        })
+        self.with(|known| known.get(key).cloned())
     }
 
     fn put(&self, key: (String, String), vector: Vector) {
-        self.with(|known| {
-            known.clock += 1;
-            known.vectors.insert(key, (known.clock, vector));
-            if known.vectors.len() > REMEMBERED {
-                let oldest = known.vectors.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone());
-                oldest.map(|key| known.vectors.remove(&key));
-            }
-        });
+        self.with(|known| known.put(key, vector));
     }
 }
 
@@ -89,11 +76,11 @@ mod tests {
         let queries = Queries::default();
         let key = |n: usize| ("e".to_owned(), n.to_string());
         let vector = |n: usize| Vector { values: vec![n as i8].into(), scale: 1.0 };
-        for n in 0..REMEMBERED {
+        for n in 0..REMEMBERED.get() {
             queries.put(key(n), vector(n % 100));
         }
         assert_eq!(queries.get(&key(0)), Some(vector(0)));
-        queries.put(key(REMEMBERED), vector(7));
+        queries.put(key(REMEMBERED.get()), vector(7));
         assert_eq!((queries.get(&key(0)), queries.get(&key(1))), (Some(vector(0)), None));
         assert_eq!(queries.get(&("another".to_owned(), "0".to_owned())), None);
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Zoned;
 
 use super::line::{Entry, Line, Used, month_of_day, reserved_at};
-use super::{Ledger, LedgerError, Purpose, locked};
+use super::{Ledger, LedgerError, Purpose};
 use context::cost::dollars;
 
 /// Reservations about one note that are further apart, in seconds, are of different attempts at it: a former version
@@ -51,12 +51,12 @@ impl Ledger {
     /// # Errors
     /// It cannot be read or written: then everything goes on counting as it did.
     pub fn mend(&self, places: usize, now: &Zoned) -> Result<Mended, LedgerError> {
-        let left_over = locked(&self.book).left_over();
+        let left_over = self.book.lock().left_over();
         if left_over.is_empty() {
             return Ok(Mended::default());
         }
         let (placed, unplaced): (Vec<Entry>, Vec<Entry>) = left_over.into_iter().partition(|entry| entry.placed);
-        let mut files = locked(&self.files);
+        let mut files = self.files.lock();
         let mut times = HashMap::new();
         let months: BTreeSet<&str> = unplaced.iter().map(|entry| month_of_day(&entry.day)).collect();
         for month in months {
@@ -77,7 +77,7 @@ impl Ledger {
             files.append(lines, now, true)?;
         }
         let mut mended = Mended::default();
-        let mut book = locked(&self.book);
+        let mut book = self.book.lock();
         for (entry, was_sent) in &verdicts {
             mended.count(entry, *was_sent);
             book.unreserve(entry);

@@ -49,7 +49,7 @@ fn assert_same_after_restart(ledger: &Ledger, dir: &Path, now: &Zoned) {
     let again = Ledger::open(dir).unwrap();
     assert_eq!(again.report(now.clone()), ledger.report(now.clone()));
     let day = Pot::Day(now.date().to_string());
-    assert_eq!(locked(&again.book).spent(&day), locked(&ledger.book).spent(&day));
+    assert_eq!(again.book.lock().spent(&day), ledger.book.lock().spent(&day));
 }
 
 #[test]
@@ -415,7 +415,7 @@ proptest! {
             }
             for (pot, spent) in &model {
                 let (day, priced) = pot.split_once(' ').unwrap();
-                let now = locked(&ledger.book).spent(&Pot::Day(day.to_owned()));
+                let now = ledger.book.lock().spent(&Pot::Day(day.to_owned()));
                 prop_assert_eq!(if priced == "true" { now.micro_dollars } else { now.tokens }, *spent);
             }
         }

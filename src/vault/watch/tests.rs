@@ -35,17 +35,17 @@ impl Fixture {
         }
         let hints: Arc<Mutex<Vec<Hint>>> = Arc::default();
         let sink = Arc::clone(&hints);
-        let sink = Box::new(move |hint| sink.lock().unwrap().push(hint));
+        let sink = Box::new(move |hint| sink.lock().push(hint));
         let watcher = Watcher::start_within(limits, &root, policy(&root), Some(false), sink).unwrap();
         Fixture { dir, root, hints, watcher }
     }
 
     fn seen(&self) -> Vec<Hint> {
-        self.hints.lock().unwrap().clone()
+        self.hints.lock().clone()
     }
 
     fn clear(&self) {
-        self.hints.lock().unwrap().clear();
+        self.hints.lock().clear();
     }
 
     fn wait(&self, what: &str, condition: impl Fn(&[Hint]) -> bool) {
