@@ -109,7 +109,7 @@ fn run(dir: &Path, ways: &[ChunkConfig]) -> Result<()> {
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for config in ways {
         let home = tempfile::Builder::new().prefix("situated-bench").tempdir()?;
-        let cuts: Vec<Vec<Chunk>> = pages.iter().map(|page| builtin::cut(&page.note, config)).collect();
+        let cuts: Vec<Vec<Chunk>> = pages.iter().map(|page| index::chunk::cut(&page.note, config)).collect();
         let snapshot = index(home.path(), &pages, &cuts)?;
         let places: HashMap<String, (usize, Range<usize>)> = cuts
             .iter()

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
 use index::embed::Vector;
-use index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Snapshot, Verdict};
+use index::{ChunkDoc, ChunkEntry, Index, IndexState, LexicalQuery, NoteEntry, Row, Snapshot};
 use note::fingerprint::{chunk_id, section_key};
 use note::{FileStat, VaultPath};
 
@@ -211,7 +211,7 @@ fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapsh
     let opened = start.elapsed();
     let cpu_open = cpu();
     let lagging =
-        notes.into_iter().map(|(note, chunks)| index.load(note, chunks)).filter(|v| *v == Verdict::Lags).count();
+        notes.into_iter().map(|(note, chunks)| index.load(note, chunks)).filter(|v| *v == IndexState::Lags).count();
     if let Some((now, before)) = cpu().zip(cpu_open) {
         println!("loading the tables: {:.2?} of CPU", now.saturating_sub(before));
     }

@@ -30,7 +30,6 @@ use context::document::Document;
 use context::models::Model;
 use context::prompt::Prompter;
 use context::settings::{ContextConfig, FormChoice, Provider};
-use index::embed::builtin;
 use note::VaultPath;
 use note::chunk::ChunkConfig;
 use note::{NoteRules, parse};
@@ -226,7 +225,7 @@ fn tokens_of(vault: &Path, form: FormChoice) -> Result<[u64; 2]> {
         let path = file.strip_prefix(vault)?.to_string_lossy().into_owned();
         let path = VaultPath::parse(&path).context("the generator's paths are a vault's")?;
         let note = parse(&path, &std::fs::read(&file)?, &NoteRules::default());
-        let chunks = builtin::cut(&note, &ChunkConfig::default());
+        let chunks = index::chunk::cut(&note, &ChunkConfig::default());
         if chunks.len() < config.llm_min_chunks as usize {
             continue;
         }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use provider::transformer::{Kind, Transformer};
+use provider::transformer::{TextRole, Transformer};
 
 /// Passages that are embedded together.
 const TOGETHER: usize = 32;
@@ -26,15 +26,15 @@ fn main() {
     let passage = passage(&model, 128);
     let passages = vec![passage.as_str(); TOGETHER];
     let (begun, before) = (Instant::now(), processor());
-    let seconds = median(|| drop(black_box(model.embed(&passages, Kind::Document))));
+    let seconds = median(|| drop(black_box(model.embed(&passages, TextRole::Document))));
     let each = (processor() - before) / (TIMES * TOGETHER) as f64;
     println!("processor time per passage: {:.1} ms, in {:.1} s in all", each * 1e3, begun.elapsed().as_secs_f64());
     println!("passages of 128 tokens, {TOGETHER} together: {:.1} per second", TOGETHER as f64 / seconds);
-    let seconds = median(|| drop(black_box(model.embed(&passages[..1], Kind::Document))));
+    let seconds = median(|| drop(black_box(model.embed(&passages[..1], TextRole::Document))));
     println!("passages of 128 tokens, one by one: {:.1} per second", 1.0 / seconds);
     let query = "how do I cancel my gym membership before next June";
     println!("tokens of the query: {}", model.count(query) + 2);
-    let seconds = median(|| drop(black_box(model.embed(&[query], Kind::Query))));
+    let seconds = median(|| drop(black_box(model.embed(&[query], TextRole::Query))));
     println!("query: {:.2} ms", seconds * 1e3);
     println!("{}", memory());
 }

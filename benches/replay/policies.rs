@@ -9,7 +9,6 @@ use context::document::Document;
 use context::models::Model;
 use context::prompt::Prompter;
 use context::settings::{ContextConfig, FormChoice, Provider};
-use index::embed::builtin;
 use note::chunk::ChunkConfig;
 use note::fingerprint::{ContextKey, SectionKey, TextHash, context_key, text_hash};
 
@@ -151,7 +150,7 @@ impl Policies {
 
     fn write(&mut self, kind: Option<Kind>, path: &str, text: &str, meter: &Meter) {
         let note = parse(path, text);
-        let chunks = builtin::cut(&note, &ChunkConfig::default());
+        let chunks = index::chunk::cut(&note, &ChunkConfig::default());
         let enough = chunks.len() >= self.config.llm_min_chunks as usize;
         let piece = |chunk: &note::chunk::Chunk| Piece {
             keys: chunk.keys.clone(),

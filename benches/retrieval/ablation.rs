@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use index::Index;
 use index::embed::builtin;
-use index::eval::Measures;
+use index::eval::QueryMeasures;
 use note::Note;
 use note::chunk::Chunk;
 use serde_json::json;
@@ -108,10 +108,10 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<()> {
         }
         for mode in MODES {
             let asked = sets.iter().zip(&snapshots).map(|((set, _), snapshot)| ask(set, snapshot, mode));
-            let asked: Vec<Measures> = asked.collect::<Result<_>>()?;
-            let cell = |m: &Measures| format!("{:.3} / {:.1} %", m.ndcg_10, failures(*m));
+            let asked: Vec<QueryMeasures> = asked.collect::<Result<_>>()?;
+            let cell = |m: &QueryMeasures| format!("{:.3} / {:.1} %", m.ndcg_10, failures(*m));
             let cells: Vec<String> = asked.iter().map(cell).collect();
-            println!("| {name} | {mode} | {} | {} |", cells.join(" | "), cell(&Measures::mean(&asked)));
+            println!("| {name} | {mode} | {} | {} |", cells.join(" | "), cell(&QueryMeasures::mean(&asked)));
         }
     }
     Ok(())

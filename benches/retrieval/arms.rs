@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use context::Template;
 use context::quality::GOOD;
 use index::embed::builtin;
-use index::eval::Measures;
+use index::eval::QueryMeasures;
 use index::search;
 use index::search::{Mode, Options};
 use index::{Index, Snapshot};
@@ -140,7 +140,7 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
     let vault = home.path().join("vault");
     let set = Set::load(dir, &vault)?;
 
-    let mut socket: BTreeMap<(&str, &str), Measures> = BTreeMap::new();
+    let mut socket: BTreeMap<(&str, &str), QueryMeasures> = BTreeMap::new();
     let mut daemon = Daemon::start(EXE, &home.path().join("template"), &vault)?;
     let mut client = daemon.client()?;
     daemon.indexed(&mut client)?;
@@ -209,7 +209,7 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
 }
 
 /// The share of what is relevant that is not among the first 20, in percent.
-pub(crate) fn failures(measures: Measures) -> f64 {
+pub(crate) fn failures(measures: QueryMeasures) -> f64 {
     100.0 * (1.0 - measures.recall_20)
 }
 
@@ -227,7 +227,7 @@ pub(crate) fn read(vault: &Path, reviewed: &Value) -> Result<Vec<Page>> {
         let path = file.strip_prefix(vault)?.to_string_lossy().into_owned();
         let place = VaultPath::parse(&path).with_context(|| format!("no path of a vault: {path}"))?;
         let note = parse(&place, &std::fs::read(&file)?, &NoteRules::default());
-        let chunks = builtin::cut(&note, &ChunkConfig::default());
+        let chunks = index::chunk::cut(&note, &ChunkConfig::default());
         let template = Template::new(&note);
         let cut = |chunk: Chunk| {
             let lines = (path.clone(), u64::from(chunk.lines.0), u64::from(chunk.lines.1));
@@ -251,7 +251,7 @@ pub(crate) fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot
     Ok(index.publish(pages.len() as u64)?)
 }
 
-pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures> {
+pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<QueryMeasures> {
     let mode = match mode {
         "lexical" => Mode::Lexical,
         "dense" => Mode::Dense,
@@ -268,7 +268,7 @@ pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<Measures
         let options = Options { dense_weight, ..options.clone() };
         let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
         let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
-        measures.push(Measures::of(&set.rank(&hits), &query.judged));
+        measures.push(QueryMeasures::of(&set.rank(&hits), &query.judged));
     }
-    Ok(Measures::mean(&measures))
+    Ok(QueryMeasures::mean(&measures))
 }

@@ -3,7 +3,7 @@
 //! built-in model fused with BM25 by the convex combination with equal weights (its own BM25 is unstemmed);
 //! only its nDCG was recorded.
 
-use index::eval::Measures;
+use index::eval::QueryMeasures;
 
 /// Set, system, Recall@5, Recall@20, MRR@10, nDCG@10.
 const MEASURED: &[(&str, &str, f64, f64, f64, f64)] = &[
@@ -58,8 +58,8 @@ const MEASURED: &[(&str, &str, f64, f64, f64, f64)] = &[
 ];
 
 /// The systems measured on a set.
-pub(crate) fn of(set: &str) -> impl Iterator<Item = (&'static str, Measures)> {
+pub(crate) fn of(set: &str) -> impl Iterator<Item = (&'static str, QueryMeasures)> {
     MEASURED.iter().filter(move |row| row.0 == set).map(|&(_, system, recall_5, recall_20, mrr_10, ndcg_10)| {
-        (system, Measures { recall_5, recall_20, mrr_10, ndcg_10 })
+        (system, QueryMeasures { recall_5, recall_20, mrr_10, ndcg_10 })
     })
 }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::arms::{Arm, build, read};
 use crate::common::rng::Rng;
 use crate::set::Set;
-use index::eval::Measures;
+use index::eval::QueryMeasures;
 
 const WEIGHTS: [f32; 4] = [0.05, 0.1, 0.2, 0.4];
 
@@ -65,7 +65,7 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<()> {
 struct Asked<'a> {
     parsed: Parsed,
     vector: Vector,
-    judged: &'a index::eval::Judged,
+    judged: &'a index::eval::Relevance,
 }
 
 fn one(dir: &Path) -> Result<()> {
@@ -112,7 +112,7 @@ fn one(dir: &Path) -> Result<()> {
         let plain = plain.get_or_insert_with(|| each.clone());
         let better = each.iter().zip(plain.iter()).filter(|(a, b)| a > b).count();
         let worse = each.iter().zip(plain.iter()).filter(|(a, b)| a < b).count();
-        let m = Measures::mean(&measures);
+        let m = QueryMeasures::mean(&measures);
         println!(
             "| {name} | {:.4} | {:.4} | {:.4} | {:.4} | {better} | {worse} |",
             m.recall_5, m.recall_20, m.mrr_10, m.ndcg_10
@@ -121,13 +121,13 @@ fn one(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-fn ask(set: &Set, snapshot: &Snapshot, queries: &[Asked<'_>], boosts: Boosts) -> Result<Vec<Measures>> {
+fn ask(set: &Set, snapshot: &Snapshot, queries: &[Asked<'_>], boosts: Boosts) -> Result<Vec<QueryMeasures>> {
     let options = Options { limit: 100, per_note: set.per_note(), window_chars: 0, boosts, ..Options::default() };
     let mut measures = Vec::new();
     for Asked { parsed, vector, judged } in queries {
         let answer = search::search(snapshot, "notes", parsed, Some(vector), &options)?;
         let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
-        measures.push(Measures::of(&set.rank(&hits), judged));
+        measures.push(QueryMeasures::of(&set.rank(&hits), judged));
     }
     Ok(measures)
 }

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use common::daemon::{Client, Daemon};
 use common::{option, percentile};
-use index::eval::Measures;
+use index::eval::QueryMeasures;
 use serde_json::json;
 use set::Set;
 
@@ -85,7 +85,7 @@ struct Outcome {
 struct System {
     mode: &'static str,
     contextual: bool,
-    measures: Measures,
+    measures: QueryMeasures,
     /// Median milliseconds of a query.
     p50: f64,
     failed: usize,
@@ -140,19 +140,19 @@ fn ask(set: &Set, client: &mut Client, mode: &'static str, contextual: bool) -> 
             }
         };
         let ranked = set.rank(hits.as_array().map_or(&[], Vec::as_slice));
-        measures.push(Measures::of(&ranked, &query.judged));
+        measures.push(QueryMeasures::of(&ranked, &query.judged));
     }
     anyhow::ensure!(!times.is_empty() || set.queries().is_empty(), "{}: no query was answered", set.name);
-    Ok(System { mode, contextual, measures: Measures::mean(&measures), p50: percentile(&times, 50.0), failed })
+    Ok(System { mode, contextual, measures: QueryMeasures::mean(&measures), p50: percentile(&times, 50.0), failed })
 }
 
 const HEADER: &str = "| system | context | R@5 | R@20 | MRR@10 | nDCG@10 | p50 ms |\n|---|---|---|---|---|---|---|";
 
-fn line(system: &str, context: &str, m: Measures, p50: &str) -> String {
+fn line(system: &str, context: &str, m: QueryMeasures, p50: &str) -> String {
     let cell = |x: f64| {
         if x.is_nan() { String::new() } else { format!("{x:.3}") }
     };
-    let Measures { recall_5, recall_20, mrr_10, ndcg_10 } = m;
+    let QueryMeasures { recall_5, recall_20, mrr_10, ndcg_10 } = m;
     let cells = [recall_5, recall_20, mrr_10, ndcg_10].map(cell).join(" | ");
     format!("| {system} | {context} | {cells} | {p50} |")
 }
@@ -172,12 +172,12 @@ impl Outcome {
         }
     }
 
-    fn of(&self, mode: &str, contextual: bool) -> Measures {
+    fn of(&self, mode: &str, contextual: bool) -> QueryMeasures {
         let found = self.systems.iter().find(|s| s.mode == mode && s.contextual == contextual);
         found.map(|s| s.measures).unwrap_or_default()
     }
 
-    fn baseline(&self, system: &str) -> Option<Measures> {
+    fn baseline(&self, system: &str) -> Option<QueryMeasures> {
         baselines::of(&self.set).find(|(name, _)| *name == system).map(|(_, m)| m)
     }
 }
@@ -195,10 +195,10 @@ fn print_means(results: &[Outcome]) {
     println!("\n### Mean over {} sets with a vault\n\n{HEADER}", vaults.len());
     let mut bm25 = None;
     for system in ["BM25", "MiniLM", "RRF", "cc"] {
-        let known: Option<Vec<Measures>> = vaults.iter().map(|r| r.baseline(system)).collect();
+        let known: Option<Vec<QueryMeasures>> = vaults.iter().map(|r| r.baseline(system)).collect();
         // A mean over fewer sets would not be comparable.
         if let Some(known) = known {
-            let mean = Measures::mean(&known);
+            let mean = QueryMeasures::mean(&known);
             if system == "BM25" {
                 bm25 = Some(mean.ndcg_10);
             }
@@ -206,7 +206,7 @@ fn print_means(results: &[Outcome]) {
         }
     }
     let mean = |mode: &str, contextual: bool| {
-        Measures::mean(&vaults.iter().map(|r| r.of(mode, contextual)).collect::<Vec<_>>())
+        QueryMeasures::mean(&vaults.iter().map(|r| r.of(mode, contextual)).collect::<Vec<_>>())
     };
     for mode in MODES {
         for contextual in [false, true] {
@@ -237,7 +237,7 @@ fn compare(a: f64, b: f64) -> &'static str {
 
 fn to_csv(results: &[Outcome]) -> String {
     let mut out = "set,system,contextual,recall_5,recall_20,mrr_10,ndcg_10,p50_ms\n".to_owned();
-    let mut row = |set: &str, system: &str, contextual: &str, m: Measures, p50: &str| {
+    let mut row = |set: &str, system: &str, contextual: &str, m: QueryMeasures, p50: &str| {
         let cell = |x: f64| {
             if x.is_nan() { String::new() } else { format!("{x:.5}") }
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use index::eval::set::{Place, Query};
+use index::eval::set::{HitPlace, Query};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ impl Set {
     /// The ids that the hits stand for, best first, each once.
     pub(crate) fn rank(&self, hits: &[Value]) -> Vec<String> {
         let line = |hit: &Value, field: &str| hit[field].as_u64().unwrap_or(0) as u32;
-        self.inner.rank(hits.iter().map(|hit| Place {
+        self.inner.rank(hits.iter().map(|hit| HitPlace {
             path: hit["path"].as_str().unwrap_or_default(),
             line: line(hit, "line"),
             end_line: line(hit, "end_line"),

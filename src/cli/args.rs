@@ -39,7 +39,7 @@ pub struct Cli {
     pub globals: Globals,
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 /// Options of every command.
@@ -71,7 +71,7 @@ pub struct Globals {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Write a commented configuration for a vault
     Init(Init),
     /// Be the daemon: index, watch and serve the vaults
@@ -147,7 +147,7 @@ pub enum Command {
 
 /// `init`
 #[derive(Debug, Args)]
-pub struct Init {
+pub(crate) struct Init {
     /// The vault; if absent those that are found here and in your home folder are asked about
     #[arg(value_hint = ValueHint::DirPath)]
     pub vault: Option<PathBuf>,
@@ -158,7 +158,7 @@ pub struct Init {
 
 /// `run`
 #[derive(Debug, Args)]
-pub struct Run {
+pub(crate) struct Run {
     /// A vault, without any configuration; those of the configuration if absent
     #[arg(value_hint = ValueHint::DirPath)]
     pub vault: Option<PathBuf>,
@@ -169,7 +169,7 @@ pub struct Run {
 
 /// `try`
 #[derive(Debug, Args)]
-pub struct Try {
+pub(crate) struct Try {
     /// Leave the temporary folder in place and say where it is
     #[arg(long)]
     pub keep: bool,
@@ -177,7 +177,7 @@ pub struct Try {
 
 /// `get`
 #[derive(Debug, Args)]
-pub struct Get {
+pub(crate) struct Get {
     /// A note: its path in the vault, or on the disk; `:LINE` after it sets the first line
     #[arg(value_hint = ValueHint::FilePath)]
     pub note: PathBuf,
@@ -194,7 +194,7 @@ pub struct Get {
 
 /// `plan`
 #[derive(Debug, Args)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// A note: its path in the vault, or on the disk
     #[arg(value_hint = ValueHint::FilePath)]
     pub note: PathBuf,
@@ -208,7 +208,7 @@ pub struct Plan {
 
 /// `explain`
 #[derive(Debug, Args)]
-pub struct Explain {
+pub(crate) struct Explain {
     /// A note: its path in the vault, or on the disk
     #[arg(value_hint = ValueHint::FilePath)]
     pub note: PathBuf,
@@ -219,14 +219,14 @@ pub struct Explain {
 
 /// `status`
 #[derive(Debug, Args)]
-pub struct Status {
+pub(crate) struct Status {
     /// Only this vault
     pub vault: Option<String>,
 }
 
 /// `sync`
 #[derive(Debug, Args)]
-pub struct Sync {
+pub(crate) struct Sync {
     /// A vault by name, a folder or a note; everything if absent
     #[arg(value_hint = ValueHint::AnyPath)]
     pub what: Option<PathBuf>,
@@ -251,7 +251,7 @@ fn since(text: &str) -> Result<u64, String> {
 
 /// `rebuild`
 #[derive(Debug, Args)]
-pub struct Rebuild {
+pub(crate) struct Rebuild {
     /// A vault by name, a folder or a note; everything if absent
     #[arg(value_hint = ValueHint::AnyPath)]
     pub what: Option<PathBuf>,
@@ -268,7 +268,7 @@ pub struct Rebuild {
 
 /// `jobs`
 #[derive(Debug, Args)]
-pub struct Jobs {
+pub(crate) struct Jobs {
     /// Cancel this job
     #[arg(long, value_name = "JOB")]
     pub cancel: Option<u64>,
@@ -276,14 +276,14 @@ pub struct Jobs {
 
 /// `pause`
 #[derive(Debug, Args)]
-pub struct Pause {
+pub(crate) struct Pause {
     /// For so many seconds; until `resume` if absent
     pub seconds: Option<u64>,
 }
 
 /// `doctor`
 #[derive(Debug, Args)]
-pub struct Doctor {
+pub(crate) struct Doctor {
     /// Only ask the configured model one tiny question, within the day's budget; no daemon is needed
     #[arg(long)]
     pub provider: bool,
@@ -294,14 +294,14 @@ pub struct Doctor {
 
 /// `compact`
 #[derive(Debug, Args)]
-pub struct Compact {
+pub(crate) struct Compact {
     /// Only this vault
     pub vault: Option<String>,
 }
 
 /// `config`
 #[derive(Debug, Args)]
-pub struct Config {
+pub(crate) struct Config {
     /// What to do
     #[command(subcommand)]
     pub action: ConfigAction,
@@ -309,7 +309,7 @@ pub struct Config {
 
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
-pub enum ConfigAction {
+pub(crate) enum ConfigAction {
     /// Print what is in force
     Show {
         /// Say where each value comes from
@@ -326,7 +326,7 @@ pub enum ConfigAction {
 
 /// `call`
 #[derive(Debug, Args)]
-pub struct Call {
+pub(crate) struct Call {
     /// The method: see `situated schema`
     pub method: String,
     /// Its parameters as a JSON object, or `-` for standard input

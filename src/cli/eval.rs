@@ -25,7 +25,7 @@ use super::tour::temporary_folder;
 use crate::daemon::config::{Config, Overrides};
 use ::index::embed::builtin;
 use ::index::eval::docs::Arm;
-use ::index::eval::report::{Comparison, Report, Run, System, misses};
+use ::index::eval::report::{Comparison, QueryRun, Report, System, misses};
 use ::index::search::Mode;
 use ::index::search::rerank::RerankProvider;
 use index::How;
@@ -204,7 +204,7 @@ impl Drop for Bench {
 /// What was measured, and each system's runs.
 struct Measured {
     report: Report,
-    runs: Vec<Vec<Run>>,
+    runs: Vec<Vec<QueryRun>>,
 }
 
 /// Every lane with every kind of contexts, and all together with the configuration's boosts too, and then reranked.

@@ -14,10 +14,10 @@ use super::session::{Failure, Session, safe};
 use crate::daemon::config::{Config, Loaded};
 use crate::service;
 use crate::service::control;
-use crate::service::control::Answer;
+use crate::service::control::ServiceReply;
 use crate::service::host::Places;
 use crate::service::install;
-use crate::service::install::{Installed, Plan};
+use crate::service::install::{InstallPlan, Installed};
 use crate::service::systemd::Manager;
 use crate::service::wanted::Wanted;
 use crate::service::{ServiceError, logs};
@@ -78,7 +78,7 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, Failure> {
     }
     if plan.changes() {
         for write in &plan.writes {
-            session.say(format!("{}  {}", shown(&write.path), dim(Plan::fate(write))));
+            session.say(format!("{}  {}", shown(&write.path), dim(InstallPlan::fate(write))));
         }
         for path in &plan.removes {
             session.say(format!("{}  {}", shown(path), dim("removed")));
@@ -161,21 +161,24 @@ fn shown(path: &Path) -> String {
     safe(&path.to_string_lossy())
 }
 
-fn notes(plan: &Plan, session: &Session) {
+fn notes(plan: &InstallPlan, session: &Session) {
     for note in &plan.notes {
         session.say(format!("{} {}", yellow("!"), printable(note)));
     }
 }
 
-fn dry_run(plan: &Plan, session: &mut Session) -> Result<u8, Failure> {
+fn dry_run(plan: &InstallPlan, session: &mut Session) -> Result<u8, Failure> {
     if session.globals.json {
-        let files: Vec<_> =
-            plan.writes.iter().map(|w| json!({ "path": w.path, "text": w.text, "fate": Plan::fate(w) })).collect();
+        let files: Vec<_> = plan
+            .writes
+            .iter()
+            .map(|w| json!({ "path": w.path, "text": w.text, "fate": InstallPlan::fate(w) }))
+            .collect();
         session.json(json!({ "files": files, "removes": plan.removes, "link": plan.link, "notes": plan.notes }))?;
         return Ok(exit::OK);
     }
     for write in &plan.writes {
-        session.out.line(format!("{}  {}", bold(shown(&write.path)), dim(Plan::fate(write))))?;
+        session.out.line(format!("{}  {}", bold(shown(&write.path)), dim(InstallPlan::fate(write))))?;
         for line in write.text.lines() {
             session.out.line(format!("  {}", printable(line)))?;
         }
@@ -191,7 +194,7 @@ fn dry_run(plan: &Plan, session: &mut Session) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn answered(session: &mut Session, answer: &Answer, said: &str) -> Result<u8, Failure> {
+fn answered(session: &mut Session, answer: &ServiceReply, said: &str) -> Result<u8, Failure> {
     if session.globals.json {
         session.json(
             json!({ "pid": answer.pid, "version": answer.version, "took_ms": answer.after.as_millis() as u64 }),
@@ -318,8 +321,8 @@ fn logs(args: &Logs, session: &mut Session) -> Result<u8, Failure> {
         return Ok(exit::NOTHING);
     };
     session.say(dim(match &place {
-        logs::Place::Journal => "from the journal: journalctl --user --unit situated".to_owned(),
-        logs::Place::File(path) => format!("from {}", shown(path)),
+        logs::LogPlace::Journal => "from the journal: journalctl --user --unit situated".to_owned(),
+        logs::LogPlace::File(path) => format!("from {}", shown(path)),
     }));
     let lines = logs::last(&places, &place, args.lines)?;
     if session.globals.json && !args.follow {

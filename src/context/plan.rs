@@ -15,7 +15,7 @@ use std::fmt;
 use note::VaultPath;
 use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
 
-pub use moves::{Gone, Known, match_moves};
+pub use moves::{MissingNote, NoteTraits, match_moves};
 pub use reuse::{Source, Unknown, may_adopt, may_reuse};
 
 /// Everything besides the notes that decides what is in the index.

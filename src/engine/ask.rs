@@ -19,7 +19,7 @@ use context::{ContextRecord, Making, Origin, Spent};
 use note::chunk::ChunkRules;
 use note::fingerprint::Sketch;
 use provider::ledger::Purpose;
-use provider::{Account, Client, Completion, Failure, FailureKind, Finish, Spender, Turn, Unanswered};
+use provider::{Account, CallTurn, Client, Completion, Failure, FailureKind, Finish, Spender, Unanswered};
 
 /// Why a passage got no context.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl Asker {
     /// Nothing came back, and the question may be asked again later.
     pub(super) async fn ask(
         &self,
-        turn: Turn<'_>,
+        turn: CallTurn<'_>,
         document: &Document,
         sketches: &HashMap<u32, Sketch>,
         prompt: &Prompt,

@@ -218,7 +218,7 @@ impl Desk {
             note.tags.push(note::PRIVATE_TAG.to_owned());
             note.warnings.push(note::Warning { line: 1, message: STILL_PRIVATE.to_owned() });
         }
-        let chunks = builtin::cut(&note, self.chunk.of(note.kind.as_deref()));
+        let chunks = index::chunk::cut(&note, self.chunk.of(note.kind.as_deref()));
         let template = Template::new(&note);
         let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
         let current = current(&note, &chunks, &templates);
@@ -456,7 +456,7 @@ impl NoteBuilder<'_> {
 
     /// The inputs of a model that sees all of a note, one for each chunk. What a chunk repeats of the one before it is
     /// left out: the model has read it.
-    fn together(&mut self, limits: &input::Limits) -> Vec<Input> {
+    fn together(&mut self, limits: &input::InputLimits) -> Vec<Input> {
         let mut end = 0;
         let mut raws = Vec::with_capacity(self.chunks.len());
         for chunk in self.chunks {

@@ -42,7 +42,7 @@ use index::{NoteEntry, Snapshot};
 use note::Note;
 use note::{FileStat, VaultPath};
 use store::record::NoteRecord;
-use vault::policy::Verdict;
+use vault::policy::EntryKind;
 use vault::read::read;
 
 /// What to do about a note that is not there.
@@ -420,9 +420,9 @@ impl Handle {
     fn find_readable(&self, vault: Option<&str>, path: &str) -> Result<(Arc<VaultShared>, VaultPath), CallError> {
         let (vault, path) = self.find_note(vault, path)?;
         match vault.policy.load().as_ref().map(|policy| policy.verdict(&path, false)) {
-            Some(Verdict::Note) => Ok((vault, path)),
-            Some(Verdict::Ignored(why)) => Err(not_found("note", path.as_str(), &format!("it is left out: {why}"))),
-            Some(Verdict::Folder) => Err(not_found("note", path.as_str(), "that is a folder")),
+            Some(EntryKind::Note) => Ok((vault, path)),
+            Some(EntryKind::Ignored(why)) => Err(not_found("note", path.as_str(), &format!("it is left out: {why}"))),
+            Some(EntryKind::Folder) => Err(not_found("note", path.as_str(), "that is a folder")),
             None => Err(CallError::NotReady),
         }
     }

@@ -21,7 +21,6 @@ use context::cost::dollars;
 use context::document::Document;
 use context::plan::Due;
 use context::quality::Flaw;
-use index::embed::builtin;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, Sketch};
 use provider as llm;
@@ -202,7 +201,7 @@ pub(super) fn prepare(order: &Order) -> Result<Work, Held> {
     if desk.writer_leaves && desk.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice())) {
         return Err(Held::Changed);
     }
-    let chunks = builtin::cut(&note, desk.chunk.of(note.kind.as_deref()));
+    let chunks = index::chunk::cut(&note, desk.chunk.of(note.kind.as_deref()));
     let document = Document::new(&note, &chunks);
     let ordered: HashMap<ContextKey, u8> = order.dues.iter().map(|(key, due)| (*key, due.tries)).collect();
     let wanted = document.passages.iter().filter_map(|p| Some((p.n, (p.key, *ordered.get(&p.key)?))));

@@ -27,7 +27,7 @@ const MOST_PAIRS: usize = 512;
 
 /// What the lexical lane found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct LexicalHits {
     /// Best first.
     pub rows: Vec<(Row, f32)>,
     /// What the words stood for beside themselves.

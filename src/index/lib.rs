@@ -8,6 +8,7 @@
 mod analyze;
 mod blocks;
 mod cancel;
+pub mod chunk;
 mod corpus;
 mod disk;
 mod documents;
@@ -44,9 +45,9 @@ pub use corpus::{Corpus, Corrected, Meant};
 pub use error::LexicalError;
 pub use graph::Graph;
 pub use language::Language;
-pub use lexical::Found;
+pub use lexical::LexicalHits;
 pub use query::{LexicalQuery, is_stop_word};
-pub use snapshot::{Index, Snapshot, Verdict};
+pub use snapshot::{Index, IndexState, Snapshot};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.
 pub type Row = u32;

@@ -12,8 +12,8 @@ use super::graph::{GoOn, Graph};
 use super::links::{Links, Notes};
 use super::vector::{FreeSlots, Windows};
 use super::{
-    Allowed, ChunkDoc, ChunkEntry, ChunkText, Corpus, Found, Language, LexicalError, LexicalQuery, Meant, NoteEntry,
-    NoteNo, Row,
+    Allowed, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
+    NoteEntry, NoteNo, Row,
 };
 use crate::embed::Vector;
 use note::fingerprint::ChunkId;
@@ -21,7 +21,7 @@ use note::{FileStat, VaultPath};
 
 /// How the lexical index on disk stands to a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum IndexState {
     /// All its documents are there.
     Current,
     /// They are missing or of another time: the note must be put again.
@@ -87,10 +87,10 @@ impl Index {
 
     /// Restart: brings a note of the store into the tables without touching the lexical index, and says
     /// whether that already holds its documents. Vectors of another length than the index's are left out.
-    pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<Vector>)>) -> Verdict {
+    pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<Vector>)>) -> IndexState {
         let current = self.documents.confirm(note.no, note.seq, chunks.len());
         self.place(note, chunks.len(), chunks.into_iter());
-        if current { Verdict::Current } else { Verdict::Lags }
+        if current { IndexState::Current } else { IndexState::Lags }
     }
 
     /// After all `load`s: drops documents that belong to no loaded note, or to another time of it. Returns
@@ -303,11 +303,11 @@ impl Snapshot {
     }
 
     /// As [`Snapshot::lexical`], and what was searched for beside the words as they were typed.
-    pub fn find(&self, query: &LexicalQuery, allowed: &Allowed<'_>, k: usize) -> Result<Found, LexicalError> {
+    pub fn find(&self, query: &LexicalQuery, allowed: &Allowed<'_>, k: usize) -> Result<LexicalHits, LexicalError> {
         let corpus = Corpus::of([self]);
         let meant = corpus.meant(query)?;
         let rows = self.find_in(&corpus, (query, &meant), allowed, k)?;
-        Ok(Found { rows, meant })
+        Ok(LexicalHits { rows, meant })
     }
 
     /// The `k` best chunks by words, best first, on the one scale of a corpus that this is one of.

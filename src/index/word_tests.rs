@@ -15,7 +15,7 @@ fn query(words: &str, prefix: bool) -> LexicalQuery {
     LexicalQuery { words: words.to_owned(), contextual: true, prefix, ..LexicalQuery::default() }
 }
 
-fn find(snapshot: &Snapshot, words: &str, prefix: bool) -> (Vec<NoteNo>, Found) {
+fn find(snapshot: &Snapshot, words: &str, prefix: bool) -> (Vec<NoteNo>, LexicalHits) {
     let found = snapshot.find(&query(words, prefix), &|_| true, 100).unwrap();
     let notes = found.rows.iter().map(|(row, _)| snapshot.chunk(*row).unwrap().note).collect();
     (notes, found)

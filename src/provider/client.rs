@@ -10,14 +10,14 @@ use reqwest::Method;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::bill::Bill;
-use super::circuit::{Circuit, Pass, Shown};
+use super::circuit_breaker::{CircuitBreaker, Pass, Shown};
 use super::keyring::{Found, Keyring};
 use super::ledger::{Purpose, Refused, Settled};
-use super::pace::{Pace, Place};
+use super::limiter::{AdaptiveLimiter, Place};
 use super::retry::{self, Fault, MOST_FIELDS, Next};
 use super::spender::{Account, Payment, Purchase, Unanswered};
 use super::transport::{Broken, Reply, Transport};
-use super::wire::{Answer, Field, Request, Speaks, Wire};
+use super::wire::{Answer, Field, Protocol, Request, Wire};
 use super::{Completion, Failure, FailureKind, Health};
 use context::cost::{Usage, cost};
 use context::models::{Model, Price};
@@ -38,10 +38,10 @@ pub(super) struct Shared<W = Wire> {
     pub(super) wire: W,
     pub(super) transport: Transport,
     keys: Keyring,
-    pub(super) pace: Pace,
+    pub(super) pace: AdaptiveLimiter,
     /// Places of calls that somebody waits for: they do not queue behind the others.
-    urgent: Pace,
-    pub(super) circuit: Circuit,
+    urgent: AdaptiveLimiter,
+    pub(super) circuit: CircuitBreaker,
     /// Fields that the server refused.
     without: Mutex<Vec<Field>>,
     pub(super) timeout: Duration,
@@ -75,17 +75,17 @@ impl Client {
         Ok(Client { shared: Arc::new(shared), model: model.id.as_str().into(), price: Arc::new(model.price.clone()) })
     }
 
-    /// Waits for a place among the calls under way, in which to [ask](Turn::complete). Nothing is sent and nothing
+    /// Waits for a place among the calls under way, in which to [ask](CallTurn::complete). Nothing is sent and nothing
     /// reserved until then; dropping the future, or the turn, gives the place to the next.
     ///
     /// # Errors
     /// The provider is not asked at present: see [`FailureKind`].
-    pub async fn turn(&self) -> Result<Turn<'_>, Failure> {
+    pub async fn turn(&self) -> Result<CallTurn<'_>, Failure> {
         let (place, pass) = self.shared.turn(false).await?;
-        Ok(Turn { client: self, place, pass })
+        Ok(CallTurn { client: self, place, pass })
     }
 
-    /// Waits for its turn, and asks: see [`Turn::complete`].
+    /// Waits for its turn, and asks: see [`CallTurn::complete`].
     ///
     /// # Errors
     /// See [`Unanswered`].
@@ -128,19 +128,19 @@ impl Client {
 }
 
 /// A place among the calls under way to a provider.
-pub struct Turn<'a> {
+pub struct CallTurn<'a> {
     client: &'a Client,
     place: Place<'a>,
     pass: Pass<'a>,
 }
 
-impl fmt::Debug for Turn<'_> {
+impl fmt::Debug for CallTurn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Turn").field("client", self.client).finish_non_exhaustive()
     }
 }
 
-impl Turn<'_> {
+impl CallTurn<'_> {
     /// Asks; retries what may succeed later, within the deadline; holds back while the provider is busy. What each
     /// attempt may take is reserved before it is sent, and booked when it has ended.
     ///
@@ -150,7 +150,7 @@ impl Turn<'_> {
     /// # Errors
     /// See [`Unanswered`].
     pub async fn complete(self, prompt: &Prompt, account: &Account) -> Result<Completion, Unanswered> {
-        let Turn { client, place, pass } = self;
+        let CallTurn { client, place, pass } = self;
         let shared = &*client.shared;
         let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true, urgent: false };
         let bill = Bill::new(client.purchase(prompt, account), |answer: &Answer| {
@@ -241,7 +241,7 @@ impl Shared {
     }
 }
 
-impl<W: Speaks> Shared<W> {
+impl<W: Protocol> Shared<W> {
     /// A line. `times` are those of one attempt and of a call with all its attempts.
     pub(super) fn new(
         provider: &'static str,
@@ -253,10 +253,10 @@ impl<W: Speaks> Shared<W> {
     ) -> Self {
         Shared {
             provider,
-            circuit: Circuit::new(provider, transport.host().to_owned()),
+            circuit: CircuitBreaker::new(provider, transport.host().to_owned()),
             keys,
-            pace: Pace::new(concurrency),
-            urgent: Pace::new(concurrency),
+            pace: AdaptiveLimiter::new(concurrency),
+            urgent: AdaptiveLimiter::new(concurrency),
             without: Mutex::default(),
             timeout: times.0,
             deadline: times.1,

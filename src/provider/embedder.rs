@@ -8,9 +8,9 @@ use std::time::Duration;
 
 #[cfg(feature = "transformer")]
 use super::transformer::{self, Transformer};
-use index::embed::input::Limits;
+use index::embed::input::InputLimits;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
-use index::embed::{Input, Kind, Vector, builtin};
+use index::embed::{Input, TextKind, Vector, builtin};
 use tokio::runtime::Handle;
 
 use crate::ledger::{Purpose, Refused};
@@ -33,17 +33,17 @@ pub enum Embedder {
     /// [`builtin`].
     Builtin,
     /// Asked over HTTP.
-    Remote(Arc<Remote>),
+    Remote(Arc<RemoteEmbedder>),
     /// A transformer in this process.
     #[cfg(feature = "transformer")]
     Transformer(Arc<Local>),
     /// It made vectors once, and cannot be opened any more.
-    Gone(Arc<Gone>),
+    Gone(Arc<LostEmbedder>),
 }
 
 /// What is left of an embedder that cannot be opened any more.
 #[derive(Debug)]
-pub struct Gone {
+pub struct LostEmbedder {
     identity: String,
     dimensions: usize,
     why: String,
@@ -54,7 +54,7 @@ pub struct Gone {
 pub struct Local {
     identity: String,
     model: Transformer,
-    limits: Limits,
+    limits: InputLimits,
     query_timeout: Duration,
     background: Handle,
     urgent: Handle,
@@ -68,10 +68,10 @@ impl fmt::Debug for Local {
 }
 
 /// A model behind HTTP.
-pub struct Remote {
+pub struct RemoteEmbedder {
     identity: String,
     dimensions: usize,
-    limits: Limits,
+    limits: InputLimits,
     prefixes: (String, String),
     query_timeout: Duration,
     client: Embeddings,
@@ -82,9 +82,9 @@ pub struct Remote {
     spender: Arc<Spender>,
 }
 
-impl fmt::Debug for Remote {
+impl fmt::Debug for RemoteEmbedder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("identity", &self.identity).finish_non_exhaustive()
+        f.debug_struct("RemoteEmbedder").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
 
@@ -157,14 +157,15 @@ impl Embedder {
                 Err(EmbedError::Local(message))
             }
             EmbedProvider::Ollama | EmbedProvider::OpenAi | EmbedProvider::Voyage | EmbedProvider::Cohere => {
-                Remote::open(config, dimensions, runtime, spender).map(|remote| Embedder::Remote(Arc::new(remote)))
+                RemoteEmbedder::open(config, dimensions, runtime, spender)
+                    .map(|remote| Embedder::Remote(Arc::new(remote)))
             }
         }
     }
 
     /// One that cannot be opened any more, and why: what it made can still be compared with itself.
     pub fn gone(identity: String, dimensions: usize, why: String) -> Self {
-        Embedder::Gone(Arc::new(Gone { identity, dimensions, why }))
+        Embedder::Gone(Arc::new(LostEmbedder { identity, dimensions, why }))
     }
 
     /// Why it cannot be used any more.
@@ -198,9 +199,9 @@ impl Embedder {
     }
 
     /// How much one input may hold.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> InputLimits {
         match self {
-            Embedder::Builtin | Embedder::Gone(_) => Limits::BUILTIN,
+            Embedder::Builtin | Embedder::Gone(_) => InputLimits::BUILTIN,
             Embedder::Remote(remote) => remote.limits,
             #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => local.limits,
@@ -246,7 +247,7 @@ impl Embedder {
         }
     }
 
-    /// How far the language of a query is known, 0..=1: see [`builtin::Model::familiarity`]. Of other models nothing
+    /// How far the language of a query is known, 0..=1: see [`builtin::BuiltinModel::familiarity`]. Of other models nothing
     /// is known, so they are believed.
     pub fn familiarity(&self, text: &str) -> f32 {
         match self {
@@ -298,7 +299,7 @@ impl Embedder {
                 let (model, inputs) = (local.clone(), documents.concat());
                 let make = move || {
                     let texts: Vec<&str> = inputs.iter().map(|input| input.text.as_str()).collect();
-                    let vectors = model.make(&texts, transformer::Kind::Document);
+                    let vectors = model.make(&texts, transformer::TextRole::Document);
                     done(vectors.map(|vectors| Made { vectors }));
                 };
                 local.background.spawn_blocking(make);
@@ -357,7 +358,7 @@ impl Local {
         let most = config.max_tokens.map_or(model.max_tokens(), |said| (said as usize).min(model.max_tokens()));
         Ok(Local {
             identity: model.identity(),
-            limits: Limits::of_model(most, prefix, false),
+            limits: InputLimits::of_model(most, prefix, false),
             query_timeout: config.query_timeout,
             model,
             background,
@@ -365,7 +366,7 @@ impl Local {
         })
     }
 
-    fn make(&self, texts: &[&str], kind: transformer::Kind) -> Result<Vec<Vector>, EmbedError> {
+    fn make(&self, texts: &[&str], kind: transformer::TextRole) -> Result<Vec<Vector>, EmbedError> {
         let vectors = self.model.embed(texts, kind).map_err(|error| EmbedError::Local(error.to_string()))?;
         let vectors = vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
         vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))
@@ -374,20 +375,20 @@ impl Local {
     fn query(local: &Arc<Local>, text: String, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
         let model = local.clone();
         local.urgent.spawn_blocking(move || {
-            let made = model.make(&[&text], transformer::Kind::Query);
+            let made = model.make(&[&text], transformer::TextRole::Query);
             let none = || EmbedError::Local("the embedder gave no vector".to_owned());
             done(made.and_then(|mut vectors| vectors.pop().ok_or_else(none)));
         });
     }
 }
 
-impl Gone {
+impl LostEmbedder {
     fn error(&self) -> EmbedError {
         EmbedError::Local(self.why.clone())
     }
 }
 
-impl Remote {
+impl RemoteEmbedder {
     fn open(
         config: &EmbedConfig,
         dimensions: Option<usize>,
@@ -406,7 +407,7 @@ impl Remote {
             let (sender, receiver) = std::sync::mpsc::sync_channel(1);
             urgent.spawn(async move {
                 // Whoever waited may have given up.
-                let _ = sender.send(client.embed(&word, Kind::Document, None, true, &account).await);
+                let _ = sender.send(client.embed(&word, TextKind::Document, None, true, &account).await);
             });
             let wait = config.timeout * 6;
             let asked = receiver.recv_timeout(wait).map_err(|_| EmbedError::Late(wait))?;
@@ -414,10 +415,10 @@ impl Remote {
         };
         let prefixes = config.prefixes();
         let prefix = tokens_of(&prefixes.1) as usize;
-        Ok(Remote {
+        Ok(RemoteEmbedder {
             identity: config.identity(dimensions),
             dimensions,
-            limits: Limits::of_model(config.max_tokens() as usize, prefix, config.is_contextual()),
+            limits: InputLimits::of_model(config.max_tokens() as usize, prefix, config.is_contextual()),
             prefixes,
             query_timeout: config.query_timeout,
             client,
@@ -437,7 +438,7 @@ impl Remote {
         let text = vec![vec![format!("{}{text}", self.prefixes.0)]];
         let account = Account::of(&self.spender, Purpose::Asked);
         self.urgent.spawn(async move {
-            let asked = client.embed(&text, Kind::Query, Some(dimensions), true, &account).await;
+            let asked = client.embed(&text, TextKind::Query, Some(dimensions), true, &account).await;
             let vector = asked.map_err(EmbedError::from).and_then(|mut embedded| {
                 let vector = embedded.vectors.pop().and_then(|vector| Vector::normalised(&vector));
                 vector.ok_or_else(|| EmbedError::Local("the embedder gave no vector".to_owned()))
@@ -453,7 +454,7 @@ async fn ask(
     dimensions: usize,
     account: &Account,
 ) -> Result<Made, EmbedError> {
-    let embedded = client.embed(&documents, Kind::Document, Some(dimensions), false, account).await?;
+    let embedded = client.embed(&documents, TextKind::Document, Some(dimensions), false, account).await?;
     let vectors = embedded.vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
     let vectors = vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))?;
     Ok(Made { vectors })

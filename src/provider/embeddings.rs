@@ -20,7 +20,7 @@ use super::spender::{Account, Purchase, Unanswered};
 use super::transport::Transport;
 use super::{FailureKind, Health};
 use context::cost::{Usage, estimate_tokens};
-use index::embed::Kind;
+use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 use wire::EmbedWire;
 
@@ -33,7 +33,7 @@ const MOST_ANSWER: usize = 64 << 20;
 const ATTEMPTS_TIME: u32 = 5;
 
 /// Texts that a model sees together; for most models each stands alone.
-pub type Document = Vec<String>;
+pub type TextGroup = Vec<String>;
 
 /// Vectors of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,8 +92,8 @@ impl Embeddings {
     /// See [`Unanswered`]; [`FailureKind::UnknownModel`] as well if the vectors have other dimensions.
     pub async fn embed(
         &self,
-        documents: &[Document],
-        kind: Kind,
+        documents: &[TextGroup],
+        kind: TextKind,
         dimensions: Option<usize>,
         urgent: bool,
         account: &Account,

@@ -100,7 +100,7 @@ fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, HubError> {
 }
 
 /// Hears of bytes that are here and, if the hub says it, bytes in all, of the file that is named.
-pub type Progress<'a> = &'a (dyn Fn(&str, u64, Option<u64>) + Send + Sync);
+pub type OnProgress<'a> = &'a (dyn Fn(&str, u64, Option<u64>) + Send + Sync);
 
 /// Where models come from.
 pub struct Hub {
@@ -162,7 +162,7 @@ impl Hub {
     /// The folder of a model. `model` is the path of a folder (absolute, or beginning with `./`, `../` or `~/`), or
     /// `org/name`, or `org/name@revision`; a model of the hub is taken from the shared cache or from `cache` if it is
     /// there, and else downloaded to `cache`. Once it is there the hub is not asked again, whatever becomes of it.
-    pub async fn fetch(&self, model: &str, cache: &Path, progress: Progress<'_>) -> Result<PathBuf, HubError> {
+    pub async fn fetch(&self, model: &str, cache: &Path, progress: OnProgress<'_>) -> Result<PathBuf, HubError> {
         if let Some(folder) = local(model) {
             return if folder.is_dir() { Ok(folder) } else { Err(HubError::NoFolder(folder)) };
         }
@@ -194,7 +194,7 @@ impl Hub {
     }
 
     /// All files of a model into `folder`.
-    async fn download(&self, model: &str, id: &Id, folder: &Path, progress: Progress<'_>) -> Result<(), HubError> {
+    async fn download(&self, model: &str, id: &Id, folder: &Path, progress: OnProgress<'_>) -> Result<(), HubError> {
         at(folder, std::fs::create_dir_all(folder))?;
         let mut source = Source { hub: self, model, id, revision: id.revision.clone(), folder, progress };
         let [config, tokenizer, weights] = MUST_HAVE;

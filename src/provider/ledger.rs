@@ -37,7 +37,7 @@ use context::plan::Reason;
 use files::Files;
 use line::{Entry, Line, Used, month_of};
 
-pub use book::Spent;
+pub use book::Spending;
 pub use mend::Mended;
 pub use report::{CostReport, ModelCost, NoteCost, PurposeCost, ReasonCost, Sums};
 
@@ -68,7 +68,7 @@ pub struct BudgetLimits {
 
 /// What a call is to be made for, and what it takes at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask<'a> {
+pub struct CallEstimate<'a> {
     /// The vault's name.
     pub vault: &'a str,
     /// The note's path in it.
@@ -306,7 +306,7 @@ impl Ledger {
     /// See [`Refused`].
     pub fn reserve(
         &self,
-        ask: Ask<'_>,
+        ask: CallEstimate<'_>,
         limits: &BudgetLimits,
         rebuild: Option<(u64, u64)>,
         now: Zoned,
@@ -428,7 +428,7 @@ impl Ledger {
     }
 
     /// What a rebuild has spent or reserved of its own budget.
-    pub fn spent_by_rebuild(&self, vault: &str, job: u64) -> Spent {
+    pub fn spent_by_rebuild(&self, vault: &str, job: u64) -> Spending {
         self.book.lock().spent(&Pot::Rebuild(vault.to_owned(), job))
     }
 }
@@ -439,7 +439,7 @@ fn unreadable(error: &LedgerError) -> String {
 }
 
 /// Whether what is left of a budget covers a call.
-fn allow(entry: &Entry, spent: Spent, money: u64, tokens: u64) -> Result<(), Refused> {
+fn allow(entry: &Entry, spent: Spending, money: u64, tokens: u64) -> Result<(), Refused> {
     let (needed, limit, spent) = match entry.reserved {
         Some(0) => return Ok(()),
         Some(needed) => (needed, money, spent.micro_dollars),

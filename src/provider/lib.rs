@@ -8,7 +8,7 @@
 
 mod batches;
 mod bill;
-mod circuit;
+mod circuit_breaker;
 mod client;
 mod embedder;
 mod embeddings;
@@ -17,7 +17,7 @@ pub mod hub;
 mod key;
 mod keyring;
 pub mod ledger;
-mod pace;
+mod limiter;
 mod rerank;
 mod retry;
 mod runtime;
@@ -40,14 +40,14 @@ use context::models::Model;
 use context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
-pub use client::{Client, Turn};
+pub use client::{CallTurn, Client};
 pub use embedder::{EmbedError, Embedder, Made};
-pub use embeddings::{Document, Embedded, Embeddings, PerCall, cost_of, tokens_of};
+pub use embeddings::{Embedded, Embeddings, PerCall, TextGroup, cost_of, tokens_of};
 pub use key::keep_command_runner;
-pub use rerank::{Billed, Judged, Reranker};
+pub use rerank::{Billed, RerankClient, RerankScores};
 pub use runtime::ProviderRuntime;
 pub use spender::{Account, Spender, Unanswered};
-pub use stream::{OnText, Streamed};
+pub use stream::{ShowText, Streamed};
 
 /// What is known about the model of a configuration: at an address of this machine it may cost nothing.
 ///

@@ -36,14 +36,14 @@ const PER_1K: [(&str, u64); 1] = [("rerank-v3.5", 2_000_000)];
 
 /// A reranker with its limits, retries and circuit. Cheap to clone; clones share all of that.
 #[derive(Clone)]
-pub struct Reranker {
+pub struct RerankClient {
     shared: Arc<Shared<Rerank>>,
     provider: &'static str,
     model: Arc<str>,
     price: Price,
 }
 
-impl fmt::Debug for Reranker {
+impl fmt::Debug for RerankClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reranker").field("host", &self.shared.transport.host()).finish_non_exhaustive()
     }
@@ -75,12 +75,12 @@ pub struct Billed {
 
 /// What a reranker answered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct RerankScores {
     /// How well each document answers the query, on a scale of the model's own; `None` for those it passed over.
     pub scores: Vec<Option<f32>>,
 }
 
-impl Reranker {
+impl RerankClient {
     /// A reranker for a configuration. Reads no key and opens no connection yet.
     ///
     /// # Errors
@@ -92,7 +92,12 @@ impl Reranker {
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.deadline, config.deadline);
         let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);
-        Ok(Reranker { shared: Arc::new(shared), provider: config.provider.name(), model: config.model().into(), price })
+        Ok(RerankClient {
+            shared: Arc::new(shared),
+            provider: config.provider.name(),
+            model: config.model().into(),
+            price,
+        })
     }
 
     /// How well each document answers the query. Once `within` is over there is no answer; what may succeed on a second
@@ -106,7 +111,7 @@ impl Reranker {
         documents: &[String],
         within: Duration,
         account: &Account,
-    ) -> Result<Judged, Unanswered> {
+    ) -> Result<RerankScores, Unanswered> {
         let parts: Vec<&[String]> = documents.chunks(self.shared.wire.batch()).collect();
         let query: Arc<str> = query.into();
         let mut asked = JoinSet::new();
@@ -127,7 +132,7 @@ impl Reranker {
             }
         }
         let judgements: Vec<Judgement> = judgements.into_iter().flatten().collect();
-        Ok(Judged { scores: judgements.into_iter().flat_map(|j| j.scores).collect() })
+        Ok(RerankScores { scores: judgements.into_iter().flat_map(|j| j.scores).collect() })
     }
 
     /// One request.

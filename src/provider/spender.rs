@@ -6,7 +6,7 @@
 //!
 //! A place first, then money: who asks a provider reserves only when the call has its place among those under way, so
 //! nothing is reserved that is not sent at once ([`Client`](super::Client), [`Embeddings`](super::Embeddings) and
-//! [`Reranker`](super::Reranker) do it in this order). And each attempt is paid for: one that may have been billed is
+//! [`RerankClient`](super::RerankClient) do it in this order). And each attempt is paid for: one that may have been billed is
 //! booked before the next one is reserved.
 
 mod account;
@@ -22,7 +22,7 @@ use super::ledger::{BudgetLimits, Ledger, Purpose, Refused, Settled};
 
 pub(super) use account::Payment;
 pub use account::{Account, Purchase, Unanswered};
-pub use guard::{InFlight, Reserved, Standing};
+pub use guard::{InFlight, Reserved, StandingReservation};
 
 /// Ledger and limits together. A process has one.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ impl Spender {
 
     /// Takes up what a former process reserved for a batch and has neither settled nor given back. The caller makes
     /// sure that nobody else holds it.
-    pub fn standing(self: &Arc<Self>, vault: &str, purpose: Purpose) -> Option<Standing> {
+    pub fn standing(self: &Arc<Self>, vault: &str, purpose: Purpose) -> Option<StandingReservation> {
         let reservation = self.ledger.standing(vault, "", purpose)?;
-        Some(Standing::new(self.clone(), reservation))
+        Some(StandingReservation::new(self.clone(), reservation))
     }
 }

@@ -33,7 +33,7 @@ pub struct Streamed {
 }
 
 /// Is given text as it comes.
-pub type OnText<'a> = &'a (dyn Fn(&str) + Send + Sync);
+pub type ShowText<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
 impl Client {
     /// Asks, and gives the text to `on_text` as it comes; all pieces together are the text of the answer. Dropping
@@ -46,7 +46,7 @@ impl Client {
         &self,
         prompt: &Prompt,
         account: &Account,
-        on_text: OnText<'_>,
+        on_text: ShowText<'_>,
     ) -> Result<Streamed, Unanswered> {
         let shared = &*self.shared;
         let shown = Mutex::new(String::new());
@@ -94,7 +94,7 @@ impl Shared {
         &self,
         prompt: &Prompt,
         with: With,
-        show: OnText<'_>,
+        show: ShowText<'_>,
     ) -> Result<(Answer, Option<String>), Fault> {
         let request =
             self.wire.streaming(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;

@@ -75,7 +75,7 @@ pub enum TransformerError {
 
 /// What a text is: some models were trained with another prefix for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TextRole {
     /// What is searched for.
     Query,
     /// What is found.
@@ -173,10 +173,10 @@ impl Transformer {
 
     /// The vectors of `texts`, in their order: [`dimensions`](Self::dimensions) values each, of length 1 (or 0, if
     /// the model says nothing at all about a text). A text too long is cut off at its end.
-    pub fn embed(&self, texts: &[&str], kind: Kind) -> Result<Vec<Vec<f32>>, TransformerError> {
+    pub fn embed(&self, texts: &[&str], kind: TextRole) -> Result<Vec<Vec<f32>>, TransformerError> {
         let prefix = match kind {
-            Kind::Query => &self.query_prefix,
-            Kind::Document => &self.document_prefix,
+            TextRole::Query => &self.query_prefix,
+            TextRole::Document => &self.document_prefix,
         };
         self.threads.run(|| {
             let tokens = texts.par_iter().map(|text| self.pieces.single(prefix, text, self.max_tokens));

@@ -7,7 +7,7 @@ use super::ServiceError;
 use super::host::Places;
 use super::inspect::{Inspection, inspect};
 use super::launchd;
-use super::systemd::{Manager, State};
+use super::systemd::{Manager, UnitState};
 use super::unit::SERVICE;
 use protocol::client::{Client, Discovery};
 
@@ -22,7 +22,7 @@ const ATTEMPTS: u32 = 1;
 
 /// A daemon that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ServiceReply {
     /// Its process.
     pub pid: u32,
     /// Its version.
@@ -63,22 +63,22 @@ pub(super) fn no_session() -> &'static str {
 }
 
 /// Starts the service, unless it runs.
-pub fn start(discovery: &Discovery) -> Result<(Answer, bool), ServiceError> {
+pub fn start(discovery: &Discovery) -> Result<(ServiceReply, bool), ServiceError> {
     let found = installed()?;
     if let Some(pid) = found.pid.filter(|_| found.running)
         && let Some((other, version)) = ask(discovery).filter(|(answers, _)| *answers == pid)
     {
-        return Ok((Answer { pid: other, version, after: Duration::ZERO }, false));
+        return Ok((ServiceReply { pid: other, version, after: Duration::ZERO }, false));
     }
     Ok((begin(&found, discovery, "start")?, true))
 }
 
 /// Ends the daemon and starts it anew.
-pub fn restart(discovery: &Discovery) -> Result<Answer, ServiceError> {
+pub fn restart(discovery: &Discovery) -> Result<ServiceReply, ServiceError> {
     begin(&installed()?, discovery, "restart")
 }
 
-fn begin(found: &Inspection, discovery: &Discovery, verb: &str) -> Result<Answer, ServiceError> {
+fn begin(found: &Inspection, discovery: &Discovery, verb: &str) -> Result<ServiceReply, ServiceError> {
     if let Some(program) = found.program.as_ref().filter(|_| !found.program_exists) {
         return Err(ServiceError::unavailable(format!(
             "the service runs {}, which is gone: `situated service install` makes it run this program",
@@ -91,7 +91,7 @@ fn begin(found: &Inspection, discovery: &Discovery, verb: &str) -> Result<Answer
 }
 
 /// Starts what is installed and waits until it answers.
-pub(super) fn run(places: &Places, discovery: &Discovery, verb: &str) -> Result<Answer, ServiceError> {
+pub(super) fn run(places: &Places, discovery: &Discovery, verb: &str) -> Result<ServiceReply, ServiceError> {
     let began = Instant::now();
     if cfg!(target_os = "macos") {
         launchd::load(places).map_err(ServiceError::unavailable)?;
@@ -117,7 +117,7 @@ struct Look {
     over: Option<(Option<i32>, String)>,
 }
 
-fn look(state: &State) -> Look {
+fn look(state: &UnitState) -> Look {
     // What is in the way or may not be done is so two seconds later, too.
     let in_vain = state.is_restarting() && matches!(state.exit_code(), Some(64 | 73 | 75 | 77 | 78));
     let often = state.is_restarting() && state.restarts() >= ATTEMPTS;
@@ -126,13 +126,13 @@ fn look(state: &State) -> Look {
 }
 
 /// Waits until the daemon that the manager keeps answers.
-fn wait(discovery: &Discovery, began: Instant, look: &mut dyn FnMut() -> Look) -> Result<Answer, ServiceError> {
+fn wait(discovery: &Discovery, began: Instant, look: &mut dyn FnMut() -> Look) -> Result<ServiceReply, ServiceError> {
     loop {
         let now = look();
         let looked = Instant::now();
         while looked.elapsed() < LOOK {
             if let Some((pid, version)) = ask(discovery).filter(|(pid, _)| now.pid == Some(*pid)) {
-                return Ok(Answer { pid, version, after: began.elapsed() });
+                return Ok(ServiceReply { pid, version, after: began.elapsed() });
             }
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::host::Places;
-use super::systemd::{Manager, Reach, State};
+use super::systemd::{Manager, Reach, UnitState};
 use super::unit::{self, DropIn, SERVICE};
 use super::{launchd, plist};
 
@@ -78,7 +78,7 @@ pub fn inspect() -> Inspection {
 }
 
 /// The same, of a manager that was asked already.
-pub(super) fn unit_of(places: &Places, manager: &Manager, state: &State) -> Inspection {
+pub(super) fn unit_of(places: &Places, manager: &Manager, state: &UnitState) -> Inspection {
     let (keeper, says) = match &manager.reach {
         Reach::Answers(version) => ("systemd", version.clone()),
         Reach::Silent(why) => ("systemd", why.clone()),

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::control::{self, Answer};
+use super::control::{self, ServiceReply};
 use super::files::{Undo, Write};
 use super::host::Places;
 use super::inspect::{Inspection, inspect, unit_of};
@@ -19,7 +19,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What an installation is going to do.
 #[derive(Debug)]
-pub struct Plan {
+pub struct InstallPlan {
     /// What is written, unless it is there already.
     pub writes: Vec<Write>,
     /// Drop-ins of ours that are no longer needed.
@@ -39,15 +39,15 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installed {
     /// It was there and runs: nothing was done.
-    Already(Answer),
+    Already(ServiceReply),
     /// It runs.
-    Runs(Answer),
+    Runs(ServiceReply),
     /// It starts at the next login, for there is no manager here.
     Later,
 }
 
 /// Finds out what an installation has to do, and whether it can.
-pub fn plan(wanted: &Wanted, places: &Places, exe: &Path, force: bool) -> Result<Plan, ServiceError> {
+pub fn plan(wanted: &Wanted, places: &Places, exe: &Path, force: bool) -> Result<InstallPlan, ServiceError> {
     let program = program::choose(exe, &places.search);
     if !program.path.is_file() {
         return Err(ServiceError::unavailable(format!(
@@ -72,7 +72,7 @@ pub fn plan(wanted: &Wanted, places: &Places, exe: &Path, force: bool) -> Result
         );
     }
     let launch = wanted.launch(program.path);
-    let mut plan = Plan {
+    let mut plan = InstallPlan {
         writes: Vec::new(),
         removes: Vec::new(),
         link: None,
@@ -91,7 +91,7 @@ pub fn plan(wanted: &Wanted, places: &Places, exe: &Path, force: bool) -> Result
     Ok(plan)
 }
 
-impl Plan {
+impl InstallPlan {
     fn unit(&mut self, launch: &unit::Launch, wanted: &Wanted, force: bool) -> Result<(), ServiceError> {
         let manager = Manager::find(&self.places);
         match &manager.reach {
@@ -246,7 +246,7 @@ impl Plan {
             && self.before.pid == Some(pid)
             && version == VERSION
         {
-            return Ok(Installed::Already(Answer { pid, version, after: std::time::Duration::ZERO }));
+            return Ok(Installed::Already(ServiceReply { pid, version, after: std::time::Duration::ZERO }));
         }
         let began = jiff::Timestamp::now().as_second();
         let mut undo = Undo::default();
@@ -339,7 +339,7 @@ fn reload(places: &Places) -> Result<(), ServiceError> {
     reloaded.map(drop).map_err(|why| ServiceError::unavailable(format!("systemd does not read its units again: {why}")))
 }
 
-/// Ends the service and removes what [`Plan::carry_out`] has written; returns what was removed.
+/// Ends the service and removes what [`InstallPlan::carry_out`] has written; returns what was removed.
 pub fn uninstall(places: &Places) -> Result<Vec<PathBuf>, ServiceError> {
     let found = inspect();
     let failed = |path: &Path, error: std::io::Error| {

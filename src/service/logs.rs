@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Where the lines are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LogPlace {
     /// The journal of this user.
     Journal,
     /// A file.
@@ -50,14 +50,14 @@ pub fn journal_is_readable() -> bool {
 }
 
 /// Where the service's log is; `None` if there is none yet.
-pub fn find(places: &Places, data_dir: &Path) -> Option<Place> {
+pub fn find(places: &Places, data_dir: &Path) -> Option<LogPlace> {
     if places.has("journalctl") {
         let ran = host::run(journal(places).args(["--lines=1"]));
         if ran.is_ok_and(|ran| ran.is_ok() && !ran.out.trim().is_empty()) {
-            return Some(Place::Journal);
+            return Some(LogPlace::Journal);
         }
     }
-    Some(logfile::path(data_dir)).filter(|path| path.is_file()).map(Place::File)
+    Some(logfile::path(data_dir)).filter(|path| path.is_file()).map(LogPlace::File)
 }
 
 fn journal(places: &Places) -> Command {
@@ -67,13 +67,13 @@ fn journal(places: &Places) -> Command {
 }
 
 /// The last lines.
-pub fn last(places: &Places, place: &Place, lines: usize) -> io::Result<Vec<String>> {
+pub fn last(places: &Places, place: &LogPlace, lines: usize) -> io::Result<Vec<String>> {
     match place {
-        Place::Journal => {
+        LogPlace::Journal => {
             let ran = host::run(journal(places).arg(format!("--lines={lines}")))?;
             Ok(ran.out.lines().filter_map(entry).collect())
         }
-        Place::File(path) => {
+        LogPlace::File(path) => {
             let mut found = tail(path)?;
             if found.len() < lines
                 && let Ok(mut before) = tail(&logfile::aside(path))
@@ -116,9 +116,9 @@ fn tail(path: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Gives lines to `on_line` as they come, until it returns `false`.
-pub fn follow(places: &Places, place: &Place, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
+pub fn follow(places: &Places, place: &LogPlace, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
     match place {
-        Place::Journal => {
+        LogPlace::Journal => {
             let mut command = journal(places);
             let mut child =
                 command.args(["--follow", "--lines=0"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
@@ -131,7 +131,7 @@ pub fn follow(places: &Places, place: &Place, on_line: &mut dyn FnMut(&str) -> b
             let _ = child.kill();
             child.wait().map(drop)
         }
-        Place::File(path) => follow_file(path, on_line),
+        LogPlace::File(path) => follow_file(path, on_line),
     }
 }
 
@@ -224,9 +224,9 @@ mod tests {
         std::fs::write(&path, "3\n4\n").unwrap();
         std::fs::write(logfile::aside(&path), "1\n2\n").unwrap();
         let places = Places { home: "/".into(), config: "/".into(), runtime: None, search: "/nowhere".into(), uid: 0 };
-        assert_eq!(find(&places, dir.path()), Some(Place::File(path.clone())));
+        assert_eq!(find(&places, dir.path()), Some(LogPlace::File(path.clone())));
         assert_eq!(find(&places, Path::new("/nowhere")), None);
-        let place = Place::File(path.clone());
+        let place = LogPlace::File(path.clone());
         assert_eq!(last(&places, &place, 3).unwrap(), ["2", "3", "4"]);
         assert_eq!(last(&places, &place, 1).unwrap(), ["4"]);
         std::fs::write(&path, "2026-11-21T10:00:00.5Z old\n2026-11-21T12:00:00.5Z new\nmore\n").unwrap();

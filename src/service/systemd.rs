@@ -37,7 +37,7 @@ pub struct Manager {
 
 /// What a manager says about the service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub struct UnitState {
     properties: BTreeMap<String, String>,
 }
 
@@ -88,9 +88,9 @@ impl Manager {
     }
 
     /// What it says about the service; nothing if it does not answer.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> UnitState {
         if !self.answers() {
-            return State::default();
+            return UnitState::default();
         }
         let asked = self.systemctl(&[
             "show",
@@ -99,7 +99,7 @@ impl Manager {
             "--property=LoadState,ActiveState,SubState,Result,MainPID,NRestarts,ExecMainStatus,UnitFileState",
             "--property=ActiveEnterTimestamp,StatusText",
         ]);
-        State { properties: asked.map(|ran| parsed(&ran)).unwrap_or_default() }
+        UnitState { properties: asked.map(|ran| parsed(&ran)).unwrap_or_default() }
     }
 
     /// `systemctl --user …`; what it said, or what went wrong.
@@ -133,7 +133,7 @@ impl Manager {
     }
 }
 
-impl State {
+impl UnitState {
     fn get(&self, key: &str) -> &str {
         self.properties.get(key).map_or("", String::as_str)
     }
@@ -222,8 +222,8 @@ fn parsed(said: &str) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
-    fn state(said: &str) -> State {
-        State { properties: parsed(said) }
+    fn state(said: &str) -> UnitState {
+        UnitState { properties: parsed(said) }
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!((up.pid(), up.restarts(), up.since()), (Some(12), 1, Some(1_700_000_000)));
         let down = state("ActiveState=inactive\nMainPID=0\nActiveEnterTimestamp=\nUnitFileState=\n");
         assert_eq!((down.pid(), down.since(), down.is_up(), down.is_enabled()), (None, None, false, false));
-        assert_eq!(State::default().active(), "");
+        assert_eq!(UnitState::default().active(), "");
     }
 
     #[test]

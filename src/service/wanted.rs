@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::host::Places;
 use super::unit::Launch;
-use crate::daemon::config::{Config, Loaded, Origin};
+use crate::daemon::config::{Config, Loaded, ValueOrigin};
 use context::settings::Provider;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
@@ -35,7 +35,7 @@ impl Wanted {
     /// What a configuration asks for.
     pub fn of(loaded: &Loaded, places: &Places) -> Wanted {
         let Loaded { config, origins, file } = loaded;
-        let given = |key: &str| matches!(origins.get(key), Some(Origin::Env(_) | Origin::Flag(_)));
+        let given = |key: &str| matches!(origins.get(key), Some(ValueOrigin::Env(_) | ValueOrigin::Flag(_)));
         let mut options = Vec::new();
         // The manager's environment is not this shell's: what is not at the usual place is named.
         let usual_file = places.home.join(".config/situated/config.toml");
@@ -43,7 +43,7 @@ impl Wanted {
             options.push(("--config", absolute(file)));
         }
         let usual_data = places.home.join(".local/share/situated");
-        let in_file = matches!(origins.get("data_dir"), Some(Origin::File(..)));
+        let in_file = matches!(origins.get("data_dir"), Some(ValueOrigin::File(..)));
         if config.engine.data_dir != usual_data && !in_file {
             options.push(("--data-dir", absolute(&config.engine.data_dir)));
         }
@@ -63,7 +63,7 @@ impl Wanted {
         used.extend(file.as_deref());
         let unseen = origins.iter().filter(|(key, _)| !["data_dir", "serve.socket"].contains(&key.as_str()));
         let unseen = unseen.filter_map(|(_, origin)| match origin {
-            Origin::Env(name) => Some(name.clone()),
+            ValueOrigin::Env(name) => Some(name.clone()),
             _ => None,
         });
         Wanted {

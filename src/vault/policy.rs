@@ -33,7 +33,7 @@ mod tests;
 
 /// What an entry of a vault is to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum EntryKind {
     /// A note.
     Note,
     /// A folder that may hold notes.
@@ -138,10 +138,10 @@ impl Policy {
     }
 
     /// What `path` is, if it is a folder (`is_dir`) or a file. Need not exist.
-    pub fn verdict(&self, path: &VaultPath, is_dir: bool) -> Verdict {
+    pub fn verdict(&self, path: &VaultPath, is_dir: bool) -> EntryKind {
         match self.rules_around(path) {
             Ok(rules) => self.entry(&rules, &file_system_form(path.as_str()), is_dir),
-            Err(why) => Verdict::Ignored(why),
+            Err(why) => EntryKind::Ignored(why),
         }
     }
 
@@ -162,11 +162,11 @@ impl Policy {
     }
 
     /// The verdict on an entry (in file-system form) of a folder that is kept and has `rules`.
-    pub(super) fn entry(&self, rules: &Rules, path: &Path, is_dir: bool) -> Verdict {
+    pub(super) fn entry(&self, rules: &Rules, path: &Path, is_dir: bool) -> EntryKind {
         match self.ignored(rules, path, is_dir) {
-            Some(why) => Verdict::Ignored(why),
-            None if is_dir => Verdict::Folder,
-            None => Verdict::Note,
+            Some(why) => EntryKind::Ignored(why),
+            None if is_dir => EntryKind::Folder,
+            None => EntryKind::Note,
         }
     }
 

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::policy::{IgnoreFiles, Policy, Rules, Verdict, file_system_form};
+use super::policy::{EntryKind, IgnoreFiles, Policy, Rules, file_system_form};
 use super::read::file_stat;
 use super::root::{RootId, VaultError, root_id};
 use note::{FileStat, VaultPath};
@@ -185,12 +185,12 @@ impl Crawl<'_> {
     ) -> Option<Next> {
         let verdict = self.policy.entry(rules, &file_system_form(path.as_str()), kind.is_dir());
         match verdict {
-            Verdict::Folder => return Some((Some(path), rules.clone())),
+            EntryKind::Folder => return Some((Some(path), rules.clone())),
             _ if !self.look_at_files => {}
             _ if kind.is_symlink() => self.link(path, verdict, rules),
-            Verdict::Ignored(_) => {}
-            Verdict::Note if !kind.is_file() => self.found.skipped.push((path, Skip::NotAFile)),
-            Verdict::Note => match meta() {
+            EntryKind::Ignored(_) => {}
+            EntryKind::Note if !kind.is_file() => self.found.skipped.push((path, Skip::NotAFile)),
+            EntryKind::Note => match meta() {
                 Ok(meta) if meta.len() > self.policy.max_note_bytes() => {
                     self.found.skipped.push((path, Skip::TooLarge(meta.len())));
                 }
@@ -202,12 +202,12 @@ impl Crawl<'_> {
     }
 
     /// Tells of a link if the user could miss something because of it.
-    fn link(&mut self, path: VaultPath, as_file: Verdict, rules: &Rules) {
+    fn link(&mut self, path: VaultPath, as_file: EntryKind, rules: &Rules) {
         let relative = file_system_form(path.as_str()).into_owned();
         let place = self.root.join(&relative);
         let target = place.canonicalize();
-        let missed = as_file == Verdict::Note
-            || (self.policy.entry(rules, &relative, true) == Verdict::Folder
+        let missed = as_file == EntryKind::Note
+            || (self.policy.entry(rules, &relative, true) == EntryKind::Folder
                 && target.as_ref().is_ok_and(|target| target.is_dir()));
         if missed {
             let inside = |target: &Path| self.root.canonicalize().is_ok_and(|root| target.starts_with(root));

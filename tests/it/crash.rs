@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use index::embed::builtin;
 use note::VaultPath;
 use note::chunk::{Chunk, ChunkConfig, Strategy};
 use note::fingerprint::{Sketch, context_key};
@@ -330,7 +329,7 @@ const PAID_CONFIG: &str = "[chunk]\nstrategy = \"markdown\"\nmin = 0\n";
 fn chunks_of(path: &str, text: &str) -> (Note, Vec<Chunk>) {
     let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
     let config = ChunkConfig { strategy: Strategy::Markdown, min: 0, ..ChunkConfig::default() };
-    let chunks = builtin::cut(&note, &config);
+    let chunks = index::chunk::cut(&note, &config);
     (note, chunks)
 }
 

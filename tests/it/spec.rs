@@ -22,7 +22,6 @@ use context::plan::{
     Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Source, StoredChunk, StoredNote,
     Trigger, may_reuse, plan, wants_model,
 };
-use index::embed::builtin;
 use note::VaultPath;
 use note::chunk::{Chunk, ChunkConfig, Strategy};
 use note::fingerprint::{ContextKey, Sketch, context_key, text_hash};
@@ -230,7 +229,7 @@ impl World {
     fn save(&mut self, trigger: Trigger) {
         let path = VaultPath::parse(&self.text.0).unwrap();
         let note = parse(&path, self.text.1.as_bytes(), &NoteRules::default());
-        let chunks = builtin::cut(&note, &self.chunk);
+        let chunks = index::chunk::cut(&note, &self.chunk);
         let template = Template::new(&note);
         let now = CurrentNote {
             path,

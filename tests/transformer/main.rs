@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use provider::transformer::{Kind, Transformer};
+use provider::transformer::{TextRole, Transformer};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ fn vectors_are_those_of_another_implementation() {
     assert_eq!((model.dimensions(), model.max_tokens()), (384, 256));
     let golden: Vec<Golden> = serde_json::from_str(include_str!("minilm.json")).expect("the file is JSON");
     let texts: Vec<&str> = golden.iter().map(|golden| golden.text.as_str()).collect();
-    let ours = model.embed(&texts, Kind::Document).expect("vectors");
+    let ours = model.embed(&texts, TextRole::Document).expect("vectors");
     let mut worst = 1.0_f32;
     for (Golden { text, ids, vector }, ours) in golden.iter().zip(&ours) {
         assert_eq!((model.count(text) + 2).min(256), ids.len(), "{text:?}");

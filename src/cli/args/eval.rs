@@ -9,7 +9,7 @@ use clap::{Args, ValueHint};
 #[command(
     after_help = "Queries are made from the vault: texts of links that say more than the names of their\ntarget, aliases, descriptions. Each is hidden where it stood, in an index of its own in a temporary folder;\nthe vault is only read, and no daemon is needed.\nExit:   0 measured, 1 no query could be made"
 )]
-pub struct Eval {
+pub(crate) struct Eval {
     /// A vault by name, or any folder of notes; the first configured vault if absent
     #[arg(value_hint = ValueHint::DirPath)]
     pub vault: Option<PathBuf>,

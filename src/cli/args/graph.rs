@@ -9,7 +9,7 @@ use engine::handle::Measure;
 #[command(
     after_help = "Score: 0.4 links to notes of high betweenness + 0.3 PageRank + 0.2 betweenness + 0.1 clustering, each by rank\nPicture: situated graph --dot | dot -Tsvg -Ksfdp > graph.svg"
 )]
-pub struct Graph {
+pub(crate) struct Graph {
     /// The vault; the first one if absent
     pub vault: Option<String>,
     /// By what notes are ranked

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 #[command(
     after_help = "Without a subcommand it speaks MCP on standard input and output: an assistant's program starts it so."
 )]
-pub struct Mcp {
+pub(crate) struct Mcp {
     /// What to do instead of serving
     #[command(subcommand)]
     pub action: Option<McpAction>,
@@ -15,14 +15,14 @@ pub struct Mcp {
 
 /// What to do with assistants.
 #[derive(Debug, Subcommand)]
-pub enum McpAction {
+pub(crate) enum McpAction {
     /// Enter situated in an assistant's configuration; without a name, list those that are known
     Install(McpInstall),
 }
 
 /// `mcp install`
 #[derive(Debug, Args)]
-pub struct McpInstall {
+pub(crate) struct McpInstall {
     /// The assistant: claude, claude-desktop, cursor, vscode, zed, …
     pub client: Option<String>,
     /// Write without asking

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueHint};
 
 /// `contexts`
 #[derive(Debug, Args)]
-pub struct Contexts {
+pub(crate) struct Contexts {
     /// What to do
     #[command(subcommand)]
     pub action: ContextsAction,
@@ -14,7 +14,7 @@ pub struct Contexts {
 
 /// What to do with contexts.
 #[derive(Debug, Subcommand)]
-pub enum ContextsAction {
+pub(crate) enum ContextsAction {
     /// Show contexts that a model wrote beside their chunks, to judge them
     Review(Review),
     /// Write contexts as JSON Lines
@@ -42,7 +42,7 @@ pub enum ContextsAction {
 
 /// `contexts review`
 #[derive(Debug, Args)]
-pub struct Review {
+pub(crate) struct Review {
     /// How many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub sample: u16,
@@ -56,7 +56,7 @@ pub struct Review {
 
 /// `generate`
 #[derive(Debug, Args)]
-pub struct Generate {
+pub(crate) struct Generate {
     /// The text that the passage stands in, Markdown
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub document: PathBuf,
@@ -73,7 +73,7 @@ pub struct Generate {
 
 /// `generations`
 #[derive(Debug, Args)]
-pub struct Generations {
+pub(crate) struct Generations {
     /// What to do; lists them if absent
     #[command(subcommand)]
     pub command: Option<GenerationCommand>,
@@ -84,7 +84,7 @@ pub struct Generations {
 
 /// What can be done with generations.
 #[derive(Debug, Subcommand)]
-pub enum GenerationCommand {
+pub(crate) enum GenerationCommand {
     /// List them: what answers, what is built
     List,
     /// Build one beside the one that answers; says first what it takes
@@ -112,7 +112,7 @@ pub enum GenerationCommand {
 
 /// `stats`
 #[derive(Debug, Args)]
-pub struct Stats {
+pub(crate) struct Stats {
     /// Only this vault
     pub vault: Option<String>,
 }

@@ -11,7 +11,7 @@ use crate::cli::print::Hyperlinks;
 #[command(
     after_help = "Query:  words, \"a phrase\", -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06, modified:7d,\n        link:Note, linked-from:Note, prop.status:done, 'prop.priority:>2', [status], [due:<2026-12]\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
 )]
-pub struct Search {
+pub(crate) struct Search {
     /// What is sought
     #[arg(required = true, value_name = "QUERY")]
     pub query: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) fn mode(text: &str) -> Result<index::search::Mode, String> {
 
 /// How hits are chosen and shown.
 #[derive(Debug, Default, Args)]
-pub struct Show {
+pub(crate) struct Show {
     /// Hits at most
     #[arg(long, short = 'n', value_parser = clap::value_parser!(u16).range(1..=200))]
     pub limit: Option<u16>,
@@ -80,7 +80,7 @@ pub struct Show {
 
 /// Where a hit is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum OpenIn {
+pub(crate) enum OpenIn {
     /// `$VISUAL` or `$EDITOR`
     Editor,
     /// Obsidian
@@ -92,7 +92,7 @@ pub enum OpenIn {
 #[command(
     after_help = "Examples:  situated related Projects/Plan.md:12-20     what lies near these lines\n           situated related --notes Projects/Plan.md     the nearest notes\n           wl-paste | situated related --text -          what lies near a text\nExit:   0 found, 1 nothing found"
 )]
-pub struct Related {
+pub(crate) struct Related {
     /// A note, or lines of one: its path in the vault, or on the disk
     #[arg(value_hint = ValueHint::FilePath, value_name = "NOTE[:LINE[-LINE]]", required_unless_present = "text")]
     pub note: Option<PathBuf>,

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 /// `service`
 #[derive(Debug, Args)]
-pub struct Service {
+pub(crate) struct Service {
     /// What to do
     #[command(subcommand)]
     pub action: ServiceAction,
@@ -12,7 +12,7 @@ pub struct Service {
 
 /// What to do with the service.
 #[derive(Debug, Subcommand)]
-pub enum ServiceAction {
+pub(crate) enum ServiceAction {
     /// Have the daemon run whenever you are logged in
     Install(Install),
     /// End it and remove what `install` has written
@@ -31,7 +31,7 @@ pub enum ServiceAction {
 
 /// `service install`
 #[derive(Debug, Args)]
-pub struct Install {
+pub(crate) struct Install {
     /// Print what would be written, and write nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -45,7 +45,7 @@ pub struct Install {
 
 /// `service uninstall`
 #[derive(Debug, Args)]
-pub struct Uninstall {
+pub(crate) struct Uninstall {
     /// Remove the indexes too, with contexts that were paid for; never a vault
     #[arg(long)]
     pub purge: bool,
@@ -56,7 +56,7 @@ pub struct Uninstall {
 
 /// `service logs`
 #[derive(Debug, Args)]
-pub struct Logs {
+pub(crate) struct Logs {
     /// Go on with new lines as they come
     #[arg(long, short)]
     pub follow: bool,

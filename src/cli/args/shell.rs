@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 /// `tail`
 #[derive(Debug, Args)]
 #[command(after_help = "It goes on when the daemon is started anew, and ends when nobody reads any more.")]
-pub struct Tail {
+pub(crate) struct Tail {
     /// Only this vault
     #[arg(long, value_name = "NAME")]
     pub vault: Option<String>,
@@ -24,7 +24,7 @@ pub struct Tail {
 #[command(
     after_help = "Bash:  situated completions bash > ~/.local/share/bash-completion/completions/situated\nZsh:   situated completions zsh > ~/.zfunc/_situated     (with fpath+=~/.zfunc before compinit)\nFish:  situated completions fish > ~/.config/fish/completions/situated.fish"
 )]
-pub struct Completions {
+pub(crate) struct Completions {
     /// The shell; that of $SHELL if absent
     pub shell: Option<clap_complete::Shell>,
     /// Print the names of the vaults, as the scripts ask for them
@@ -35,7 +35,7 @@ pub struct Completions {
 /// `man`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:  situated man | man -l -")]
-pub struct Manual {
+pub(crate) struct Manual {
     /// Write the pages of all commands into this folder; the main page is printed if absent
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,

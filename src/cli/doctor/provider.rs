@@ -20,7 +20,6 @@ use context::models::{Model, Price};
 use context::prompt::{Prompt, Prompter, captions};
 use context::quality::{Ending, Flaw, Scores, Verdict, judge};
 use context::settings::{ContextConfig, KeyConfig, Provider};
-use index::embed::builtin;
 use note::NoteRules;
 use note::VaultPath;
 use note::chunk::{ChunkConfig, Strategy};
@@ -225,7 +224,7 @@ pub(super) fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) 
 fn document() -> Result<Document, Failure> {
     let path = VaultPath::parse("Harbour lantern.md").ok_or_else(|| Failure::new(exit::INTERNAL, "no such path"))?;
     let note = note::parse(&path, NOTE.as_bytes(), &NoteRules::default());
-    let chunks = builtin::cut(&note, &CUT);
+    let chunks = index::chunk::cut(&note, &CUT);
     Ok(Document::new(&note, &chunks))
 }
 

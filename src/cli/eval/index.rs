@@ -13,9 +13,9 @@ use engine::handle::Cancel;
 use engine::rerank::Reranker;
 use index::embed::builtin;
 use index::eval::docs::{Arm, Page};
-use index::eval::report::Run;
-use index::eval::set::Place;
-use index::eval::{Measures, metrics};
+use index::eval::report::QueryRun;
+use index::eval::set::HitPlace;
+use index::eval::{QueryMeasures, metrics};
 use index::search;
 use index::search::{Boosts, Mode, Options, Ranking};
 use index::{Graph, Index, LexicalError, NoteNo, Snapshot};
@@ -78,7 +78,7 @@ pub(super) fn build(
 }
 
 /// Asks every query, in order.
-pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -> Result<Vec<Run>, Failure> {
+pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -> Result<Vec<QueryRun>, Failure> {
     let today = jiff::Zoned::now().date();
     let (search, mode, snapshot) = (&how.config.engine.search, how.mode, &*built.snapshot);
     let weight = |weight: f32| if how.boosts { weight } else { 0.0 };
@@ -114,9 +114,9 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
         let ms = began.elapsed().as_secs_f64() * 1e3;
         let [ranking] = rankings;
         let ranked = source.rank(hits(snapshot, &ranking, source.per_note()));
-        runs.push(Run {
+        runs.push(QueryRun {
             kind: query.kind.clone(),
-            measures: Measures::of(&ranked, &query.judged),
+            measures: QueryMeasures::of(&ranked, &query.judged),
             rank: metrics::first(&ranked, &query.judged),
             ms,
             first_order,
@@ -127,14 +127,14 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
 }
 
 /// Where the hits lie, best first, at most so many of one note.
-fn hits<'a>(snapshot: &'a Snapshot, ranking: &Ranking, per_note: usize) -> impl Iterator<Item = Place<'a>> {
+fn hits<'a>(snapshot: &'a Snapshot, ranking: &Ranking, per_note: usize) -> impl Iterator<Item = HitPlace<'a>> {
     let mut taken: HashMap<NoteNo, usize> = HashMap::new();
     let place = move |row| {
         let chunk = snapshot.chunk(row)?;
         let count = taken.entry(chunk.note).or_default();
         *count += 1;
         let path = snapshot.note(chunk.note)?.path.as_str();
-        (*count <= per_note).then_some(Place { path, line: chunk.lines.0, end_line: chunk.lines.1 })
+        (*count <= per_note).then_some(HitPlace { path, line: chunk.lines.0, end_line: chunk.lines.1 })
     };
     ranking.rows(usize::MAX).into_iter().filter_map(place).take(DEPTH)
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::print::{Out, bold, counted, dim, padded};
 use crate::cli::session::safe;
-use index::eval::Measures;
+use index::eval::QueryMeasures;
 use index::eval::report::{Comparison, Report, System};
 use index::eval::stats::Interval;
 
@@ -30,18 +30,18 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
     let column = names.iter().map(|name| super::super::print::columns(name)).max().unwrap_or(0).max(6) + 2;
     let wide = column + 4 * WIDE <= out.width();
     let width = if wide { WIDE } else { NARROW };
-    let head: String = Measures::NAMES.iter().map(|name| padded(name, width)).collect();
+    let head: String = QueryMeasures::NAMES.iter().map(|name| padded(name, width)).collect();
     out.line(bold(format!("{}{}", padded("system", column), head.trim_end())))?;
     for (system, name) in report.systems.iter().zip(&names) {
         let cells: String =
-            Measures::NAMES.iter().map(|name| padded(&cell(system.measure(name), wide), width)).collect();
+            QueryMeasures::NAMES.iter().map(|name| padded(&cell(system.measure(name), wide), width)).collect();
         out.line(format!("{}{}", padded(name, column), cells.trim_end()))?;
     }
     if let Some(comparison) = &report.comparison {
         out.line("")?;
         compared(comparison, out)?;
     } else if let Some(best) = best(&report.systems).filter(|best| best.kinds.len() > 1) {
-        let of_kind = |(kind, (_, measures)): (&String, &(usize, Measures))| {
+        let of_kind = |(kind, (_, measures)): (&String, &(usize, QueryMeasures))| {
             format!("{} {:.3}", safe(if kind.is_empty() { "other" } else { kind }), measures.ndcg_10)
         };
         let kinds: Vec<String> = best.kinds.iter().map(of_kind).collect();
@@ -83,7 +83,7 @@ fn best(systems: &[System]) -> Option<&System> {
 fn compared(comparison: &Comparison, out: &mut Out) -> std::io::Result<()> {
     let (a, b) = (safe(&comparison.a), safe(&comparison.b));
     out.wrapped("", &bold(format!("{b} against {a}")))?;
-    for name in Measures::NAMES {
+    for name in QueryMeasures::NAMES {
         let Some((_, _, paired)) = comparison.measures.get(name) else { continue };
         let Interval { mean, low, high } = paired.difference;
         let sure = if paired.p < 0.05 { "" } else { ": may well be chance" };
@@ -106,7 +106,7 @@ fn compared(comparison: &Comparison, out: &mut Out) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use crate::cli::search::tests::Page;
-    use index::eval::Run;
+    use index::eval::QueryRun;
 
     fn shown(report: &Report, width: usize) -> String {
         let page = Page::default();
@@ -116,14 +116,14 @@ mod tests {
 
     #[test]
     fn a_report_is_a_table() {
-        let run = |i: usize| Run {
+        let run = |i: usize| QueryRun {
             kind: if i.is_multiple_of(2) { "link".into() } else { "alias".into() },
-            measures: Measures { ndcg_10: 0.25 * (i % 4) as f64, ..Measures::default() },
+            measures: QueryMeasures { ndcg_10: 0.25 * (i % 4) as f64, ..QueryMeasures::default() },
             rank: Some(i + 1),
             ms: 1.0,
             first_order: false,
         };
-        let runs: Vec<Run> = (0..20).map(run).collect();
+        let runs: Vec<QueryRun> = (0..20).map(run).collect();
         let mut report = Report {
             name: "no\u{1b}[2Jtes".into(),
             notes: 1234,

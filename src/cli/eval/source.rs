@@ -13,8 +13,8 @@ use crate::daemon::config::{Config, name_of_folder};
 use index::Index;
 use index::embed::builtin;
 use index::eval::docs::{Page, Written, entry, repeats, written};
-use index::eval::set::{Place, Query};
-use index::eval::{Making, Rng, Set, Settings, make};
+use index::eval::set::{HitPlace, Query};
+use index::eval::{MadeQueries, MakeSettings, Rng, Set, make};
 use note::fingerprint::ContextKey;
 use note::{FileStat, VaultPath};
 use note::{Note, NoteRules, Private, parse};
@@ -83,7 +83,7 @@ impl Source {
     }
 
     /// The ids that hits stand for.
-    pub(super) fn rank<'a>(&self, hits: impl Iterator<Item = Place<'a>>) -> Vec<String> {
+    pub(super) fn rank<'a>(&self, hits: impl Iterator<Item = HitPlace<'a>>) -> Vec<String> {
         match &self.set {
             Some(set) => set.rank(hits),
             None => hits.map(|hit| hit.path.to_owned()).collect(),
@@ -120,8 +120,8 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
         let no = names.resolve(target, from)?;
         names.note(no).map(|note| note.path.clone())
     };
-    let settings = Settings { seed: args.seed, per_kind: args.limit.map_or(PER_KIND, |limit| limit as usize) };
-    let Making { queries, found, notes } = make(unmasked.clone(), &vault.rules, &resolve, settings);
+    let settings = MakeSettings { seed: args.seed, per_kind: args.limit.map_or(PER_KIND, |limit| limit as usize) };
+    let MadeQueries { queries, found, notes } = make(unmasked.clone(), &vault.rules, &resolve, settings);
     let drawn = |kind| queries.iter().filter(|query| query.kind == kind).count();
     let mut hidden: HashMap<VaultPath, Vec<String>> = HashMap::new();
     for query in &queries {

@@ -9,7 +9,7 @@ use super::{discovery, places, shown};
 use crate::service::control;
 use crate::service::inspect::{Inspection, inspect};
 use crate::service::logs;
-use crate::service::logs::Place;
+use crate::service::logs::LogPlace;
 
 /// Columns of the names.
 const COLUMN: usize = 10;
@@ -23,8 +23,8 @@ pub(super) fn status(session: &mut Session) -> Result<u8, Failure> {
     if session.globals.json {
         let (pid, version) = daemon.unzip();
         let log = match log {
-            Some(Place::Journal) => Some("journal".to_owned()),
-            Some(Place::File(path)) => Some(path.to_string_lossy().into_owned()),
+            Some(LogPlace::Journal) => Some("journal".to_owned()),
+            Some(LogPlace::File(path)) => Some(path.to_string_lossy().into_owned()),
             None => None,
         };
         session.json(json!({
@@ -40,7 +40,7 @@ pub(super) fn status(session: &mut Session) -> Result<u8, Failure> {
 fn print(
     found: &Inspection,
     daemon: Option<&(u32, String)>,
-    log: Option<&Place>,
+    log: Option<&LogPlace>,
     now: i64,
     out: &mut Out,
 ) -> std::io::Result<()> {
@@ -91,8 +91,8 @@ fn print(
         row("daemon", format!("pid {pid} of version {} was started by hand", safe(version)))?;
     }
     match log {
-        Some(Place::Journal) => row("log", "the journal: `situated service logs`".to_owned())?,
-        Some(Place::File(path)) => row("log", shown(path))?,
+        Some(LogPlace::Journal) => row("log", "the journal: `situated service logs`".to_owned())?,
+        Some(LogPlace::File(path)) => row("log", shown(path))?,
         None => {}
     }
     if found.restarts > 0 {
@@ -146,7 +146,7 @@ mod tests {
 
     fn shown_as(found: &Inspection, daemon: Option<&(u32, String)>) -> String {
         let page = Page::default();
-        let log = Place::File("/data/daemon.log".into());
+        let log = LogPlace::File("/data/daemon.log".into());
         print(found, daemon, Some(&log), 1_700_007_200, &mut Out::to(page.clone(), 90)).unwrap();
         page.text()
     }

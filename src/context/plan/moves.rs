@@ -8,16 +8,16 @@ use note::{FileStat, VaultPath};
 
 /// A note that the store knows and the disk does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gone {
+pub struct MissingNote {
     /// Where it was.
     pub path: VaultPath,
     /// What it was.
-    pub known: Known,
+    pub known: NoteTraits,
 }
 
 /// What tells that two notes are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct NoteTraits {
     /// Hash of the bytes.
     pub hash: TextHash,
     /// For the inode: a note that was renamed and edited keeps it.
@@ -26,7 +26,7 @@ pub struct Known {
 
 /// Pairs new notes with gone ones: `new path → old path`. First by equal text (the same file name
 /// preferred), then by inode. Every gone note is given away at most once.
-pub fn match_moves(gone: &[Gone], new: &[(VaultPath, Known)]) -> BTreeMap<VaultPath, VaultPath> {
+pub fn match_moves(gone: &[MissingNote], new: &[(VaultPath, NoteTraits)]) -> BTreeMap<VaultPath, VaultPath> {
     let mut moves = BTreeMap::new();
     if gone.is_empty() || new.is_empty() {
         return moves;
@@ -37,7 +37,7 @@ pub fn match_moves(gone: &[Gone], new: &[(VaultPath, Known)]) -> BTreeMap<VaultP
         by_text.entry(note.known.hash).or_default().insert(&note.path);
         by_inode.insert((note.known.stat.dev, note.known.stat.ino), &note.path);
     }
-    let new: BTreeMap<&VaultPath, Known> = new.iter().map(|(path, known)| (path, *known)).collect();
+    let new: BTreeMap<&VaultPath, NoteTraits> = new.iter().map(|(path, known)| (path, *known)).collect();
     let mut taken: BTreeSet<&VaultPath> = BTreeSet::new();
     let same_name_first = [true, false];
     for same_name in same_name_first {

@@ -223,12 +223,12 @@ proptest! {
         gone in proptest::collection::vec((0..4_u8, 0..6_u64), 0..6),
         new in proptest::collection::vec((0..4_u8, 0..6_u64), 0..6),
     ) {
-        let known = |(text, ino): (u8, u64)| Known {
+        let known = |(text, ino): (u8, u64)| NoteTraits {
             hash: text_hash(&[text]),
             stat: note::FileStat { ino, ..Default::default() },
         };
         let path = |kind: &str, i: usize| VaultPath::parse(&format!("{kind}/{i}.md")).unwrap();
-        let mut gone: Vec<Gone> = gone.into_iter().enumerate().map(|(i, k)| Gone { path: path("old", i), known: known(k) }).collect();
+        let mut gone: Vec<MissingNote> = gone.into_iter().enumerate().map(|(i, k)| MissingNote { path: path("old", i), known: known(k) }).collect();
         let mut new: Vec<_> = new.into_iter().enumerate().map(|(i, k)| (path("new", i), known(k))).collect();
         let forwards = match_moves(&gone, &new);
         gone.reverse();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::layers::{Loaded, Origin};
+use super::layers::{Loaded, ValueOrigin};
 use super::{Problem, VaultConfig, socket_too_long, units};
 use context::settings::{KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::{EmbedProvider, NO_TRANSFORMER};
@@ -33,7 +33,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn problem(&mut self, key: &str, message: String) {
         let (file, line) = match self.loaded.origins.get(key) {
-            Some(Origin::File(file, line)) => (Some(file.clone()), Some(*line)),
+            Some(ValueOrigin::File(file, line)) => (Some(file.clone()), Some(*line)),
             _ => (None, None),
         };
         self.problems.push(Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message });
@@ -41,7 +41,7 @@ impl Check<'_> {
 
     /// A relation between two values is told where one of them was written.
     fn relation(&mut self, keys: [&str; 2], message: String) {
-        let written = keys.into_iter().find(|key| matches!(self.loaded.origins.get(*key), Some(Origin::File(..))));
+        let written = keys.into_iter().find(|key| matches!(self.loaded.origins.get(*key), Some(ValueOrigin::File(..))));
         self.problem(written.unwrap_or(keys[0]), message);
     }
 

@@ -32,7 +32,7 @@ pub struct Overrides {
 
 /// Which layer a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// Nobody said anything.
     Default,
     /// The file, at this 1-based line.
@@ -43,13 +43,13 @@ pub enum Origin {
     Flag(&'static str),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File(path, line) => write!(f, "{}:{line}", path.display()),
-            Origin::Env(name) => write!(f, "env {name}"),
-            Origin::Flag(name) => write!(f, "flag {name}"),
+            ValueOrigin::Default => f.write_str("default"),
+            ValueOrigin::File(path, line) => write!(f, "{}:{line}", path.display()),
+            ValueOrigin::Env(name) => write!(f, "env {name}"),
+            ValueOrigin::Flag(name) => write!(f, "flag {name}"),
         }
     }
 }
@@ -60,7 +60,7 @@ pub struct Loaded {
     /// What it means.
     pub config: Config,
     /// By key: `search.limit`, `vault.NAME.path`. Keys that are not here have their defaults.
-    pub origins: BTreeMap<String, Origin>,
+    pub origins: BTreeMap<String, ValueOrigin>,
     /// The file that was read, if there is one.
     pub file: Option<PathBuf>,
 }
@@ -97,12 +97,12 @@ pub fn config_file(overrides: &Overrides) -> PathBuf {
 }
 
 /// The file to read, and whether it must exist.
-fn file_to_read(overrides: &Overrides, environment: &Environment) -> (PathBuf, Option<Origin>) {
+fn file_to_read(overrides: &Overrides, environment: &Environment) -> (PathBuf, Option<ValueOrigin>) {
     if let Some(path) = &overrides.config {
-        (path.clone(), Some(Origin::Flag("--config")))
+        (path.clone(), Some(ValueOrigin::Flag("--config")))
     } else if let Some(path) = environment.get("SITUATED_CONFIG") {
         let path = super::paths::expand(path).unwrap_or_else(|_| PathBuf::from(path));
-        (path, Some(Origin::Env("SITUATED_CONFIG".to_owned())))
+        (path, Some(ValueOrigin::Env("SITUATED_CONFIG".to_owned())))
     } else {
         (default_config_file(), None)
     }
@@ -178,7 +178,7 @@ pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> W
 
 struct Merge {
     config: Config,
-    origins: BTreeMap<String, Origin>,
+    origins: BTreeMap<String, ValueOrigin>,
     /// `[chunk.types]`, which begin as what `[chunk]` says when all layers have spoken.
     types: Vec<RawTable>,
     problems: Vec<Problem>,
@@ -194,7 +194,7 @@ impl Merge {
             };
             match (key.set)(&mut self.config, &value) {
                 Ok(()) => {
-                    self.origins.insert(full, Origin::File(path.to_path_buf(), line));
+                    self.origins.insert(full, ValueOrigin::File(path.to_path_buf(), line));
                 }
                 Err(message) => reader.problem_at(&full, line, column, message),
             }
@@ -206,7 +206,7 @@ impl Merge {
             self.prompt(path, &raw, &mut reader);
         }
         for (model, Placed { value: table, line, .. }) in models {
-            self.origins.insert(format!("context.models.{model}"), Origin::File(path.to_path_buf(), line));
+            self.origins.insert(format!("context.models.{model}"), ValueOrigin::File(path.to_path_buf(), line));
             self.config.engine.context.models.push(ModelOverride { model, table });
         }
         self.types = types;
@@ -297,7 +297,7 @@ impl Merge {
             lines.push(("kinds", placed.line));
         }
         for (key, line) in lines {
-            self.origins.insert(format!("vault.{name}.{key}"), Origin::File(file.to_path_buf(), line));
+            self.origins.insert(format!("vault.{name}.{key}"), ValueOrigin::File(file.to_path_buf(), line));
         }
         self.config.engine.vaults.push(vault);
     }
@@ -324,7 +324,7 @@ impl Merge {
             reader.problem_at(KEY, raw.line, raw.column, message);
             return;
         }
-        self.origins.insert(format!("context.prompt.{kind}"), Origin::File(file.to_path_buf(), raw.line));
+        self.origins.insert(format!("context.prompt.{kind}"), ValueOrigin::File(file.to_path_buf(), raw.line));
         known.push(KindPrompt { kind, instructions, version: version as u32 });
     }
 
@@ -360,7 +360,7 @@ impl Merge {
                     };
                     match (known.set)(&mut config, value) {
                         Ok(()) => {
-                            self.origins.insert(format!("{full}.{key}"), Origin::File(file.to_path_buf(), *line));
+                            self.origins.insert(format!("{full}.{key}"), ValueOrigin::File(file.to_path_buf(), *line));
                         }
                         Err(message) => reader.problem_at(&format!("{full}.{key}"), *line, *column, message),
                     }
@@ -380,7 +380,7 @@ impl Merge {
             let short = SHORT_NAMES.iter().find(|(long, _)| *long == full).map(|(_, short)| (*short).to_owned());
             let found = short.into_iter().chain([key.variable()]).find(|name| environment.contains_key(name));
             if let Some(name) = found {
-                self.typed(key, &environment[&name], Origin::Env(name.clone()));
+                self.typed(key, &environment[&name], ValueOrigin::Env(name.clone()));
             }
         }
         for name in environment.keys() {
@@ -423,7 +423,7 @@ impl Merge {
                 match (path.to_str(), std::path::absolute(path)) {
                     (None, Ok(path)) if full == "data_dir" => self.config.engine.data_dir = path,
                     (None, Ok(path)) => self.config.serve.socket = Some(path),
-                    _ => self.typed(key, &path.to_string_lossy(), Origin::Flag(flag)),
+                    _ => self.typed(key, &path.to_string_lossy(), ValueOrigin::Flag(flag)),
                 }
             }
         }
@@ -440,12 +440,12 @@ impl Merge {
         } else {
             let name = name_of_folder(&path);
             self.origins.retain(|key, _| !key.starts_with("vault."));
-            self.origins.insert(format!("vault.{name}.path"), Origin::Flag("VAULT"));
+            self.origins.insert(format!("vault.{name}.path"), ValueOrigin::Flag("VAULT"));
             self.config.engine.vaults = vec![VaultConfig::new(name, path)];
         }
     }
 
-    fn typed(&mut self, key: &Key, value: &str, origin: Origin) {
+    fn typed(&mut self, key: &Key, value: &str, origin: ValueOrigin) {
         match (key.set)(&mut self.config, &Value::Typed(value.to_owned())) {
             Ok(()) => {
                 self.origins.insert(key.full(), origin);

@@ -22,7 +22,7 @@ use engine::report::Problem;
 use engine::settings::Settings;
 use vault::settings::VaultConfig;
 
-pub use layers::{Loaded, Origin, Overrides, Whereabouts, config_file};
+pub use layers::{Loaded, Overrides, ValueOrigin, Whereabouts, config_file};
 pub use paths::{default_config_file, default_data_dir, home, socket_too_long};
 pub use show::{sample_file, sample_file_of};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::keys::{HIDDEN, KEYS, SECTIONS, VAULT_KEYS};
-use super::layers::{Loaded, Origin};
+use super::layers::{Loaded, ValueOrigin};
 use super::{Config, VaultConfig, units};
 use context::settings::{KindPrompt, Provider};
 use note::chunk::ChunkConfig;
@@ -21,8 +21,8 @@ pub struct Shown {
 
 impl Loaded {
     /// Where a value came from.
-    pub fn origin(&self, key: &str) -> &Origin {
-        self.origins.get(key).unwrap_or(&Origin::Default)
+    pub fn origin(&self, key: &str) -> &ValueOrigin {
+        self.origins.get(key).unwrap_or(&ValueOrigin::Default)
     }
 
     /// Every value in force, in the order of [`Loaded::show`].

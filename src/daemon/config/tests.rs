@@ -116,9 +116,9 @@ query_timeout = "3s"
     assert_eq!((config.engine.search.limit, config.engine.search.dense_weight), (5, 1.0));
     assert_eq!(config.serve.socket, Some(bench.path("s")));
     assert_eq!(config.engine.data_dir, bench.path("data"));
-    assert_eq!(loaded.origin("search.limit"), &Origin::File(bench.path("config.toml"), 26));
-    assert_eq!(loaded.origin("vault.work.poll"), &Origin::File(bench.path("config.toml"), 8));
-    assert_eq!(loaded.origin("search.per_note"), &Origin::Default);
+    assert_eq!(loaded.origin("search.limit"), &ValueOrigin::File(bench.path("config.toml"), 26));
+    assert_eq!(loaded.origin("vault.work.poll"), &ValueOrigin::File(bench.path("config.toml"), 8));
+    assert_eq!(loaded.origin("search.per_note"), &ValueOrigin::Default);
 }
 
 #[test]
@@ -144,11 +144,11 @@ fn flags_beat_the_environment_which_beats_the_file() {
     let weights = [("daily", 0.5), ("meeting", 0.25)].map(|(kind, weight)| (kind.to_owned(), weight));
     assert_eq!(loaded.config.engine.search.type_weights, weights.into());
     assert_eq!(loaded.config.engine.watch.lone, Duration::from_millis(30));
-    assert_eq!(loaded.origin("serve.socket"), &Origin::Flag("--socket"));
-    assert_eq!(loaded.origin("data_dir"), &Origin::Env("SITUATED_DATA_DIR".into()));
+    assert_eq!(loaded.origin("serve.socket"), &ValueOrigin::Flag("--socket"));
+    assert_eq!(loaded.origin("data_dir"), &ValueOrigin::Env("SITUATED_DATA_DIR".into()));
     overrides.socket = None;
     let loaded = load(&overrides, &env).unwrap();
-    assert_eq!(loaded.origin("serve.socket"), &Origin::Env("SITUATED_SOCKET".into()));
+    assert_eq!(loaded.origin("serve.socket"), &ValueOrigin::Env("SITUATED_SOCKET".into()));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_vault_on_the_command_line_needs_no_file_and_keeps_its_settings_if_the_file_
     std::fs::write(bench.path("config.toml"), "").unwrap();
     let loaded = load(&overrides, &Environment::new()).unwrap();
     assert_eq!(loaded.config.engine.vaults, [VaultConfig::new("Notes", bench.path("Notes"))]);
-    assert_eq!(loaded.origin("vault.Notes.path"), &Origin::Flag("VAULT"));
+    assert_eq!(loaded.origin("vault.Notes.path"), &ValueOrigin::Flag("VAULT"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use context::cost::Usage;
 use context::plan::Reason;
 use context::prompt::Prompt;
 use provider::ledger::{Purpose, Refused};
-use provider::spender::{Purchase, Standing};
+use provider::spender::{Purchase, StandingReservation};
 use provider::{Account, Batches};
 
 /// Questions on their way to the disk, and what they may cost together.
@@ -33,7 +33,7 @@ pub(super) async fn draft(
     files: &Files,
     control: &mut watch::Receiver<Control>,
     order: BatchOrder,
-) -> Result<Option<(State, Standing)>, Halt> {
+) -> Result<Option<(State, StandingReservation)>, Halt> {
     let BatchOrder { run, vault, vault_name, desk, wishes, rebuild, .. } = order;
     let most = (Batches::MOST_REQUESTS as u64, PART_BYTES.min(Batches::MOST_BYTES));
     let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };

@@ -19,7 +19,7 @@ use crate::now_s;
 use context::models::Model;
 use context::prompt::Prompt;
 use provider::ledger::{Purpose, Settled};
-use provider::spender::Standing;
+use provider::spender::StandingReservation;
 use provider::{BatchState, Batches, Failure, FailureKind, SubmittedBatch};
 use store::Store;
 
@@ -155,7 +155,7 @@ struct Work {
     batches: Batches,
     files: Files,
     state: State,
-    reservation: Option<Standing>,
+    reservation: Option<StandingReservation>,
     /// Not kept open by a batch that takes a day.
     store: Weak<Store>,
     control: watch::Receiver<Control>,

@@ -18,7 +18,6 @@ use context::models::Price;
 use context::plan::DRIFT_BELOW;
 use context::settings::{ContextConfig, Provider};
 use context::{ContextRecord, Making, Template};
-use index::embed::builtin;
 use note::VaultPath;
 use note::chunk::{Chunk, ChunkRules};
 use note::{Note, NoteRules};
@@ -307,7 +306,7 @@ impl OwnChunk {
         let wanted = wanted.trim();
         let missing = "`chunk` does not stand in `document`: give it as it stands there";
         let start = note.text.find(wanted).ok_or_else(|| CallError::Invalid(missing.to_owned()))?;
-        let mut chunks = builtin::cut(&note, rules.of(note.kind.as_deref()));
+        let mut chunks = index::chunk::cut(&note, rules.of(note.kind.as_deref()));
         let at = chunks.iter().position(|chunk| chunk.span.end > start).unwrap_or(0);
         match chunks.get_mut(at) {
             Some(chunk) => {

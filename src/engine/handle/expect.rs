@@ -9,7 +9,7 @@ use index::search;
 use index::search::{Expected, Hit, Part, Standing};
 use index::{NoteEntry, Snapshot};
 use note::VaultPath;
-use vault::policy::Verdict;
+use vault::policy::EntryKind;
 use vault::read::stat;
 
 /// How the note at `path` (or of that name) stands to the answer `hits` of these vaults.
@@ -68,7 +68,7 @@ fn unindexed(vault: &VaultShared, path: &VaultPath) -> Expected {
         _ if vault.path.join(path.to_relative()).symlink_metadata().is_err() => {
             (Standing::Missing, format!("There is no such note in the vault `{}`.", vault.name))
         }
-        Some(Verdict::Ignored(why)) => (Standing::Ignored, format!("It is left out of the index: {why}.")),
+        Some(EntryKind::Ignored(why)) => (Standing::Ignored, format!("It is left out of the index: {why}.")),
         _ if vault.path.join(path.to_relative()).is_dir() => {
             (Standing::Missing, "That is a folder; name a note in it.".to_owned())
         }

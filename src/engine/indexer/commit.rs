@@ -11,9 +11,9 @@ use crate::decide::{Decided, Desk, NO_HASH, facts, note_entry};
 use crate::embedding::{Service, Serving};
 use crate::report::{DecidedStep, Decision, DecisionCount};
 use crate::{EngineError, VaultShared, now_s};
-use context::plan::{Action, Known, Reason, Trigger};
+use context::plan::{Action, NoteTraits, Reason, Trigger};
 use index::embed::{Input, Vector};
-use index::{ChunkEntry, Index, Verdict};
+use index::{ChunkEntry, Index, IndexState};
 use note::fingerprint::{InputHash, context_key};
 use note::{FileStat, VaultPath};
 use store::NoteWrite;
@@ -108,11 +108,11 @@ impl Committer {
                 complete &= found.len() == chunk.inputs.len();
                 chunks.push((chunk_entry(&record, position), found));
             }
-            let current = self.index.load(note_entry(&record), chunks) == Verdict::Current;
+            let current = self.index.load(note_entry(&record), chunks) == IndexState::Current;
             if !(current && (complete || self.desk.withholds_vectors(&record)) && self.desk.is_current(&record)) {
                 again.push(record.path.clone());
             }
-            known.insert(record.path.clone(), Known { hash: record.hash, stat: record.stat });
+            known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
             if !record.warnings.is_empty() {
                 self.warned.insert(record.no);
             }
@@ -152,7 +152,7 @@ impl Committer {
                 self.known_mut().remove(old);
                 self.numbers.remove(old);
             }
-            self.known_mut().insert(path.clone(), Known { hash: record.hash, stat: record.stat });
+            self.known_mut().insert(path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
             self.numbers.insert(path.clone(), record.no);
             self.warned.remove(&record.no);
             if !record.warnings.is_empty() {

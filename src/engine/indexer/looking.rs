@@ -15,7 +15,7 @@ use crate::handle::supervisor;
 use crate::host::sandbox;
 use crate::report::SkippedFile;
 use note::VaultPath;
-use vault::policy::Verdict;
+use vault::policy::EntryKind;
 use vault::root::VaultError;
 use vault::{Batch as Hinted, Hint, RescanReason};
 
@@ -216,7 +216,7 @@ impl NoteIndexer {
         let (now, max_bytes) = (Instant::now(), self.actor.place.vault.max_note_bytes);
         let NoteIndexer { actor, watch, freshness, work, .. } = self;
         findings.gone.retain(|path| {
-            let is_back = watch.policy.verdict(path, false) == Verdict::Note
+            let is_back = watch.policy.verdict(path, false) == EntryKind::Note
                 && match watch.disk.stat(&actor.place.vault.path, path) {
                     Ok(stat) => stat.size <= max_bytes,
                     // Nobody could look: that does not make it gone.

@@ -5,17 +5,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use context::plan::{Gone, Known, match_moves};
+use context::plan::{MissingNote, NoteTraits, match_moves};
 use note::fingerprint::{TextHash, text_hash};
 use note::{FileStat, VaultPath};
-use vault::policy::{Policy, Verdict};
+use vault::policy::{EntryKind, Policy};
 use vault::read::{ReadError, file_state, read};
 use vault::root::{RootId, VaultError};
 use vault::walk;
 use vault::walk::Skip;
 
 /// What the indexer knows of every note: enough to see that it changed.
-pub(crate) type KnownNotes = HashMap<VaultPath, Known>;
+pub(crate) type KnownNotes = HashMap<VaultPath, NoteTraits>;
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -91,14 +91,14 @@ pub(crate) fn scan(
             skipped = walk.skipped;
         }
         Extent::Some { paths, folders } => {
-            for folder in folders.iter().filter(|f| policy.verdict(f, true) == Verdict::Folder) {
+            for folder in folders.iter().filter(|f| policy.verdict(f, true) == EntryKind::Folder) {
                 // A folder that is gone has no files; the notes known below it are gone with it. A root that cannot
                 // be looked at is an error, and says nothing about them.
                 let walk = walk::walk(root, policy, Some(folder), cancel)?;
                 on_disk.extend(walk.files);
                 skipped.extend(walk.skipped);
             }
-            for path in paths.iter().filter(|p| policy.verdict(p, false) == Verdict::Note) {
+            for path in paths.iter().filter(|p| policy.verdict(p, false) == EntryKind::Note) {
                 match file_state(root, path) {
                     Ok(found) => drop(on_disk.insert(path.clone(), found)),
                     // It is not there, or it is no note any more.
@@ -169,11 +169,11 @@ fn moves(
     if missing.is_empty() || new.is_empty() {
         return std::collections::BTreeMap::new();
     }
-    let gone: Vec<Gone> =
-        missing.iter().filter_map(|path| Some(Gone { path: path.clone(), known: *known.get(path)? })).collect();
+    let gone: Vec<MissingNote> =
+        missing.iter().filter_map(|path| Some(MissingNote { path: path.clone(), known: *known.get(path)? })).collect();
     let identify = |(path, stat): &(VaultPath, FileStat)| {
         let hash = read(root, path, max_bytes).map_or(TextHash([0; 16]), |(bytes, _)| text_hash(&bytes));
-        (path.clone(), Known { hash, stat: *stat })
+        (path.clone(), NoteTraits { hash, stat: *stat })
     };
     match_moves(&gone, &new.iter().map(identify).collect::<Vec<_>>())
 }
@@ -191,7 +191,7 @@ mod tests {
         let path = |name: &str| VaultPath::parse(name).unwrap();
         // No file system takes a name so long: as good as an error of the system that has nothing to do with the note.
         let [out_of_reach, gone] = [path(&format!("{}.md", "n".repeat(300))), path("gone.md")];
-        let note = Known { hash: TextHash([1; 16]), stat: FileStat::default() };
+        let note = NoteTraits { hash: TextHash([1; 16]), stat: FileStat::default() };
         let known = KnownNotes::from([(out_of_reach.clone(), note), (gone.clone(), note)]);
         let extent = Extent::Some { paths: known.keys().cloned().collect(), folders: BTreeSet::new() };
         let found = scan(dir.path(), &policy, &known, &extent, 1000, &AtomicBool::new(false)).unwrap();

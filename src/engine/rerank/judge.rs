@@ -13,7 +13,7 @@ use index::search::rerank::RerankProvider;
 use provider as llm;
 #[cfg(feature = "transformer")]
 use provider::transformer::{CrossEncoder, TransformerError};
-use provider::{Account, Billed, Health, Judged, Unanswered};
+use provider::{Account, Billed, Health, RerankScores, Unanswered};
 
 /// Why there are no scores.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ pub(super) enum Unjudged {
 #[derive(Clone)]
 pub(super) enum Judge {
     /// Asked over HTTP.
-    Remote(llm::Reranker),
+    Remote(llm::RerankClient),
     /// Computed here.
     #[cfg(feature = "transformer")]
     Local(Arc<Local>),
@@ -58,17 +58,17 @@ impl Judge {
             let (folder, turn) = (PathBuf::from(config.model()), tokio::sync::Semaphore::new(1));
             return Ok(Judge::Local(Arc::new(Local { folder, model: OnceLock::new(), turn })));
         }
-        llm::Reranker::new(config).map(Judge::Remote)
+        llm::RerankClient::new(config).map(Judge::Remote)
     }
 
-    /// See [`llm::Reranker::judge`]. What is computed here goes on to its end: whoever asks again has it then.
+    /// See [`llm::RerankClient::judge`]. What is computed here goes on to its end: whoever asks again has it then.
     pub(super) async fn judge(
         &self,
         query: &str,
         documents: &[String],
         within: Duration,
         account: &Account,
-    ) -> Result<Judged, Unjudged> {
+    ) -> Result<RerankScores, Unjudged> {
         match self {
             Judge::Remote(client) => Ok(client.judge(query, documents, within, account).await?),
             #[cfg(feature = "transformer")]
@@ -76,7 +76,7 @@ impl Judge {
         }
     }
 
-    /// See [`llm::Reranker::guess`].
+    /// See [`llm::RerankClient::guess`].
     pub(super) fn guess(&self, query: &str, documents: &[String]) -> Billed {
         match self {
             Judge::Remote(client) => client.guess(query, documents),
@@ -139,7 +139,7 @@ impl Judge {
 
 #[cfg(feature = "transformer")]
 impl Local {
-    async fn judge(self: Arc<Self>, query: String, documents: Vec<String>) -> Result<Judged, Unjudged> {
+    async fn judge(self: Arc<Self>, query: String, documents: Vec<String>) -> Result<RerankScores, Unjudged> {
         let _turn = self.turn.try_acquire().map_err(|_| Unjudged::Busy)?;
         let local = self.clone();
         let scored = tokio::task::spawn_blocking(move || {
@@ -149,6 +149,6 @@ impl Local {
         });
         // An error is the end of the runtime, or a fault that the model's own code met.
         let scores = scored.await.map_err(|_| Unjudged::Busy)??;
-        Ok(Judged { scores: scores.into_iter().map(Some).collect() })
+        Ok(RerankScores { scores: scores.into_iter().map(Some).collect() })
     }
 }

@@ -11,8 +11,6 @@ pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
 use super::tokenizer::Tokenizer;
 use super::{Input, Vector};
-use note::Note;
-use note::chunk::{Chunk, ChunkConfig, Tools, chunk};
 
 /// Name and version of the model.
 pub const IDENTITY: &str = "builtin static-v1/2";
@@ -26,7 +24,7 @@ const CONTEXT: f32 = 0.6;
 static FILE: &[u8] = include_bytes!("static-v1.safetensors");
 
 /// The model.
-pub struct Model {
+pub struct BuiltinModel {
     tokenizer: Tokenizer<'static>,
     /// One row of [`DIMENSIONS`] int8 values per piece.
     rows: &'static [[u8; DIMENSIONS]],
@@ -35,24 +33,16 @@ pub struct Model {
 }
 
 /// The model compiled in. The first call builds its tables, which takes a few milliseconds.
-pub fn model() -> &'static Model {
-    static MODEL: OnceLock<Model> = OnceLock::new();
-    MODEL.get_or_init(|| match Model::read(FILE) {
+pub fn model() -> &'static BuiltinModel {
+    static MODEL: OnceLock<BuiltinModel> = OnceLock::new();
+    MODEL.get_or_init(|| match BuiltinModel::read(FILE) {
         Ok(model) => model,
         // The bytes are a constant of the program, and the tests below read them.
         Err(error) => panic!("the model compiled in is damaged: {error}"),
     })
 }
 
-/// A note cut into chunks, measured and compared by this model whatever embeds the chunks: so the cuts stay where
-/// they are when the embedder changes.
-pub fn cut(note: &Note, config: &ChunkConfig) -> Vec<Chunk> {
-    let model = model();
-    let token_starts = model.token_starts(&note.text);
-    chunk(note, config, &Tools { token_starts: &token_starts, embed: &|text| model.embed_f32(text).to_vec() })
-}
-
-impl Model {
+impl BuiltinModel {
     /// Reads a model: tensors `emb` (int8, pieces × [`DIMENSIONS`]), `scale` (f32 per piece), `vocab`
     /// (UTF-8, one piece per line, the first one unknown).
     pub fn read(file: &'static [u8]) -> Result<Self, ModelError> {
@@ -68,7 +58,7 @@ impl Model {
             let problem = format!("{shape:?} and {} factors for {pieces} pieces", scales.len());
             return Err(ModelError::Tensor { name: "emb", problem });
         }
-        Ok(Model { tokenizer, rows, scales })
+        Ok(BuiltinModel { tokenizer, rows, scales })
     }
 
     /// The vector of `text`; the zero vector if it has no pieces.
@@ -143,7 +133,7 @@ impl Model {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             #[target_feature(enable = "avx2")]
-            fn with_avx2(model: &Model, ids: &[u16]) -> [f32; DIMENSIONS] {
+            fn with_avx2(model: &BuiltinModel, ids: &[u16]) -> [f32; DIMENSIONS] {
                 sum(model, ids)
             }
             // SAFETY: the processor has AVX2, the only thing that the function asks for.
@@ -166,7 +156,7 @@ fn normalise(x: &mut [f32; DIMENSIONS]) {
 /// The sum of the rows `ids`. A cache line of every row at a time, so that the running sums of its 64
 /// components stay in registers; inlined into callers with wider registers.
 #[inline(always)]
-fn sum(model: &Model, ids: &[u16]) -> [f32; DIMENSIONS] {
+fn sum(model: &BuiltinModel, ids: &[u16]) -> [f32; DIMENSIONS] {
     const LINE: usize = 64;
     let mut out = [0.0; DIMENSIONS];
     for (line, out) in out.as_chunks_mut::<LINE>().0.iter_mut().enumerate() {
@@ -249,9 +239,9 @@ mod tests {
 
     #[test]
     fn bad_files_are_refused() {
-        assert!(Model::read(b"").is_err());
-        assert!(Model::read(&FILE[..FILE.len() - 1]).is_err());
-        assert!(Model::read(&FILE[1..]).is_err());
+        assert!(BuiltinModel::read(b"").is_err());
+        assert!(BuiltinModel::read(&FILE[..FILE.len() - 1]).is_err());
+        assert!(BuiltinModel::read(&FILE[1..]).is_err());
     }
 
     proptest! {

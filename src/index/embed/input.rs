@@ -12,7 +12,7 @@ use note::fingerprint::{Fields, InputHash, input_hash};
 
 /// How much one input may hold, in pieces of the built-in tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct InputLimits {
     /// A chunk of up to this many is one window.
     pub one_window: usize,
     /// The windows of a longer chunk have at most this many.
@@ -23,23 +23,23 @@ pub struct Limits {
     pub together: bool,
 }
 
-impl Limits {
+impl InputLimits {
     /// For the built-in model, which takes any length but blurs long texts.
-    pub const BUILTIN: Limits = Limits { one_window: 240, window: 200, whole: None, together: false };
+    pub const BUILTIN: InputLimits = InputLimits { one_window: 240, window: 200, whole: None, together: false };
 
     /// For a model that takes `tokens` tokens, those of `prefix` among them. Tokenizers differ, and cut other scripts
     /// finer than ours does: a fifth is left free.
-    pub fn of_model(tokens: usize, prefix: usize, together: bool) -> Limits {
+    pub fn of_model(tokens: usize, prefix: usize, together: bool) -> InputLimits {
         let whole = (tokens - tokens / 5).saturating_sub(prefix).max(LEAST);
-        Limits { one_window: whole, window: whole, whole: Some(whole), together }
+        InputLimits { one_window: whole, window: whole, whole: Some(whole), together }
     }
 
     /// What is left for a window under a context of so many pieces.
-    fn under(self, context: usize) -> Limits {
+    fn under(self, context: usize) -> InputLimits {
         let Some(whole) = self.whole else { return self };
         // A context that is too long gives way, not the text that it is about.
         let room = whole.saturating_sub(context).max(whole / 2);
-        Limits { one_window: self.one_window.min(room), window: self.window.min(room), ..self }
+        InputLimits { one_window: self.one_window.min(room), window: self.window.min(room), ..self }
     }
 }
 
@@ -51,15 +51,20 @@ const MOST_TOGETHER: usize = 24_000;
 
 /// The texts to embed for a chunk that reads `raw` and is situated by `context` (which may be empty).
 /// `model_pieces` gives the byte where each piece of a text begins, in order, as
-/// [`Model::token_starts`](super::builtin::Model::token_starts) does.
+/// [`BuiltinModel::token_starts`](super::builtin::BuiltinModel::token_starts) does.
 ///
 /// Never empty: a chunk without any words is embedded as its context. Equal arguments give equal inputs.
 pub fn inputs(context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Input> {
-    inputs_within(&Limits::BUILTIN, context, raw, model_pieces)
+    inputs_within(&InputLimits::BUILTIN, context, raw, model_pieces)
 }
 
 /// As [`inputs`], for another model.
-pub fn inputs_within(limits: &Limits, context: &str, raw: &str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Input> {
+pub fn inputs_within(
+    limits: &InputLimits,
+    context: &str,
+    raw: &str,
+    model_pieces: &dyn Fn(&str) -> Vec<u32>,
+) -> Vec<Input> {
     let text = embeddable(raw);
     let starts = model_pieces(&text);
     let (context, limits) = fitted(limits, context.trim(), model_pieces);
@@ -84,7 +89,11 @@ pub fn inputs_within(limits: &Limits, context: &str, raw: &str, model_pieces: &d
 /// before them: the model knows what stands around. An input's hash is that of all its document, for its vector is.
 ///
 /// A document has [`MOST_TOGETHER`] pieces at most, and a chunk `limits.whole`: what is longer is cut off.
-pub fn inputs_together(limits: &Limits, raws: &[&str], model_pieces: &dyn Fn(&str) -> Vec<u32>) -> Vec<Vec<Input>> {
+pub fn inputs_together(
+    limits: &InputLimits,
+    raws: &[&str],
+    model_pieces: &dyn Fn(&str) -> Vec<u32>,
+) -> Vec<Vec<Input>> {
     let most = limits.whole.unwrap_or(MOST_TOGETHER).min(MOST_TOGETHER);
     let mut documents: Vec<Vec<String>> = Vec::new();
     let mut room = 0;
@@ -117,7 +126,11 @@ fn of_document(texts: Vec<String>) -> impl Iterator<Item = Input> {
 }
 
 /// A context that leaves room for what it is about, and the limits under it.
-fn fitted<'a>(limits: &Limits, context: &'a str, model_pieces: &dyn Fn(&str) -> Vec<u32>) -> (&'a str, Limits) {
+fn fitted<'a>(
+    limits: &InputLimits,
+    context: &'a str,
+    model_pieces: &dyn Fn(&str) -> Vec<u32>,
+) -> (&'a str, InputLimits) {
     let Some(whole) = limits.whole else { return (context, *limits) };
     let starts = model_pieces(context);
     let end = starts.get(whole / 2).map_or(context.len(), |end| *end as usize);
@@ -125,7 +138,7 @@ fn fitted<'a>(limits: &Limits, context: &'a str, model_pieces: &dyn Fn(&str) -> 
 }
 
 /// Cuts `text` into equal windows at word boundaries. They cover it without gaps or overlaps.
-fn windows(text: &str, starts: &[u32], limits: &Limits) -> Vec<Range<usize>> {
+fn windows(text: &str, starts: &[u32], limits: &InputLimits) -> Vec<Range<usize>> {
     let most = limits.window.max(1);
     if starts.len() <= limits.one_window {
         return std::iter::once(0..text.len()).collect();
@@ -356,8 +369,8 @@ mod tests {
     use super::*;
     use crate::embed::builtin::model;
 
-    const WINDOW: usize = Limits::BUILTIN.window;
-    const ONE_WINDOW: usize = Limits::BUILTIN.one_window;
+    const WINDOW: usize = InputLimits::BUILTIN.window;
+    const ONE_WINDOW: usize = InputLimits::BUILTIN.one_window;
 
     fn pieces(text: &str) -> Vec<u32> {
         model().token_starts(text)
@@ -427,21 +440,21 @@ mod tests {
     #[test]
     fn inputs_of_other_models_keep_within_what_they_take() {
         let words = |n: usize| vec!["word"; n].join(" ");
-        let limits = Limits::of_model(256, 4, false);
+        let limits = InputLimits::of_model(256, 4, false);
         for (context, raw) in [(30, 150), (30, 1000), (900, 1000), (900, 3), (0, 5000)] {
             let inputs = inputs_within(&limits, &words(context), &words(raw), &pieces);
             let covered: usize = inputs.iter().map(|i| model().count(&i.text)).sum();
             assert!(inputs.iter().all(|i| model().count(&i.text) <= 201), "{context} {raw}");
             assert!(covered >= raw, "{context} {raw}");
         }
-        assert_eq!(inputs_within(&Limits::of_model(8192, 0, false), "c", &words(800), &pieces).len(), 1);
-        assert!(!inputs_within(&Limits::of_model(0, 9, false), &words(9), &words(99), &pieces).is_empty());
+        assert_eq!(inputs_within(&InputLimits::of_model(8192, 0, false), "c", &words(800), &pieces).len(), 1);
+        assert!(!inputs_within(&InputLimits::of_model(0, 9, false), &words(9), &words(99), &pieces).is_empty());
     }
 
     #[test]
     fn a_note_that_is_embedded_together_is_one_input() {
         let words = |n: usize| vec!["word"; n].join(" ");
-        let limits = Limits::of_model(32_000, 0, true);
+        let limits = InputLimits::of_model(32_000, 0, true);
         let of = |texts: &[&str]| inputs_together(&limits, texts, &pieces);
         let (one, other) = (of(&["first", "second <b>"]), of(&["first", "third"]));
         assert_eq!(one.len(), 1);

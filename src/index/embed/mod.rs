@@ -2,8 +2,6 @@
 //! in this process is the crate `provider`.
 
 pub mod builtin;
-#[cfg(test)]
-mod cut_tests;
 pub mod input;
 pub mod models;
 mod safetensors;
@@ -34,7 +32,7 @@ pub struct Input {
 
 /// What a text is to a model that tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TextKind {
     /// A question.
     Query,
     /// What is to be found.

@@ -11,7 +11,7 @@ const USUAL_TOKENS: u32 = 512;
 
 /// What is known about a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownModel {
     /// Tokens of one text that it takes.
     pub max_tokens: u32,
     /// What its makers put before queries and before documents.
@@ -23,7 +23,7 @@ pub struct Known {
 /// Beginnings of models' names (without what stands before the last `/`), the longest match wins.
 ///
 /// Prices are the vendors' list prices as of [`AS_OF`]; prefixes are those of the models' own cards.
-const TABLE: &[(&str, Known)] = &[
+const TABLE: &[(&str, KnownModel)] = &[
     ("text-embedding-3-small", known(8191, "", "", Some(20_000))),
     ("text-embedding-3-large", known(8191, "", "", Some(130_000))),
     ("voyage-4-lite", known(32_000, "", "", Some(20_000))),
@@ -44,13 +44,13 @@ const TABLE: &[(&str, Known)] = &[
     ("all-minilm", known(256, "", "", None)),
 ];
 
-const fn known(max_tokens: u32, query: &'static str, document: &'static str, price: Option<u64>) -> Known {
-    Known { max_tokens, prefixes: (query, document), price }
+const fn known(max_tokens: u32, query: &'static str, document: &'static str, price: Option<u64>) -> KnownModel {
+    KnownModel { max_tokens, prefixes: (query, document), price }
 }
 
-impl Known {
+impl KnownModel {
     /// What is known about a model of a provider.
-    pub fn of(provider: EmbedProvider, model: &str) -> Known {
+    pub fn of(provider: EmbedProvider, model: &str) -> KnownModel {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let matching = TABLE.iter().filter(|(beginning, _)| name.starts_with(beginning));
         let found = matching.max_by_key(|(beginning, _)| beginning.len()).map(|(_, known)| *known);
@@ -58,7 +58,7 @@ impl Known {
         match provider {
             // Vendors say with a field of the request what a text is; their models take no prefix.
             EmbedProvider::Voyage | EmbedProvider::Cohere => {
-                found.map_or(usual, |known| Known { prefixes: ("", ""), ..known })
+                found.map_or(usual, |known| KnownModel { prefixes: ("", ""), ..known })
             }
             EmbedProvider::Builtin => usual,
             EmbedProvider::Transformer | EmbedProvider::Ollama | EmbedProvider::OpenAi => found.unwrap_or(usual),
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_longest_beginning_wins_and_nothing_is_guessed_about_money() {
-        let of = |provider, model| Known::of(provider, model);
+        let of = |provider, model| KnownModel::of(provider, model);
         assert_eq!(of(EmbedProvider::Voyage, "voyage-4-lite").price, Some(20_000));
         assert_eq!(of(EmbedProvider::Voyage, "voyage-4").price, Some(60_000));
         assert_eq!(of(EmbedProvider::Voyage, "voyage-9").price, None);

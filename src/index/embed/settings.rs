@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::models::Known;
+use super::models::KnownModel;
 use context::settings::KeyConfig;
 
 /// Who makes vectors.
@@ -126,8 +126,8 @@ impl EmbedConfig {
     }
 
     /// What is known about the model.
-    pub fn known(&self) -> Known {
-        Known::of(self.provider, self.model())
+    pub fn known(&self) -> KnownModel {
+        KnownModel::of(self.provider, self.model())
     }
 
     /// What stands before queries and before what is indexed.

@@ -65,7 +65,7 @@ pub struct Page {
 impl Page {
     /// Cuts a note. `written` finds what a model said about a chunk.
     pub fn new(note: Note, rules: &ChunkRules, written: impl Fn(&Chunk) -> Option<Written>) -> Self {
-        let chunks = builtin::cut(&note, rules.of(note.kind.as_deref()));
+        let chunks = crate::chunk::cut(&note, rules.of(note.kind.as_deref()));
         let template = Template::new(&note);
         let cut = |chunk: Chunk| Cut { template: template.context(&chunk), written: written(&chunk), chunk };
         let cuts = chunks.into_iter().map(cut).collect();
@@ -140,7 +140,7 @@ pub fn written(
     rules: &ChunkRules,
     known: &dyn Fn(note::fingerprint::ContextKey) -> Option<Written>,
 ) -> HashMap<ChunkId, Written> {
-    let chunks = builtin::cut(note, rules.of(note.kind.as_deref()));
+    let chunks = crate::chunk::cut(note, rules.of(note.kind.as_deref()));
     let found = |chunk: &Chunk| Some((chunk.id, known(context_key(&chunk.keys, chunk.hash))?));
     chunks.iter().filter_map(found).collect()
 }
@@ -185,7 +185,7 @@ mod tests {
         let config = ChunkRules::default();
         let (before, masked) = (note("# Tides\n\nSee [[Moon|the pale lamp]].\n"), note("# Tides\n\nSee [[Moon]].\n"));
         let kept = |note: &Note| {
-            let chunk = &builtin::cut(note, config.of(None))[0];
+            let chunk = &crate::chunk::cut(note, config.of(None))[0];
             context_key(&chunk.keys, chunk.hash)
         };
         let (known, said) = (kept(&before), Written { text: "x".into(), weak: false });

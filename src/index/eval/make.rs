@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mask::masked;
 use super::words::{key, words};
-use super::{Judged, Rng};
+use super::{Relevance, Rng};
 use crate::search;
 use note::VaultPath;
 use note::{Link, LinkKind, Note, NoteRules, parse};
@@ -21,7 +21,7 @@ use note::{Link, LinkKind, Note, NoteRules, parse};
 /// What a query was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum QueryKind {
     /// The text of a link.
     Link,
     /// Another name in the front matter.
@@ -30,20 +30,20 @@ pub enum Kind {
     Description,
 }
 
-impl Kind {
+impl QueryKind {
     /// As it is called in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Link => "link",
-            Kind::Alias => "alias",
-            Kind::Description => "description",
+            QueryKind::Link => "link",
+            QueryKind::Alias => "alias",
+            QueryKind::Description => "description",
         }
     }
 }
 
 /// How queries are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct MakeSettings {
     /// Decides which are drawn where there are more than `per_kind`.
     pub seed: u64,
     /// Queries of one kind at most.
@@ -56,7 +56,7 @@ pub struct MadeQuery {
     /// What is asked.
     pub text: String,
     /// What it was.
-    pub kind: Kind,
+    pub kind: QueryKind,
     /// The note that answers it.
     pub target: VaultPath,
     /// The notes where it was masked, in order; for an alias or description its own is one of them.
@@ -65,18 +65,18 @@ pub struct MadeQuery {
 
 impl MadeQuery {
     /// The one note that is judged relevant.
-    pub fn judged(&self) -> Judged {
-        Judged::from([(self.target.as_str().to_owned(), 1.0)])
+    pub fn judged(&self) -> Relevance {
+        Relevance::from([(self.target.as_str().to_owned(), 1.0)])
     }
 }
 
 /// The queries of a vault, and the vault as it is to be searched for them.
 #[derive(Clone, Debug)]
-pub struct Making {
+pub struct MadeQueries {
     /// Sorted by kind, then text.
     pub queries: Vec<MadeQuery>,
     /// How many there would have been of each kind.
-    pub found: BTreeMap<Kind, usize>,
+    pub found: BTreeMap<QueryKind, usize>,
     /// All notes in the order given, masked.
     pub notes: Vec<Note>,
 }
@@ -94,7 +94,7 @@ const DESCRIPTION_WORDS: usize = 30;
 
 /// A text that may become a query: kind, words, text, target.
 struct Candidate {
-    kind: Kind,
+    kind: QueryKind,
     key: String,
     text: String,
     target: usize,
@@ -106,8 +106,8 @@ pub fn make(
     notes: Vec<Note>,
     rules: &NoteRules,
     resolve: &dyn Fn(&str, &VaultPath) -> Option<VaultPath>,
-    settings: Settings,
-) -> Making {
+    settings: MakeSettings,
+) -> MadeQueries {
     let by_path: HashMap<VaultPath, usize> = notes.iter().enumerate().map(|(i, n)| (n.path.clone(), i)).collect();
     let resolve = |link: &Link, from: &VaultPath| {
         (link.kind != LinkKind::Url)
@@ -154,9 +154,9 @@ pub fn make(
     for candidate in &chosen {
         let note = &mut masked_notes[candidate.target];
         match candidate.kind {
-            Kind::Link => continue,
-            Kind::Alias => hide_alias(note, &candidate.key),
-            Kind::Description => hide_description(note),
+            QueryKind::Link => continue,
+            QueryKind::Alias => hide_alias(note, &candidate.key),
+            QueryKind::Description => hide_description(note),
         }
         sources.entry((candidate.target, &candidate.key)).or_default().insert(candidate.target);
     }
@@ -175,7 +175,7 @@ pub fn make(
             .collect(),
     };
     let queries = chosen.iter().filter(|c| !seen.contains(&(c.target, c.key.clone()))).map(query).collect();
-    Making { queries, found, notes: masked_notes }
+    MadeQueries { queries, found, notes: masked_notes }
 }
 
 /// Everything that somebody calls a note and that is not its name already, each once.
@@ -192,14 +192,14 @@ fn candidates(notes: &[Note], targets: &[Vec<Option<usize>>]) -> Vec<Candidate> 
     for (target, note) in notes.iter().enumerate() {
         let own = own_names(note);
         for alias in note.front.aliases.iter().filter(|alias| says_more(&key(alias), &own)) {
-            add(Kind::Alias, alias, target);
+            add(QueryKind::Alias, alias, target);
         }
         if let Some(description) = &note.front.description {
             let text = description.split_whitespace().take(DESCRIPTION_WORDS).collect::<Vec<_>>().join(" ");
             // What the note says in its text too would be found by it, word for word.
             let said = key(&note.text[note.body..]).contains(&key(&text));
             if !said && !own.contains(&key(&text)) {
-                add(Kind::Description, &text, target);
+                add(QueryKind::Description, &text, target);
             }
         }
     }
@@ -212,7 +212,7 @@ fn candidates(notes: &[Note], targets: &[Vec<Option<usize>>]) -> Vec<Candidate> 
             let words = key(shown);
             let elsewhere = target != source && !link.embed;
             if elsewhere && says_more(&words, &names[target]) && !headings[target].contains(&words) {
-                add(Kind::Link, shown, target);
+                add(QueryKind::Link, shown, target);
             }
         }
     }
@@ -266,7 +266,7 @@ fn drop_unfit(candidates: &mut Vec<Candidate>, notes: &[Note], targets: &[Vec<Op
         }
     }
     candidates.retain(|c| {
-        let long = c.kind != Kind::Description && c.key.split(' ').count() > MOST_WORDS;
+        let long = c.kind != QueryKind::Description && c.key.split(' ').count() > MOST_WORDS;
         !long
             && called.get(&c.key).is_some_and(|notes| notes.len() == 1)
             && !fixed.contains(&(c.target, c.key.clone()))
@@ -314,8 +314,8 @@ impl Common {
 }
 
 /// At most so many of each kind, drawn by the seed from an order that does not depend on how notes were listed.
-fn draw(candidates: Vec<Candidate>, settings: Settings, notes: &[Note]) -> Vec<Candidate> {
-    let mut kinds: BTreeMap<Kind, Vec<Candidate>> = BTreeMap::new();
+fn draw(candidates: Vec<Candidate>, settings: MakeSettings, notes: &[Note]) -> Vec<Candidate> {
+    let mut kinds: BTreeMap<QueryKind, Vec<Candidate>> = BTreeMap::new();
     for candidate in candidates {
         kinds.entry(candidate.kind).or_default().push(candidate);
     }

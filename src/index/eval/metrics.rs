@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 /// What is relevant to a query, and how much.
-pub type Judged = HashMap<String, f64>;
+pub type Relevance = HashMap<String, f64>;
 
 /// The measures of one query, or their mean over many; each is 0..=1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Measures {
+pub struct QueryMeasures {
     /// Share of what is relevant among the first 5.
     pub recall_5: f64,
     /// Share of what is relevant among the first 20.
@@ -21,12 +21,12 @@ pub struct Measures {
     pub ndcg_10: f64,
 }
 
-impl Measures {
-    /// What the measures are called, in the order of [`Measures::values`].
+impl QueryMeasures {
+    /// What the measures are called, in the order of [`QueryMeasures::values`].
     pub const NAMES: [&'static str; 4] = ["Recall@5", "Recall@20", "MRR@10", "nDCG@10"];
 
     /// Of a ranking without repetitions, best first. `judged` holds at least one gain above 0.
-    pub fn of(ranked: &[String], judged: &Judged) -> Self {
+    pub fn of(ranked: &[String], judged: &Relevance) -> Self {
         let gain = |id: &String| judged.get(id).copied().unwrap_or(0.0).max(0.0);
         let relevant = judged.values().filter(|g| **g > 0.0).count().max(1) as f64;
         let recall = |k| ranked.iter().take(k).filter(|id| gain(id) > 0.0).count() as f64 / relevant;
@@ -34,7 +34,7 @@ impl Measures {
         let mut best: Vec<f64> = judged.values().copied().filter(|g| *g > 0.0).collect();
         best.sort_by(|a, b| b.total_cmp(a));
         let ideal = discounted(best.into_iter());
-        Measures {
+        QueryMeasures {
             recall_5: recall(5),
             recall_20: recall(20),
             mrr_10: first.map_or(0.0, |rank| 1.0 / rank as f64),
@@ -43,9 +43,9 @@ impl Measures {
     }
 
     /// The mean; zero of none.
-    pub fn mean(all: &[Measures]) -> Self {
-        let mean = |f: fn(&Measures) -> f64| all.iter().map(f).sum::<f64>() / all.len().max(1) as f64;
-        Measures {
+    pub fn mean(all: &[QueryMeasures]) -> Self {
+        let mean = |f: fn(&QueryMeasures) -> f64| all.iter().map(f).sum::<f64>() / all.len().max(1) as f64;
+        QueryMeasures {
             recall_5: mean(|m| m.recall_5),
             recall_20: mean(|m| m.recall_20),
             mrr_10: mean(|m| m.mrr_10),
@@ -53,14 +53,14 @@ impl Measures {
         }
     }
 
-    /// All of them, in the order of [`Measures::NAMES`].
+    /// All of them, in the order of [`QueryMeasures::NAMES`].
     pub fn values(&self) -> [f64; 4] {
         [self.recall_5, self.recall_20, self.mrr_10, self.ndcg_10]
     }
 }
 
 /// The rank, from 1, of the first relevant one.
-pub fn first(ranked: &[String], judged: &Judged) -> Option<usize> {
+pub fn first(ranked: &[String], judged: &Relevance) -> Option<usize> {
     ranked.iter().position(|id| judged.get(id).is_some_and(|gain| *gain > 0.0)).map(|i| i + 1)
 }
 
@@ -77,7 +77,7 @@ mod tests {
         ids.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn judged(ids: &[(&str, f64)]) -> Judged {
+    fn judged(ids: &[(&str, f64)]) -> Relevance {
         ids.iter().map(|(id, gain)| ((*id).to_owned(), *gain)).collect()
     }
 
@@ -95,16 +95,19 @@ mod tests {
             ("b a", &[("a", 1.0)], [1.0, 1.0, 0.5, 0.630_930]),
         ];
         for (ids, gains, expected) in table {
-            let got = Measures::of(&ranked(ids), &judged(gains)).values();
+            let got = QueryMeasures::of(&ranked(ids), &judged(gains)).values();
             assert!(got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4), "{ids}: {got:?}, not {expected:?}");
         }
     }
 
     #[test]
     fn means_and_ranks() {
-        let half = Measures::mean(&[Measures { recall_20: 1.0, ..Measures::default() }, Measures::default()]);
-        assert_eq!(half, Measures { recall_20: 0.5, ..Measures::default() });
-        assert_eq!(Measures::mean(&[]), Measures::default());
+        let half = QueryMeasures::mean(&[
+            QueryMeasures { recall_20: 1.0, ..QueryMeasures::default() },
+            QueryMeasures::default(),
+        ]);
+        assert_eq!(half, QueryMeasures { recall_20: 0.5, ..QueryMeasures::default() });
+        assert_eq!(QueryMeasures::mean(&[]), QueryMeasures::default());
         assert_eq!(first(&ranked("x y a"), &judged(&[("a", 1.0), ("x", 0.0)])), Some(3));
         assert_eq!(first(&ranked("x y"), &judged(&[("a", 1.0)])), None);
     }
@@ -116,8 +119,8 @@ mod tests {
             gains in proptest::collection::hash_map(0u32..40, 0.0f64..3.0, 1..10),
         ) {
             let ranked: Vec<String> = order.iter().map(u32::to_string).collect();
-            let judged: Judged = gains.iter().map(|(id, gain)| (id.to_string(), *gain)).collect();
-            let measures = Measures::of(&ranked, &judged);
+            let judged: Relevance = gains.iter().map(|(id, gain)| (id.to_string(), *gain)).collect();
+            let measures = QueryMeasures::of(&ranked, &judged);
             prop_assert!(measures.values().iter().all(|v| (0.0..=1.0 + 1e-9).contains(v)), "{:?}", measures);
             prop_assert!(measures.recall_5 <= measures.recall_20);
         }

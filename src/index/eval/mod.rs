@@ -17,9 +17,9 @@ pub mod set;
 pub mod stats;
 mod words;
 
-pub use make::{Kind, MadeQuery, Making, Settings, make};
-pub use metrics::{Judged, Measures};
+pub use make::{MadeQueries, MadeQuery, MakeSettings, QueryKind, make};
+pub use metrics::{QueryMeasures, Relevance};
 pub use page::page;
-pub use report::{Comparison, Report, Run, System};
+pub use report::{Comparison, QueryRun, Report, System};
 pub use rng::Rng;
 pub use set::{BadSet, Set};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Measures;
+use super::QueryMeasures;
 use super::plot::{Bar, bars, columns, escaped};
 use super::report::{Comparison, RANKS, Report, System};
 use super::stats::{Interval, PERMUTATIONS, RESAMPLES};
@@ -56,18 +56,18 @@ pub fn page(report: &Report) -> String {
 
 fn measures(systems: &[System], out: &mut String) {
     out.push_str("<h2>Systems</h2>\n");
-    for name in Measures::NAMES {
+    for name in QueryMeasures::NAMES {
         let list: Vec<Bar<'_>> = systems.iter().map(|system| bar(system, system.measure(name))).collect();
         let _ = write!(out, "<h3>{name}</h3>\n{}\n", bars(name, &list));
     }
     out.push_str("<div class=\"wide\"><table><tr><th>System</th>");
-    for name in Measures::NAMES {
+    for name in QueryMeasures::NAMES {
         let _ = write!(out, "<th>{name}</th>");
     }
     out.push_str("<th>ms</th></tr>\n");
     for system in systems {
         let _ = write!(out, "<tr><td>{}</td>", escaped(&system.name()));
-        for name in Measures::NAMES {
+        for name in QueryMeasures::NAMES {
             let _ = write!(out, "<td>{}</td>", sure(system.measure(name)));
         }
         let _ = writeln!(out, "<td>{:.2}</td></tr>", system.p50_ms);
@@ -128,7 +128,7 @@ fn compared(comparison: &Comparison, out: &mut String) {
         "<h2>{b} against {a}</h2>\n<div class=\"wide\"><table><tr><th>Measure</th><th>{a}</th><th>{b}</th>\
          <th>Difference</th><th>p</th><th>Better</th><th>Worse</th><th>Alike</th></tr>\n"
     );
-    for name in Measures::NAMES {
+    for name in QueryMeasures::NAMES {
         let Some((of_a, of_b, paired)) = comparison.measures.get(name) else { continue };
         let Interval { mean, low, high } = paired.difference;
         let _ = writeln!(
@@ -209,13 +209,13 @@ fn method(report: &Report, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::report::{Miss, Run};
+    use crate::eval::report::{Miss, QueryRun};
 
     fn report() -> Report {
-        let runs: Vec<Run> = (0..12)
-            .map(|i| Run {
+        let runs: Vec<QueryRun> = (0..12)
+            .map(|i| QueryRun {
                 kind: if i % 2 == 0 { "link".into() } else { "<alias>".into() },
-                measures: Measures { ndcg_10: f64::from(i % 3) / 2.0, ..Measures::default() },
+                measures: QueryMeasures { ndcg_10: f64::from(i % 3) / 2.0, ..QueryMeasures::default() },
                 rank: Some(i as usize * 9 + 1),
                 ms: 0.5,
                 first_order: false,

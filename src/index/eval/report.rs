@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Measures;
+use super::QueryMeasures;
 use super::stats::{self, Interval, Paired};
 
 /// What one system did with one query.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct QueryRun {
     /// The query's kind; may be empty.
     pub kind: String,
     /// How well it was answered.
-    pub measures: Measures,
+    pub measures: QueryMeasures,
     /// Rank of the first relevant one, from 1, if it was found at all.
     pub rank: Option<usize>,
     /// Milliseconds from query to ranking.
@@ -41,10 +41,10 @@ pub struct System {
     /// What its configuration is called, where several are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// By name ([`Measures::NAMES`]): mean and interval.
+    /// By name ([`QueryMeasures::NAMES`]): mean and interval.
     pub measures: BTreeMap<String, Interval>,
     /// Means by kind of query, with the number of queries.
-    pub kinds: BTreeMap<String, (usize, Measures)>,
+    pub kinds: BTreeMap<String, (usize, QueryMeasures)>,
     /// How many queries were answered at the ranks of [`RANKS`].
     pub ranks: [usize; 8],
     /// Median milliseconds of a query.
@@ -127,8 +127,8 @@ const WELL: usize = 20;
 
 impl System {
     /// Puts together what a system did with all queries.
-    pub fn new(lane: &str, context: &str, runs: &[Run], seed: u64) -> Self {
-        let mut kinds: BTreeMap<String, Vec<Measures>> = BTreeMap::new();
+    pub fn new(lane: &str, context: &str, runs: &[QueryRun], seed: u64) -> Self {
+        let mut kinds: BTreeMap<String, Vec<QueryMeasures>> = BTreeMap::new();
         let mut ranks = [0; 8];
         for run in runs {
             kinds.entry(run.kind.clone()).or_default().push(run.measures);
@@ -144,7 +144,7 @@ impl System {
             first_order: runs.iter().filter(|run| run.first_order).count(),
             config: None,
             measures: intervals(runs, seed),
-            kinds: kinds.into_iter().map(|(kind, all)| (kind, (all.len(), Measures::mean(&all)))).collect(),
+            kinds: kinds.into_iter().map(|(kind, all)| (kind, (all.len(), QueryMeasures::mean(&all)))).collect(),
             ranks,
             p50_ms: times.get(times.len() / 2).copied().unwrap_or(0.0),
         }
@@ -167,30 +167,30 @@ impl System {
 
 impl Comparison {
     /// Compares two systems that answered the same queries in the same order.
-    pub fn new(a: (&str, &[Run]), b: (&str, &[Run]), seed: u64) -> Self {
+    pub fn new(a: (&str, &[QueryRun]), b: (&str, &[QueryRun]), seed: u64) -> Self {
         let (of_a, of_b) = (intervals(a.1, seed), intervals(b.1, seed));
         let measure = |(i, name): (usize, &&str)| {
-            let values = |runs: &[Run]| runs.iter().map(|run| run.measures.values()[i]).collect::<Vec<f64>>();
+            let values = |runs: &[QueryRun]| runs.iter().map(|run| run.measures.values()[i]).collect::<Vec<f64>>();
             let paired = stats::paired(&values(a.1), &values(b.1), seed);
             ((*name).to_owned(), (of_a[*name], of_b[*name], paired))
         };
         Comparison {
             a: a.0.to_owned(),
             b: b.0.to_owned(),
-            measures: Measures::NAMES.iter().enumerate().map(measure).collect(),
+            measures: QueryMeasures::NAMES.iter().enumerate().map(measure).collect(),
         }
     }
 }
 
-fn intervals(runs: &[Run], seed: u64) -> BTreeMap<String, Interval> {
+fn intervals(runs: &[QueryRun], seed: u64) -> BTreeMap<String, Interval> {
     let of = |i: usize| runs.iter().map(|run| run.measures.values()[i]).collect::<Vec<f64>>();
     let measure = |(i, name): (usize, &&str)| ((*name).to_owned(), stats::interval(&of(i), seed));
-    Measures::NAMES.iter().enumerate().map(measure).collect()
+    QueryMeasures::NAMES.iter().enumerate().map(measure).collect()
 }
 
 /// The queries that no system answered among the first 20, the worst first. `runs` has a list for each system, in
 /// the order of `queries`: text, kind, and what was expected.
-pub fn misses<'a>(queries: impl Iterator<Item = (&'a str, &'a str, Vec<String>)>, runs: &[Vec<Run>]) -> Vec<Miss> {
+pub fn misses<'a>(queries: impl Iterator<Item = (&'a str, &'a str, Vec<String>)>, runs: &[Vec<QueryRun>]) -> Vec<Miss> {
     let mut misses: Vec<Miss> = queries
         .enumerate()
         .map(|(i, (query, kind, expected))| Miss {
@@ -210,11 +210,11 @@ pub fn misses<'a>(queries: impl Iterator<Item = (&'a str, &'a str, Vec<String>)>
 mod tests {
     use super::*;
 
-    fn run(kind: &str, rank: Option<usize>) -> Run {
+    fn run(kind: &str, rank: Option<usize>) -> QueryRun {
         let mrr_10 = rank.filter(|rank| *rank <= 10).map_or(0.0, |rank| 1.0 / rank as f64);
-        Run {
+        QueryRun {
             kind: kind.into(),
-            measures: Measures { mrr_10, ..Measures::default() },
+            measures: QueryMeasures { mrr_10, ..QueryMeasures::default() },
             rank,
             ms: 1.0,
             first_order: false,
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_system_is_the_sum_of_its_runs() {
         let ranks = [Some(1), Some(3), Some(4), Some(5), Some(20), Some(21), Some(100), Some(101), None];
-        let runs: Vec<Run> =
+        let runs: Vec<QueryRun> =
             ranks.iter().enumerate().map(|(i, rank)| run(if i < 2 { "link" } else { "alias" }, *rank)).collect();
         let system = System::new("hybrid", "off", &runs, 1);
         assert_eq!(system.ranks, [1, 0, 1, 2, 0, 1, 2, 2]);

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use super::Judged;
+use super::Relevance;
 
 #[derive(Clone, Debug, Deserialize)]
 struct Document {
@@ -49,12 +49,12 @@ pub struct Query {
     /// A kind that the set gives it; empty if it gives none.
     pub kind: String,
     /// Relevant ids.
-    pub judged: Judged,
+    pub judged: Relevance,
 }
 
 /// Where a hit lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct HitPlace<'a> {
     /// Path in the vault.
     pub path: &'a str,
     /// First line of the chunk, 1-based.
@@ -139,12 +139,12 @@ impl Set {
 
     /// The ids that the hits stand for, best first, each once. A hit that covers several passages stands for all
     /// of them, those first of which it holds most.
-    pub fn rank<'a>(&self, hits: impl Iterator<Item = Place<'a>>) -> Vec<String> {
+    pub fn rank<'a>(&self, hits: impl Iterator<Item = HitPlace<'a>>) -> Vec<String> {
         let mut seen = HashSet::new();
         hits.flat_map(|hit| self.ids(hit)).filter(|id| seen.insert(id.clone())).collect()
     }
 
-    fn ids(&self, hit: Place<'_>) -> Vec<String> {
+    fn ids(&self, hit: HitPlace<'_>) -> Vec<String> {
         match &self.places {
             Places::Notes(ids) => ids.get(hit.path).cloned().into_iter().collect(),
             Places::Passages(notes) => {
@@ -230,9 +230,9 @@ fn is_heading(note: &str, at: usize, title: &str) -> bool {
 }
 
 /// What each query's relevant documents are.
-fn judgements(text: &str) -> Result<HashMap<String, Judged>, BadSet> {
+fn judgements(text: &str) -> Result<HashMap<String, Relevance>, BadSet> {
     let bad = |line, message: &str| BadSet { file: "qrels.tsv", line, message: message.to_owned() };
-    let mut judged: HashMap<String, Judged> = HashMap::new();
+    let mut judged: HashMap<String, Relevance> = HashMap::new();
     for (n, line) in (1..).zip(text.lines()).skip(1).filter(|(_, line)| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.split('\t').collect();
         let [query, document, score] = fields[..] else {
@@ -285,8 +285,8 @@ mod tests {
         documents.iter().map(line).collect()
     }
 
-    fn places<'a>(hits: &[(&'a str, u32, u32)]) -> Vec<Place<'a>> {
-        hits.iter().map(|&(path, line, end_line)| Place { path, line, end_line }).collect()
+    fn places<'a>(hits: &[(&'a str, u32, u32)]) -> Vec<HitPlace<'a>> {
+        hits.iter().map(|&(path, line, end_line)| HitPlace { path, line, end_line }).collect()
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub const MOST_DOCUMENT: usize = 4000;
 const FLOOR: f32 = 0.01;
 
 /// A chunk among several rankings: the index of its ranking, and its row there.
-pub type Place = (usize, Row);
+pub type RankedRow = (usize, Row);
 
 /// What a reranker made of a ranking.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ impl Order {
 }
 
 /// The best `top` chunks of several rankings together, in the order in which their answers are merged.
-pub fn best(rankings: &[Ranking], top: usize) -> Vec<Place> {
+pub fn best(rankings: &[Ranking], top: usize) -> Vec<RankedRow> {
     let mut all: Vec<(f32, usize, usize, Row)> = Vec::new();
     for (of, ranking) in rankings.iter().enumerate() {
         let ranked = ranking.ranked.iter().take(top).enumerate();
@@ -70,8 +70,8 @@ pub fn key(model: &str, query: &str, documents: &[String]) -> [u8; 16] {
 
 /// Puts rankings in the order that the model's scores give. `scores` belong to `shown` one by one; what it did not
 /// judge, or not with a number, stays behind what it did. Without a single score everything stays as it is.
-pub fn reorder(rankings: &mut [Ranking], shown: &[Place], scores: &[Option<f32>]) {
-    let mut judged: Vec<(Place, f32)> = shown
+pub fn reorder(rankings: &mut [Ranking], shown: &[RankedRow], scores: &[Option<f32>]) {
+    let mut judged: Vec<(RankedRow, f32)> = shown
         .iter()
         .zip(scores)
         .filter_map(|(place, score)| Some((*place, score.filter(|score| score.is_finite())?)))
@@ -79,18 +79,18 @@ pub fn reorder(rankings: &mut [Ranking], shown: &[Place], scores: &[Option<f32>]
     if judged.is_empty() {
         return;
     }
-    let first: Vec<Place> = best(rankings, usize::MAX);
-    let before: HashMap<Place, u32> = first.iter().copied().zip(1..).collect();
-    let rank = |place: &Place| before.get(place).copied().unwrap_or(u32::MAX);
+    let first: Vec<RankedRow> = best(rankings, usize::MAX);
+    let before: HashMap<RankedRow, u32> = first.iter().copied().zip(1..).collect();
+    let rank = |place: &RankedRow| before.get(place).copied().unwrap_or(u32::MAX);
     judged.sort_by(|a, b| b.1.total_cmp(&a.1).then(rank(&a.0).cmp(&rank(&b.0))));
     judged.dedup_by_key(|(place, _)| *place);
     let raw: Vec<f32> = judged.iter().map(|(_, score)| *score).collect();
-    let after: HashMap<Place, (u32, f32)> =
+    let after: HashMap<RankedRow, (u32, f32)> =
         (1..).zip(&judged).map(|(n, (place, score))| (*place, (n, *score))).collect();
-    let mut scores: HashMap<Place, f32> = judged.iter().map(|(place, _)| *place).zip(normal(&raw)).collect();
+    let mut scores: HashMap<RankedRow, f32> = judged.iter().map(|(place, _)| *place).zip(normal(&raw)).collect();
     // Below everything that was judged, in the order that it had, also where that was one of equals.
     let mut last = FLOOR;
-    let rest: HashMap<Place, f32> = rankings
+    let rest: HashMap<RankedRow, f32> = rankings
         .iter()
         .enumerate()
         .flat_map(|(of, ranking)| ranking.ranked.iter().map(move |r| ((of, r.candidate.row), r.score.clamp(0.0, 1.0))))
@@ -144,7 +144,7 @@ mod tests {
     }
 
     /// All chunks as the answers of the rankings would be merged.
-    fn merged(rankings: &[Ranking]) -> Vec<Place> {
+    fn merged(rankings: &[Ranking]) -> Vec<RankedRow> {
         best(rankings, usize::MAX)
     }
 
@@ -224,8 +224,8 @@ mod tests {
             let scores = &scores[..shown.len()];
             reorder(&mut rankings, &shown, scores);
             let after = merged(&rankings);
-            let score = |place: &Place| shown.iter().position(|p| p == place).and_then(|i| scores[i]);
-            let first = |place: &Place| before.iter().position(|p| p == place);
+            let score = |place: &RankedRow| shown.iter().position(|p| p == place).and_then(|i| scores[i]);
+            let first = |place: &RankedRow| before.iter().position(|p| p == place);
             let mut expected = before.clone();
             expected.sort_by(|a, b| {
                 let by_score = score(b).partial_cmp(&score(a)).unwrap();

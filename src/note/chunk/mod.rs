@@ -62,7 +62,7 @@ pub struct Tools<'a> {
 }
 
 /// Cuts a note. There is always at least one chunk, so that a note without text is found by its title.
-/// `index::embed::builtin::cut` has the tools.
+/// `index::chunk::cut` has the tools.
 pub fn chunk(note: &Note, config: &ChunkConfig, tools: &Tools<'_>) -> Vec<Chunk> {
     let ruler = Ruler { token_starts: tools.token_starts };
     let pieces = match config.strategy {

@@ -51,7 +51,7 @@ fn config(provider: EmbedProvider, model: &str, url: &str) -> EmbedConfig {
     }
 }
 
-fn documents(texts: &[&[&str]]) -> Vec<Document> {
+fn documents(texts: &[&[&str]]) -> Vec<TextGroup> {
     texts.iter().map(|document| document.iter().map(|text| (*text).to_owned()).collect()).collect()
 }
 
@@ -75,7 +75,7 @@ async fn every_provider_is_asked_in_its_own_form() {
     for (provider, model, end, path, types, inputs) in cases {
         let client = Embeddings::new(&config(provider, model, &format!("{}{end}", server.url()))).unwrap();
         let texts = documents(&[&["a", "bb"], &["ccc"]]);
-        let embedded = client.embed(&texts, Kind::Document, Some(2), false, &account()).await.unwrap();
+        let embedded = client.embed(&texts, TextKind::Document, Some(2), false, &account()).await.unwrap();
         let lengths: Vec<f32> = embedded.vectors.iter().map(|vector| vector[0]).collect();
         assert_eq!(
             (lengths.as_slice(), embedded.tokens, embedded.estimated),
@@ -83,7 +83,7 @@ async fn every_provider_is_asked_in_its_own_form() {
             "{path}"
         );
         let document: Value = serde_json::from_slice(&server.seen().last().unwrap().body).unwrap();
-        client.embed(&documents(&[&["q"]]), Kind::Query, None, true, &account()).await.unwrap();
+        client.embed(&documents(&[&["q"]]), TextKind::Query, None, true, &account()).await.unwrap();
         let seen = server.seen();
         let query: Value = serde_json::from_slice(&seen.last().unwrap().body).unwrap();
         assert_eq!((seen.last().unwrap().path.as_str(), &document["model"]), (path, &json!(model)));
@@ -104,7 +104,7 @@ async fn what_is_no_answer_is_told() {
         let server = FaultyServer::script(vec![Answer::new(200, body)]);
         let client = Embeddings::new(&config(EmbedProvider::OpenAi, "m", &server.url())).unwrap();
         client
-            .embed(&documents(&[&["a"], &["b"]]), Kind::Document, dimensions, false, &account())
+            .embed(&documents(&[&["a"], &["b"]]), TextKind::Document, dimensions, false, &account())
             .await
             .map_err(provider)
     };
@@ -139,7 +139,7 @@ async fn refusals_mean_what_they_mean_for_completions() {
     let ask = async |answer: Answer| {
         let server = FaultyServer::script(vec![answer]);
         let client = Embeddings::new(&config(EmbedProvider::OpenAi, "m", &server.url())).unwrap();
-        let embedded = client.embed(&documents(&[&["a"]]), Kind::Document, None, false, &account()).await;
+        let embedded = client.embed(&documents(&[&["a"]]), TextKind::Document, None, false, &account()).await;
         (provider(embedded.unwrap_err()), server.count())
     };
     let too_large = "{\"error\":{\"code\":500,\"message\":\"input (2002 tokens) is too large to process. increase the \
@@ -160,7 +160,7 @@ async fn a_key_is_wanted_where_text_leaves_the_machine() {
     let client = Embeddings::new(&there).unwrap();
     assert_eq!(client.leaves_to().as_deref(), Some("api.voyageai.com"));
     let wire = EmbedWire::new(&there).unwrap();
-    let failure = wire.request(&documents(&[&["a"]]), Kind::Query, None).unwrap_err();
+    let failure = wire.request(&documents(&[&["a"]]), TextKind::Query, None).unwrap_err();
     assert!(failure.message.contains("`embed.key_file`"), "{failure}");
     let here = Embeddings::new(&config(EmbedProvider::OpenAi, "m", "http://127.0.0.1:9")).unwrap();
     assert_eq!(here.leaves_to(), None);

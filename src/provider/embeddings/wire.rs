@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::key::Key;
-use super::super::wire::{Address, JSON, Refusal, Request, Speaks, Who, bearer, no_key, plain, read_refusal};
-use super::Document;
+use super::super::wire::{Address, JSON, Protocol, Refusal, Request, Who, bearer, no_key, plain, read_refusal};
+use super::TextGroup;
 use crate::Failure;
-use index::embed::Kind;
+use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 
 /// How long Ollama keeps the model loaded: longer than the pauses between saves.
@@ -77,7 +77,12 @@ impl EmbedWire {
         }
     }
 
-    pub(super) fn request(&self, documents: &[Document], kind: Kind, key: Option<&Key>) -> Result<Request, Failure> {
+    pub(super) fn request(
+        &self,
+        documents: &[TextGroup],
+        kind: TextKind,
+        key: Option<&Key>,
+    ) -> Result<Request, Failure> {
         let mut headers = vec![plain(JSON)];
         match key {
             Some(Key::Bearer(key)) => headers.push(bearer(key)),
@@ -90,7 +95,7 @@ impl EmbedWire {
         Ok(Request { url: self.address.join(path), headers, body: body.to_string().into_bytes() })
     }
 
-    fn body(&self, documents: &[Document], kind: Kind) -> (&'static str, Value) {
+    fn body(&self, documents: &[TextGroup], kind: TextKind) -> (&'static str, Value) {
         let texts: Vec<&str> = documents.iter().flatten().map(String::as_str).collect();
         let model = &self.model;
         let (path, mut body) = match self.provider {
@@ -107,8 +112,8 @@ impl EmbedWire {
             }
             EmbedProvider::Cohere => {
                 let input_type = match kind {
-                    Kind::Query => "search_query",
-                    Kind::Document => "search_document",
+                    TextKind::Query => "search_query",
+                    TextKind::Document => "search_document",
                 };
                 let body = json!({
                     "model": model, "texts": texts, "input_type": input_type, "embedding_types": ["float"],
@@ -134,7 +139,7 @@ impl EmbedWire {
     ///
     /// # Errors
     /// What makes it no answer. Never holds text of the body.
-    pub(super) fn read(body: &[u8], documents: &[Document]) -> Result<(Vec<Vec<f32>>, Option<u64>), String> {
+    pub(super) fn read(body: &[u8], documents: &[TextGroup]) -> Result<(Vec<Vec<f32>>, Option<u64>), String> {
         let answer: Answer = serde_json::from_slice(body).map_err(|error| match () {
             () if body.trim_ascii().is_empty() => "the answer is empty",
             () if error.is_eof() => "the answer breaks off in the middle",
@@ -160,7 +165,7 @@ impl EmbedWire {
     }
 }
 
-impl Speaks for EmbedWire {
+impl Protocol for EmbedWire {
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
         let who = Who {
             base: self.base(),
@@ -173,10 +178,10 @@ impl Speaks for EmbedWire {
     }
 }
 
-fn voyage_type(kind: Kind) -> &'static str {
+fn voyage_type(kind: TextKind) -> &'static str {
     match kind {
-        Kind::Query => "query",
-        Kind::Document => "document",
+        TextKind::Query => "query",
+        TextKind::Document => "document",
     }
 }
 
@@ -232,7 +237,7 @@ impl Answer {
         usage.or(self.prompt_eval_count).or_else(billed).filter(|tokens| *tokens > 0)
     }
 
-    fn vectors(self, documents: &[Document]) -> Result<Vec<Vec<f32>>, String> {
+    fn vectors(self, documents: &[TextGroup]) -> Result<Vec<Vec<f32>>, String> {
         match (self.data, self.embeddings, self.embedding) {
             (Some(items), _, _) if items.iter().any(|item| item.data.is_some()) => {
                 let sorted = in_order(items, documents.len())?;

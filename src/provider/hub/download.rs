@@ -10,7 +10,7 @@ use reqwest::{Method, Response, StatusCode, Url};
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 
-use super::{Hub, HubError, Id, Progress, at, is_word};
+use super::{Hub, HubError, Id, OnProgress, at, is_word};
 
 /// Attempts in a row that bring nothing, before it is given up.
 const TRIES: u32 = 4;
@@ -27,7 +27,7 @@ pub(super) struct Source<'a> {
     /// The commit, once the hub has named it: all files shall be of the same.
     pub(super) revision: String,
     pub(super) folder: &'a Path,
-    pub(super) progress: Progress<'a>,
+    pub(super) progress: OnProgress<'a>,
 }
 
 /// What the hub says of a file before it sends it.

@@ -18,7 +18,7 @@ pub(super) enum Pot {
 
 /// What is spent or reserved of a budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct Spending {
     /// Millionths of a dollar of calls whose price is known.
     pub micro_dollars: u64,
     /// Tokens of calls whose price is not known.
@@ -41,7 +41,7 @@ pub(super) struct Month {
 #[derive(Debug, Default)]
 pub(super) struct Book {
     pub months: BTreeMap<String, Month>,
-    pots: HashMap<Pot, Spent>,
+    pots: HashMap<Pot, Spending>,
     /// What is neither settled nor released, by day and number.
     open: HashMap<(String, u64), Entry>,
     pub damaged: u64,
@@ -81,7 +81,7 @@ impl Book {
     }
 
     /// What is spent or reserved of a budget.
-    pub(super) fn spent(&self, pot: &Pot) -> Spent {
+    pub(super) fn spent(&self, pot: &Pot) -> Spending {
         self.pots.get(pot).copied().unwrap_or_default()
     }
 

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::book::Pot;
-use super::{Ask, Purpose, Settled};
+use super::{CallEstimate, Purpose, Settled};
 use context::plan::Reason;
 
 /// A line with the time it was written, for people.
@@ -119,7 +119,7 @@ impl Used {
 }
 
 impl Entry {
-    pub(super) fn new(id: u64, day: Date, ask: &Ask<'_>, own_budget: bool) -> Self {
+    pub(super) fn new(id: u64, day: Date, ask: &CallEstimate<'_>, own_budget: bool) -> Self {
         Entry {
             id,
             day: day.to_string(),

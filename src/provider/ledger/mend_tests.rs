@@ -61,7 +61,7 @@ fn what_a_former_version_never_sent_is_given_back() {
 fn what_was_sent_counts_at_its_estimate_and_a_batch_stays() {
     let dir = tempfile::tempdir().unwrap();
     let limits = BudgetLimits { day: 1000, day_tokens: 1000 };
-    let ask = |path, purpose| Ask {
+    let ask = |path, purpose| CallEstimate {
         vault: "notes",
         path,
         reason: Reason::NewNote,
@@ -93,7 +93,7 @@ fn a_ledger_that_cannot_be_read_buys_nothing_until_it_can() {
     let file = dir.path().join("2026-11.jsonl");
     fs::write(&file, reserved(1, 0, "a.md", 70) + "\n").unwrap();
     let limits = BudgetLimits { day: 100, day_tokens: 0 };
-    let ask = |micro| Ask {
+    let ask = |micro| CallEstimate {
         vault: "notes",
         path: "a.md",
         reason: Reason::NewNote,

@@ -18,8 +18,8 @@ fn noon() -> Zoned {
     at("2026-11-20T12:00:00")
 }
 
-fn ask(micro_dollars: Option<u64>, tokens: u64) -> Ask<'static> {
-    Ask {
+fn ask(micro_dollars: Option<u64>, tokens: u64) -> CallEstimate<'static> {
+    CallEstimate {
         vault: "notes",
         path: "a.md",
         reason: Reason::StructureChanged,
@@ -31,8 +31,8 @@ fn ask(micro_dollars: Option<u64>, tokens: u64) -> Ask<'static> {
     }
 }
 
-fn rebuild(job: u64, micro_dollars: Option<u64>, tokens: u64) -> Ask<'static> {
-    Ask { purpose: Purpose::Rebuild(job), reason: Reason::Rebuild, ..ask(micro_dollars, tokens) }
+fn rebuild(job: u64, micro_dollars: Option<u64>, tokens: u64) -> CallEstimate<'static> {
+    CallEstimate { purpose: Purpose::Rebuild(job), reason: Reason::Rebuild, ..ask(micro_dollars, tokens) }
 }
 
 fn used(micro_dollars: Option<u64>) -> Settled {
@@ -40,7 +40,7 @@ fn used(micro_dollars: Option<u64>) -> Settled {
     Settled { usage, micro_dollars, contexts: 2, failed: false }
 }
 
-fn reserve(ledger: &Ledger, ask: Ask<'_>) -> Result<Reservation, Refused> {
+fn reserve(ledger: &Ledger, ask: CallEstimate<'_>) -> Result<Reservation, Refused> {
     ledger.reserve(ask, &LIMITS, None, noon())
 }
 
@@ -64,7 +64,7 @@ fn a_call_is_reserved_settled_and_reported() {
     let today = ledger.report(noon()).today;
     assert_eq!((today.calls, today.micro_dollars, today.unsettled_micro_dollars), (1, 600, 600));
     ledger.settle(first, used(Some(250)), noon()).unwrap();
-    let second = reserve(&ledger, Ask { path: "b.md", model: "large", ..ask(Some(750), 300) }).unwrap();
+    let second = reserve(&ledger, CallEstimate { path: "b.md", model: "large", ..ask(Some(750), 300) }).unwrap();
     ledger.settle(second, Settled { failed: true, contexts: 0, ..used(Some(300)) }, noon()).unwrap();
     let third = reserve(&ledger, ask(Some(1), 1)).unwrap();
     ledger.release(third, noon()).unwrap();
@@ -106,7 +106,7 @@ fn each_limit_refuses_what_it_is_for() {
     let ledger = Ledger::open(dir.path()).unwrap();
     let own = Some((2000, 800));
     // What is asked, with which limit of its own, and what comes of it.
-    let table: [(Ask<'_>, Option<(u64, u64)>, Result<(), Refused>); 14] = [
+    let table: [(CallEstimate<'_>, Option<(u64, u64)>, Result<(), Refused>); 14] = [
         (ask(Some(1001), 1), None, Err(Refused::Day { limit: 1000, spent: 0, needed: 1001 })),
         (ask(Some(900), 9999), None, Ok(())),
         (ask(Some(101), 1), None, Err(Refused::Day { limit: 1000, spent: 900, needed: 101 })),
@@ -130,8 +130,8 @@ fn each_limit_refuses_what_it_is_for() {
         let got = ledger.reserve(ask, &LIMITS, own, noon()).map(drop);
         assert_eq!(got, expected, "case {n}");
     }
-    assert_eq!(ledger.spent_by_rebuild("notes", 1), Spent { micro_dollars: 1500, tokens: 0 });
-    assert_eq!(ledger.spent_by_rebuild("other", 1), Spent::default());
+    assert_eq!(ledger.spent_by_rebuild("notes", 1), Spending { micro_dollars: 1500, tokens: 0 });
+    assert_eq!(ledger.spent_by_rebuild("other", 1), Spending::default());
     let overflow = ledger.reserve(ask(None, u64::MAX), &BudgetLimits { day_tokens: u64::MAX, ..LIMITS }, None, noon());
     assert!(matches!(overflow, Err(Refused::DayTokens { .. })), "sums do not wrap");
     let nothing = BudgetLimits { day: 0, day_tokens: 0 };
@@ -182,7 +182,7 @@ fn what_is_never_settled_counts_as_spent() {
 #[test]
 fn what_a_killed_process_reserved_is_settled_in_parts_once() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = || Ask { path: "", ..rebuild(7, Some(500), 90) };
+    let whole = || CallEstimate { path: "", ..rebuild(7, Some(500), 90) };
     let limits = Some((600, 600));
     {
         let ledger = Ledger::open(dir.path()).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Failure;
-use super::super::ledger::{Ask, Purpose, Refused, Settled};
+use super::super::ledger::{CallEstimate, Purpose, Refused, Settled};
 use super::{InFlight, Reserved, Spender};
 use context::plan::Reason;
 
@@ -55,9 +55,9 @@ pub struct Purchase {
 }
 
 impl Purchase {
-    pub(super) fn ask(&self) -> Ask<'_> {
+    pub(super) fn ask(&self) -> CallEstimate<'_> {
         let Account { vault, path, reason, purpose, .. } = &self.account;
-        Ask {
+        CallEstimate {
             vault,
             path,
             reason: *reason,

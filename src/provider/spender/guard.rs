@@ -25,8 +25,8 @@ impl Reserved {
     }
 
     /// What is bought goes on without this process, as a batch does.
-    pub fn stand(mut self) -> Standing {
-        Standing { money: self.money.take() }
+    pub fn stand(mut self) -> StandingReservation {
+        StandingReservation { money: self.money.take() }
     }
 }
 
@@ -84,13 +84,13 @@ impl Drop for InFlight {
 /// What a batch may take: it goes on without this process. Dropped, it stays reserved, and a later process takes it up
 /// with [`Spender::standing`].
 #[derive(Debug)]
-pub struct Standing {
+pub struct StandingReservation {
     money: Option<(Arc<Spender>, Reservation)>,
 }
 
-impl Standing {
+impl StandingReservation {
     pub(super) fn new(spender: Arc<Spender>, reservation: Reservation) -> Self {
-        Standing { money: Some((spender, reservation)) }
+        StandingReservation { money: Some((spender, reservation)) }
     }
 
     /// It is over, and took so much for each of these paths. Blocks until that is on the disk.

@@ -41,7 +41,7 @@ fn vectors_are_those_of_other_implementations() {
     let mut models = 0;
     for tiny in tiny().iter().filter(|tiny| tiny.mode.is_some()) {
         let model = opened(tiny);
-        let ours = model.embed(&texts, Kind::Document).expect("vectors");
+        let ours = model.embed(&texts, TextRole::Document).expect("vectors");
         let theirs: Vec<Vec<f32>> = serde_json::from_value(tiny.answers.clone()).expect("vectors");
         assert_eq!(ours.len(), theirs.len());
         for ((ours, theirs), text) in ours.iter().zip(theirs).zip(&texts) {
@@ -49,7 +49,7 @@ fn vectors_are_those_of_other_implementations() {
             let kind = &tiny.config["model_type"];
             assert!(near(ours, &theirs, 1e-5), "{kind} {:?}: {text:?}\n{ours:?}\n{theirs:?}", tiny.mode);
             // Neither the neighbours in a batch nor the padding leave a trace.
-            let alone = model.embed(&[text], Kind::Document).expect("a vector");
+            let alone = model.embed(&[text], TextRole::Document).expect("a vector");
             assert!(near(&alone[0], ours, 2e-6), "{kind}: {text:?}");
         }
         models += 1;
@@ -107,9 +107,9 @@ fn models_are_for_many_threads() {
 fn fewer_threads_give_the_same() {
     let model = opened(&embedder());
     let texts = ["the shed needs a new roof", "who paints the boards"];
-    let before = model.embed(&texts, Kind::Query).expect("vectors");
+    let before = model.embed(&texts, TextRole::Query).expect("vectors");
     let model = model.with_threads(0).expect("one thread");
-    assert!(before.iter().zip(model.embed(&texts, Kind::Query).expect("vectors")).all(|(a, b)| near(a, &b, 2e-6)));
+    assert!(before.iter().zip(model.embed(&texts, TextRole::Query).expect("vectors")).all(|(a, b)| near(a, &b, 2e-6)));
 }
 
 #[test]
@@ -149,19 +149,19 @@ fn prefixes_are_those_of_the_folder_or_of_the_user() {
     let folder = written(&embedder());
     let model = || Transformer::open(folder.path()).expect("a model");
     let vector = |model: &Transformer, text: &str, kind| model.embed(&[text], kind).expect("a vector").remove(0);
-    let plain = vector(&model(), "where the shed is", Kind::Query);
-    assert_eq!(vector(&model(), "where the shed is", Kind::Document), plain);
+    let plain = vector(&model(), "where the shed is", TextRole::Query);
+    assert_eq!(vector(&model(), "where the shed is", TextRole::Document), plain);
     let say = |value: Value| {
         std::fs::write(folder.path().join("config_sentence_transformers.json"), value.to_string()).expect("a file");
     };
     say(json!({ "prompts": { "query": "where ", "document": "who ", "other": "ada " }, "default_prompt_name": null }));
-    assert!(near(&vector(&model(), "the shed is", Kind::Query), &plain, 2e-6));
-    assert!(!near(&vector(&model(), "the shed is", Kind::Document), &plain, 1e-3));
+    assert!(near(&vector(&model(), "the shed is", TextRole::Query), &plain, 2e-6));
+    assert!(!near(&vector(&model(), "the shed is", TextRole::Document), &plain, 1e-3));
     say(json!({ "prompts": { "other": "where " }, "default_prompt_name": "other" }));
-    assert!(near(&vector(&model(), "the shed is", Kind::Document), &plain, 2e-6));
+    assert!(near(&vector(&model(), "the shed is", TextRole::Document), &plain, 2e-6));
     let named = model().with_prefixes(None, Some(String::new()));
-    assert!(near(&vector(&named, "where the shed is", Kind::Document), &plain, 2e-6));
-    assert!(near(&vector(&named, "the shed is", Kind::Query), &plain, 2e-6));
+    assert!(near(&vector(&named, "where the shed is", TextRole::Document), &plain, 2e-6));
+    assert!(near(&vector(&named, "the shed is", TextRole::Query), &plain, 2e-6));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn texts_are_cut_where_the_folder_says() {
     write("sentence_bert_config.json", json!({ "max_seq_length": 10, "do_lower_case": true }));
     let model = Transformer::open(folder.path()).expect("a model");
     assert_eq!(model.max_tokens(), 10);
-    let both = model.embed(&["a a a a a a a a", "a a a a a a a a the shed"], Kind::Query).expect("vectors");
+    let both = model.embed(&["a a a a a a a a", "a a a a a a a a the shed"], TextRole::Query).expect("vectors");
     assert!(near(&both[0], &both[1], 2e-6));
 }
 
@@ -284,7 +284,7 @@ fn what_is_no_model_is_refused_in_words() {
         std::fs::create_dir(&home).expect("a folder");
         embedder().write(&home);
         change(&home);
-        let error = Transformer::open(&home).and_then(|model| model.embed(&["the secret shed"], Kind::Document));
+        let error = Transformer::open(&home).and_then(|model| model.embed(&["the secret shed"], TextRole::Document));
         let error = error.expect_err(name).to_string();
         assert!(words.iter().all(|word| error.contains(word)), "{name}: {error}");
         assert!(error.contains("tiny") && !error.contains("secret"), "{name}: {error}");
@@ -313,7 +313,7 @@ proptest! {
         static EMBEDDER: LazyLock<Transformer> = LazyLock::new(|| opened(&embedder()));
         static RERANKER: LazyLock<CrossEncoder> =
             LazyLock::new(|| CrossEncoder::open(written(&reranker()).path()).expect("a model"));
-        let vectors = EMBEDDER.embed(&[&text, &other], Kind::Document).expect("vectors");
+        let vectors = EMBEDDER.embed(&[&text, &other], TextRole::Document).expect("vectors");
         for vector in &vectors {
             prop_assert!((vector.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-4);
         }

@@ -117,13 +117,13 @@ pub(super) enum Field {
 }
 
 /// What a line needs to know of the interface that is spoken over it, whatever it is asked for.
-pub(super) trait Speaks {
+pub(super) trait Protocol {
     /// What an answer with another status than a success means. `now` is what a date in `Retry-After` is compared
     /// with.
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal;
 }
 
-impl Speaks for Wire {
+impl Protocol for Wire {
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
         Wire::refusal(self, status, headers, body, now)
     }

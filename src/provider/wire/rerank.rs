@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::address::Address;
 use super::refusal::{self, Refusal, Who};
-use super::{JSON, Request, Speaks, bearer, bytes, parsed, plain};
+use super::{JSON, Protocol, Request, bearer, bytes, parsed, plain};
 use crate::key::Key;
 use crate::{Failure, FailureKind};
 use index::search::rerank::{RerankConfig, RerankProvider};
@@ -146,7 +146,7 @@ impl Rerank {
     }
 }
 
-impl Speaks for Rerank {
+impl Protocol for Rerank {
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
         let who = Who { base: self.base(), model: &self.model, ollama: false, section: "rerank", fields: &[] };
         refusal::read(&who, status, headers, body, now)

@@ -43,7 +43,7 @@ fn verdicts_by_name() {
         "note.sync-conflict-20260101-101010-ABCDEFG.md",
     ];
     for name in notes {
-        assert_eq!(policy.verdict(&path(name), false), Verdict::Note, "{name}");
+        assert_eq!(policy.verdict(&path(name), false), EntryKind::Note, "{name}");
     }
     let ignored = [
         (
@@ -55,11 +55,11 @@ fn verdicts_by_name() {
     ];
     for (why, names) in ignored {
         for name in names.split(' ') {
-            assert_eq!(policy.verdict(&path(name), false), Verdict::Ignored(why), "{name}");
+            assert_eq!(policy.verdict(&path(name), false), EntryKind::Ignored(why), "{name}");
         }
     }
     for name in ["a", "a.md", "4913", "sediments", "sedA1b2C3", "a/b c"] {
-        assert_eq!(policy.verdict(&path(name), true), Verdict::Folder, "{name}");
+        assert_eq!(policy.verdict(&path(name), true), EntryKind::Folder, "{name}");
     }
 }
 
@@ -95,11 +95,11 @@ fn verdicts_by_ignore_files() {
         ("x/old-plan.md", Err(Excluded), ""),
     ];
     for (name, expected, why) in cases {
-        let expected = expected.map_or_else(Verdict::Ignored, |()| Verdict::Note);
+        let expected = expected.map_or_else(EntryKind::Ignored, |()| EntryKind::Note);
         assert_eq!(policy.verdict(&path(name), false), expected, "{name} {why}");
     }
-    assert_eq!(policy.verdict(&path("Templates"), true), Verdict::Folder);
-    assert_eq!(policy.verdict(&path("kept"), true), Verdict::Folder);
+    assert_eq!(policy.verdict(&path("Templates"), true), EntryKind::Folder);
+    assert_eq!(policy.verdict(&path("kept"), true), EntryKind::Folder);
     assert!(policy.is_ignore_file(&path("a/.gitignore")) && policy.is_ignore_file(&path(".situatedignore")));
     assert!(!policy.is_ignore_file(&path(".gitignore/a.md")));
 }
@@ -119,11 +119,11 @@ fn a_bad_glob_is_named() {
 fn a_walk_reads_ignore_files_anew() {
     let dir = vault(&[("a/x.md", ""), ("a/.gitignore", "x.md")]);
     let policy = policy(dir.path(), &[]);
-    assert_eq!(policy.verdict(&path("a/x.md"), false), Verdict::Ignored(Why::GitIgnore));
+    assert_eq!(policy.verdict(&path("a/x.md"), false), EntryKind::Ignored(Why::GitIgnore));
     fs::remove_file(dir.path().join("a/.gitignore")).unwrap();
     let found = walk(dir.path(), &policy, Some(&path("a")), &AtomicBool::new(false)).unwrap();
     assert_eq!(found.files.len(), 1);
-    assert_eq!(policy.verdict(&path("a/x.md"), false), Verdict::Note);
+    assert_eq!(policy.verdict(&path("a/x.md"), false), EntryKind::Note);
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn an_ignore_file_that_is_no_file_of_the_vault_is_not_read() {
     let fifo = root.join("sub/.situatedignore");
     rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
     let policy = policy(&root, &[]);
-    assert_eq!(policy.verdict(&path("a.md"), false), Verdict::Note);
-    assert_eq!(policy.verdict(&path("sub/a.md"), false), Verdict::Note);
+    assert_eq!(policy.verdict(&path("a.md"), false), EntryKind::Note);
+    assert_eq!(policy.verdict(&path("sub/a.md"), false), EntryKind::Note);
 }
 
 #[test]
@@ -225,12 +225,12 @@ proptest! {
         // One policy never saw a walk, so that it reads each ignore file when a path asks for it.
         let alone = policy(dir.path(), &exclude);
         let judged: BTreeSet<VaultPath> = tree.iter().map(|(name, _)| path(name))
-            .filter(|path| alone.verdict(path, false) == Verdict::Note).collect();
+            .filter(|path| alone.verdict(path, false) == EntryKind::Note).collect();
         prop_assert_eq!(&judged, &walked);
 
         let folders: BTreeSet<VaultPath> = tree.iter()
             .flat_map(|(name, _)| path(name).ancestors().map(path).collect::<Vec<_>>())
-            .filter(|folder| alone.verdict(folder, true) == Verdict::Folder).collect();
+            .filter(|folder| alone.verdict(folder, true) == EntryKind::Folder).collect();
         prop_assert_eq!(folders.into_iter().collect::<Vec<_>>(), found.folders);
 
         // And walking a part gives that part.

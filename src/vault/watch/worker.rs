@@ -17,7 +17,7 @@ use notify::event::{CreateKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::{Limits, Message, State, no_watches};
-use crate::policy::{Policy, Verdict, Why};
+use crate::policy::{EntryKind, Policy, Why};
 use crate::root::{RootId, VaultError, root_id};
 use crate::walk::enter_folders;
 use crate::{Hint, RescanReason};
@@ -223,7 +223,7 @@ impl Worker {
         self.state.troubles(|troubles| troubles.unwatched.clear());
         // First those that only the old policy kept, for their watches may be what the new ones lack.
         for folder in &before {
-            if self.policy.verdict(folder, true) != Verdict::Folder {
+            if self.policy.verdict(folder, true) != EntryKind::Folder {
                 self.unwatch(Some(folder));
             }
         }
@@ -258,13 +258,13 @@ impl Worker {
     fn hint(&mut self, path: VaultPath, touch: Touch, placed: &mut BTreeSet<String>) -> Option<Hint> {
         let known = self.folders.contains(&path);
         let as_file = self.policy.verdict(&path, false);
-        let ours =
-            as_file == Verdict::Note || (self.policy.is_ignore_file(&path) && self.policy.rules_around(&path).is_ok());
+        let ours = as_file == EntryKind::Note
+            || (self.policy.is_ignore_file(&path) && self.policy.rules_around(&path).is_ok());
         if !known && !touch.moved {
             return ours.then_some(Hint::Path(path));
         }
         let meta = self.root.join(path.to_relative()).symlink_metadata();
-        let kept_as_folder = self.policy.verdict(&path, true) == Verdict::Folder;
+        let kept_as_folder = self.policy.verdict(&path, true) == EntryKind::Folder;
         if kept_as_folder && meta.as_ref().is_ok_and(|meta| meta.is_dir()) {
             if !path.ancestors().any(|above| placed.contains(above)) {
                 // An error means that the root is gone, of which there is an event of its own.
@@ -282,7 +282,7 @@ impl Worker {
         // What is gone again may have been a folder in which a walk saw notes. Of a renaming, inotify does
         // not say whether it was of a folder; names with an extension are those of attachments.
         let as_attachment = BY_FOLDER && path.stem() != path.file_name();
-        let was_a_file = touch.file || as_attachment || as_file == Verdict::Ignored(Why::Temporary);
+        let was_a_file = touch.file || as_attachment || as_file == EntryKind::Ignored(Why::Temporary);
         let may_have_been_a_folder = touch.folder || !was_a_file;
         (meta.is_err() && kept_as_folder && may_have_been_a_folder).then_some(Hint::Folder(path))
     }

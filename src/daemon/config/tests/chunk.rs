@@ -1,7 +1,7 @@
 //! `[chunk]`: the sizes that each strategy brings, and tables for kinds of notes.
 
 use super::super::Config;
-use super::super::layers::Origin;
+use super::super::layers::ValueOrigin;
 use super::Bench;
 use note::chunk::{ChunkConfig, ChunkRules, Strategy};
 
@@ -17,7 +17,7 @@ fn sizes_that_nobody_gave_are_those_of_the_strategy() {
     let loaded = bench.load("[chunk]\nstrategy = \"fixed\"\ntarget = 300\n", &env).unwrap();
     let expected = ChunkConfig { target: 300, max: 700, ..ChunkConfig::of(Strategy::Semantic) };
     assert_eq!(loaded.config.engine.chunk.plain, expected);
-    assert_eq!(loaded.origin("chunk.min"), &Origin::Default);
+    assert_eq!(loaded.origin("chunk.min"), &ValueOrigin::Default);
     let defaults = Config::new("/d", Vec::new()).engine.chunk;
     assert_eq!(defaults.identity(), "obsidian/1 500 100 800 15", "or every vault would be embedded anew");
 }
@@ -34,7 +34,7 @@ fn kinds_of_notes_have_tables_of_their_own() {
     assert_eq!(rules.of(Some("Daily")), &ChunkConfig { max: 1200, ..plain });
     let own = ChunkConfig { min: 20, overlap_percent: 5, ..ChunkConfig::of(Strategy::Sentence) };
     assert_eq!(rules.of(Some("meeting \"notes\"")), &own);
-    assert_eq!(loaded.origin("chunk.types.daily.max"), &Origin::File(bench.path("config.toml"), 2));
+    assert_eq!(loaded.origin("chunk.types.daily.max"), &ValueOrigin::File(bench.path("config.toml"), 2));
 
     for origin in [false, true] {
         let shown = loaded.show(origin);

@@ -99,8 +99,8 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
     );
     assert_eq!(config.engine.sync, SyncConfig { background: false, interval: Duration::from_hours(12) });
     let file = bench.path("config.toml");
-    assert_eq!(loaded.origin("context.prompt.*"), &Origin::File(file.clone(), 29));
-    assert_eq!(loaded.origin("context.models.other"), &Origin::File(file, 38));
+    assert_eq!(loaded.origin("context.prompt.*"), &ValueOrigin::File(file.clone(), 29));
+    assert_eq!(loaded.origin("context.models.other"), &ValueOrigin::File(file, 38));
 
     for origin in [false, true] {
         let shown = loaded.show(origin);
@@ -138,7 +138,7 @@ fn the_environment_says_the_same() {
     assert_eq!(config.engine.context.base_url.as_deref(), Some("https://proxy.example/anthropic"));
     assert_eq!((config.engine.budget.day, config.engine.budget.day_tokens), (50_000, 1000));
     assert_eq!(config.engine.sync.interval, Duration::from_hours(1));
-    assert_eq!(loaded.origin("budget.day"), &Origin::Env("SITUATED_BUDGET_DAY".into()));
+    assert_eq!(loaded.origin("budget.day"), &ValueOrigin::Env("SITUATED_BUDGET_DAY".into()));
     for provider in ["template", "anthropic", "bedrock", "openai", "ollama"] {
         let loaded = bench.load("", &[("SITUATED_CONTEXT_PROVIDER", provider)]).unwrap();
         assert_eq!(loaded.config.engine.context.provider.name(), provider);

@@ -4,14 +4,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-const SETTINGS: Settings = Settings { seed: 1, per_kind: 100 };
+const SETTINGS: MakeSettings = MakeSettings { seed: 1, per_kind: 100 };
 
 fn note(path: &str, text: &str) -> Note {
     parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default())
 }
 
 /// Makes queries of these notes; links mean notes by path, file name or alias.
-fn made(files: &[(&str, &str)], settings: Settings) -> Making {
+fn made(files: &[(&str, &str)], settings: MakeSettings) -> MadeQueries {
     let notes: Vec<Note> = files.iter().map(|(path, text)| note(path, text)).collect();
     let named: Vec<(VaultPath, Vec<String>)> =
         notes.iter().map(|n| (n.path.clone(), n.front.aliases.clone())).collect();
@@ -26,11 +26,11 @@ fn made(files: &[(&str, &str)], settings: Settings) -> Making {
     make(notes, &NoteRules::default(), &resolve, settings)
 }
 
-fn asked(making: &Making) -> Vec<(&str, Kind, &str)> {
+fn asked(making: &MadeQueries) -> Vec<(&str, QueryKind, &str)> {
     making.queries.iter().map(|q| (q.text.as_str(), q.kind, q.target.as_str())).collect()
 }
 
-fn text_of<'a>(making: &'a Making, path: &str) -> &'a Note {
+fn text_of<'a>(making: &'a MadeQueries, path: &str) -> &'a Note {
     making.notes.iter().find(|note| note.path.as_str() == path).unwrap()
 }
 
@@ -53,11 +53,11 @@ fn each_kind_is_found_and_masked() {
     assert_eq!(
         asked(&making),
         [
-            ("ebb and flow", Kind::Link, "Tides.md"),
-            ("gears", Kind::Link, "Tides.md"),
-            ("the pull of the moon", Kind::Link, "Tides.md"),
-            ("Lunar clockwork", Kind::Alias, "Tides.md"),
-            ("Why the sea rises twice a day", Kind::Description, "Tides.md"),
+            ("ebb and flow", QueryKind::Link, "Tides.md"),
+            ("gears", QueryKind::Link, "Tides.md"),
+            ("the pull of the moon", QueryKind::Link, "Tides.md"),
+            ("Lunar clockwork", QueryKind::Alias, "Tides.md"),
+            ("Why the sea rises twice a day", QueryKind::Description, "Tides.md"),
         ]
     );
     let sources = |i: usize| making.queries[i].sources.iter().map(VaultPath::as_str).collect::<Vec<_>>();
@@ -86,9 +86,9 @@ fn what_says_too_little_or_means_two_notes_is_left_out() {
     ];
     files.extend(filler.iter().map(|(path, text)| (path.as_str(), text.as_str())));
     let making = made(&files, SETTINGS);
-    assert_eq!(asked(&making), [("sextant", Kind::Link, "Tides.md")]);
+    assert_eq!(asked(&making), [("sextant", QueryKind::Link, "Tides.md")]);
     assert_eq!(text_of(&making, "Log.md").text, log.replace("[[Tides|sextant]]", "[[Tides]]"));
-    assert_eq!(making.found, BTreeMap::from([(Kind::Link, 1)]));
+    assert_eq!(making.found, BTreeMap::from([(QueryKind::Link, 1)]));
 }
 
 #[test]
@@ -104,11 +104,11 @@ fn the_seed_draws_and_the_order_of_notes_does_not_matter() {
         (0..30).map(|i| (format!("n{i}.md"), format!("[[n{}|callsign zulu{i} echo{i}]]\n", (i + 1) % 30))).collect();
     let mut files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let drawn = |files: &[(&str, &str)], seed| {
-        let making = made(files, Settings { seed, per_kind: 10 });
+        let making = made(files, MakeSettings { seed, per_kind: 10 });
         (making.queries.into_iter().map(|q| q.text).collect::<Vec<_>>(), making.found)
     };
     let (first, found) = drawn(&files, 1);
-    assert_eq!((first.len(), found[&Kind::Link]), (10, 30));
+    assert_eq!((first.len(), found[&QueryKind::Link]), (10, 30));
     files.reverse();
     assert_eq!(drawn(&files, 1).0, first);
     assert_ne!(drawn(&files, 2).0, first);

@@ -4,11 +4,12 @@ use context::Template;
 use note::chunk::{Chunk, ChunkConfig, Strategy, Tools, chunk};
 use note::{Note, NoteRules, VaultPath, parse};
 
-use super::builtin;
+use super::cut;
+use crate::embed::builtin;
 
 fn cut_at(path: &str, text: &str, config: &ChunkConfig) -> (Note, Vec<Chunk>) {
     let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
-    let chunks = builtin::cut(&note, config);
+    let chunks = cut(&note, config);
     (note, chunks)
 }
 
@@ -21,7 +22,7 @@ fn a_ruler_of_any_width_counts_for_nothing() {
     let rows = "| some words are here |\n".repeat(9);
     let text = format!("| Name |\n|{}|\n{rows}", "-".repeat(900));
     let note = parse(&VaultPath::parse("n.md").unwrap(), text.as_bytes(), &NoteRules::default());
-    let chunks = builtin::cut(&note, &ChunkConfig { target: 40, min: 10, max: 60, ..ChunkConfig::default() });
+    let chunks = cut(&note, &ChunkConfig { target: 40, min: 10, max: 60, ..ChunkConfig::default() });
     assert!(chunks.last().unwrap().searchable(&note).starts_with("| Name |\n"));
 }
 

@@ -20,7 +20,7 @@ const SUCCESSES_PER_PLACE: u32 = 20;
 
 /// The places, and who has them.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct AdaptiveLimiter {
     places: Arc<Semaphore>,
     state: Mutex<State>,
 }
@@ -41,12 +41,12 @@ struct State {
     quiet_until: Option<Instant>,
 }
 
-impl Pace {
+impl AdaptiveLimiter {
     /// With `most` places at most, and at least one.
     pub(super) fn new(most: usize) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
         let limit = most.min(FIRST_PLACES);
-        Pace {
+        AdaptiveLimiter {
             places: Arc::new(Semaphore::new(limit)),
             state: Mutex::new(State { limit, most, successes: 0, owed: 0, cuts: 0, quiet_until: None }),
         }
@@ -91,7 +91,7 @@ impl Pace {
 /// A place among the calls under way; dropping it gives it to the next.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
-    pace: &'a Pace,
+    pace: &'a AdaptiveLimiter,
     permit: Option<OwnedSemaphorePermit>,
     /// [`State::cuts`] when the present attempt began.
     cuts: u64,
@@ -161,11 +161,11 @@ mod tests {
     use super::*;
 
     /// Whether somebody would get a place right now.
-    fn free(pace: &Pace) -> usize {
+    fn free(pace: &AdaptiveLimiter) -> usize {
         pace.places.available_permits()
     }
 
-    async fn answer(pace: &Pace, times: u32) {
+    async fn answer(pace: &AdaptiveLimiter, times: u32) {
         for _ in 0..times {
             let mut place = pace.place().await;
             place.begin();
@@ -175,7 +175,7 @@ mod tests {
 
     #[tokio::test]
     async fn starts_low_and_grows_with_every_answer_until_the_first_refusal() {
-        let pace = Pace::new(6);
+        let pace = AdaptiveLimiter::new(6);
         assert_eq!((pace.limit(), free(&pace)), (4, 4));
         answer(&pace, 1).await;
         assert_eq!((pace.limit(), free(&pace)), (5, 5));
@@ -185,14 +185,14 @@ mod tests {
 
     #[tokio::test]
     async fn fewer_places_than_the_first_ones_may_be_configured() {
-        assert_eq!(Pace::new(2).limit(), 2);
-        assert_eq!(Pace::new(0).limit(), 1);
-        assert_eq!(Pace::new(usize::MAX).limit(), 4);
+        assert_eq!(AdaptiveLimiter::new(2).limit(), 2);
+        assert_eq!(AdaptiveLimiter::new(0).limit(), 1);
+        assert_eq!(AdaptiveLimiter::new(usize::MAX).limit(), 4);
     }
 
     #[tokio::test]
     async fn calls_refused_together_halve_once() {
-        let pace = Pace::new(4);
+        let pace = AdaptiveLimiter::new(4);
         let mut places = Vec::new();
         for _ in 0..4 {
             let mut place = pace.place().await;
@@ -218,7 +218,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_refusal_begins_the_count_of_answers_anew() {
-        let pace = Pace::new(8);
+        let pace = AdaptiveLimiter::new(8);
         answer(&pace, 19).await;
         let mut place = pace.place().await;
         place.begin();
@@ -232,7 +232,7 @@ mod tests {
 
     #[tokio::test]
     async fn places_are_given_in_the_order_of_asking() {
-        let pace = Arc::new(Pace::new(1));
+        let pace = Arc::new(AdaptiveLimiter::new(1));
         let first = pace.place().await;
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut waiting = Vec::new();
@@ -255,7 +255,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_longest_quiet_that_was_asked_for_holds() {
-        let pace = Pace::new(4);
+        let pace = AdaptiveLimiter::new(4);
         assert_eq!(pace.quiet(), None);
         pace.be_quiet(Duration::from_secs(20));
         pace.be_quiet(Duration::from_secs(5));
@@ -270,7 +270,7 @@ mod tests {
         fn places_add_up(most in 1..20_usize, acts in prop::collection::vec(0..4_u8, 0..300)) {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             runtime.block_on(async {
-                let pace = Pace::new(most);
+                let pace = AdaptiveLimiter::new(most);
                 let mut places: Vec<Place<'_>> = Vec::new();
                 for act in acts {
                     match act {

@@ -23,7 +23,7 @@ const SPEND_PAUSE: Duration = Duration::from_hours(1);
 
 /// What is known about a provider's state. Every line of it in the log is a change of state, none a single call.
 #[derive(Debug)]
-pub(super) struct Circuit {
+pub(super) struct CircuitBreaker {
     provider: &'static str,
     host: String,
     inner: Mutex<Inner>,
@@ -59,9 +59,9 @@ pub(super) enum Shown {
     Nothing,
 }
 
-impl Circuit {
+impl CircuitBreaker {
     pub(super) fn new(provider: &'static str, host: String) -> Self {
-        Circuit { provider, host, inner: Mutex::new(Inner { state: State::Closed(0), probing: false }) }
+        CircuitBreaker { provider, host, inner: Mutex::new(Inner { state: State::Closed(0), probing: false }) }
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut Inner) -> R) -> R {
@@ -180,7 +180,7 @@ impl Inner {
 /// A call under way. Dropped without a word, as a call that was cancelled is, it has shown nothing.
 #[derive(Debug)]
 pub(super) struct Pass<'a> {
-    circuit: &'a Circuit,
+    circuit: &'a CircuitBreaker,
     probe: bool,
     shown: Shown,
 }
@@ -215,15 +215,15 @@ mod tests {
         Shown::Stopped(Some(401), Failure { kind, message: format!("{kind:?}"), maybe_billed: true })
     }
 
-    fn circuit() -> Circuit {
-        Circuit::new("anthropic", "example.org".to_owned())
+    fn circuit() -> CircuitBreaker {
+        CircuitBreaker::new("anthropic", "example.org".to_owned())
     }
 
-    fn call(circuit: &Circuit, shown: Shown) {
+    fn call(circuit: &CircuitBreaker, shown: Shown) {
         circuit.pass().unwrap().settle(shown);
     }
 
-    fn opened() -> Circuit {
+    fn opened() -> CircuitBreaker {
         let circuit = circuit();
         (0..PATIENCE).for_each(|_| call(&circuit, failed()));
         circuit
