@@ -22,16 +22,12 @@ mod links;
 mod nearly;
 mod query;
 pub mod search;
-#[cfg(test)]
-mod restart_tests;
 mod snapshot;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 mod vector;
-#[cfg(test)]
-mod word_tests;
 
 use std::sync::Arc;
 

@@ -1,5 +1,8 @@
 //! The index as a whole, on real folders.
 
+mod restart;
+mod words;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -344,5 +344,4 @@ fn clean(text: &str, place: &str) -> Result<SecretString, String> {
 }
 
 #[cfg(test)]
-#[path = "key_tests.rs"]
 mod tests;

@@ -21,8 +21,6 @@ mod line;
 mod mend;
 mod report;
 #[cfg(test)]
-mod mend_tests;
-#[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};

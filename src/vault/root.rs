@@ -141,46 +141,4 @@ fn blind_kind(magic: u32) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn a_root_that_is_none_is_told() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("file"), "").unwrap();
-        let cases = [("none", "does not exist"), ("file", "is not a folder"), ("file/x", "is not a folder")];
-        for (name, message) in cases {
-            let error = root_id(&dir.path().join(name)).unwrap_err().to_string();
-            assert!(error.contains(message) && error.contains(name), "{name}: {error}");
-        }
-        assert_eq!(root_id(dir.path()).unwrap(), root_id(dir.path()).unwrap());
-    }
-
-    #[test]
-    fn the_lock_of_git_is_seen_in_the_vault_around_it_and_in_a_worktree() {
-        let dir = tempfile::tempdir().unwrap();
-        let [repository, vault, tree] = ["repo", "repo/vault", "tree"].map(|name| dir.path().join(name));
-        fs::create_dir_all(repository.join(".git/worktrees/tree")).unwrap();
-        fs::create_dir_all(&vault).unwrap();
-        fs::create_dir_all(&tree).unwrap();
-        fs::write(tree.join(".git"), "gitdir: ../repo/.git/worktrees/tree\n").unwrap();
-        assert!(!git_locked(&repository) && !git_locked(&vault) && !git_locked(&tree));
-
-        fs::write(repository.join(".git/index.lock"), "").unwrap();
-        assert!(git_locked(&repository) && git_locked(&vault) && !git_locked(&tree));
-        fs::write(repository.join(".git/worktrees/tree/index.lock"), "").unwrap();
-        assert!(git_locked(&tree));
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn kinds_of_file_systems() {
-        let cases = [(0x6969, Some("NFS")), (0xFF53_4D42, Some("SMB")), (0x6573_5546, Some("FUSE"))];
-        for (magic, kind) in cases.into_iter().chain([(0xEF53, None), (0x0102_1994, None)]) {
-            assert_eq!(blind_kind(magic), kind, "{magic:x}");
-        }
-        // procfs answers statfs on every Linux, and is none of these.
-        assert_eq!(needs_polling(Path::new("/proc")), None);
-    }
-}
+mod tests;

@@ -97,8 +97,8 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
 fn source(root: &Path, file: &Path) -> Source {
     let text = std::fs::read_to_string(file).unwrap();
     let name = file.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-    let production =
-        if name.ends_with("tests.rs") { "" } else { text.split("#[cfg(test)]\nmod tests {").next().unwrap() };
+    let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
+    let production = if is_test { "" } else { text.split("#[cfg(test)]\nmod tests {").next().unwrap() };
     let code = production.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
     Source { name, code, lines: text.lines().count() }
 }

@@ -220,5 +220,4 @@ pub(super) fn answer_tokens(form: Form, wanted: usize) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
 mod tests;

@@ -437,5 +437,4 @@ fn tag(hash: u64) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "tokenizer_tests.rs"]
 mod tests;

@@ -52,17 +52,4 @@ impl RowSet {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn row_sets() {
-        let mut set = RowSet::of(130, [0, 63, 64, 129, 1000]);
-        let members = |set: &RowSet| (0..200).filter(|row| set.contains(*row)).collect::<Vec<Row>>();
-        assert_eq!(members(&set), [0, 63, 64, 129]);
-        [0, 64, 65, 1000].into_iter().for_each(|row| set.remove(row));
-        assert_eq!(members(&set), [63, 129]);
-        assert!((0..130).all(|row| RowSet::full(130).contains(row)));
-        assert!(!set.is_empty() && RowSet::new(0).is_empty());
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Searches through a real index.
 
-mod expect_tests;
-mod vaults_tests;
+mod expect;
+mod vaults;
 
 use std::sync::Arc;
 

@@ -12,10 +12,6 @@ mod semantic;
 mod sentence;
 mod split;
 #[cfg(test)]
-mod lead_tests;
-#[cfg(test)]
-mod strategy_tests;
-#[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;

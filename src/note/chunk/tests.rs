@@ -1,5 +1,8 @@
 //! Cuts of real notes: what stays together, what is split, and that no byte is lost.
 
+mod lead;
+mod strategies;
+
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 

@@ -61,13 +61,15 @@ fn as_gitignore(globs: &[String], path: &str) -> Option<bool> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
     fn globs_match_what_gitignore_matches(
         globs in proptest::collection::vec(r"[!#/\\]{0,2}(a|b|ab|\*|\*\*|\?|/|\[ab\]|\{a,b\}|\.|\[|\{| |\\|/\*\*){0,5}/?", 0..4),
         path in r"[ab. #!\[]{1,2}(/[ab. *]{1,2}){0,3}",
     ) {
+        // No note has another path.
+        prop_assume!(VaultPath::parse(&path).is_some());
         let ours = Globs::new(globs.iter().cloned()).ok().map(|globs| globs.cover(&path));
         prop_assert_eq!(ours, as_gitignore(&globs, &path));
     }

@@ -1,3 +1,5 @@
+mod mend;
+
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -293,5 +293,4 @@ fn rejected(message: String) -> Failure {
 }
 
 #[cfg(test)]
-#[path = "batch_tests.rs"]
 mod tests;

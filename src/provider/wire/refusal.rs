@@ -412,5 +412,4 @@ fn is_secret(word: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "refusal_tests.rs"]
 mod tests;

@@ -372,5 +372,4 @@ impl Wire {
 }
 
 #[cfg(test)]
-#[path = "stream_tests.rs"]
 mod tests;

@@ -21,7 +21,7 @@ fn what_stands_there_stays() {
         new,
         text.replace(
             "\"a\": {}\n",
-            "\"a\": {},\n        \"situated\": {\n            \"args\": [\n                \"mcp\"\n            ],\n            \"command\": \"/bin/situated\"\n        }\n"
+            "\"a\": {},\n        \"situated\": {\n            \"args\": [\"mcp\"],\n            \"command\": \"/bin/situated\"\n        }\n"
         )
     );
     assert_eq!(set(&new), Ok(None), "once is enough");
@@ -74,7 +74,7 @@ fn what_is_not_understood_is_left_alone() {
 fn comments_and_trailing_commas_stay() {
     let text = "// Settings\n{\n  // of servers\n  \"mcpServers\": {\n    \"a\": {}, // the first\n    /* none after it */\n  },\n  \"b\": [1,],\n}\n";
     let new = set(text).unwrap().unwrap();
-    let member = "    \"situated\": {\n      \"args\": [\n        \"mcp\",\n      ],\n      \"command\": \"/bin/situated\",\n    },\n";
+    let member = "    \"situated\": {\n      \"args\": [\"mcp\"],\n      \"command\": \"/bin/situated\",\n    },\n";
     assert_eq!(new, text.replace("// the first\n", &format!("// the first\n{member}")));
     assert_eq!(set(&new), Ok(None));
     assert!(has_entry(&new, "mcpServers", "situated") && !has_entry(text, "mcpServers", "situated"));

@@ -49,7 +49,7 @@ fn every_recorded_refusal_is_understood() {
         ("tf_bad", Transient),
         ("prism_ollama_bad", Rejected),
     ];
-    let recorded: Vec<Value> = serde_json::from_str(include_str!("testdata/refusals.json")).unwrap();
+    let recorded: Vec<Value> = serde_json::from_str(include_str!("../testdata/refusals.json")).unwrap();
     assert_eq!(recorded.len(), expected.len());
     for (one, (name, kind)) in recorded.iter().zip(expected) {
         assert_eq!(one["name"], name);

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
-use super::Strategy;
-use super::tests::{body, cut, markdown, small, texts};
-use super::*;
+use super::super::Strategy;
+use super::super::*;
+use super::{body, cut, markdown, small, texts};
 
 fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();

@@ -1,8 +1,8 @@
 //! What a query's words stand for: languages, beginnings, slips, weights of fields.
 
-use super::testing::{chunk, chunks, note};
-use super::tests::{finds, open};
-use super::*;
+use super::super::testing::{chunk, chunks, note};
+use super::super::*;
+use super::{finds, open};
 
 const GERMAN: &str =
     "Die Häuser der alten Stadt stehen dicht gedrängt am Ufer, und die Gärten dahinter reichen bis zum Wald.";

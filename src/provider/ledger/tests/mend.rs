@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use super::*;
+use super::super::*;
 
 fn at(text: &str) -> Zoned {
     format!("{text}[Europe/Berlin]").parse().unwrap()

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::testing::{chunks, id, note};
-use super::tests::{finds, open, segment_files};
-use super::*;
+use super::super::testing::{chunks, id, note};
+use super::super::*;
+use super::{finds, open, segment_files};
 
 fn loaded(docs: Vec<ChunkDoc>) -> Vec<(ChunkEntry, Vec<Vector>)> {
     docs.into_iter().map(|doc| (doc.entry, doc.vectors)).collect()

@@ -1,7 +1,7 @@
 //! What a part of a long block is searched under.
 
-use super::tests::{cut, small};
-use super::*;
+use super::super::*;
+use super::{cut, small};
 
 /// The searchable texts of a note's chunks, and the raw ones.
 fn both(text: &str, strategy: Strategy) -> (Vec<String>, Vec<String>) {

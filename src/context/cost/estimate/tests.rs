@@ -1,0 +1,107 @@
+use super::super::super::settings::Provider;
+use super::*;
+
+fn model(id: &str) -> Model {
+    let provider = if id.starts_with("claude") { Provider::Anthropic } else { Provider::OpenAi };
+    Model::find(provider, id, false, &[]).unwrap()
+}
+
+/// A note of so many tokens in chunks of so many.
+fn note(tokens: u64, chunk: u64) -> NoteSize {
+    let bytes = |tokens: u64| tokens * 18 / 5;
+    let chunks = (tokens as f64 / chunk as f64).round() as usize;
+    NoteSize { bytes: bytes(tokens), chunks_in_note: chunks as u32, wanted: vec![bytes(chunk); chunks] }
+}
+
+/// Dollars per million tokens of notes, as the cost model that the defaults were chosen by gives them: for
+/// calls per passage, and for calls per note.
+#[test]
+fn estimates_agree_with_the_cost_model() {
+    let cases = [
+        ("claude-haiku-4-5", false, [(3.837, 1.722), (10.667, 2.281), (5.000, 3.227)]),
+        ("claude-haiku-4-5", true, [(1.919, 0.861), (5.333, 1.141), (2.500, 1.613)]),
+        ("claude-haiku-5-5", false, [(0.499, 0.221), (0.600, 0.291), (0.566, 0.413)]),
+        ("claude-haiku-5-5", true, [(0.249, 0.111), (0.300, 0.146), (0.283, 0.206)]),
+        ("gpt-6-luna", false, [(0.384, 0.172), (0.462, 0.228), (0.500, 0.323)]),
+        ("gpt-5.4-nano", false, [(0.749, 0.380), (0.920, 0.511), (1.058, 0.714)]),
+    ];
+    for (id, batch, rows) in cases {
+        for ((tokens, chunk), (per_chunk, per_note)) in [(8000, 800), (3000, 400), (600, 300)].into_iter().zip(rows) {
+            for (form, dollars) in [(FormChoice::Chunk, per_chunk), (FormChoice::Note, per_note)] {
+                let notes = std::iter::repeat_n(note(tokens, chunk), 100);
+                let sum = estimate(notes, &model(id), form, 100, 10, batch);
+                let found = sum.micro_dollars.unwrap() as f64 / (100 * tokens) as f64;
+                let off = found / dollars - 1.0;
+                assert!(off.abs() < 0.2, "{id} {batch} {tokens} {form:?}: {found:.3} for {dollars}, {off:+.2}");
+            }
+        }
+    }
+}
+
+#[test]
+fn long_notes_are_asked_about_by_passage_and_short_ones_whole() {
+    let haiku = model("claude-haiku-5-5");
+    let of = |note: NoteSize| estimate([note], &haiku, FormChoice::Auto, 100, 10, false);
+    let short = of(note(3000, 400));
+    assert_eq!((short.notes, short.chunks, short.calls, short.tokens_cached), (1, 8, 1, 0));
+    let long = of(note(8000, 800));
+    assert_eq!((long.chunks, long.calls), (10, 10));
+    assert_eq!(long.tokens_cached, 9 * 10_400);
+    assert!(long.tokens_in > long.tokens_cached + 10_400);
+    // Many small passages take several calls.
+    let many = of(note(4000, 80));
+    assert_eq!((many.chunks, many.calls), (50, 3));
+    // Beyond what is shown, nothing is the same from passage to passage, so nothing is cached.
+    let huge = of(note(100_000, 800));
+    assert_eq!((huge.calls, huge.tokens_cached), (125, 0));
+    assert!(huge.tokens_in < 125 * 14_000);
+}
+
+#[test]
+fn only_what_is_wanted_is_counted() {
+    let haiku = model("claude-haiku-5-5");
+    let nothing = NoteSize { wanted: Vec::new(), ..note(3000, 400) };
+    let one = NoteSize { wanted: vec![1440], ..note(8000, 800) };
+    let sum = estimate([nothing.clone(), one, nothing.clone()], &haiku, FormChoice::Chunk, 100, 10, false);
+    assert_eq!((sum.notes, sum.chunks, sum.calls, sum.tokens_cached), (1, 1, 1, 0));
+    let none = estimate([nothing], &haiku, FormChoice::Auto, 100, 10, true);
+    assert_eq!((none.calls, none.micro_dollars, none.minutes), (0, Some(0), 0.0));
+}
+
+#[test]
+fn money_is_unknown_where_the_price_is_and_nothing_at_home() {
+    let notes = || std::iter::repeat_n(note(3000, 400), 3);
+    let unknown = estimate(notes(), &model("nobody-knows"), FormChoice::Auto, 100, 10, false);
+    assert_eq!((unknown.micro_dollars, unknown.price_as_of, unknown.calls), (None, None, 3));
+    let none = estimate([], &model("nobody-knows"), FormChoice::Auto, 100, 10, false);
+    assert_eq!(none.micro_dollars, None);
+    let home = Model::find(Provider::Ollama, "llama3.2", true, &[]).unwrap();
+    let free = estimate(notes(), &home, FormChoice::Auto, 100, 10, false);
+    assert_eq!((free.micro_dollars, free.price_as_of), (Some(0), None));
+    let haiku = estimate(notes(), &model("claude-haiku-5-5"), FormChoice::Auto, 100, 10, false);
+    assert_eq!(haiku.price_as_of.as_deref(), Some("2026-11-12"));
+}
+
+#[test]
+fn time_is_shared_among_calls_at_once_and_batches_take_an_hour() {
+    let haiku = model("claude-haiku-5-5");
+    let of = |notes, concurrency, batch| {
+        estimate(std::iter::repeat_n(note(600, 300), notes), &haiku, FormChoice::Chunk, 100, concurrency, batch).minutes
+    };
+    let minutes = of(1000, 10, false);
+    assert!((9.0..=14.0).contains(&minutes), "2000 calls of about three seconds, ten at once: {minutes}");
+    assert!((of(1000, 1, false) / minutes - 10.0).abs() < 0.01);
+    assert!((of(1, 100, false) - of(1, 2, false)).abs() < 1e-9, "two calls are never a hundred at once");
+    assert!((of(1000, 10, true) - 60.0).abs() < 1e-9);
+    assert!(of(1, 0, false).is_finite());
+}
+
+#[test]
+fn no_size_overflows() {
+    let haiku = model("claude-haiku-5-5");
+    let monster = NoteSize { bytes: u64::MAX, chunks_in_note: u32::MAX, wanted: vec![u64::MAX; 3] };
+    for form in [FormChoice::Auto, FormChoice::Note, FormChoice::Chunk] {
+        let sum = estimate([monster.clone()], &haiku, form, u32::MAX, usize::MAX, false);
+        assert!(sum.micro_dollars.is_some() && sum.minutes.is_finite());
+    }
+}

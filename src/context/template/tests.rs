@@ -1,0 +1,41 @@
+use super::*;
+use note::VaultPath;
+use note::chunk::{ChunkConfig, Strategy, Tools, chunk};
+use note::{NoteRules, parse};
+
+fn contexts(path: &str, text: &str) -> Vec<String> {
+    let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
+    let config = ChunkConfig { strategy: Strategy::Markdown, ..ChunkConfig::default() };
+    let template = Template::new(&note);
+    // Sections alone decide the cuts here; a piece per byte is as good a measure as any for texts this short.
+    let token_starts: Vec<u32> = (0..note.text.len() as u32).step_by(4).collect();
+    let tools = Tools { token_starts: &token_starts, embed: &|_| Vec::new() };
+    chunk(&note, &config, &tools).iter().map(|chunk| template.context(chunk)).collect()
+}
+
+#[test]
+fn a_context_says_what_the_note_says_of_itself() {
+    let text = "---\naliases: [QS]\ntags: [pods]\ntype: guide\n---\n# Quickstart\n\nHow to get a pod running today.\n\n## Steps\n\nOne two.\n";
+    assert_eq!(
+        contexts("docs/ref/a.pod-v2.quickstart.md", text),
+        [
+            "Quickstart, QS. guide. docs › ref › a pod v2 quickstart. pods.",
+            "Quickstart, QS. guide. docs › ref › a pod v2 quickstart. pods. How to get a pod running today.",
+        ]
+    );
+}
+
+#[test]
+fn a_file_name_is_said_where_it_says_more() {
+    let cases = [
+        ("plan.md", "# The Plan\n\nWords.\n", "The Plan."),
+        ("the_plan-2.md", "# The Plan\n\nWords.\n", "The Plan."),
+        ("old plan.md", "# The Plan\n\nWords.\n", "The Plan. old plan."),
+        ("2026-11-20.md", "# Friday\n\nWords.\n", "Friday. daily, Friday, 20 November 2026."),
+        ("0042.md", "# The answer\n\nWords.\n", "The answer."),
+        ("über-uns.md", "# Über uns\n\nWorte.\n", "Über uns."),
+    ];
+    for (path, text, expected) in cases {
+        assert_eq!(contexts(path, text)[0], expected, "{path}");
+    }
+}

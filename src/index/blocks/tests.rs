@@ -1,0 +1,60 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+proptest! {
+    #[test]
+    fn blocks_are_a_map_and_clones_do_not_change(ops in proptest::collection::vec((0u32..2000, proptest::option::of(any::<u16>())), 0..200)) {
+        let (mut blocks, mut map) = (Blocks::default(), BTreeMap::new());
+        let mut kept = Vec::new();
+        for (i, (at, item)) in ops.into_iter().enumerate() {
+            let before = match item {
+                Some(item) => map.insert(at, item),
+                None => map.remove(&at),
+            };
+            prop_assert_eq!(blocks.set(at, item), before);
+            if i % 16 == 0 {
+                kept.push((blocks.clone(), map.clone()));
+            }
+        }
+        kept.push((blocks, map));
+        for (blocks, map) in &kept {
+            prop_assert_eq!(blocks.iter().collect::<Vec<_>>(), map.values().collect::<Vec<_>>());
+            for at in 0..2000 {
+                prop_assert_eq!(blocks.get(at), map.get(&at));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_change_copies_one_block_only() {
+    let mut blocks = Blocks::default();
+    for at in 0..1000 {
+        blocks.set(at, Some(at));
+    }
+    let snapshot = blocks.clone();
+    blocks.set(300, Some(0));
+    let shared = blocks.blocks.iter().zip(&snapshot.blocks).filter(|(a, b)| match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    });
+    assert_eq!(shared.count(), blocks.blocks.len() - 1);
+}
+
+#[test]
+fn a_shard_keeps_several_values_and_old_clones() {
+    let mut names: Shards<String, Vec<u32>> = Shards::default();
+    names.add("a".into(), 1);
+    names.add("a".into(), 2);
+    names.add("a".into(), 2);
+    let before = names.clone();
+    names.take("a", &1);
+    names.take("a", &7);
+    names.take("b", &1);
+    assert_eq!((names.all("a"), before.all("a")), (&[2][..], &[1, 2][..]));
+    names.take("a", &2);
+    assert!(names.get("a").is_none(), "a name without notes takes no room");
+}

@@ -1,0 +1,76 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(serde::Deserialize)]
+struct Golden {
+    text: String,
+    ids: Vec<u16>,
+    embedding: Vec<f32>,
+}
+
+fn golden() -> Vec<Golden> {
+    serde_json::from_str(include_str!("../static-v1.golden.json")).expect("the golden file is JSON")
+}
+
+#[test]
+fn golden_ids_and_vectors() {
+    assert_eq!(golden().len(), 20);
+    for Golden { text, ids, embedding } in golden() {
+        assert_eq!(model().tokenize(&text), ids, "{text:?}");
+        let ours = model().embed_f32(&text);
+        assert_eq!(embedding.len(), DIMENSIONS);
+        for (a, b) in ours.iter().zip(&embedding) {
+            assert!((a - b).abs() < 1e-5, "{text:?}: {a} is not {b}");
+        }
+    }
+}
+
+#[test]
+fn every_processor_gives_the_same_sum() {
+    for Golden { ids, .. } in golden() {
+        let bits = |sum: [f32; DIMENSIONS]| sum.map(f32::to_bits);
+        assert_eq!(bits(model().sum(&ids)), bits(sum(model(), &ids)));
+    }
+}
+
+#[test]
+fn quantised_vectors_keep_direction_and_length() {
+    for text in golden().iter().map(|g| &g.text) {
+        let (exact, vector) = (model().embed_f32(text), model().embed(text));
+        let back = vector.values.iter().map(|v| f32::from(*v) * vector.scale);
+        let dot: f32 = back.clone().zip(exact).map(|(a, b)| a * b).sum();
+        let norm: f32 = back.map(|x| x * x).sum();
+        if model().count(text) == 0 {
+            assert!(vector.scale == 0.0 && vector.values.iter().all(|v| *v == 0));
+        } else {
+            assert!(dot / norm.sqrt() > 0.9999 && (norm - 1.0).abs() < 5e-3, "{text:?}: {dot} {norm}");
+            assert!(vector.values.iter().any(|v| v.unsigned_abs() == 127));
+        }
+    }
+}
+
+#[test]
+fn likeness_follows_meaning() {
+    let dot =
+        |a: &str, b: &str| -> f32 { model().embed_f32(a).iter().zip(model().embed_f32(b)).map(|(a, b)| a * b).sum() };
+    let query = "how do I cancel my gym membership";
+    assert!(dot(query, "end a subscription to the fitness club") > 0.2 + dot(query, "a recipe for lentil soup"));
+}
+
+#[test]
+fn bad_files_are_refused() {
+    assert!(BuiltinModel::read(b"").is_err());
+    assert!(BuiltinModel::read(&FILE[..FILE.len() - 1]).is_err());
+    assert!(BuiltinModel::read(&FILE[1..]).is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_text_has_a_vector(text in any::<String>()) {
+        let vector = model().embed(&text);
+        prop_assert_eq!(vector.values.len(), DIMENSIONS);
+        prop_assert!(vector.scale.is_finite() && vector.values.iter().all(|v| *v != i8::MIN));
+        prop_assert_eq!(vector.scale == 0.0, model().count(&text) == 0);
+    }
+}

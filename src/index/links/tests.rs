@@ -1,0 +1,123 @@
+use super::*;
+
+/// A vault of notes `(path, title, aliases, links)`, numbered from 1.
+fn vault(notes: &[(&str, &str, &[&str], &[&str])]) -> (Notes, Links) {
+    let (mut table, mut links) = (Notes::default(), Links::default());
+    for (no, (path, title, aliases, targets)) in (1u32..).zip(notes) {
+        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let note = NoteEntry {
+            title: (*title).to_owned(),
+            aliases: owned(aliases),
+            links: owned(targets),
+            ..super::super::testing::note(no, 1, path)
+        };
+        links.add(&note);
+        table.set(no, Some(Arc::new(note)));
+    }
+    (table, links)
+}
+
+#[test]
+fn targets_resolve_by_path_then_name() {
+    let (notes, links) = vault(&[
+        ("Plan.md", "The Plan", &["scheme"], &[]),
+        ("a/Plan.md", "Plan of A", &[], &[]),
+        ("a/b/Deep.md", "Deep", &["Scheme"], &[]),
+        ("z/Other.md", "Plan", &["Ünïcode"], &[]),
+        ("a/v1.2.md", "Version", &[], &[]),
+        ("z/AC\u{0327}a\u{0301}.txt", "A / B", &[], &[]),
+        ("y/Other.md", "Other", &[], &[]),
+    ]);
+    let table: [(&str, &str, Option<&str>); 26] = [
+        ("Plan", "x.md", Some("Plan.md")),
+        ("plan", "a/x.md", Some("Plan.md")),
+        ("Plan.md", "a/x.md", Some("a/Plan.md")),
+        ("./Plan", "a/x.md", Some("a/Plan.md")),
+        ("../Plan.md", "a/x.md", Some("Plan.md")),
+        ("../../Plan.md", "a/x.md", None),
+        ("/a/Plan", "z/x.md", Some("a/Plan.md")),
+        ("a/plan", "z/x.md", Some("a/Plan.md")),
+        ("b/Deep", "z/x.md", Some("a/b/Deep.md")),
+        ("c/Deep", "z/x.md", None),
+        ("eep", "z/x.md", None),
+        ("Deep.md", "z/x.md", Some("a/b/Deep.md")),
+        ("Deep.txt", "z/x.md", None),
+        ("Deep", "q/x.md", Some("a/b/Deep.md")),
+        ("The plan", "x.md", Some("Plan.md")),
+        ("SCHEME", "x.md", Some("Plan.md")),
+        ("scheme", "a/b/x.md", Some("a/b/Deep.md")),
+        ("ünïcode", "x.md", Some("z/Other.md")),
+        ("u\u{0308}ni\u{0308}code", "x.md", Some("z/Other.md")),
+        ("v1.2", "x.md", Some("a/v1.2.md")),
+        ("a/v1.2.md", "x.md", Some("a/v1.2.md")),
+        ("Açá", "x.md", Some("z/AC\u{0327}a\u{0301}.txt")),
+        ("z/AÇÁ.txt", "x.md", Some("z/AC\u{0327}a\u{0301}.txt")),
+        ("a / b", "x.md", Some("z/AC\u{0327}a\u{0301}.txt")),
+        ("Other", "z/x.md", Some("z/Other.md")),
+        ("Other", "x.md", Some("y/Other.md")),
+    ];
+    for (target, from, expected) in table {
+        let from = VaultPath::parse(from).unwrap();
+        let found = links.resolve(&notes, target, &from).map(|no| notes.get(no).unwrap().path.as_str());
+        assert_eq!(found, expected, "{target} from {from}");
+    }
+    let from = VaultPath::parse("x.md").unwrap();
+    assert_eq!(links.resolve(&notes, "", &from), None);
+    assert_eq!(links.resolve(&notes, "///", &from), None);
+}
+
+#[test]
+fn whole_paths_are_found_among_notes_of_one_name() {
+    let paths: Vec<String> = (0..300).map(|n| format!("f{n}/index.md")).collect();
+    let notes: Vec<_> = paths.iter().map(|path| (path.as_str(), "Index", &[][..], &[][..])).collect();
+    let (notes, links) = vault(&notes);
+    let from = VaultPath::parse("f7/x.md").unwrap();
+    for (target, expected) in [
+        ("../f250/index.md", Some(251)),
+        ("f250/index", Some(251)),
+        ("/f0/INDEX", Some(1)),
+        ("index", Some(8)),
+        ("index.md", Some(8)),
+        ("../index.md", None),
+        ("g/index", None),
+    ] {
+        assert_eq!(links.resolve(&notes, target, &from), expected, "{target}");
+    }
+    assert_eq!(links.bearing("INDEX").len(), 300);
+    assert_eq!(links.bearing("/f0/index"), [] as [NoteNo; 0]);
+}
+
+#[test]
+fn file_endings() {
+    for (target, expected) in
+        [("a.png", true), ("a/b.PDF ", true), ("v1.2", false), ("Node.js", false), ("a.md", false), ("png", false)]
+    {
+        assert_eq!(is_file(target), expected, "{target}");
+    }
+}
+
+#[test]
+fn backlinks_follow_renames_without_touching_the_linking_note() {
+    let (mut notes, mut links) = vault(&[
+        ("Home.md", "Home", &[], &["Plan", "a/b/Deep.md", "nowhere", "Plan"]),
+        ("Plan.md", "The Plan", &["scheme"], &["Home"]),
+        ("a/b/Deep.md", "Deep", &[], &["SCHEME", "../../Plan.md", "Deep"]),
+    ]);
+    assert_eq!(links.backlinks(&notes, 1), [2]);
+    assert_eq!(links.backlinks(&notes, 2), [1, 3]);
+    assert_eq!(links.backlinks(&notes, 3), [1], "a link to itself is none");
+    assert_eq!(links.backlinks(&notes, 9), [] as [NoteNo; 0]);
+    let before = (notes.clone(), links.clone());
+
+    let old = notes.get(2).unwrap().clone();
+    links.remove(&old);
+    let renamed = NoteEntry { path: VaultPath::parse("a/nowhere.md").unwrap(), ..(*old).clone() };
+    links.add(&renamed);
+    notes.set(2, Some(Arc::new(renamed)));
+    assert_eq!(links.backlinks(&notes, 2), [1, 3], "by its new name, and still by its alias");
+    assert_eq!(before.1.backlinks(&before.0, 2), [1, 3]);
+
+    links.remove(&notes.set(1, None).unwrap());
+    assert_eq!(links.backlinks(&notes, 2), [3]);
+    assert!(links.names.get("home").is_none() && links.mentions.get("nowhere").is_none());
+}

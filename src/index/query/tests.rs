@@ -1,0 +1,36 @@
+use super::*;
+
+const LANGUAGES: [Language; 2] = [Language::English, Language::German];
+
+#[test]
+fn the_stop_words_are_sorted() {
+    assert!(STOP.is_sorted());
+}
+
+#[test]
+fn a_query_asks_for_each_word_once() {
+    let table: [(&str, bool, &[(&str, As, f32)]); 13] = [
+        ("How to plan the plans", false, &[("plan", As::Name, 1.0)]),
+        ("Häuser", false, &[("hauser haus", As::Name, 1.0)]),
+        ("plan plan", false, &[("plan", As::Name, 1.0)]),
+        ("to be or not to be", false, &[("not", As::Name, 1.0)]),
+        ("the who", false, &[("the", As::Name, 1.0), ("who", As::Name, 1.0)]),
+        ("e-mail", false, &[("e", As::Word, 0.5), ("email", As::Word, 1.0), ("mail", As::Word, 0.5)]),
+        ("東京都", false, &[("東京", As::Word, 1.0), ("京都", As::Word, 1.0)]),
+        ("猫", false, &[("猫", As::Beginning, 1.0)]),
+        ("  !? ", false, &[]),
+        ("what is th", true, &[("th", As::Unfinished, 1.0)]),
+        ("what is the", true, &[("the", As::Unfinished, 1.0)]),
+        ("the plan ", true, &[("plan", As::Name, 1.0)]),
+        ("a.b", true, &[("a", As::Word, 0.5), ("ab", As::Unfinished, 1.0), ("b", As::Unfinished, 0.5)]),
+    ];
+    for (query, prefix, expected) in table {
+        let got = asked(query, &LANGUAGES, prefix);
+        let got: Vec<(String, As, f32)> = got.iter().map(|w| (w.forms.join(" "), w.as_what, w.weight)).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(forms, what, weight)| ((*forms).to_owned(), *what, *weight)).collect();
+        assert_eq!(got, expected, "{query}");
+    }
+    let flood = (0..1000).map(|i| format!("w{i} ")).collect::<String>();
+    assert_eq!(asked(&flood, &LANGUAGES, false).len(), MOST_WORDS);
+}

@@ -1,0 +1,71 @@
+use super::*;
+use proptest::prelude::*;
+
+fn names(text: &str) -> Vec<NoteNo> {
+    let known = [
+        ("lr agent", 1),
+        ("agent", 2),
+        ("status", 3),
+        ("lr-agent-notes", 4),
+        ("c++", 5),
+        ("index", 6),
+        ("計画", 7),
+        ("ab", 8),
+        ("two words", 9),
+    ];
+    let mut named = named(text, |name| {
+        let name = name.to_lowercase();
+        let bearers = known.iter().filter(|(known, _)| *known == name).map(|(_, no)| *no);
+        bearers.flat_map(|no| if no == 6 { (60..70).collect() } else { vec![no] }).collect()
+    });
+    named.sort_unstable();
+    named
+}
+
+#[test]
+fn a_query_names_notes() {
+    for (text, expected) in [
+        ("What is the status of Lr Agent?", &[1, 3][..]),
+        ("the agent", &[2]),
+        ("lr-agent", &[1]),
+        ("Lr Agent's plans", &[1]),
+        ("(lr agent notes)", &[4]),
+        ("C++", &[5]),
+        ("index", &[]),
+        ("計画", &[7]),
+        ("ab", &[]),
+        ("“Two  Words”", &[9]),
+        ("two other words", &[]),
+        ("", &[]),
+        ("?! - ...", &[]),
+    ] {
+        assert_eq!(names(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_flood_of_words_is_bounded() {
+    let asked = std::cell::Cell::new(0);
+    named(&"word ".repeat(100_000), |_| {
+        asked.set(asked.get() + 1);
+        Vec::new()
+    });
+    assert!(asked.get() <= QUERY_WORDS * NAME_WORDS * 3, "{}", asked.get());
+}
+
+proptest! {
+    #[test]
+    fn boosts_are_bounded_and_keep_the_order(a in 0f32..=1.0, b in 0f32..=1.0, x in 0f32..9.0, y in 0f32..9.0) {
+        let boosts = |sum| Boosted { links: sum, ..Boosted::default() }.sum();
+        let (low, high) = (a.min(b), a.max(b));
+        let score = boosted(low, boosts(x));
+        prop_assert!(score >= low - 1e-6 && score <= 1.0 && score <= low * (1.0 + MOST) + 1e-5, "{}", score);
+        prop_assert!(boosted(high, boosts(x)) >= score);
+        prop_assert!(boosted(low, boosts(x.max(y))) >= score);
+    }
+
+    #[test]
+    fn any_text_names_something_or_nothing(text in any::<String>()) {
+        named(&text, |name| if name.len() % 3 == 0 { vec![1] } else { Vec::new() });
+    }
+}

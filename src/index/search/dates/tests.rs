@@ -1,0 +1,67 @@
+use super::*;
+use proptest::prelude::*;
+
+const TODAY: Date = date(2026, 11, 20);
+
+#[test]
+fn table() {
+    let cases = [
+        ("2025", date(2025, 1, 1), Some(date(2026, 1, 1))),
+        ("2025-02", date(2025, 2, 1), Some(date(2025, 3, 1))),
+        ("2025-2", date(2025, 2, 1), Some(date(2025, 3, 1))),
+        ("2024-02-29", date(2024, 2, 29), Some(date(2024, 3, 1))),
+        ("2026", date(2026, 1, 1), None),
+        ("2026-11", date(2026, 11, 1), None),
+        ("2026-11-19", date(2026, 11, 19), Some(date(2026, 11, 20))),
+        ("today", TODAY, None),
+        ("Yesterday", date(2026, 11, 19), Some(TODAY)),
+        ("7d", date(2026, 11, 13), None),
+        ("2W", date(2026, 11, 6), None),
+        ("3m", date(2026, 8, 20), None),
+        ("1y", date(2025, 11, 20), None),
+        ("9999", date(9999, 1, 1), None),
+    ];
+    for (text, start, end) in cases {
+        assert_eq!(period(text, TODAY), Some(Period { start, end }), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_date() {
+    let bad = [
+        "",
+        "d",
+        "7",
+        "7x",
+        "tomorrow",
+        "26",
+        "2026-13",
+        "2025-02-29",
+        "2026-11-20-1",
+        "2026-",
+        "-7d",
+        "+7d",
+        "99999999999999d",
+        "99999y",
+        "2026/11",
+        "1.5w",
+        "７d",
+    ];
+    for text in bad {
+        assert_eq!(period(text, TODAY), None, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text(text in any::<String>()) {
+        period(&text, TODAY);
+    }
+
+    #[test]
+    fn a_period_is_not_empty(text in "[0-9]{4}(-[0-9]{1,2}){0,2}|[0-9]{1,5}[dwmy]") {
+        if let Some(Period { start, end: Some(end) }) = period(&text, TODAY) {
+            prop_assert!(start < end);
+        }
+    }
+}

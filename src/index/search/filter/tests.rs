@@ -1,0 +1,107 @@
+use super::*;
+use jiff::civil::date;
+use note::FileStat;
+
+const TODAY: Date = date(2026, 11, 20);
+const DAY: i64 = 86_400;
+
+fn note(path: &str, tags: &[&str], kind: Option<&str>, date: Option<Date>, mtime: i64) -> NoteEntry {
+    NoteEntry {
+        no: 1,
+        seq: 1,
+        path: VaultPath::parse(path).unwrap(),
+        stat: FileStat { mtime_ns: mtime * 1_000_000_000, ..FileStat::default() },
+        title: "T".into(),
+        aliases: Vec::new(),
+        tags: tags.iter().map(|t| (*t).to_owned()).collect(),
+        kind: kind.map(str::to_owned),
+        date,
+        properties: "{}".into(),
+        links: vec!["Future note".into()],
+        conflict: false,
+        rows: vec![0],
+    }
+}
+
+/// 2026-11-20 01:00 UTC.
+const MTIME: i64 = 1_795_136_400;
+
+fn admits(conditions: &[(Key, &str)], without: &[(Key, &str)], note: &NoteEntry) -> bool {
+    let mut filter = Filter::default();
+    conditions.iter().for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
+    without.iter().for_each(|(key, value)| filter.add_not(*key, value).unwrap());
+    let notes = |_: Key, target: &str| (target == "Hub").then(|| HashSet::from([1]));
+    Compiled::new(&filter, notes).admits(note)
+}
+
+#[test]
+fn conditions() {
+    use Key::{After, Before, Link, LinkedFrom, Modified, Path, Tag, Type};
+    let note = note("Work/Plan.md", &["Project/alpha", "todo"], Some("meeting"), Some(date(2026, 3, 5)), MTIME);
+    let cases: [(&[(Key, &str)], bool); 25] = [
+        (&[], true),
+        (&[(Tag, "project")], true),
+        (&[(Tag, "#Project/Alpha")], true),
+        (&[(Tag, "proj")], false),
+        (&[(Tag, "project"), (Tag, "todo")], true),
+        (&[(Tag, "project"), (Tag, "done")], false),
+        (&[(Path, "home"), (Path, "work")], true),
+        (&[(Path, "home")], false),
+        (&[(Path, "work"), (Tag, "done")], false),
+        (&[(Type, "Meeting")], true),
+        (&[(Type, "daily"), (Type, "meeting")], true),
+        (&[(Link, "Hub")], true),
+        (&[(Link, "[[future note]]")], true),
+        (&[(Link, "Other")], false),
+        (&[(LinkedFrom, "Hub")], true),
+        (&[(After, "2026-03-05")], true),
+        (&[(Before, "2026-03-05")], false),
+        (&[(After, "2026"), (Before, "2026-04")], true),
+        (&[(After, "7d")], false),
+        (&[(Modified, "today")], true),
+        (&[(Modified, "yesterday")], false),
+        (&[(Modified, ">2026-11")], true),
+        (&[(Modified, "<2026-11")], false),
+        (&[(Modified, "<=2026-11")], true),
+        (&[(Modified, "2025")], false),
+    ];
+    for (conditions, want) in cases {
+        assert_eq!(admits(conditions, &[], &note), want, "{conditions:?}");
+    }
+    for (without, want) in
+        [((Tag, "project"), false), ((Tag, "x"), true), ((Path, "work"), false), ((Link, "Hub"), false)]
+    {
+        assert_eq!(admits(&[], &[without], &note), want, "-{without:?}");
+    }
+}
+
+#[test]
+fn without_a_date_the_modification_counts() {
+    let old = note("a.md", &[], None, None, MTIME - 400 * DAY);
+    assert!(admits(&[(Key::Before, "2026")], &[], &old));
+    assert!(!admits(&[(Key::After, "2026")], &[], &old));
+}
+
+#[test]
+fn the_day_of_a_modification_is_that_of_the_users_zone() {
+    let note = note("a.md", &[], None, None, MTIME);
+    assert_eq!(modified_on(&note, Offset::UTC), TODAY);
+    assert_eq!(modified_on(&note, Offset::from_seconds(-5 * 3600).unwrap()), date(2026, 11, 19));
+    for mtime in [i64::MIN, i64::MAX] {
+        let mut extreme = note.clone();
+        extreme.stat.mtime_ns = mtime;
+        modified_on(&extreme, Offset::UTC);
+    }
+}
+
+#[test]
+fn bad_values_leave_the_filter_as_it_was() {
+    let mut filter = Filter::default();
+    for (key, value) in
+        [(Key::After, "soon"), (Key::Modified, ">"), (Key::Tag, "#"), (Key::Path, "/"), (Key::Link, "[[]]")]
+    {
+        assert!(filter.add(key, value, TODAY).is_err(), "{key:?} {value}");
+    }
+    assert!(filter.add_not(Key::After, "2026").is_err());
+    assert!(filter.is_empty());
+}

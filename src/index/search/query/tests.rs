@@ -1,0 +1,174 @@
+use super::*;
+use jiff::civil::date;
+use proptest::prelude::*;
+
+use super::super::limits::{MAX_PHRASE_WORDS, MAX_TERMS, MAX_VALUE_BYTES};
+
+const TODAY: Date = date(2026, 11, 20);
+
+/// A query within the limits.
+fn parse(query: &str, today: Date) -> Parsed {
+    super::parse(query, today).unwrap()
+}
+
+fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
+    let mut filter = Filter::default();
+    with.iter().for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
+    without.iter().for_each(|(key, value)| filter.add_not(*key, value).unwrap());
+    filter
+}
+
+#[test]
+fn words_phrases_and_exclusions() {
+    let cases: [(&str, &str, &[&str], &[&str]); 21] = [
+        ("", "", &[], &[]),
+        ("  two   words ", "two words", &[], &[]),
+        ("\"a phrase\"", "", &["a phrase"], &[]),
+        ("\" a \n  phrase \"x", "x", &["a phrase"], &[]),
+        ("“a phrase” „noch eine“", "", &["a phrase", "noch eine"], &[]),
+        ("-gone stays", "stays", &[], &["gone"]),
+        ("-\"not this\" but this", "but this", &[], &["not this"]),
+        ("--no-verify", "--no-verify", &[], &[]),
+        ("a - b", "a b", &[], &[]),
+        ("e-mail", "e-mail", &[], &[]),
+        ("\"\" -\"\" ... ?!", "", &[], &[]),
+        ("foo:bar https://x.org/y", "foo:bar https://x.org/y", &[], &[]),
+        ("-foo:bar", "", &[], &["foo:bar"]),
+        ("foo:\"bar baz\"", "foo:\"bar baz\"", &[], &[]),
+        ("6\" nails", "6\" nails", &[], &[]),
+        ("日本語 -中文", "日本語", &[], &["中文"]),
+        ("🎉", "🎉", &[], &[]),
+        ("a\u{3000}b", "a b", &[], &[]),
+        (":x x:", ":x x:", &[], &[]),
+        ("12:30 C:\\x", "12:30 C:\\x", &[], &[]),
+        ("\"one\"\"two\"-three", "", &["one", "two"], &["three"]),
+    ];
+    for (query, words, phrases, without) in cases {
+        let parsed = parse(query, TODAY);
+        let got = (parsed.words.as_str(), parsed.phrases.as_slice(), parsed.without.as_slice());
+        let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+        assert_eq!(got, (words, owned(phrases).as_slice(), owned(without).as_slice()), "{query}");
+        assert_eq!((parsed.warnings.len(), parsed.filter.is_empty()), (0, true), "{query}");
+    }
+}
+
+#[test]
+fn conditions() {
+    use Key::{After, Before, Link, Modified, Path, Tag, Type};
+    let cases: [(&str, &[(Key, &str)], &[(Key, &str)]); 10] = [
+        ("tag:work", &[(Tag, "work")], &[]),
+        ("TAG:work/x", &[(Tag, "work/x")], &[]),
+        ("tag:\"two words\"", &[(Tag, "two words")], &[]),
+        ("tag:“two words”", &[(Tag, "two words")], &[]),
+        ("-tag:done -path:\"Old stuff\"", &[], &[(Tag, "done"), (Path, "Old stuff")]),
+        ("path:**/a/*.md", &[(Path, "**/a/*.md")], &[]),
+        ("type:daily after:2026-11", &[(Type, "daily"), (After, "2026-11")], &[]),
+        ("link:[[Note]] before:7d", &[(Link, "Note"), (Before, "7d")], &[]),
+        ("link:\"A note: about it\"", &[(Link, "A note: about it")], &[]),
+        ("modified:>2026-01 modified:<today", &[(Modified, ">2026-01"), (Modified, "<today")], &[]),
+    ];
+    for (query, with, without) in cases {
+        let parsed = parse(query, TODAY);
+        assert_eq!(parsed.filter, filter(with, without), "{query}");
+        assert!(!parsed.has_text() && parsed.warnings.is_empty(), "{query}: {parsed:?}");
+    }
+    let properties = [
+        ("prop.status:done", ("status", "done", true)),
+        ("-PROP.Due:>2026-12", ("Due", ">2026-12", false)),
+        ("prop.status:\"in progress\"", ("status", "in progress", true)),
+        ("[status]", ("status", "*", true)),
+        ("-[status:done OR open]", ("status", "done OR open", false)),
+        ("[\"due date\" : \"a ] b\"]", ("due date", "a ] b", true)),
+    ];
+    for (query, (name, value, holds)) in properties {
+        let parsed = parse(query, TODAY);
+        let mut expected = Filter::default();
+        expected.add_property(name, value, holds, TODAY).unwrap();
+        assert_eq!((parsed.filter, parsed.warnings.len(), parsed.words.as_str()), (expected, 0, ""), "{query}");
+    }
+    for words in ["[x] task", "[[Link]]", "[text](url)", "[", "[]", "a[0]", "[ ]", "[open", "prop.x"] {
+        let parsed = parse(words, TODAY);
+        assert!(parsed.filter.is_empty() && parsed.warnings.is_empty(), "{words}: {parsed:?}");
+    }
+    let mixed = parse("plan tag:\"a b\"next \"x y\" type:daily", TODAY);
+    assert_eq!((mixed.words.as_str(), mixed.text().as_str()), ("plan next", "plan next x y"));
+    assert_eq!(mixed.filter, filter(&[(Tag, "a b"), (Type, "daily")], &[]));
+}
+
+#[test]
+fn what_is_malformed_becomes_words_and_a_warning() {
+    let cases = [
+        ("\"open end", "open end"),
+        ("tag: x", "tag: x"),
+        ("tag:\"\"", "tag:\"\""),
+        ("after:tomorow", "after:tomorow"),
+        ("modified:>", "modified:>"),
+        ("-before:2026", "before:2026"),
+        ("prop.:x", "prop.:x"),
+        ("prop.due:>soon", "prop.due:>soon"),
+        ("[due:]", "[due:]"),
+    ];
+    for (query, words) in cases {
+        let parsed = parse(query, TODAY);
+        assert_eq!((parsed.words.as_str(), parsed.warnings.len()), (words, 1), "{query}: {:?}", parsed.warnings);
+        assert!(parsed.filter.is_empty(), "{query}");
+    }
+    let open = parse("tag:\"open end", TODAY);
+    assert_eq!((open.words.as_str(), open.warnings.len()), ("end", 1));
+    assert_eq!(open.filter, filter(&[(Key::Tag, "open")], &[]));
+}
+
+#[test]
+fn a_flood_is_refused() {
+    for operator in ["-x ", "tag:y ", "\"z\" ", "-\"z\" ", "after:never ", "prop.a:1 ", "[a:1] ", "-[a:1] ", "link:x "]
+    {
+        let within = parse(&operator.repeat(MAX_TERMS), TODAY);
+        assert!(within.warnings.len() <= MAX_WARNINGS, "{operator}");
+        let over = super::parse(&operator.repeat(MAX_TERMS + 1), TODAY);
+        assert_eq!(over, Err(TooMuch::Terms { given: MAX_TERMS + 1 }), "{operator}");
+    }
+    let values = format!("prop.a:\"x{}\"", " OR x".repeat(MAX_TERMS));
+    assert_eq!(super::parse(&values, TODAY), Err(TooMuch::Terms { given: MAX_TERMS + 1 }));
+    let words = "word ".repeat(MAX_PHRASE_WORDS);
+    for text in [format!("\"{words}more\""), format!("-\"{words}more\""), format!("\"{words}\" \"more\"")] {
+        assert_eq!(super::parse(&text, TODAY), Err(TooMuch::PhraseWords { given: MAX_PHRASE_WORDS + 1 }));
+    }
+    assert_eq!(parse(&format!("\"{words}\""), TODAY).phrases.len(), 1);
+    let value = "y".repeat(MAX_VALUE_BYTES + 1);
+    for field in ["tag", "path", "link", "prop.a", "modified"] {
+        let given = MAX_VALUE_BYTES + 1;
+        assert_eq!(super::parse(&format!("{field}:{value}"), TODAY), Err(TooMuch::ValueBytes { given }));
+    }
+    assert_eq!(super::parse(&"x".repeat(MAX_BYTES + 1), TODAY), Err(TooMuch::Bytes { given: MAX_BYTES + 1 }));
+}
+
+#[test]
+fn a_flood_of_openings_is_linear() {
+    let quotes = parse(&"„x ".repeat(13_000), TODAY);
+    assert_eq!((quotes.words.len(), quotes.warnings.len()), (25_999, 1));
+    assert!(parse(&"[x ".repeat(20_000), TODAY).filter.is_empty());
+}
+
+proptest! {
+    #[test]
+    fn any_string_parses(query in any::<String>()) {
+        parse(&query, TODAY);
+    }
+
+    #[test]
+    fn any_mix_of_the_languages_parts_parses(parts in proptest::collection::vec(
+        prop_oneof![Just("\""), Just("-"), Just(":"), Just(" "), Just("tag:"), Just("after:"), Just("modified:>"),
+            Just("path:"), Just("*"), Just("“"), Just("”"), Just("é"), Just("7d"), Just("2026-11"), Just("x"), Just("["), Just("]"), Just("prop.a:")], 0..24)) {
+        let query = parts.concat();
+        let parsed = parse(&query, TODAY);
+        prop_assert!(parsed.phrases.iter().chain(&parsed.without).all(|text| !is_noise(text)));
+        prop_assert_eq!(parsed.has_text(), !parsed.text().is_empty());
+    }
+
+    #[test]
+    fn plain_words_stay_as_typed(words in proptest::collection::vec("[a-zäß日0-9]{1,8}", 0..6)) {
+        let parsed = parse(&words.join("  "), TODAY);
+        prop_assert_eq!(parsed.words, words.join(" "));
+        prop_assert!(parsed.warnings.is_empty());
+    }
+}

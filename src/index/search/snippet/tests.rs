@@ -1,0 +1,113 @@
+use super::super::printable::printable;
+use super::*;
+use proptest::prelude::*;
+
+/// Words in lower case without a plural's s; runs of CJK as bigrams.
+fn analyze(text: &str, each: &mut dyn FnMut(Range<usize>, &str)) {
+    for (at, word) in text.unicode_word_indices() {
+        each(at..at + word.len(), word.to_lowercase().trim_end_matches('s'));
+    }
+    let chars: Vec<(usize, char)> = text.char_indices().collect();
+    for pair in chars.windows(2).filter(|pair| pair.iter().all(|(_, c)| ('\u{4E00}'..='\u{9FFF}').contains(c))) {
+        let range = pair[0].0..pair[1].0 + pair[1].1.len_utf8();
+        each(range.clone(), &text[range]);
+    }
+}
+
+fn of(raw: &str, query: &str) -> Snippet {
+    let mut terms = HashSet::new();
+    analyze(query, &mut |_, term| {
+        terms.insert(term.to_owned());
+    });
+    snippet(raw, &terms, &analyze)
+}
+
+fn marked(raw: &str, query: &str) -> String {
+    let Snippet { mut text, highlights } = of(raw, query);
+    for (start, end) in highlights.into_iter().rev() {
+        text.insert(end as usize, ']');
+        text.insert(start as usize, '[');
+    }
+    text
+}
+
+#[test]
+fn a_short_chunk_is_shown_whole() {
+    assert_eq!(marked("# Plan\n\nBuy  *apples*\tand pears.\n", "Apple pears"), "# Plan Buy *[apples]* and [pears].");
+    assert_eq!(marked("", "x"), "");
+    assert_eq!(marked("x", ""), "x");
+}
+
+#[test]
+fn the_best_passage_of_a_long_one() {
+    let filler = "Nothing to see in this sentence at all. ".repeat(20);
+    let raw = format!("{filler}The apple fell. An apple and a pear met Newton here. {filler}");
+    let text = marked(&raw, "pear newton apple");
+    assert!(text.starts_with("The [apple] fell. An [apple] and a [pear] met [Newton] here."), "{text}");
+    assert!(text.ends_with('.') && text.len() <= LENGTH + 8, "{text}");
+}
+
+#[test]
+fn without_sentences_words_are_kept_whole() {
+    let raw = format!("{} needle {}", "hay ".repeat(100), "straw ".repeat(100));
+    let text = marked(&raw, "needle");
+    assert!(text.starts_with("…hay hay") && text.ends_with("straw…") && text.contains("[needle]"), "{text}");
+}
+
+#[test]
+fn lines_bound_a_passage() {
+    let raw = format!("{}\n- the needle is here\n- more\n{}", "hay ".repeat(60).trim(), "straw ".repeat(60));
+    assert!(marked(&raw, "needle").starts_with("- the [needle] is here - more"), "{}", marked(&raw, "needle"));
+}
+
+#[test]
+fn without_a_match_the_first_words_are_shown() {
+    assert_eq!(marked("## Heading\n\n---\nThe text.\n", "absent"), "The text.");
+    assert_eq!(marked("## Heading\n", "absent"), "## Heading");
+}
+
+#[test]
+fn what_is_hidden_is_not_shown() {
+    assert_eq!(marked("a <!-- secret\nneedle --> b \u{1B}[31mneedle\u{202E}", "needle"), "a b [needle]");
+    assert_eq!(marked("a <!-- open needle", "needle"), "a <!-- open [needle]");
+}
+
+#[test]
+fn overlapping_bigrams_are_one_highlight() {
+    assert_eq!(marked("昨日の東京都庁", "東京都庁"), "昨日の[東京都庁]");
+}
+
+proptest! {
+    #[test]
+    fn highlights_are_in_order_and_on_character_boundaries(
+        raw in proptest::collection::vec(prop_oneof![
+            Just("apple"), Just("pears "), Just("東京都"), Just("e\u{301}"), Just(". "), Just("\n"), Just("👩\u{200D}💻"),
+            Just("<!--"), Just("-->"), Just("\u{1B}[1m"), Just("noise "), Just("über ")], 0..150),
+        query in "(apple|pear|東京|über| ){0,4}",
+    ) {
+        let Snippet { text, highlights } = of(&raw.concat(), &query);
+        prop_assert_eq!(printable(&text), text.as_str());
+        prop_assert!(text.chars().count() <= LENGTH + 2);
+        let mut last = 0;
+        for (i, (start, end)) in highlights.into_iter().enumerate() {
+            let (start, end) = (start as usize, end as usize);
+            prop_assert!(start < end && (i == 0 || start > last));
+            prop_assert!(text.is_char_boundary(start) && text.is_char_boundary(end));
+            last = end;
+        }
+    }
+
+    #[test]
+    fn a_match_is_shown(before in "[a-d \n.]{0,400}", after in "[a-d \n.]{0,400}") {
+        let text = of(&format!("{before} needle {after}"), "needle").text;
+        prop_assert!(text.contains("needle"), "{:?}", text);
+    }
+
+    #[test]
+    fn any_text_and_an_analyzer_that_lies(raw in any::<String>(), ranges in proptest::collection::vec((0usize..50, 0usize..50), 0..8)) {
+        let lying = |_: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
+            ranges.iter().for_each(|(a, b)| each(*a..*b, "x"));
+        };
+        snippet(&raw, &HashSet::from(["x".to_owned()]), &lying);
+    }
+}

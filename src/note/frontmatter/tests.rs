@@ -1,0 +1,166 @@
+use std::fmt::Write;
+
+use super::*;
+use serde_json::json;
+
+fn read_all(text: &str) -> (Cut, Vec<Warning>) {
+    let mut warnings = Vec::new();
+    (read(text, 0, &mut warnings), warnings)
+}
+
+fn front(yaml: &str) -> FrontMatter {
+    read_all(&format!("---\n{yaml}\n---\nbody\n")).0.front
+}
+
+#[test]
+fn fences_stand_at_the_start_only() {
+    for (text, body) in [
+        ("---\na: 1\n---\nx", Some("x")),
+        ("---\na: 1\n...\nx", Some("x")),
+        ("---  \r\na: 1\r\n---\r\nx", Some("x")),
+        ("---\n---\nx", Some("x")),
+        ("---\na: 1\n---", Some("")),
+        ("---\n# only a comment\n---\nx", Some("x")),
+        ("\n---\na: 1\n---\nx", None),
+        ("---\na: 1\nx", None),
+        ("----\na: 1\n---\nx", None),
+        ("---", None),
+        ("", None),
+        ("---\nSome words between two rules.\n---\nx", None),
+        ("---\n\nSome words\n- [ between: two\n\n---\nx", None),
+    ] {
+        assert_eq!(text.get(read_all(text).0.body..), body.or(Some(text)), "{text:?}");
+    }
+    let (cut, warnings) = read_all("---\na: 1\n---\nx\n---\ny");
+    assert_eq!((cut.body, cut.yaml, warnings), (13, 4..9, vec![]));
+}
+
+#[test]
+fn too_long_front_matter_is_text() {
+    let long = format!("---\ntitle: T\n{}---\nbody", "key: value\n".repeat(7000));
+    let (cut, warnings) = read_all(&long);
+    assert_eq!((cut.body, warnings.len()), (0, 1));
+    let rules = format!("---\n{}---\nbody", "Some prose.\n".repeat(7000));
+    assert_eq!(read_all(&rules).1, vec![], "two rules far apart are nothing odd");
+}
+
+#[test]
+fn typed_fields() {
+    let front = front(
+        "title: \"A  title\"\naliases: [One, 'Two, too']\ntags:\n  - work/plan\n  - \"#Home\"\n  - [deep, er]\n  - home\n\
+             pageType: Project\nsummary: >\n  Two\n  lines\ncreated: 2026-11-20T10:00:00+01:00\nupdated: 1795132800000\nrating: 4.5\n",
+    );
+    assert_eq!(front.title.as_deref(), Some("A title"));
+    assert_eq!(front.aliases, ["One", "Two, too"]);
+    assert_eq!(front.tags, ["work/plan", "Home", "deep", "er"]);
+    assert_eq!(front.kind.as_deref(), Some("project"));
+    assert_eq!(front.description.as_deref(), Some("Two lines"));
+    assert_eq!(front.created, Some(jiff::civil::date(2026, 11, 20)));
+    assert_eq!(front.modified, Some(jiff::civil::date(2026, 11, 20)));
+    assert_eq!(front.properties["rating"], json!(4.5));
+    assert_eq!(front.property("Page-Type"), Some(&json!("Project")));
+}
+
+#[test]
+fn names_of_properties_are_matched_loosely() {
+    for yaml in [
+        "Created: 2026-11-20",
+        "created_at: 2026-11-20",
+        "date created: 2026-11-20",
+        "Date: 2026-11-20",
+        "created:\ndate: 2026-11-20",
+    ] {
+        assert_eq!(front(yaml).created, Some(jiff::civil::date(2026, 11, 20)), "{yaml}");
+    }
+    assert_eq!(front("lastmod: 2026-11-20").modified, Some(jiff::civil::date(2026, 11, 20)));
+}
+
+#[test]
+fn tags_in_all_their_forms() {
+    let ab: &[&str] = &["a", "b"];
+    for (yaml, tags) in [
+        ("tags: a, b", ab),
+        ("tags: a b", ab),
+        ("tags: '#a #b'", ab),
+        ("tags: #a #b", ab),
+        ("tags: [#a, #b]", ab),
+        ("tags: [a, b, A]", ab),
+        ("tags:\n- a\n- b", ab),
+        ("tags:\n  - #a\n  - #b", ab),
+        ("tags: a\ntag: b", ab),
+        ("Tags: [a,b]", ab),
+        ("tags:", &[]),
+        ("tags: {a: b}", &[]),
+        ("tags: [machine learning, 2026]", &["machine learning", "2026"]),
+        ("tags: a/b/", &["a/b"]),
+        ("tags: 007", &["007"]),
+    ] {
+        assert_eq!(front(yaml).tags, tags, "{yaml}");
+    }
+}
+
+#[test]
+fn what_is_no_yaml_is_read_line_by_line() {
+    for (yaml, key, value) in [
+        ("title: Foo: bar", "title", json!("Foo: bar")),
+        ("title: {{title}}", "title", json!("{{title}}")),
+        ("date: {{date:YYYY-MM-DD}}\nn: 5", "n", json!(5)),
+        ("a: [x, 'y, z', [[L, M]]]\nb: c: d", "a", json!(["x", "y, z", "[[L, M]]"])),
+        ("a:\n\t- x\n\t- y\nb: c: d", "a", json!(["x", "y"])),
+        ("a: |\n  one\n  two\nb: c: d", "a", json!("one\ntwo")),
+        ("a: one\n  two\nb: c: d", "a", json!("one two")),
+        ("a: \"it's \\\"so\\\"\"\nb: c: d", "a", json!("it's \"so\"")),
+        ("a: true # yes\nb: c: d", "a", json!(true)),
+        ("a: 012\nb: c: d", "a", json!("012")),
+        ("a: -1.5\nb: c: d", "a", json!(-1.5)),
+        ("a:\nb: c: d", "a", json!(null)),
+        ("a: @x", "a", json!("@x")),
+        ("a: *none", "a", json!("*none")),
+        ("a: [[A]], [[B]]", "a", json!("[[A]], [[B]]")),
+        ("a: https://x.y/z\nb: c: d", "a", json!("https://x.y/z")),
+        ("title: 'Don't'", "title", json!("Don't")),
+    ] {
+        let (cut, warnings) = read_all(&format!("---\n{yaml}\n---\n"));
+        assert_eq!(cut.front.properties.get(key), Some(&value), "{yaml}");
+        assert_eq!(warnings.len(), 1, "{yaml}");
+    }
+    let (_, warnings) = read_all("---\na: 1\ntitle: Foo: bar\n---\n");
+    assert_eq!(warnings[0].line, 3);
+}
+
+#[test]
+fn liberties_of_the_strict_reader() {
+    for (yaml, key, value) in [
+        ("a: 1\na: 2", "a", json!(2)),
+        ("up: [[Note]]", "up", json!("[[Note]]")),
+        ("up:\n  - [[A]]\n  - [[B|b]]", "up", json!(["[[A]]", "[[B|b]]"])),
+        ("id: 007", "id", json!("007")),
+        ("a: yes", "a", json!("yes")),
+        ("a: 2026-11-20", "a", json!("2026-11-20")),
+        ("a: &x [1]\nb: *x", "b", json!([1])),
+        ("a: .nan", "a", json!(".nan")),
+        ("a: {b: {c: d}}", "a", json!({"b": {"c": "d"}})),
+    ] {
+        let (cut, warnings) = read_all(&format!("---\n{yaml}\n---\n"));
+        assert_eq!(cut.front.properties.get(key), Some(&value), "{yaml}");
+        assert_eq!(warnings, vec![], "{yaml}");
+    }
+}
+
+#[test]
+fn bombs_go_off_harmlessly() {
+    let mut bomb = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+    for i in 1..30 {
+        let refs = vec![format!("*a{}", i - 1); 9].join(", ");
+        let _ = writeln!(bomb, "a{i}: &a{i} [{refs}]");
+    }
+    let (cut, warnings) = read_all(&format!("---\n{bomb}---\nbody"));
+    assert_eq!((cut.front.properties.len(), warnings.len()), (30, 1), "read line by line");
+    let deep = format!("---\na: {}\n---\n", "[".repeat(30_000));
+    assert_eq!(read_all(&deep).1.len(), 1);
+    let mut many = String::new();
+    for i in 0..6000 {
+        let _ = writeln!(many, "k{i}: 1");
+    }
+    assert_eq!(read_all(&format!("---\n{many}---\n")).0.front.properties.len(), 6000);
+}
