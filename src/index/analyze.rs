@@ -13,15 +13,18 @@
 //! The standard word boundaries (UAX 29) are not used: they leave Thai whole, cut Han into single characters
 //! and join `foo.bar` but not `foo-bar`.
 
+mod class;
+mod fold;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
-use unicode_general_category::{GeneralCategory, get_general_category};
-use unicode_normalization::UnicodeNormalization;
 
 use super::language::Language;
+use class::{ASCII, Class, class, extends_pair};
+use fold::{normalize, stems};
 
 /// Longest word that is kept, in bytes; what is longer is cut, for it is data and not language.
 const LONGEST: usize = 64;
@@ -233,97 +236,6 @@ impl TokenStream for Words<'_> {
     }
 }
 
-/// What a character is to the cutter.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Lower,
-    Upper,
-    Letter,
-    Digit,
-    /// Belongs to the word before it: a mark, a joiner without width.
-    Extend,
-    Apostrophe,
-    Joiner,
-    /// A character of a script that is indexed by pairs.
-    Paired,
-    Other,
-}
-
-const ASCII: [Class; 128] = {
-    let mut table = [Class::Other; 128];
-    let mut b = 0u8;
-    while b < 128 {
-        table[b as usize] = match b {
-            b'a'..=b'z' => Class::Lower,
-            b'A'..=b'Z' => Class::Upper,
-            b'0'..=b'9' => Class::Digit,
-            b'\'' => Class::Apostrophe,
-            b'_' | b'-' | b'.' => Class::Joiner,
-            _ => Class::Other,
-        };
-        b += 1;
-    }
-    table
-};
-
-fn class(c: char) -> Class {
-    if c.is_ascii() {
-        return ASCII[c as usize];
-    }
-    match u32::from(c) {
-        0x2019 => Class::Apostrophe,
-        0x2010 | 0x2011 => Class::Joiner,
-        0xAD | 0x200C | 0x200D => Class::Extend,
-        // Thai, Lao, Burmese, Hangul, Khmer, kana and other letters of East Asia, ideographs; not their digits.
-        0x0E01..=0x0E3A
-        | 0x0E40..=0x0E4E
-        | 0x0E80..=0x0ECF
-        | 0x0EDC..=0x0EDF
-        | 0x1000..=0x103F
-        | 0x104C..=0x108F
-        | 0x109A..=0x109F
-        | 0xAA60..=0xAA7F
-        | 0xA9E0..=0xA9EF
-        | 0x1100..=0x11FF
-        | 0xA960..=0xA97C
-        | 0xAC00..=0xD7FB
-        | 0x1780..=0x17D3
-        | 0x17D7
-        | 0x17DC
-        | 0x17DD
-        | 0x3005..=0x3007
-        | 0x3021..=0x302F
-        | 0x3031..=0x3035
-        | 0x3038..=0x303C
-        | 0x3041..=0x309A
-        | 0x309D..=0x309F
-        | 0x30A1..=0x30FA
-        | 0x30FC..=0x31FF
-        | 0x3400..=0x4DBF
-        | 0x4E00..=0x9FFF
-        | 0xF900..=0xFAFF
-        | 0xFF66..=0xFFDC
-        | 0x1B000..=0x1B16F
-        | 0x20000..=0x3FFFF => Class::Paired,
-        _ if c.is_lowercase() => Class::Lower,
-        _ if c.is_uppercase() => Class::Upper,
-        _ if c.is_numeric() => Class::Digit,
-        _ if is_mark(c) => Class::Extend,
-        _ if c.is_alphabetic() => Class::Letter,
-        _ => Class::Other,
-    }
-}
-
-fn is_mark(c: char) -> bool {
-    use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
-    matches!(get_general_category(c), NonspacingMark | SpacingMark | EnclosingMark)
-}
-
-/// Vowel and tone signs, and the vowels and finals of decomposed Hangul: part of the character before.
-fn extends_pair(c: char) -> bool {
-    matches!(u32::from(c), 0x1160..=0x11FF | 0xD7B0..=0xD7FB | 0xFF9E | 0xFF9F) || is_mark(c)
-}
-
 impl Words<'_> {
     /// Cuts the next run of the text into pending words; false at the end of the text.
     fn cut(&mut self) -> bool {
@@ -506,70 +418,4 @@ impl Words<'_> {
         }
         self.stems.insert(word.into(), text.as_str().into());
     }
-}
-
-/// Whether words of a kind have stems.
-fn stems(kind: Kind) -> bool {
-    matches!(kind, Kind::Word | Kind::Part | Kind::Whole)
-}
-
-/// Appends the normal form of a word.
-fn normalize(word: &str, kind: Kind, out: &mut String) {
-    if word.is_ascii() {
-        normalize_ascii(word, kind, out);
-    } else if matches!(kind, Kind::Pair | Kind::Single) {
-        let selector = |c: &char| matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
-        out.extend(word.nfkc().filter(|c| !selector(c)).flat_map(char::to_lowercase));
-    } else {
-        for c in word.chars().take(LONGEST * 2).nfkd().flat_map(char::to_lowercase).nfkd() {
-            push_folded(c, kind, out);
-        }
-    }
-    if out.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|&end| out.is_char_boundary(end)).unwrap_or(0);
-        out.truncate(end);
-    }
-}
-
-fn normalize_ascii(word: &str, kind: Kind, out: &mut String) {
-    let word = &word[..word.len().min(LONGEST * 2)];
-    // A date or a version is written together with its joiners: 3.14 is not 314.
-    let numeric = kind == Kind::Whole && !word.bytes().any(|b| b.is_ascii_alphabetic());
-    for b in word.bytes() {
-        if numeric || b.is_ascii_alphanumeric() {
-            out.push(char::from(b.to_ascii_lowercase()));
-        }
-    }
-}
-
-fn push_folded(c: char, kind: Kind, out: &mut String) {
-    let folded = match c {
-        'ß' => "ss",
-        'æ' => "ae",
-        'œ' => "oe",
-        'ø' => "o",
-        'đ' | 'ð' => "d",
-        'ł' => "l",
-        'ħ' => "h",
-        'ı' => "i",
-        'þ' => "th",
-        'ς' => "σ",
-        // Apostrophes, joiners, and characters without width are no part of a word's form.
-        '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2019}' | '\u{2010}' | '\u{2011}' | '\'' | '_' | '-' | 'ـ' => "",
-        '.' if kind == Kind::Whole => "",
-        // The accents of Latin, Greek and Cyrillic; the points of Hebrew and Arabic.
-        '\u{300}'..='\u{36F}'
-        | '\u{483}'..='\u{487}'
-        | '\u{591}'..='\u{5C7}'
-        | '\u{610}'..='\u{61A}'
-        | '\u{64B}'..='\u{65F}'
-        | '\u{670}'
-        | '\u{6D6}'..='\u{6ED}'
-        | '\u{1AB0}'..='\u{1AFF}'
-        | '\u{1DC0}'..='\u{1DFF}'
-        | '\u{20D0}'..='\u{20F0}'
-        | '\u{FE20}'..='\u{FE2F}' => "",
-        _ => return out.push(c),
-    };
-    out.push_str(folded);
 }

@@ -4,24 +4,23 @@
 //! decides whether a document counts: the snapshot asks its notes table, so that what a crash left behind,
 //! or what is not deleted yet, is never seen.
 
+mod view;
+
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
 
-use tantivy::columnar::ColumnValues;
 use tantivy::index::IndexSettings;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
-use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions, Value};
-use tantivy::{
-    DocAddress, DocSet, IndexReader, IndexWriter, ReloadPolicy, Searcher, TERMINATED, TantivyDocument, TantivyError,
-    Term,
-};
+use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
+use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
 use super::analyze::{Analyzer, Reading};
 use super::disk::Folder;
 use super::nearly::Names;
-use super::{ChunkDoc, ChunkText, Language, LexicalError, NoteEntry, NoteNo};
+use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
+
+pub(super) use view::View;
 
 const ANALYZER: &str = "words";
 /// Memory of a writer that follows saves: the least that tantivy allows.
@@ -478,98 +477,4 @@ fn scan(view: &View) -> HashMap<NoteNo, Stored> {
         }
     }
     found
-}
-
-/// What a snapshot searches: segments that never change.
-#[derive(Clone)]
-pub(super) struct View {
-    pub(super) searcher: Searcher,
-    pub(super) fields: Fields,
-    /// Per segment.
-    pub(super) numbers: Arc<[Numbers]>,
-    /// What its notes are stemmed as, found out when it is first asked for.
-    languages: Arc<OnceLock<Vec<Language>>>,
-    pub(super) names: Names,
-}
-
-/// The columns of one segment.
-pub(super) struct Numbers {
-    no: Arc<dyn ColumnValues<u64>>,
-    seq: Arc<dyn ColumnValues<u64>>,
-    position: Arc<dyn ColumnValues<u64>>,
-    language: Arc<dyn ColumnValues<u64>>,
-}
-
-impl Numbers {
-    /// Note number, sequence number and position of a document.
-    pub(super) fn of(&self, doc: u32) -> (u64, u64, u64) {
-        (self.no.get_val(doc), self.seq.get_val(doc), self.position.get_val(doc))
-    }
-}
-
-impl View {
-    fn new(reader: &IndexReader, fields: Fields, names: Names) -> tantivy::Result<Self> {
-        let searcher = reader.searcher();
-        let numbers = searcher.segment_readers().iter().map(|segment| {
-            let columns = segment.fast_fields();
-            Ok(Numbers {
-                no: columns.u64("no")?.first_or_default_col(0),
-                seq: columns.u64("seq")?.first_or_default_col(0),
-                position: columns.u64("position")?.first_or_default_col(u64::MAX),
-                language: columns.u64("language")?.first_or_default_col(0),
-            })
-        });
-        let numbers = numbers.collect::<tantivy::Result<Vec<_>>>()?.into();
-        Ok(View { searcher, fields, numbers, languages: Arc::default(), names })
-    }
-
-    /// The languages that its words were stemmed as: English, and those of most chunks.
-    pub(super) fn languages(&self) -> Result<&[Language], LexicalError> {
-        if let Some(known) = self.languages.get() {
-            return Ok(known);
-        }
-        let mut counted = Vec::new();
-        for language in Language::ALL.into_iter().skip(1) {
-            let count = self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))?;
-            counted.extend((count > 0).then_some((count, language)));
-        }
-        counted.sort_unstable_by(|a, b| b.cmp(a));
-        let others = counted.into_iter().take(MOST_LANGUAGES).map(|(_, language)| language);
-        let languages = std::iter::once(Language::English).chain(others).collect();
-        Ok(self.languages.get_or_init(|| languages))
-    }
-
-    /// The texts of the chunk at `position` of a note; `None` if the index does not hold it.
-    pub(super) fn text(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<ChunkText>, LexicalError> {
-        guarded(|| {
-            let Some(address) = self.find(no, seq, position)? else {
-                return Ok(None);
-            };
-            let document: TantivyDocument = self.searcher.doc(address)?;
-            let text = |field| document.get_first(field).and_then(|v| v.as_str()).unwrap_or_default().to_owned();
-            let numbers = self.numbers.get(address.segment_ord as usize);
-            let language = numbers.map(|numbers| numbers.language.get_val(address.doc_id));
-            let language = language.and_then(|n| Language::ALL.get(n as usize).copied()).unwrap_or_default();
-            Ok(Some(ChunkText { text: text(self.fields.text), context: text(self.fields.context), language }))
-        })
-    }
-
-    fn find(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<DocAddress>, LexicalError> {
-        let term = Term::from_field_u64(self.fields.no, no.into());
-        let wanted = (u64::from(no), seq, u64::from(position));
-        for (segment, (reader, numbers)) in self.searcher.segment_readers().iter().zip(&*self.numbers).enumerate() {
-            let index = reader.inverted_index(self.fields.no)?;
-            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else {
-                continue;
-            };
-            let mut doc = postings.doc();
-            while doc != TERMINATED {
-                if numbers.of(doc) == wanted && !reader.is_deleted(doc) {
-                    return Ok(Some(DocAddress::new(segment as u32, doc)));
-                }
-                doc = postings.advance();
-            }
-        }
-        Ok(None)
-    }
 }

@@ -16,6 +16,7 @@
 //! never held while anything is read or written. Who only wants to know what was spent takes the second.
 
 mod book;
+mod call;
 mod files;
 mod line;
 mod mend;
@@ -27,15 +28,13 @@ use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 
 use book::{Book, Pot};
-use context::cost::{Usage, dollars};
-use context::plan::Reason;
 use files::Files;
 use line::{Entry, Line, Used, month_of};
 
 pub use book::Spending;
+pub use call::{BudgetLimits, CallEstimate, Purpose, Refused, Reservation, Settled};
 pub use mend::Mended;
 pub use report::{CostReport, ModelCost, NoteCost, PurposeCost, ReasonCost, Sums};
 
@@ -53,170 +52,6 @@ impl LedgerError {
     fn new(path: &Path, error: impl std::fmt::Display) -> Self {
         LedgerError { path: path.to_path_buf(), message: error.to_string() }
     }
-}
-
-/// Limits of what is bought without being asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BudgetLimits {
-    /// Millionths of a dollar per day.
-    pub day: u64,
-    /// Tokens per day of models whose price is not known.
-    pub day_tokens: u64,
-}
-
-/// What a call is to be made for, and what it takes at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallEstimate<'a> {
-    /// The vault's name.
-    pub vault: &'a str,
-    /// The note's path in it.
-    pub path: &'a str,
-    /// Why the context is made.
-    pub reason: Reason,
-    /// Name of the provider.
-    pub provider: &'a str,
-    /// The model's id.
-    pub model: &'a str,
-    /// On whose behalf.
-    pub purpose: Purpose,
-    /// Millionths of a dollar at most; `None` if the price is not known, 0 if it is free.
-    pub micro_dollars: Option<u64>,
-    /// Tokens at most, read and written.
-    pub tokens: u64,
-}
-
-/// On whose behalf a call is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// A note changed.
-    Change,
-    /// The daily look after contexts that should be better.
-    Sync,
-    /// A rebuild, by the number of its job. A number is never to be used again for another rebuild of the same
-    /// vault, for its budget is what was spent under it.
-    Rebuild(u64),
-    /// Somebody asked for this context.
-    Asked,
-    /// Whether the provider answers at all.
-    Probe,
-    /// A search was to be put in a better order.
-    Rerank,
-    /// A question about the notes.
-    Ask,
-    /// Other words for a query.
-    Expand,
-}
-
-impl Purpose {
-    /// Whether it is about the contexts of notes: what a [`Reason`] and a path belong to.
-    fn is_for_contexts(self) -> bool {
-        !matches!(self, Purpose::Rerank | Purpose::Ask | Purpose::Expand)
-    }
-
-    /// Whether what is answered are contexts.
-    pub(super) fn makes_contexts(self) -> bool {
-        matches!(self, Purpose::Change | Purpose::Sync | Purpose::Rebuild(_) | Purpose::Asked)
-    }
-
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Purpose::Change => "change",
-            Purpose::Sync => "sync",
-            Purpose::Rebuild(_) => "rebuild",
-            Purpose::Asked => "asked",
-            Purpose::Probe => "probe",
-            Purpose::Rerank => "rerank",
-            Purpose::Ask => "ask",
-            Purpose::Expand => "expand",
-        }
-    }
-}
-
-/// Why a call must not be made. Money is in millionths of a dollar; `spent` includes what is reserved.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// It would exceed what may be spent in a day.
-    #[error("the budget of {} a day is used up: {} are spent or reserved, and this call may take {}",
-            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
-    Day {
-        /// What may be spent.
-        limit: u64,
-        /// What is.
-        spent: u64,
-        /// What the call may take.
-        needed: u64,
-    },
-    /// It would exceed what the rebuild may spend.
-    #[error("the rebuild's budget of {} is used up: {} are spent or reserved, and this call may take {}",
-            dollars(*.limit), dollars(*.spent), dollars(*.needed))]
-    Rebuild {
-        /// What may be spent.
-        limit: u64,
-        /// What is.
-        spent: u64,
-        /// What the call may take.
-        needed: u64,
-    },
-    /// The price is not known, and it would exceed the tokens of a day.
-    #[error(
-        "the model's price is not known, and of {limit} tokens a day {spent} are used or reserved; this call may take {needed}"
-    )]
-    DayTokens {
-        /// Tokens that may be used.
-        limit: u64,
-        /// Tokens that are.
-        spent: u64,
-        /// Tokens that the call may take.
-        needed: u64,
-    },
-    /// The price is not known, and it would exceed the tokens of the rebuild.
-    #[error(
-        "the model's price is not known, and of the rebuild's {limit} tokens {spent} are used or reserved; this call may take {needed}"
-    )]
-    RebuildTokens {
-        /// Tokens that may be used.
-        limit: u64,
-        /// Tokens that are.
-        spent: u64,
-        /// Tokens that the call may take.
-        needed: u64,
-    },
-    /// The ledger cannot be read or written: what cannot be accounted for is not bought.
-    #[error("{0}")]
-    Io(String),
-}
-
-/// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`] or [`Ledger::release`] it counts
-/// as spent.
-#[must_use = "what is reserved and not settled counts as spent"]
-#[derive(Debug)]
-pub struct Reservation {
-    entry: Entry,
-}
-
-impl std::fmt::Display for Reservation {
-    /// As much as it may take.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.entry.reserved {
-            Some(micro) => f.write_str(&dollars(micro)),
-            None => write!(f, "{} tokens", self.entry.tokens),
-        }
-    }
-}
-
-/// What a call took in the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
-    /// Tokens.
-    pub usage: Usage,
-    /// Millionths of a dollar; `None` if the price is not known. (If the reservation knew one, that is taken.)
-    pub micro_dollars: Option<u64>,
-    /// Contexts that came of it.
-    pub contexts: u32,
-    /// Whether nothing came of it.
-    pub failed: bool,
 }
 
 /// The open ledger, of which a daemon has one. Reserving and settling wait for the disk, a few milliseconds each, one

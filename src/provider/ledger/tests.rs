@@ -9,6 +9,8 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::*;
+use context::cost::Usage;
+use context::plan::Reason;
 
 const LIMITS: BudgetLimits = BudgetLimits { day: 1000, day_tokens: 500 };
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use super::super::*;
+use context::plan::Reason;
 
 fn at(text: &str) -> Zoned {
     format!("{text}[Europe/Berlin]").parse().unwrap()
