@@ -9,8 +9,9 @@ pub(super) mod queries;
 pub(super) mod worker;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::Shared;
@@ -96,7 +97,7 @@ pub(super) struct Services(Mutex<Vec<(EmbedConfig, Weak<Service>)>>);
 
 impl Services {
     fn open(&self) -> MutexGuard<'_, Vec<(EmbedConfig, Weak<Service>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn find(&self, config: &EmbedConfig, dimensions: Option<usize>) -> Option<Arc<Service>> {

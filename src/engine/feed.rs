@@ -1,8 +1,9 @@
 //! What subscribers are told, and the decisions that `explain` remembers.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::broadcast;
 
 use super::report::{Decision, Notice};
@@ -27,7 +28,7 @@ impl Default for Feed {
 
 impl Feed {
     fn decisions(&self) -> MutexGuard<'_, VecDeque<Arc<Decision>>> {
-        self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.decisions.lock()
     }
 
     /// A decision is carried out and published.

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::report::{CallError, ContextProgress, Job, JobPart, Scope, SkippedFile};
 use context::cost::Estimate;
@@ -112,7 +113,7 @@ impl Part {
 impl Jobs {
     fn table(&self) -> MutexGuard<'_, Table> {
         // A panic while the table is held leaves it consistent: every change is one assignment.
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 
     /// Begins a job with a part for each vault, given by id and name; returns its number.
@@ -241,7 +242,7 @@ impl Jobs {
                 return Ok(job);
             }
             before = seen;
-            table = self.moved_on.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner).0;
+            self.moved_on.wait_for(&mut table, left);
         }
     }
 

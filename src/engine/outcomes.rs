@@ -1,8 +1,8 @@
 //! What came of asking the model, counted since the daemon started.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use context::prompt::Form;
 use context::quality::Flaw;
@@ -47,7 +47,7 @@ impl Outcomes {
     }
 
     fn counts(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock()
     }
 
     /// A context was taken.

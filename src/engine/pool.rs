@@ -3,8 +3,10 @@
 //! were read.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::decide::{Desk, Outcome, ReadNote, Task};
 use super::now_s;
@@ -63,7 +65,7 @@ impl Pool {
 }
 
 fn next(queue: &Mutex<Receiver<Errand>>) -> Option<Errand> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+    queue.lock().recv().ok()
 }
 
 /// Decides, and survives what should not happen: a note that makes a parser panic is skipped, no more.

@@ -6,8 +6,10 @@
 
 use std::future::Future;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use lru::LruCache;
 use tokio::runtime::Handle;
@@ -68,7 +70,7 @@ impl Questions {
                     .to_owned(),
             ));
         }
-        let mut made = locked(&self.made);
+        let mut made = self.made.lock();
         if let Some(questioner) = made.as_ref().filter(|questioner| questioner.config == answerer) {
             return Ok(questioner.clone());
         }
@@ -83,24 +85,20 @@ impl Questions {
 
     /// Forgets what keeps the provider from being asked.
     pub(super) fn resume(&self) {
-        if let Some(questioner) = locked(&self.made).as_ref() {
+        if let Some(questioner) = self.made.lock().as_ref() {
             questioner.client.resume();
         }
     }
 
     /// What a query was expanded to before.
     pub(super) fn known(&self, model: &str, expand: Expand, query: &str) -> Option<Vec<String>> {
-        locked(&self.known).get(&(model.to_owned(), expand, query.to_owned())).cloned()
+        self.known.lock().get(&(model.to_owned(), expand, query.to_owned())).cloned()
     }
 
     /// Remembers what a query was expanded to.
     pub(super) fn remember(&self, model: &str, expand: Expand, query: &str, phrasings: Vec<String>) {
-        locked(&self.known).put((model.to_owned(), expand, query.to_owned()), phrasings);
+        self.known.lock().put((model.to_owned(), expand, query.to_owned()), phrasings);
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A model that is asked.

@@ -7,8 +7,10 @@
 mod judge;
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use lru::LruCache;
 use tokio::runtime::Handle;
@@ -117,7 +119,7 @@ impl Reranker {
         cancel: &Cancel,
     ) -> Result<Result<Scores, String>, CallError> {
         let key = rerank::key(&self.identity, query, &documents);
-        if let Some(scores) = locked(&self.cache).get(&key) {
+        if let Some(scores) = self.cache.lock().get(&key) {
             return Ok(Ok(scores.clone()));
         }
         let (reply, answer) = mpsc::channel();
@@ -128,7 +130,7 @@ impl Reranker {
             let judged = judge.judge(&query, &documents, within, &account).await;
             let scores = judged.map(|judged| Scores::from(judged.scores));
             if let Ok(scores) = &scores {
-                locked(&cache).put(key, scores.clone());
+                cache.lock().put(key, scores.clone());
             }
             // Whoever asked may have gone.
             let _ = reply.send(scores);
@@ -150,7 +152,7 @@ impl Reranker {
     }
 
     fn log(&self, why: &str) {
-        let mut logged = locked(&self.logged);
+        let mut logged = self.logged.lock();
         if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
             *logged = Some(Instant::now());
             tracing::warn!(why, "searches are answered without being reranked");
@@ -197,10 +199,6 @@ fn document(snapshot: &Snapshot, row: Row, contextual: bool) -> Result<String, L
     let title = chunk.and_then(|chunk| snapshot.note(chunk.note)).map_or("", |note| note.title.as_str());
     let context = if contextual { texts.context.as_str() } else { "" };
     Ok(rerank::document(title, chunk.map_or(&[][..], |chunk| &chunk.heading_path), context, &texts.text))
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The answers that were used last.

@@ -1,10 +1,11 @@
 //! How events reach indexers: by the id of the vault's generation, straight into the inbox.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::VaultShared;
 use super::indexer::Event;
@@ -21,7 +22,7 @@ pub(super) struct Indexers {
 
 impl Indexers {
     fn inboxes(&self) -> MutexGuard<'_, BTreeMap<u64, Sender<Event>>> {
-        self.inboxes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inboxes.lock()
     }
 
     pub(super) fn add(&self, id: u64, inbox: Sender<Event>) {
@@ -46,10 +47,10 @@ impl Indexers {
     }
 
     pub(super) fn set_problem(&self, problem: Option<String>) {
-        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+        *self.problem.lock() = problem;
     }
 
     pub(super) fn problems(&self) -> Option<String> {
-        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.problem.lock().clone()
     }
 }

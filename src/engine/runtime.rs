@@ -1,8 +1,10 @@
 //! Who writes the contexts of a generation: its settings, its writer, and whether it is asked at present. Shared by the
 //! indexers of all vaults that have this generation.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::report;
 use super::writer::Writer;
@@ -61,7 +63,7 @@ impl GenerationRuntime {
     }
 
     fn hold(&self) -> MutexGuard<'_, Hold> {
-        self.hold.lock().unwrap_or_else(PoisonError::into_inner)
+        self.hold.lock()
     }
 
     /// The writer, if the model may be asked now; a hold that is over is forgotten, one whose cause stands is prolonged.

@@ -1,10 +1,11 @@
 //! What an indexer and whoever asks share of a vault: the indexer publishes, the others read.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::decide::Desk;
 use super::embedding::Service;
@@ -130,28 +131,28 @@ impl VaultShared {
     }
 
     pub(super) fn status(&self) -> MutexGuard<'_, VaultStatus> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+        self.status.lock()
     }
 
     pub(super) fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock()
     }
 
     pub(super) fn embedding(&self) -> MutexGuard<'_, report::EmbedStatus> {
-        self.embedding.lock().unwrap_or_else(PoisonError::into_inner)
+        self.embedding.lock()
     }
 
     pub(super) fn synced_at(&self) -> MutexGuard<'_, Option<i64>> {
-        self.synced_at.lock().unwrap_or_else(PoisonError::into_inner)
+        self.synced_at.lock()
     }
 
     pub(super) fn report(&self) -> MutexGuard<'_, IndexerReport> {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+        self.report.lock()
     }
 
     /// Embedders that notes wait for.
     pub(super) fn waited_for(&self) -> MutexGuard<'_, Vec<Arc<Service>>> {
-        self.waited_for.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waited_for.lock()
     }
 
     /// The indexer begins a turn so many milliseconds after the engine's start, or waits from now on.

@@ -2,8 +2,9 @@
 //! latter two, and queries under all. One throttle for all indexers, which ask it before they work.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::host::power;
 use crate::host::power::{ALL_WAITS, BULK_WAITS, Brake, Supply};
@@ -69,7 +70,7 @@ impl Throttle {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Other limits are in force.

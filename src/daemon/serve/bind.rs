@@ -9,8 +9,9 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::activation;
 use protocol::locate::{self, DAEMON, LOCK, MAX_SOCKET_PATH, Running, Surroundings};
@@ -177,7 +178,7 @@ impl Bound {
     /// connected by then is still served.
     pub fn retire(&self) {
         // Only if it is still ours: another may have been put in its place by hand.
-        let was = self.identity.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let was = self.identity.lock().take();
         if !self.handed_over && was.is_some() && identity(&self.path).ok() == was {
             let _ = fs::remove_file(&self.path);
         }
@@ -191,7 +192,7 @@ impl Bound {
 
     /// Whether clients that come to the path come to us.
     pub fn is_there(&self) -> bool {
-        identity(&self.path).ok() == *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+        identity(&self.path).ok() == *self.identity.lock()
     }
 
     /// Makes the socket anew after somebody has removed it.
@@ -202,7 +203,7 @@ impl Bound {
         if self.handed_over {
             return Err(BindError::HandedOver("it is gone: start its unit anew (`situated.socket`)".to_owned()));
         }
-        let mut known = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.identity.lock();
         if known.is_none() {
             return Err(BindError::HandedOver("the daemon is about to end".to_owned()));
         }

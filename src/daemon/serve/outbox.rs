@@ -6,9 +6,9 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Mutex;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::net::UnixStream;
 use tokio::sync::Notify;
 
@@ -100,7 +100,7 @@ pub(super) struct Slot {
 impl Outbox {
     fn with<R>(&self, act: impl FnOnce(&mut Queue) -> R) -> R {
         // No code that can panic runs under this lock.
-        act(&mut self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        act(&mut self.queue.lock())
     }
 
     /// Queues a reply, waiting for room. Returns without having queued it only if the reader is gone.

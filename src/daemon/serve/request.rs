@@ -1,8 +1,9 @@
 //! One request on its way: its turn, its deadline, its cancellation, the job that it waits for, its one answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{oneshot, watch};
@@ -87,7 +88,7 @@ struct Entry {
 
 impl Running {
     fn with<R>(&self, act: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.0.lock())
     }
 
     fn begin(&self, id: Option<Id>, cancel: Cancel) -> (u64, oneshot::Receiver<RpcError>) {

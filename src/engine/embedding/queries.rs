@@ -1,7 +1,9 @@
 //! The vectors of queries: remembered, waited for with a deadline, done without when they do not come.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
+
+use parking_lot::Mutex;
 
 use lru::LruCache;
 
@@ -26,7 +28,7 @@ impl Default for Queries {
 impl Queries {
     fn with<R>(&self, act: impl FnOnce(&mut LruCache<(String, String), Vector>) -> R) -> R {
         // No code that can panic runs under this lock.
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.0.lock())
     }
 
     fn get(&self, key: &(String, String)) -> Option<Vector> {

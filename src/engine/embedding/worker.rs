@@ -2,9 +2,10 @@
 //! embedder. It holds no state that matters: an order that is lost is found missing again.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use super::super::Shared;
@@ -88,10 +89,6 @@ struct Common {
     refused: HashSet<InputHash>,
 }
 
-fn locked(common: &Mutex<Common>) -> MutexGuard<'_, Common> {
-    common.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Worker {
     pub(super) fn start(
         shared: &Arc<Shared>,
@@ -133,12 +130,12 @@ impl Worker {
 
     /// Whether the embedder refused an input of a document for good.
     pub(crate) fn refused(&self, document: &[Input]) -> bool {
-        let common = locked(&self.common);
+        let common = self.common.lock();
         document.iter().any(|input| common.refused.contains(&input.hash))
     }
 
     pub(super) fn held(&self) -> Option<String> {
-        locked(&self.common).held.clone()
+        self.common.lock().held.clone()
     }
 
     pub(super) fn resume(&self) {
@@ -147,7 +144,7 @@ impl Worker {
 
     /// Sends nothing but queries while the daemon is paused; what is under way comes.
     pub(super) fn pause(&self, paused: bool) {
-        let before = std::mem::replace(&mut locked(&self.common).paused, paused);
+        let before = std::mem::replace(&mut self.common.lock().paused, paused);
         if before && !paused {
             let _ = self.commands.send(Command::Wake);
         }
@@ -222,7 +219,7 @@ impl Desk {
 
     fn let_go(&mut self) {
         self.until = None;
-        locked(&self.common).held = None;
+        self.common.lock().held = None;
     }
 
     fn forget(&mut self, key: &Key) {
@@ -255,7 +252,7 @@ impl Desk {
 
     /// Sends batches while there is room and something to send.
     fn pump(&mut self) {
-        if self.until.is_some_and(|until| until > Instant::now()) || locked(&self.common).paused {
+        if self.until.is_some_and(|until| until > Instant::now()) || self.common.lock().paused {
             return;
         }
         self.until = None;
@@ -338,7 +335,7 @@ impl Desk {
         let Some(batch) = self.flying.remove(&number) else { return };
         match result {
             Ok(made) => {
-                locked(&self.common).held = None;
+                self.common.lock().held = None;
                 self.keep(batch, made.vectors).await;
             }
             Err(EmbedError::Budget(refused)) => self.unaffordable(batch, &refused),
@@ -395,7 +392,7 @@ impl Desk {
             return;
         }
         tracing::warn!(%error, "the embedder takes a text in no length; it is found by its words");
-        locked(&self.common).refused.extend(parcel.document.iter().map(|input| input.hash));
+        self.common.lock().refused.extend(parcel.document.iter().map(|input| input.hash));
         self.finish(&parcel, None);
     }
 
@@ -427,7 +424,7 @@ impl Desk {
 
     fn hold(&mut self, wait: Duration, why: String) {
         self.until = Some(Instant::now() + wait);
-        let mut common = locked(&self.common);
+        let mut common = self.common.lock();
         if common.held.is_none() {
             tracing::warn!("no vectors are asked for meanwhile: {why}");
         }

@@ -1,7 +1,9 @@
 //! Answers to questions: passages are searched for, a model is shown them, and its citations are made places again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::super::questions::OnText;
 use super::search::Served;
@@ -72,7 +74,7 @@ impl Handle {
         let show: OnText = {
             let citations = citations.clone();
             Arc::new(move |piece: &str| {
-                let mut read = citations.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut read = citations.lock();
                 let text = read.0.take(piece);
                 if !text.is_empty() {
                     read.1.push_str(&text);
@@ -83,7 +85,7 @@ impl Handle {
         let account = Account::of(&self.0.spender, Purpose::Ask);
         let (streamed, micro_dollars) = questioner.stream(&prompt, account, cancel, show.clone())?;
         let (cited, found, dropped) = {
-            let mut read = citations.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut read = citations.lock();
             let left = read.0.end();
             read.1.push_str(&left);
             answer.answer.clone_from(&read.1);

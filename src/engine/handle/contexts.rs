@@ -1,7 +1,7 @@
 //! What the handle tells of contexts that a model writes, and what they cost.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
@@ -108,7 +108,7 @@ impl Handle {
 
     /// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
     fn renewal(&self, state: (u64, u64)) -> Option<Estimate> {
-        let mut known = self.0.renewal.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.renewal.lock();
         if let Some((of, estimate)) = &*known
             && *of == state
         {

@@ -1,7 +1,7 @@
 //! The engine with real vaults on a file system that hangs, fails or makes an indexer panic when a test says so.
 
+use parking_lot::{Condvar, Mutex};
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::*;
 use crate::Engine;
@@ -48,27 +48,27 @@ impl Faulty {
 
     fn set(&self, fault: Option<(&Path, Fault)>) {
         let fault = fault.map(|(root, fault)| (root.to_owned(), fault));
-        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+        *self.fault.lock() = fault;
         self.changed.notify_all();
     }
 
     fn hangs(&self) -> bool {
-        *self.hanging.lock().unwrap() > 0
+        *self.hanging.lock() > 0
     }
 
     /// Waits for as long as this fault stands.
     fn wait(&self, root: &Path, hangs: Fault) {
-        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fault = self.fault.lock();
         while *fault == Some((root.to_owned(), hangs)) {
-            *self.hanging.lock().unwrap() += 1;
-            fault = self.changed.wait(fault).unwrap_or_else(PoisonError::into_inner);
-            *self.hanging.lock().unwrap() -= 1;
+            *self.hanging.lock() += 1;
+            self.changed.wait(&mut fault);
+            *self.hanging.lock() -= 1;
         }
     }
 
     fn pass(&self, root: &Path) {
         self.wait(root, Fault::Hangs);
-        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fault = self.fault.lock();
         if *fault == Some((root.to_owned(), Fault::Panics)) {
             *fault = None;
             drop(fault);
@@ -106,7 +106,7 @@ impl Disk for Faulty {
     fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError> {
         self.pass(root);
         self.wait(root, Fault::ReadsHang);
-        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fault = self.fault.lock();
         if *fault == Some((root.to_owned(), Fault::ReadFails)) {
             *fault = None;
             return Err(ReadError::Io("no descriptor is left".to_owned()));
