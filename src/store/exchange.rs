@@ -169,7 +169,7 @@ impl Store {
             }
         }
         let archived: Vec<_> = guarded(|| self.trees.archived().collect()).map_err(|f| self.fault(f))?;
-        let mut keys: Vec<ContextKey> = self.journal.lock().keys().collect();
+        let mut keys: Vec<ContextKey> = self.journal.keys();
         keys.sort_unstable();
         for key in archived.into_iter().map(|(key, _)| key).chain(keys) {
             if seen.insert(key) {
@@ -239,15 +239,14 @@ impl Store {
     fn take_in(&self, batch: &mut Vec<Imported>, report: &mut ImportReport) -> Result<(), StoreError> {
         let batch: Vec<(Imported, Vec<Holder>)> =
             batch.drain(..).map(|line| self.holders(&line).map(|holders| (line, holders))).collect::<Result<_, _>>()?;
-        let mut journal = self.journal.lock();
         let mut fresh: Vec<(ContextKey, &ContextRecord)> = Vec::with_capacity(batch.len());
         let mut first = HashMap::new();
         for (Imported { key, record, .. }, _) in &batch {
-            if journal.holds(*key, record)? || fresh.contains(&(*key, record)) {
+            if self.journal.holds(*key, record)? || fresh.contains(&(*key, record)) {
                 report.known += 1;
                 continue;
             }
-            if let Some(ours) = journal.get(*key)? {
+            if let Some(ours) = self.journal.get(*key)? {
                 first.insert(*key, ours);
             }
             fresh.push((*key, record));
@@ -255,8 +254,7 @@ impl Store {
         // One that is known may get to know its notes.
         let lines = batch.iter().map(|(line, holders)| (line.key, &line.record, holders.as_slice()));
         let ours = first.iter().map(|(key, record)| (*key, record, &[][..]));
-        journal.append_with(&lines.chain(ours).collect::<Vec<_>>())?;
-        drop(journal);
+        self.journal.append_with(&lines.chain(ours).collect::<Vec<_>>())?;
         let mut writes = Writes::default();
         for (key, record) in fresh.iter().filter(|(key, _)| !first.contains_key(key)) {
             writes.archive(*key, record).map_err(|fault| self.fault(fault))?;

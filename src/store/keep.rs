@@ -45,10 +45,10 @@ impl Store {
         let removed = note.is_none();
         let tags = note.map_or_else(|| tags.to_vec(), |note| note.tags);
         let holder = Holder { path: path.to_string(), tags: tags.clone(), removed };
-        self.journal.lock().append_with(&[(key, context, &[holder])])?;
+        self.journal.append_with(&[(key, context, &[holder])])?;
         if !removed && self.note(path)?.is_none() {
             // It was removed while this was written, which was perhaps said before.
-            self.journal.lock().record(vec![NoteEvent::Removed { path, tags: &tags }])?;
+            self.journal.record(vec![NoteEvent::Removed { path, tags: &tags }])?;
         }
         let mut writes = Writes::default();
         writes.archive(key, context).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))
@@ -61,7 +61,7 @@ impl Store {
     pub fn archived(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
         // The journal is asked first: it alone knows in which order several contexts came under one key. The
         // archive holds the one that was last taken from a chunk, which may be older than what replaced it.
-        let journaled = self.journal.lock().get(key);
+        let journaled = self.journal.get(key);
         match journaled {
             Ok(Some(context)) => Ok(Some(context)),
             journaled => {
@@ -95,7 +95,7 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub fn archived_all(&self, key: ContextKey) -> Result<ArchivedAll, StoreError> {
-        let (mut found, unread) = self.journal.lock().all(key);
+        let (mut found, unread) = self.journal.all(key);
         let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
         if let Some(archived) = archived.filter(|archived| found.iter().all(|(known, _)| known != archived)) {
             found.push((archived, Vec::new()));

@@ -111,7 +111,7 @@ pub struct Store {
     flusher: Flusher,
     trees: Trees,
     counters: Mutex<Counters>,
-    journal: Mutex<Journal>,
+    journal: Journal,
     vectors: Mutex<Arc<VectorCache>>,
     /// Which notes had a section at a sequence number; made when a context is found that nobody knows the note of.
     by_section: Mutex<Option<(u64, Arc<keep::BySection>)>>,
@@ -163,7 +163,7 @@ impl Store {
         create.map_err(|error| StoreError::io(dir, &error))?;
         let lock = lock(dir)?;
         compact::settle(dir)?;
-        let (mut journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
+        let (journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
         let (trees, scan, quarantined) = open_or_replace(dir, &lock, &journal)?;
         // Contexts that only the database knows: entries of the journal went bad, the file is gone, or it is of a
         // version that did not say which note holds what.
@@ -176,7 +176,7 @@ impl Store {
             flusher: Flusher::start(trees.clone())?,
             trees,
             counters: Mutex::new(scan.counters),
-            journal: Mutex::new(journal),
+            journal,
             vectors: Mutex::new(vectors),
             by_section: Mutex::new(None),
             scanned: Mutex::new(Some(scan.notes)),
@@ -193,19 +193,17 @@ impl Store {
     fn bring_back(&self) -> Result<u64, StoreError> {
         /// Contexts per transaction.
         const BATCH: usize = 500;
-        let journal = self.journal.lock();
-        let keys: Vec<ContextKey> = journal.newest_keys().collect();
-        for keys in keys.chunks(BATCH) {
+        for keys in self.journal.newest_keys().chunks(BATCH) {
             let mut writes = Writes::default();
             for &key in keys {
                 // One that went bad since the journal was opened must not keep the others from coming back.
-                if let Ok(Some(context)) = journal.get(key) {
+                if let Ok(Some(context)) = self.journal.get(key) {
                     writes.archive(key, &context).map_err(|fault| self.fault(fault))?;
                 }
             }
             self.commit(&writes).map_err(|fault| self.fault(fault))?;
         }
-        Ok(journal.len() as u64)
+        Ok(self.journal.len() as u64)
     }
 
     /// Carries out all writes or none; they are on the disk a moment later.
@@ -293,7 +291,7 @@ impl Store {
             let contexts = archived.chain(note.chunks.iter().map(key).zip(contexts)).collect();
             events.push(NoteEvent::Held { path, tags: &note.tags, contexts });
         }
-        self.journal.lock().record(events).map(drop)
+        self.journal.record(events).map(drop)
     }
 
     /// The tags that a note which is removed had.
@@ -344,7 +342,7 @@ impl Store {
 
     /// Whether the journal knows a paid context under this key.
     pub fn journal_contains(&self, key: ContextKey) -> bool {
-        self.journal.lock().contains(key)
+        self.journal.contains(key)
     }
 
     /// The vector of an input, if it is cached.
@@ -382,7 +380,7 @@ impl Store {
     pub fn flush(&self, durable: bool) -> Result<(), StoreError> {
         let seq = self.seq();
         if durable {
-            self.journal.lock().sync()?;
+            self.journal.sync()?;
             self.vectors().sync()?;
         }
         self.trees.flush(durable).map_err(|fault| self.fault(fault))?;

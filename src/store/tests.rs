@@ -210,7 +210,7 @@ fn a_template_context_is_stored_without_words() {
     let write = NoteWrite { put: Some((record, contexts)), ..NoteWrite::default() };
     store.apply(&path("a.md"), write).unwrap();
     assert_eq!(store.contexts(&path("a.md")).unwrap(), note("a.md", 1, 0).1);
-    assert_eq!(store.journal.lock().len(), 0, "free contexts are not journaled");
+    assert_eq!(store.journal.len(), 0, "free contexts are not journaled");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn the_last_context_under_each_key_is_found_and_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(journaled(dir.path()).unwrap().len(), 0, "no journal, no contexts");
     let path = dir.path().join(JOURNAL);
-    let (mut journal, _) = Journal::open(&path).unwrap();
+    let (journal, _) = Journal::open(&path).unwrap();
     let of = |n: u8, text: &str| paid(&[section(n)], text_hash(&[n]), text);
     let key = |n: u8, text: u8| context_key(&[section(n)], text_hash(&[text]));
     let (first, second, third) = (of(1, "first"), of(2, "second"), of(1, "better"));

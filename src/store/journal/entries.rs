@@ -1,0 +1,292 @@
+//! What the journal says, in memory: where each context lies, which keys find it, who holds it; and drafts of what it
+//! is to say next. Pure.
+
+use std::collections::{HashMap, HashSet};
+
+use super::NoteEvent;
+use super::frames::frame;
+use super::holders::{Holder, Holders};
+use crate::codec::{self, Damage};
+use crate::v1::Entry;
+use context::ContextRecord;
+use note::fingerprint::{ContextKey, context_key};
+
+/// The hash of a context's bytes, which names it within the journal.
+pub(super) type Id = [u8; 16];
+
+/// The name of a context within the journal, from its encoded bytes.
+pub(crate) fn id(record: &[u8]) -> Id {
+    let mut id = [0; 16];
+    id.copy_from_slice(&blake3::hash(record).as_bytes()[..16]);
+    id
+}
+
+/// Where a context's frame lies.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    /// The last key that was given to it.
+    pub(super) newest: ContextKey,
+}
+
+impl Place {
+    fn end(self) -> u64 {
+        self.offset + u64::from(self.length)
+    }
+}
+
+/// What the journal's frames say, in their order.
+#[derive(Default)]
+pub(super) struct Entries {
+    /// Bytes of the file; the next frame begins there.
+    pub(super) length: u64,
+    by_id: HashMap<Id, u32>,
+    /// The last context under each key.
+    by_key: HashMap<ContextKey, u32>,
+    /// Those before it, the oldest first; few keys have any.
+    older: HashMap<ContextKey, Vec<u32>>,
+    places: Vec<Place>,
+    holders: Holders,
+}
+
+/// Entries that are to be written at once.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) bytes: Vec<u8>,
+    /// Each with its offset in the bytes and its length.
+    entries: Vec<(Entry, u64, u32)>,
+    /// Contexts that it adds, so that one that comes twice is written once.
+    fresh: HashSet<Id>,
+    /// The last context under each key that it names.
+    last: HashMap<ContextKey, Id>,
+    /// Where the last frame ends of the contexts that it names and the journal has.
+    named: u64,
+}
+
+impl Draft {
+    /// How many contexts it adds.
+    pub(super) fn added(&self) -> u64 {
+        self.fresh.len() as u64
+    }
+
+    /// Up to where the file must be on the disk before its writer may rely on the contexts that it names; `end` is
+    /// where the file ends with it.
+    pub(super) fn relies_on(&self, end: u64) -> u64 {
+        if self.fresh.is_empty() { self.named } else { end }
+    }
+
+    fn push(&mut self, entry: Entry) -> Result<(), Damage> {
+        let start = self.bytes.len();
+        frame(&entry, &mut self.bytes)?;
+        self.entries.push((entry, start as u64, (self.bytes.len() - start) as u32));
+        Ok(())
+    }
+}
+
+impl Entries {
+    /// Takes the entry of the frame at `offset`, the last one so far.
+    pub(super) fn learn(&mut self, entry: &Entry, offset: u64, length: u32) {
+        match entry {
+            Entry::Context { keys, record } => {
+                let newest = keys.last().copied().unwrap_or(ContextKey([0; 16]));
+                let n = *self.by_id.entry(id(record)).or_insert(self.places.len() as u32);
+                if n as usize == self.places.len() {
+                    self.places.push(Place { offset, length, newest });
+                }
+                for &key in keys {
+                    self.hold(key, n);
+                }
+            }
+            Entry::Alias { key, of } => {
+                if let Some(&n) = self.by_id.get(of) {
+                    self.places[n as usize].newest = *key;
+                    self.hold(*key, n);
+                }
+            }
+            Entry::Held { path, tags, removed, of } => {
+                let holder = Holder { path: path.clone(), tags: tags.clone(), removed: *removed };
+                self.holders.hold(&holder, of.iter().filter_map(|id| self.by_id.get(id).copied()));
+            }
+            Entry::Moved { from, to } => self.holders.moved(from, to),
+            Entry::Removed { path, tags } => self.holders.removed(path, tags),
+        }
+    }
+
+    /// Takes a draft that was written behind what there is.
+    pub(super) fn learn_draft(&mut self, draft: &Draft) {
+        for (entry, offset, length) in &draft.entries {
+            self.learn(entry, self.length + *offset, *length);
+        }
+        self.length += draft.bytes.len() as u64;
+    }
+
+    /// Makes a context the last one under a key.
+    fn hold(&mut self, key: ContextKey, n: u32) {
+        let Some(before) = self.by_key.insert(key, n).filter(|before| *before != n) else { return };
+        let older = self.older.entry(key).or_default();
+        older.retain(|other| *other != n);
+        older.push(before);
+    }
+
+    /// The numbers of the contexts under a key, the last one first.
+    pub(super) fn under(&self, key: ContextKey) -> impl Iterator<Item = u32> + '_ {
+        let older = self.older.get(&key).map_or(&[][..], Vec::as_slice);
+        self.by_key.get(&key).copied().into_iter().chain(older.iter().rev().copied())
+    }
+
+    /// Where the contexts under a key lie and who holds them, the last one first.
+    pub(super) fn held_under(&self, key: ContextKey) -> Vec<(Place, Vec<Holder>)> {
+        let with_holders = |n: u32| (self.places[n as usize], self.holders.of(n).cloned().collect());
+        self.under(key).map(with_holders).collect()
+    }
+
+    /// Where the context lies that a key finds.
+    pub(super) fn place(&self, key: ContextKey) -> Option<Place> {
+        self.by_key.get(&key).map(|&n| self.places[n as usize])
+    }
+
+    /// Where each context lies, by number.
+    pub(super) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// Every key that finds a context.
+    pub(super) fn keys(&self) -> impl Iterator<Item = ContextKey> + '_ {
+        self.by_key.keys().copied()
+    }
+
+    /// Every holder with the contexts that it holds or held.
+    pub(super) fn holders(&self) -> impl Iterator<Item = (&Holder, Vec<u32>)> {
+        self.holders.all()
+    }
+
+    /// Whether a key finds a context.
+    pub(super) fn contains(&self, key: ContextKey) -> bool {
+        self.by_key.contains_key(&key)
+    }
+
+    /// Whether a key finds a context that the note at `path` is known to hold.
+    pub(super) fn contains_of(&self, key: ContextKey, path: &str) -> bool {
+        self.under(key).any(|n| self.holders.holds(path, n))
+    }
+
+    /// Whether a key finds the context of this name, as the last one or as an older one.
+    pub(super) fn holds(&self, key: ContextKey, of: &Id) -> bool {
+        self.by_id.get(of).is_some_and(|n| self.under(key).any(|other| other == *n))
+    }
+
+    /// For each context the last key that was given to it, unless a later context took that key over.
+    pub(super) fn newest_keys(&self) -> impl Iterator<Item = ContextKey> + '_ {
+        let is_its =
+            |(n, place): (usize, &Place)| (self.by_key.get(&place.newest) == Some(&(n as u32))).then_some(place.newest);
+        self.places.iter().enumerate().filter_map(is_its)
+    }
+
+    /// Drafts what makes each of these contexts found by its key.
+    pub(super) fn draft_contexts<'a>(
+        &self,
+        contexts: impl IntoIterator<Item = (ContextKey, &'a ContextRecord)>,
+    ) -> Result<Draft, Damage> {
+        let mut draft = Draft::default();
+        for (key, context) in contexts {
+            self.draft_context(key, context, &mut draft)?;
+        }
+        Ok(draft)
+    }
+
+    /// Drafts what became of notes and the contexts that they hold, as far as it is news.
+    pub(super) fn draft_events(&self, events: Vec<NoteEvent<'_>>) -> Result<Draft, Damage> {
+        let mut draft = Draft::default();
+        // Where the notes that move are still known.
+        let mut before: HashMap<&str, &str> = HashMap::new();
+        // Those that are new here.
+        let mut new: HashSet<&str> = HashSet::new();
+        for event in events {
+            match event {
+                NoteEvent::Held { path, tags, contexts } => {
+                    let known = before.get(path.as_str()).copied().unwrap_or(path.as_str());
+                    let mut of: Vec<Id> = Vec::new();
+                    for (key, context) in contexts {
+                        let id = self.draft_context(key, context, &mut draft)?;
+                        of.extend(id.filter(|id| !self.is_held(known, id)));
+                    }
+                    let retagged = self.holders.tags_at(known).is_some_and(|known| known != tags);
+                    if !of.is_empty() || retagged {
+                        new.insert(path.as_str());
+                        draft.push(held(path.as_str(), tags, false, of))?;
+                    }
+                }
+                NoteEvent::Moved { from, to } if self.holders.tags_at(from.as_str()).is_some() => {
+                    before.insert(to.as_str(), from.as_str());
+                    draft.push(Entry::Moved { from: from.to_string(), to: to.to_string() })?;
+                }
+                NoteEvent::Removed { path, tags }
+                    if new.contains(path.as_str()) || self.holders.tags_at(path.as_str()).is_some() =>
+                {
+                    draft.push(Entry::Removed { path: path.to_string(), tags: tags.to_vec() })?;
+                }
+                NoteEvent::Moved { .. } | NoteEvent::Removed { .. } => {}
+            }
+        }
+        Ok(draft)
+    }
+
+    /// Drafts contexts with the notes that hold or held them.
+    pub(super) fn draft_held(&self, contexts: &[(ContextKey, &ContextRecord, &[Holder])]) -> Result<Draft, Damage> {
+        let mut draft = Draft::default();
+        for (key, context, holders) in contexts {
+            let Some(id) = self.draft_context(*key, context, &mut draft)? else { continue };
+            let known = self.by_id.get(&id).copied();
+            for holder in *holders {
+                if known.is_none_or(|n| self.holders.of(n).all(|known| known != holder)) {
+                    draft.push(held(&holder.path, &holder.tags, holder.removed, vec![id]))?;
+                }
+            }
+        }
+        Ok(draft)
+    }
+
+    fn is_held(&self, path: &str, id: &Id) -> bool {
+        self.by_id.get(id).is_some_and(|n| self.holders.holds(path, *n))
+    }
+
+    /// Drafts what makes a key find a context; the context's id, unless it is free.
+    fn draft_context(&self, key: ContextKey, context: &ContextRecord, draft: &mut Draft) -> Result<Option<Id>, Damage> {
+        if !context.is_paid() {
+            return Ok(None);
+        }
+        let record = codec::encode_contexts([context])?;
+        let of = id(&record);
+        let known = self.by_id.get(&of).copied();
+        if let Some(n) = known {
+            draft.named = draft.named.max(self.places[n as usize].end());
+        }
+        // One that a chunk still holds while a newer one waits to take its place must not come before it.
+        let is_there = match draft.last.get(&key) {
+            Some(last) => *last == of,
+            None => known.is_some_and(|n| self.under(key).any(|other| other == n)),
+        };
+        if is_there {
+            return Ok(Some(of));
+        }
+        let entry = if known.is_none() && draft.fresh.insert(of) {
+            let own = context_key(&context.sections, context.written_for);
+            // Another context that was written for the same keeps that key.
+            let taken = own == key || self.contains(own) || draft.last.contains_key(&own);
+            let keys = if taken { vec![key] } else { vec![own, key] };
+            draft.last.extend(keys.iter().map(|&key| (key, of)));
+            Entry::Context { keys, record }
+        } else {
+            draft.last.insert(key, of);
+            Entry::Alias { key, of }
+        };
+        draft.push(entry)?;
+        Ok(Some(of))
+    }
+}
+
+/// The entry of a note that holds contexts.
+pub(super) fn held(path: &str, tags: &[String], removed: bool, of: Vec<Id>) -> Entry {
+    Entry::Held { path: path.to_owned(), tags: tags.to_vec(), removed, of }
+}
