@@ -32,6 +32,7 @@ pub use super::report::{
 pub(super) use contexts::OwnChunk;
 
 use super::decide::{Desk, Task};
+use super::disk_access::{Hangs, TEXT_WITHIN};
 use super::indexer::Event;
 use super::indexer::commit::decision;
 use super::jobs::Ended;
@@ -43,7 +44,7 @@ use note::Note;
 use note::{FileStat, VaultPath};
 use store::record::NoteRecord;
 use vault::policy::EntryKind;
-use vault::read::read;
+use vault::read::ReadError;
 
 /// What to do about a note that is not there.
 const HINT: &str = "paths are relative to the vault; `situated search` shows them";
@@ -114,7 +115,7 @@ impl Handle {
         let (vault, path) = self.find_readable(request.vault.as_deref(), &request.path)?;
         let (snapshot, desk) = ready(&vault)?;
         let hidden = desk.hidden(request.audience);
-        let (bytes, seen) = read(&desk.root, &path, desk.max_note_bytes).map_err(|error| {
+        let (bytes, seen) = read(&vault, &path, desk.max_note_bytes)?.map_err(|error| {
             // Whoever is not to hear of a note hears the same as of one that is not there.
             let why = if hidden.is_some() { HINT.to_owned() } else { format!("it cannot be read: {error}") };
             not_found("note", path.as_str(), &why)
@@ -159,7 +160,7 @@ impl Handle {
         let (_, desk) = ready(&vault)?;
         let (bytes, seen) = match text {
             Some(text) => (text.as_bytes().to_vec(), FileStat::default()),
-            None => read(&desk.root, &path, desk.max_note_bytes)
+            None => read(&vault, &path, desk.max_note_bytes)?
                 .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?,
         };
         let stored = stored(&desk, &path)?;
@@ -442,6 +443,21 @@ fn visible(note: &Note) -> Cow<'_, str> {
     }
     out.push_str(note.text.get(end..).unwrap_or_default());
     Cow::Owned(out)
+}
+
+/// The bytes of a note and its state, or why it cannot be read.
+///
+/// # Errors
+/// The vault's file system does not answer.
+fn read(
+    vault: &VaultShared,
+    path: &VaultPath,
+    max_bytes: u64,
+) -> Result<Result<(Vec<u8>, FileStat), ReadError>, CallError> {
+    let (root, path) = (vault.path.clone(), path.clone());
+    vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| {
+        CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))
+    })
 }
 
 fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<Desk>), CallError> {

@@ -10,6 +10,7 @@ mod ask;
 mod batch;
 mod control;
 mod decide;
+mod disk_access;
 mod embedding;
 mod feed;
 mod generations;

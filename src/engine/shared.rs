@@ -8,7 +8,9 @@ use arc_swap::ArcSwapOption;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::decide::Desk;
+use super::disk_access::DiskAccess;
 use super::embedding::Service;
+use super::indexer::disk::Disk;
 use super::report::{self, VaultStatus};
 use super::tally::Counts;
 use index::{Graph, Snapshot};
@@ -24,10 +26,9 @@ pub(super) struct VaultShared {
     pub(super) path: PathBuf,
     /// What answers queries: a snapshot, and the desk whose embedder made its vectors.
     pub(super) published: ArcSwapOption<(Arc<Snapshot>, Arc<Desk>)>,
-    /// Whether the answers have become others, by a new snapshot or another generation, and nobody was told yet.
-    unannounced: AtomicBool,
-    /// Whether another generation answers for the vault. The supervisor's to say.
-    inactive: AtomicBool,
+    /// What queries ask of the file system.
+    pub(super) disk: DiskAccess,
+    flags: Flags,
     /// The links, as of a snapshot that may be older than the published one.
     pub(super) graph: ArcSwapOption<Graph>,
     pub(super) policy: ArcSwapOption<Policy>,
@@ -40,6 +41,15 @@ pub(super) struct VaultShared {
     waited_for: Mutex<Vec<Arc<Service>>>,
     /// When the indexer's present turn began, milliseconds since the engine started, plus one; 0 while it waits.
     turn: AtomicU64,
+}
+
+/// What is either so or not.
+#[derive(Default)]
+struct Flags {
+    /// Whether the answers have become others, by a new snapshot or another generation, and nobody was told yet.
+    unannounced: AtomicBool,
+    /// Whether another generation answers for the vault. The supervisor's to say.
+    inactive: AtomicBool,
 }
 
 /// How far an indexer is.
@@ -83,7 +93,7 @@ pub(super) struct IndexerReport {
 }
 
 impl VaultShared {
-    pub(super) fn new(id: u64, vault: &VaultConfig, generation: &str) -> Arc<Self> {
+    pub(super) fn new(id: u64, vault: &VaultConfig, generation: &str, disk: Arc<dyn Disk>) -> Arc<Self> {
         let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
         Arc::new(VaultShared {
             id,
@@ -91,8 +101,8 @@ impl VaultShared {
             generation: generation.to_owned(),
             path: vault.path.clone(),
             published: ArcSwapOption::empty(),
-            unannounced: AtomicBool::new(false),
-            inactive: AtomicBool::new(false),
+            disk: DiskAccess::new(disk),
+            flags: Flags::default(),
             graph: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
             status: Mutex::new(status),
@@ -113,21 +123,21 @@ impl VaultShared {
 
     /// Other answers are given from now on.
     pub(super) fn mark_unannounced(&self) {
-        self.unannounced.store(true, Ordering::Relaxed);
+        self.flags.unannounced.store(true, Ordering::Relaxed);
     }
 
     /// Whether it is to be announced that other answers are given; it counts as announced then.
     pub(super) fn take_unannounced(&self) -> bool {
-        self.unannounced.swap(false, Ordering::Relaxed)
+        self.flags.unannounced.swap(false, Ordering::Relaxed)
     }
 
     /// Whether another generation answers for the vault.
     pub(super) fn is_inactive(&self) -> bool {
-        self.inactive.load(Ordering::Relaxed)
+        self.flags.inactive.load(Ordering::Relaxed)
     }
 
     pub(super) fn set_inactive(&self, inactive: bool) {
-        self.inactive.store(inactive, Ordering::Relaxed);
+        self.flags.inactive.store(inactive, Ordering::Relaxed);
     }
 
     pub(super) fn status(&self) -> MutexGuard<'_, VaultStatus> {

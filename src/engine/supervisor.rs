@@ -247,7 +247,7 @@ impl Supervisor {
 
     /// Starts an indexer; returns its id.
     pub(super) fn start(&mut self, vault: &VaultConfig, generation: &str, inactive: bool, places: &mut Places) -> u64 {
-        let shared = VaultShared::new(self.next_id, vault, generation);
+        let shared = VaultShared::new(self.next_id, vault, generation, self.disk.clone());
         shared.set_inactive(inactive);
         self.next_id += 1;
         let id = shared.id;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use super::{CallError, Cancel, Handle, ready};
+use super::{CallError, Cancel, Handle, VaultShared, read, ready};
 use crate::decide::Desk;
 use crate::now_s;
 use crate::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
@@ -23,7 +23,6 @@ use note::chunk::{Chunk, ChunkRules};
 use note::{Note, NoteRules};
 use provider::ledger::CostReport;
 use store::record::NoteRecord;
-use vault::read::read;
 
 /// Contexts that are reviewed at most.
 const MOST_REVIEWED: usize = 1000;
@@ -237,14 +236,14 @@ impl Handle {
 
     /// Contexts beside their chunks, for a person to judge: an even sample of those that a model wrote.
     pub fn review(&self, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
-        let mut found: Vec<(Arc<Desk>, String, NoteRecord, usize, ContextRecord)> = Vec::new();
+        let mut found: Vec<(Arc<Desk>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)> = Vec::new();
         let storage = |error: store::StoreError| CallError::Storage(error.to_string());
         for vault in self.choose(request.vault.as_deref())? {
             let (_, desk) = ready(&vault)?;
             for note in desk.store.notes().map_err(storage)? {
                 for (i, context) in desk.store.contexts(&note.path).map_err(storage)?.into_iter().enumerate() {
                     if context.is_paid() {
-                        found.push((desk.clone(), vault.name.clone(), note.clone(), i, context));
+                        found.push((desk.clone(), vault.clone(), note.clone(), i, context));
                     }
                 }
             }
@@ -255,24 +254,25 @@ impl Handle {
             note::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
         });
         found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
-        let review = |(desk, vault, note, i, context): &(Arc<Desk>, String, NoteRecord, usize, ContextRecord)| {
-            let chunk = note.chunks.get(*i)?;
-            let (bytes, _) = read(&desk.root, &note.path, desk.max_note_bytes).ok()?;
-            let parsed = note::parse(&note.path, &bytes, &desk.rules);
-            let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
-            Some(Reviewed {
-                vault: vault.clone(),
-                path: note.path.to_string(),
-                heading_path: chunk.heading_path.clone(),
-                lines: chunk.lines,
-                chunk: text.to_owned(),
-                context: context.text.clone(),
-                generation: context.generation.clone(),
-                quality: context.quality,
-                scores: context.making.map(|making| making.scores),
-                drifted: context.sketch.left_in(text) < DRIFT_BELOW,
-            })
-        };
+        let review =
+            |(desk, vault, note, i, context): &(Arc<Desk>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)| {
+                let chunk = note.chunks.get(*i)?;
+                let (bytes, _) = read(vault, &note.path, desk.max_note_bytes).ok()?.ok()?;
+                let parsed = note::parse(&note.path, &bytes, &desk.rules);
+                let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
+                Some(Reviewed {
+                    vault: vault.name.clone(),
+                    path: note.path.to_string(),
+                    heading_path: chunk.heading_path.clone(),
+                    lines: chunk.lines,
+                    chunk: text.to_owned(),
+                    context: context.text.clone(),
+                    generation: context.generation.clone(),
+                    quality: context.quality,
+                    scores: context.making.map(|making| making.scores),
+                    drifted: context.sketch.left_in(text) < DRIFT_BELOW,
+                })
+            };
         Ok(found.iter().filter_map(review).collect())
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::search::Served;
 use super::{CallError, VaultShared, not_found, parse_path};
+use crate::disk_access::{Hangs, STATES_WITHIN};
 use index::search;
 use index::search::{Expected, Hit, Part, Standing};
 use index::{NoteEntry, Snapshot};
-use note::VaultPath;
+use note::{FileStat, VaultPath};
 use vault::policy::EntryKind;
-use vault::read::stat;
+use vault::read::ReadError;
 
 /// How the note at `path` (or of that name) stands to the answer `hits` of these vaults.
 pub(super) fn expected(
@@ -20,23 +21,27 @@ pub(super) fn expected(
 ) -> Result<Expected, CallError> {
     let places = places(path, served)?;
     for (at, path) in &places {
-        let Some((Served { vault, desk, .. }, part)) = served.get(*at).zip(parts.get(*at)) else { continue };
+        let Some((Served { vault, .. }, part)) = served.get(*at).zip(parts.get(*at)) else { continue };
         let Some(note) = named(part.snapshot, path) else { continue };
         let mut expected = search::expect(parts, *at, &vault.name, &note, hits)?;
-        let now = stat(&desk.root, &note.path);
-        expected.stale = now != Some(note.stat);
-        if now.is_none() {
-            expected.why.push("It is gone from the disk since it was indexed.".to_owned());
-        } else if expected.stale {
-            expected.why.push("It has changed on disk since it was indexed; --fresh waits for that.".to_owned());
-        }
+        let now = state(vault, &note.path);
+        expected.stale = now != OnDisk::Note(note.stat) && now != OnDisk::Unknown;
+        expected.why.extend(match now {
+            OnDisk::Unknown => Some(hanging(vault)),
+            OnDisk::Nothing | OnDisk::Other(_) => Some("It is gone from the disk since it was indexed.".to_owned()),
+            OnDisk::Note(_) if expected.stale => {
+                Some("It has changed on disk since it was indexed; --fresh waits for that.".to_owned())
+            }
+            OnDisk::Note(_) => None,
+        });
         return Ok(expected);
     }
     // Where a file of that name lies, if one does; else the first vault is the one that lacks it.
     let lies = places.iter().filter_map(|(at, path)| Some((&served.get(*at)?.vault, path)));
-    let on_disk = |(vault, path): &(&Arc<VaultShared>, &VaultPath)| vault.path.join(path.to_relative()).exists();
-    match lies.clone().find(on_disk).or_else(|| lies.clone().next()) {
-        Some((vault, path)) => Ok(unindexed(vault, path)),
+    let mut found: Vec<_> = lies.map(|(vault, path)| (vault, path, state(vault, path))).collect();
+    found.sort_by_key(|(.., state)| *state == OnDisk::Nothing);
+    match found.first() {
+        Some((vault, path, state)) => Ok(unindexed(vault, path, state)),
         None => Err(CallError::NotReady),
     }
 }
@@ -62,17 +67,41 @@ fn named(snapshot: &Snapshot, path: &VaultPath) -> Option<Arc<NoteEntry>> {
     snapshot.note_at(path).or_else(by_name).cloned()
 }
 
+/// What lies at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum OnDisk {
+    Note(FileStat),
+    /// A folder, a link, or what cannot be looked at.
+    Other(ReadError),
+    Nothing,
+    /// The file system did not answer.
+    Unknown,
+}
+
+fn state(vault: &VaultShared, path: &VaultPath) -> OnDisk {
+    let (root, path) = (vault.path.clone(), path.clone());
+    match vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path)) {
+        Ok(Ok(stat)) => OnDisk::Note(stat),
+        Ok(Err(ReadError::Gone)) => OnDisk::Nothing,
+        Ok(Err(error)) => OnDisk::Other(error),
+        Err(Hangs) => OnDisk::Unknown,
+    }
+}
+
+fn hanging(vault: &VaultShared) -> String {
+    format!("The vault `{}` does not answer, so what is on its disk now is not known.", vault.name)
+}
+
 /// Why a note is not in the index.
-fn unindexed(vault: &VaultShared, path: &VaultPath) -> Expected {
-    let (standing, why) = match vault.policy.load().as_ref().map(|policy| policy.verdict(path, false)) {
-        _ if vault.path.join(path.to_relative()).symlink_metadata().is_err() => {
-            (Standing::Missing, format!("There is no such note in the vault `{}`.", vault.name))
-        }
-        Some(EntryKind::Ignored(why)) => (Standing::Ignored, format!("It is left out of the index: {why}.")),
-        _ if vault.path.join(path.to_relative()).is_dir() => {
-            (Standing::Missing, "That is a folder; name a note in it.".to_owned())
-        }
-        _ => {
+fn unindexed(vault: &VaultShared, path: &VaultPath, state: &OnDisk) -> Expected {
+    let verdict = vault.policy.load().as_ref().map(|policy| policy.verdict(path, false));
+    let (standing, why) = match (state, verdict) {
+        (OnDisk::Nothing, _) => (Standing::Missing, format!("There is no such note in the vault `{}`.", vault.name)),
+        (OnDisk::Unknown, _) => (Standing::Missing, hanging(vault)),
+        (_, Some(EntryKind::Ignored(why))) => (Standing::Ignored, format!("It is left out of the index: {why}.")),
+        (OnDisk::Other(ReadError::NotAFile), _) => (Standing::Missing, "That is no file; name a note.".to_owned()),
+        (OnDisk::Other(error), _) => (Standing::NotIndexed, format!("It is not in the index, for {error}.")),
+        (OnDisk::Note(_), _) => {
             let skipped = vault.status().skipped.iter().find(|file| file.path == path.as_str()).map(|f| f.why.clone());
             let why =
                 skipped.map_or("; `situated sync --wait` looks at the disk now".to_owned(), |why| format!(": {why}"));

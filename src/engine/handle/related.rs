@@ -65,7 +65,7 @@ impl Handle {
         });
         let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
         let answers = found.into_iter().zip(&asked);
-        let answers = answers.map(|(found, (.., snapshot, desk))| freshness(found, snapshot, desk)).collect();
+        let answers = answers.map(|(found, (vault, _, _, snapshot, _))| freshness(found, vault, snapshot)).collect();
         Ok(search_answer(answers, options.limit, began))
     }
 

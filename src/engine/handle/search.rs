@@ -1,11 +1,14 @@
 //! Queries: answered from the published snapshots, on the caller's thread.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::super::decide::Desk;
+use super::super::disk_access::{Hangs, STATES_WITHIN};
+use super::super::indexer::disk::Disk;
 use super::super::rerank::Reranker;
 use super::vectors::QueryVectors;
 use super::{
@@ -15,8 +18,7 @@ use super::{
 use index::Snapshot;
 use index::search;
 use index::search::{Answer, Boosts, Key, MAX_HITS, Mode, Options, Parsed, Part};
-use note::VaultPath;
-use vault::read::stat;
+use note::{FileStat, VaultPath};
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
@@ -123,7 +125,7 @@ impl Handle {
         for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
             cancel.check()?;
             let found = search::finish(&served.snapshot, &served.vault.name, ranking, &part.options)?;
-            answers.push(freshness(found, &served.snapshot, &served.desk));
+            answers.push(freshness(found, &served.vault, &served.snapshot));
         }
         let mut answer = search_answer(answers, options.limit, began);
         answer.warnings.extend(unjudged);
@@ -242,19 +244,32 @@ fn property(name: &str, value: &Value) -> Result<String, CallError> {
     })
 }
 
-/// Marks hits whose note is no longer what was indexed.
-pub(super) fn freshness(mut answer: Answer, snapshot: &Snapshot, desk: &Desk) -> Answer {
-    let mut last: Option<(String, bool)> = None;
-    for hit in &mut answer.hits {
-        hit.stale = match &last {
-            Some((path, stale)) if *path == hit.path => *stale,
-            _ => {
+/// Marks hits whose note is no longer what was indexed. A vault that does not say so in time keeps nobody: the answer
+/// warns of it.
+pub(super) fn freshness(mut answer: Answer, vault: &VaultShared, snapshot: &Snapshot) -> Answer {
+    let mut paths: Vec<&str> = answer.hits.iter().map(|hit| hit.path.as_str()).collect();
+    paths.dedup();
+    let paths: Vec<VaultPath> = paths.into_iter().filter_map(VaultPath::parse).collect();
+    if paths.is_empty() {
+        return answer;
+    }
+    let root = vault.path.clone();
+    let states = move |disk: &dyn Disk| -> HashMap<VaultPath, Option<FileStat>> {
+        let state = |path: VaultPath| (disk.stat(&root, &path).ok(), path);
+        paths.into_iter().map(state).map(|(state, path)| (path, state)).collect()
+    };
+    match vault.disk.ask(STATES_WITHIN, states) {
+        Ok(states) => {
+            for hit in &mut answer.hits {
                 let path = VaultPath::parse(&hit.path);
                 let indexed = path.as_ref().and_then(|path| snapshot.note_at(path)).map(|note| note.stat);
-                path.and_then(|path| stat(&desk.root, &path)) != indexed
+                hit.stale = path.and_then(|path| states.get(&path).copied().flatten()) != indexed;
             }
-        };
-        last = Some((hit.path.clone(), hit.stale));
+        }
+        Err(Hangs) => answer.warnings.push(format!(
+            "vault `{}` does not answer, so its notes may have changed since they were indexed",
+            vault.name
+        )),
     }
     answer
 }

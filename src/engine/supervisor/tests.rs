@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::Engine;
-use crate::handle::{Cancel, Handle, SearchRequest};
+use crate::handle::{Cancel, GetRequest, Handle, SearchAnswer, SearchRequest};
 use crate::indexer::disk::{Look, file_system};
 use crate::indexer::scan::Findings;
 use crate::report::{Job, Scope};
@@ -173,10 +173,14 @@ impl World {
         &self.engine.as_ref().unwrap().handle
     }
 
-    fn finds(&self, vault: &str, word: &str) -> bool {
+    fn search(&self, vault: &str, word: &str) -> Result<SearchAnswer, CallError> {
         let request =
             SearchRequest { query: format!("\"{word}\""), vault: Some(vault.into()), ..SearchRequest::default() };
-        self.handle().search(request, &Cancel::new()).is_ok_and(|answer| !answer.hits.is_empty())
+        self.handle().search(request, &Cancel::new())
+    }
+
+    fn finds(&self, vault: &str, word: &str) -> bool {
+        self.search(vault, word).is_ok_and(|answer| !answer.hits.is_empty())
     }
 
     fn is_idle(&self) -> bool {
@@ -224,7 +228,17 @@ fn a_file_system_that_hangs_keeps_its_own_vault_alone() {
 
     world.write("b", "n0.md", "# Saved\n\nmeanwhile: quagga\n");
     eventually("the save in `b` is found", || world.finds("b", "quagga"));
-    assert!(world.finds("a", "abouta1"), "what was indexed of `a` answers");
+    let answer = world.search("a", "abouta1").unwrap();
+    assert!(!answer.hits.is_empty(), "what was indexed of `a` answers");
+    assert!(answer.warnings.iter().any(|why| why.contains("vault `a` does not answer")), "{:?}", answer.warnings);
+    assert!(world.search("b", "quagga").unwrap().warnings.is_empty());
+    let note = |vault: &str| {
+        let request = GetRequest { path: "n1.md".to_owned(), vault: Some(vault.to_owned()), ..GetRequest::default() };
+        world.handle().get(request)
+    };
+    let why = note("a").unwrap_err();
+    assert!(matches!(&why, CallError::Storage(why) if why.contains("file system hangs")), "{why:?}");
+    assert!(note("b").is_ok());
     let (stuck, free) = (world.sync(Some("a")), world.sync(Some("b")));
     assert_eq!(world.ended(free).state, "done");
     assert_eq!(world.handle().job(stuck).unwrap().state, "running");

@@ -1,0 +1,107 @@
+//! What queries ask of a vault's file system: on a thread of the vault, and for a short time only. A file system that
+//! hangs keeps that thread; queries go on without what it would have said.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::indexer::disk::Disk;
+
+/// How long a query waits for the states of its hits. A remote folder takes some ten milliseconds for each.
+pub(super) const STATES_WITHIN: Duration = Duration::from_millis(500);
+
+/// How long a request waits for the text of a note.
+pub(super) const TEXT_WITHIN: Duration = Duration::from_secs(2);
+
+/// Requests that wait for the thread at most; whoever comes then need not wait to know that it hangs.
+const MOST_WAITING: usize = 64;
+
+type Work = Box<dyn FnOnce(&dyn Disk) + Send>;
+
+/// The file system did not answer in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hangs;
+
+/// Access to a vault's file system for queries.
+pub(super) struct DiskAccess {
+    disk: Arc<dyn Disk>,
+    /// Started by the first request.
+    work: Mutex<Option<SyncSender<Work>>>,
+    /// When the work under way began, milliseconds since `epoch`, plus one; 0 while there is none.
+    began: Arc<AtomicU64>,
+    epoch: Instant,
+}
+
+impl DiskAccess {
+    pub(super) fn new(disk: Arc<dyn Disk>) -> Self {
+        DiskAccess { disk, work: Mutex::new(None), began: Arc::default(), epoch: Instant::now() }
+    }
+
+    /// Has the vault's thread do something and waits for it, but not longer than `within`; nor at all if the thread has
+    /// been busy with one thing for that long.
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        within: Duration,
+        work: impl FnOnce(&dyn Disk) -> T + Send + 'static,
+    ) -> Result<T, Hangs> {
+        if self.busy_for().is_some_and(|busy| busy >= within) {
+            return Err(Hangs);
+        }
+        let (answer, answered) = mpsc::sync_channel(1);
+        let work = move |disk: &dyn Disk| {
+            // Whoever asked may have given up.
+            let _ = answer.send(work(disk));
+        };
+        self.send(Box::new(work))?;
+        match answered.recv_timeout(within) {
+            Ok(value) => Ok(value),
+            // Also if the work panicked: its thread is gone, and the next request starts another.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(Hangs),
+        }
+    }
+
+    /// For how long the thread has been at what it does now.
+    fn busy_for(&self) -> Option<Duration> {
+        let began = self.began.load(Ordering::Relaxed).checked_sub(1)?;
+        Some(self.epoch.elapsed().saturating_sub(Duration::from_millis(began)))
+    }
+
+    fn send(&self, mut work: Work) -> Result<(), Hangs> {
+        let mut sender = self.work.lock();
+        if let Some(sender) = &*sender {
+            match sender.try_send(work) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Full(_)) => return Err(Hangs),
+                // The thread died of what it was asked.
+                Err(TrySendError::Disconnected(unsent)) => work = unsent,
+            }
+        }
+        let started = self.start()?;
+        started.try_send(work).map_err(|_| Hangs)?;
+        *sender = Some(started);
+        Ok(())
+    }
+
+    fn start(&self) -> Result<SyncSender<Work>, Hangs> {
+        let (work, inbox) = mpsc::sync_channel(MOST_WAITING);
+        let (disk, began, epoch) = (self.disk.clone(), self.began.clone(), self.epoch);
+        began.store(0, Ordering::Relaxed);
+        let run = move || run(&inbox, &*disk, &began, epoch);
+        let thread = std::thread::Builder::new().name("look".to_owned()).spawn(run);
+        thread.map(|_| work).map_err(|_| Hangs)
+    }
+}
+
+fn run(inbox: &Receiver<Work>, disk: &dyn Disk, began: &AtomicU64, epoch: Instant) {
+    while let Ok(work) = inbox.recv() {
+        began.store(epoch.elapsed().as_millis() as u64 + 1, Ordering::Relaxed);
+        work(disk);
+        began.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests;
