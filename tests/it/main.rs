@@ -15,6 +15,7 @@ mod doctor;
 mod draining;
 mod embedders;
 mod eval;
+mod first_version;
 mod generations;
 mod graph;
 mod hostile;
