@@ -1,5 +1,5 @@
 //! The clients of `src/protocol/PROTOCOL.md`, in shell, Python, Node and Neovim, run as they stand there against a real
-//! daemon. Where a program is missing the test passes and says so; with `SITUATED_CLIENTS=required` it fails.
+//! daemon.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,21 +19,13 @@ struct Bench {
 }
 
 impl Bench {
-    /// A daemon over a vault with the notes of the specification, unless a program is missing.
-    fn with(programs: &[&str]) -> Option<Bench> {
-        for program in programs {
-            if which(program).is_none() {
-                let required = std::env::var("SITUATED_CLIENTS").is_ok_and(|wish| wish == "required");
-                assert!(!required, "`{program}` is required, and is not here");
-                eprintln!("skipped: `{program}` is not here");
-                return None;
-            }
-        }
+    /// A daemon over a vault with the notes of the specification.
+    fn new() -> Bench {
         let place = Place::with_sample();
         add_notes(&place.vault);
         place.write("Evil.md", EVIL);
         let daemon = place.start();
-        Some(Bench { place, daemon })
+        Bench { place, daemon }
     }
 
     /// The client of that name as a file.
@@ -66,10 +58,6 @@ impl Bench {
             .stdin(Stdio::null());
         command
     }
-}
-
-fn which(program: &str) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(program)).find(|path| path.is_file())
 }
 
 fn source(name: &str) -> String {
@@ -148,8 +136,9 @@ fn watches(bench: &mut Bench, command: &mut dyn FnMut(&Bench, &str) -> Command) 
 }
 
 #[test]
+#[cfg_attr(not(has_jq_and_socat), ignore = "needs jq and socat")]
 fn a_shell_searches() {
-    let Some(mut bench) = Bench::with(&["sh", "jq", "socat"]) else { return };
+    let mut bench = Bench::new();
     searches(&mut bench, &mut |bench, query| {
         let mut command = bench.command("sh");
         command.arg(bench.client("search.sh")).arg(query);
@@ -158,12 +147,9 @@ fn a_shell_searches() {
 }
 
 #[test]
+#[cfg_attr(not(has_jq_and_nc), ignore = "needs jq, and the nc of OpenBSD")]
 fn a_shell_watches() {
-    let Some(mut bench) = Bench::with(&["sh", "jq", "nc"]) else { return };
-    if !half_closes("nc") {
-        eprintln!("skipped: this `nc` knows no `-NU`");
-        return;
-    }
+    let mut bench = Bench::new();
     watches(&mut bench, &mut |bench, query| {
         let mut command = bench.command("sh");
         command.arg(bench.client("watch.sh")).arg(query);
@@ -171,14 +157,10 @@ fn a_shell_watches() {
     });
 }
 
-fn half_closes(nc: &str) -> bool {
-    let help = Command::new(nc).arg("-h").output();
-    help.is_ok_and(|help| String::from_utf8_lossy(&help.stderr).contains("-N"))
-}
-
 #[test]
+#[cfg_attr(not(has_python), ignore = "needs python3")]
 fn python_searches() {
-    let Some(mut bench) = Bench::with(&["python3"]) else { return };
+    let mut bench = Bench::new();
     searches(&mut bench, &mut |bench, query| {
         let mut command = bench.command("python3");
         command.arg(bench.client("search.py")).arg(query);
@@ -195,8 +177,9 @@ fn python_searches() {
 }
 
 #[test]
+#[cfg_attr(not(has_node), ignore = "needs node")]
 fn node_watches() {
-    let Some(mut bench) = Bench::with(&["node"]) else { return };
+    let mut bench = Bench::new();
     watches(&mut bench, &mut |bench, query| {
         let mut command = bench.command("node");
         command.arg(bench.client("watch.mjs")).arg(query);
@@ -213,8 +196,9 @@ fn neovim(bench: &Bench, script: &Path, then: &str) -> Command {
 }
 
 #[test]
+#[cfg_attr(not(has_nvim), ignore = "needs nvim")]
 fn neovim_searches_into_the_quickfix_list() {
-    let Some(bench) = Bench::with(&["nvim"]) else { return };
+    let bench = Bench::new();
     let out = bench.place.dir.path().join("quickfix");
     let then = format!(
         "lua vim.cmd('Situated quibbleheron'); \
@@ -230,8 +214,9 @@ fn neovim_searches_into_the_quickfix_list() {
 }
 
 #[test]
+#[cfg_attr(not(has_nvim), ignore = "needs nvim")]
 fn a_pane_of_neovim_follows_the_note() {
-    let Some(mut bench) = Bench::with(&["nvim"]) else { return };
+    let mut bench = Bench::new();
     let (first, second) = (bench.place.dir.path().join("first"), bench.place.dir.path().join("second"));
     let script = bench.place.dir.path().join("pane.lua");
     // What is shown goes to a file whenever it changes: that is what the test looks at.

@@ -387,12 +387,16 @@ fn a_program_that_moved_is_told_and_found_again() {
 }
 
 #[test]
+#[cfg_attr(
+    not(is_bound_by_permissions),
+    ignore = "root is bound by no permission, and nobody else may enter the build folder"
+)]
 fn a_read_only_home_is_told() {
     let home = Home::new();
     std::fs::create_dir_all(home.at(".config")).unwrap();
     std::fs::create_dir_all(home.at("data")).unwrap();
     let like = home.command();
-    let Some(mut command) = crate::bad::bound(&home.0) else { return };
+    let mut command = crate::bad::bound(&home.0);
     for (name, value) in like.get_envs() {
         value.map(|value| command.env(name, value));
     }

@@ -10,15 +10,6 @@ use situated::daemon::sandbox::landlock::kernel_abi;
 use crate::model::Model;
 use crate::support::{Daemon, PATIENCE, Place, eventually};
 
-/// Whether there is something to test; says so if not.
-fn has_landlock() -> bool {
-    let has = kernel_abi().is_some();
-    if !has {
-        eprintln!("this kernel has no Landlock: nothing was tried");
-    }
-    has
-}
-
 fn notes(n: usize) -> Place {
     let place = Place::new();
     for i in 0..n {
@@ -35,10 +26,8 @@ fn configured(place: &Place, more: &str) -> Daemon {
 }
 
 #[test]
+#[cfg_attr(not(has_landlock), ignore = "needs Landlock in the kernel")]
 fn every_thread_is_held_to_its_files_and_saves_are_found_all_the_same() {
-    if !has_landlock() {
-        return;
-    }
     let place = notes(3);
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("secret.md"), "# Secret\n\nperiwinkle\n").unwrap();
@@ -70,10 +59,8 @@ fn every_thread_is_held_to_its_files_and_saves_are_found_all_the_same() {
 }
 
 #[test]
+#[cfg_attr(not(has_landlock), ignore = "needs Landlock in the kernel")]
 fn a_reload_that_needs_more_says_so_and_a_restart_brings_it() {
-    if !has_landlock() {
-        return;
-    }
     let place = notes(3);
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("other.md"), "# Other\n\nperiwinkle\n").unwrap();
@@ -96,10 +83,8 @@ fn a_reload_that_needs_more_says_so_and_a_restart_brings_it() {
 }
 
 #[test]
+#[cfg_attr(not(has_landlock), ignore = "needs Landlock in the kernel")]
 fn another_folder_in_the_vaults_place_needs_a_restart_and_loses_nothing() {
-    if !has_landlock() {
-        return;
-    }
     let place = notes(20);
     // The folder of the configuration may be read, so it is another one than the vault's.
     let elsewhere = tempfile::tempdir().unwrap();
@@ -150,7 +135,7 @@ fn a_key_is_printed_by_a_command_that_reads_what_the_daemon_may_not() {
     // Nobody is asked while a command that is configured gives no key.
     eventually("the model was asked", || model.calls() > 0);
     let sandbox = daemon.call("status", json!({}))["sandbox"].clone();
-    if has_landlock() {
+    if cfg!(has_landlock) {
         assert_eq!((&sandbox["landlock"], &sandbox["network"]), (&json!("partial"), &json!(true)));
         assert!(sandbox["why"].as_str().unwrap().contains("command"), "{sandbox}");
     }

@@ -89,28 +89,28 @@ fn tame(what: &str, text: &str) {
     assert_eq!(text.chars().find(wild), None, "{what} prints {text:?}");
 }
 
-/// Both ends of a terminal of that size, the one that is looked at first; `None` where none can be had.
+/// Both ends of a terminal of that size, the one that is looked at first.
 #[cfg(target_os = "linux")]
-pub(crate) fn terminal(columns: u16, rows: u16) -> Option<(File, File)> {
+pub(crate) fn terminal(columns: u16, rows: u16) -> (File, File) {
     use rustix::ioctl::{Getter, Setter, ioctl};
-    let open = |path: &str| OpenOptions::new().read(true).write(true).open(path);
-    let master = open("/dev/ptmx").ok()?;
+    let open = |path: &str| OpenOptions::new().read(true).write(true).open(path).expect("a terminal");
+    let master = open("/dev/ptmx");
     // Unlock the other end and ask for its number: TIOCSPTLCK and TIOCGPTN of tty_ioctl(2).
     // SAFETY: both take a pointer to an int, which is what is given.
     let number = unsafe {
-        ioctl(&master, Setter::<0x4004_5431, i32>::new(0)).ok()?;
-        ioctl(&master, Getter::<0x8004_5430, u32>::new()).ok()?
+        ioctl(&master, Setter::<0x4004_5431, i32>::new(0)).unwrap();
+        ioctl(&master, Getter::<0x8004_5430, u32>::new()).unwrap()
     };
-    let slave = open(&format!("/dev/pts/{number}")).ok()?;
+    let slave = open(&format!("/dev/pts/{number}"));
     let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     rustix::termios::tcsetwinsize(&slave, size).unwrap();
-    Some((master, slave))
+    (master, slave)
 }
 
 /// What a command prints on a terminal of that many columns, and its exit code.
 #[cfg(target_os = "linux")]
-pub(crate) fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Option<(String, Option<i32>)> {
-    let (mut master, slave) = terminal(columns, 24)?;
+pub(crate) fn on_terminal(mut command: Command, columns: u16, typed: &str) -> (String, Option<i32>) {
+    let (mut master, slave) = terminal(columns, 24);
     let end = || Stdio::from(slave.try_clone().unwrap());
     let mut child = command.env("TERM", "xterm-256color").stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
     drop((command, slave));
@@ -121,11 +121,12 @@ pub(crate) fn on_terminal(mut command: Command, columns: u16, typed: &str) -> Op
     while let Ok(count @ 1..) = master.read(&mut piece) {
         printed.extend_from_slice(&piece[..count]);
     }
-    Some((String::from_utf8_lossy(&printed).replace("\r\n", "\n"), child.wait().unwrap().code()))
+    (String::from_utf8_lossy(&printed).replace("\r\n", "\n"), child.wait().unwrap().code())
 }
 
 #[cfg(target_os = "linux")]
 #[test]
+#[cfg_attr(not(has_terminal), ignore = "needs a terminal")]
 fn on_a_terminal() {
     let (place, mut daemon) = sample();
     let command = |arguments: &[&str]| {
@@ -133,16 +134,13 @@ fn on_a_terminal() {
         command.args(arguments);
         command
     };
-    let Some((coloured, _)) = on_terminal(command(&["search", "sensor"]), 80, "") else {
-        println!("skipped: no terminal can be had here");
-        return;
-    };
+    let (coloured, _) = on_terminal(command(&["search", "sensor"]), 80, "");
     assert!(coloured.contains("\u{1b}["), "no colours on a terminal: {coloured:?}");
     let mut plain = command(&["search", "sensor"]);
     plain.env("NO_COLOR", "1");
-    let (text, code) = on_terminal(plain, 80, "").unwrap();
+    let (text, code) = on_terminal(plain, 80, "");
     assert!(!text.contains('\u{1b}') && code == Some(0), "{text:?}");
-    let (text, _) = on_terminal(command(&["search", "sensor", "--color", "never"]), 80, "").unwrap();
+    let (text, _) = on_terminal(command(&["search", "sensor", "--color", "never"]), 80, "");
     assert!(!text.contains('\u{1b}'), "{text:?}");
 
     // However narrow it is.
@@ -160,7 +158,7 @@ fn on_a_terminal() {
     ] {
         let mut narrow = command(arguments);
         narrow.env("NO_COLOR", "1").env("COLUMNS", "20");
-        let (text, code) = on_terminal(narrow, 20, "").unwrap();
+        let (text, code) = on_terminal(narrow, 20, "");
         assert!(matches!(code, Some(0 | 1)) && !text.contains("panicked"), "{arguments:?}: {text}");
         if arguments.contains(&"--quiet") {
             for line in text.lines() {
@@ -172,13 +170,13 @@ fn on_a_terminal() {
     // Somebody can be asked here.
     let jobs = |daemon: &mut Daemon| daemon.call("jobs", json!({}))["jobs"].as_array().unwrap().len();
     let before = jobs(&mut daemon);
-    let (text, code) = on_terminal(command(&["rebuild", "Notes"]), 80, "n\n").unwrap();
+    let (text, code) = on_terminal(command(&["rebuild", "Notes"]), 80, "n\n");
     assert!(text.contains("Go on? [y/N]") && text.contains("nothing was done") && code == Some(0), "{text}");
     assert_eq!(jobs(&mut daemon), before);
-    let (text, code) = on_terminal(command(&["rebuild", "Notes"]), 80, "y\n").unwrap();
+    let (text, code) = on_terminal(command(&["rebuild", "Notes"]), 80, "y\n");
     assert!(text.contains("rebuild of") && code == Some(0), "{text}");
     assert_eq!(jobs(&mut daemon), before + 1);
     // JSON is for people there, and as harmless.
-    let (text, _) = on_terminal(command(&["status", "--json"]), 80, "").unwrap();
+    let (text, _) = on_terminal(command(&["status", "--json"]), 80, "");
     assert!(text.contains("\n  \"schema\": 1"), "{text}");
 }

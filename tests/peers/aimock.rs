@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::orchard::{CAPTIONS, KEY, LANTERN, came_to, captions, daemon, doctor, finished, held, place};
-use crate::server::{Aimock, Peer, installed};
+use crate::server::Aimock;
 
 /// Words that only a question about the whole note holds, and those that only one about a passage does.
 const WHOLE: &str = "passages:";
@@ -38,10 +38,8 @@ fn paths(aimock: &Aimock) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn every_interface_writes_the_contexts_of_a_note_in_one_call() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let table = [
         ("anthropic", "/v1/messages"),
         ("openai", "/v1/chat/completions"),
@@ -75,10 +73,8 @@ fn every_interface_writes_the_contexts_of_a_note_in_one_call() {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn one_call_for_each_chunk_shows_the_same_note_byte_by_byte() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     for provider in ["anthropic", "openai", "bedrock", "ollama"] {
         let chunk = |n: usize| says(&format!("<passage n=\"{}\"", n + 1), CAPTIONS[n]);
         let aimock = start((0..3).map(chunk).collect());
@@ -108,10 +104,8 @@ fn prefix(body: &Value) -> String {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn an_answer_that_stops_in_the_middle_is_cut_back_or_asked_for_again() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let cut = |words: &str, text: &str| {
         let mut fixture = says(words, text);
         fixture["response"]["finishReason"] = json!("length");
@@ -135,10 +129,8 @@ fn an_answer_that_stops_in_the_middle_is_cut_back_or_asked_for_again() {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn what_the_server_counted_is_what_the_ledger_says() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let aimock = start(good());
     let place = place("anthropic", &aimock.0.url(), "model = \"claude-haiku-4-5\"");
     let mut daemon = daemon(&place);
@@ -155,10 +147,8 @@ fn what_the_server_counted_is_what_the_ledger_says() {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn a_busy_server_is_asked_again_when_it_says() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let mut busy = refuses(WHOLE, 0, 429, "rate_limit_error", "Number of request tokens has exceeded your limit");
     busy["response"]["retryAfter"] = json!(2);
     for provider in ["anthropic", "openai", "bedrock", "ollama"] {
@@ -176,10 +166,8 @@ fn a_busy_server_is_asked_again_when_it_says() {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn an_overloaded_server_is_left_alone_until_somebody_says_it_works() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let overloaded = (0..4).map(|nth| refuses(WHOLE, nth, 529, "overloaded_error", "Overloaded"));
     let aimock = start(overloaded.chain(good()).collect());
     let place = place("anthropic", &aimock.0.url(), "");
@@ -196,10 +184,8 @@ fn an_overloaded_server_is_left_alone_until_somebody_says_it_works() {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn broken_answers_are_asked_for_again() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let chaos = |nth: usize, field: &str| {
         let mut fixture = says(WHOLE, &captions());
         fixture["match"]["sequenceIndex"] = json!(nth);
@@ -216,10 +202,8 @@ fn broken_answers_are_asked_for_again() {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn a_model_that_declines_is_asked_in_every_form_and_then_the_template_stays() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let sorry = "I'm sorry, but I can't help with that.";
     let aimock = start(vec![says(WHOLE, sorry), says(PASSAGE, sorry), says("", sorry)]);
     let place = place("anthropic", &aimock.0.url(), "");
@@ -235,10 +219,8 @@ fn a_model_that_declines_is_asked_in_every_form_and_then_the_template_stays() {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn captions_that_the_note_does_not_bear_out_are_rejected_one_by_one() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let invented = captions().replace(CAPTIONS[1], "The rocket engine of the Ariel probe, tested in Woomera in 1987.");
     // Asked for alone, that passage gets what it should have had.
     let aimock = start(vec![says(WHOLE, &invented), says(PASSAGE, CAPTIONS[1])]);
@@ -252,10 +234,8 @@ fn captions_that_the_note_does_not_bear_out_are_rejected_one_by_one() {
 }
 
 #[test]
+#[ignore = "needs servers that .ci/peers installs"]
 fn a_note_that_is_too_long_for_the_model_is_asked_about_with_less() {
-    if !installed(&[Peer::Aimock]) {
-        return;
-    }
     let long = "prompt is too long: 210000 tokens > 200000 maximum";
     let too_long = (0..2).map(|nth| refuses(WHOLE, nth, 400, "invalid_request_error", long));
     let aimock = start(too_long.chain([says("Old trees\"", CAPTIONS[1]), says(PASSAGE, CAPTIONS[2])]).collect());

@@ -29,18 +29,7 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    fn name(self) -> &'static str {
-        match self {
-            Peer::Litellm => "litellm",
-            Peer::Aimock => "aimock",
-            Peer::Moto => "moto",
-            Peer::Mitmproxy => "mitmproxy",
-            Peer::Mcp => "mcp",
-            Peer::Inspector => "inspector",
-        }
-    }
-
-    /// Where it is if it is installed.
+    /// Where it is; it must be installed.
     pub(crate) fn program(self) -> PathBuf {
         let program = match self {
             Peer::Litellm => "litellm/bin/litellm",
@@ -51,21 +40,10 @@ impl Peer {
             Peer::Inspector => "inspector/node_modules/.bin/mcp-inspector",
         };
         // Cargo names a folder inside its target folder.
-        Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("peers").join(program)
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("peers").join(program);
+        assert!(program.exists(), "{} is not there; .ci/peers installs it", program.display());
+        program
     }
-}
-
-/// Whether all of these are installed. If not, says so where the test harness does not hide it; and where they
-/// have to be (`SITUATED_PEERS=required`), fails.
-pub(crate) fn installed(peers: &[Peer]) -> bool {
-    let Some(missing) = peers.iter().find(|peer| !peer.program().exists()) else { return true };
-    let name = missing.name();
-    let required = std::env::var_os("SITUATED_PEERS").is_some_and(|value| value == "required");
-    assert!(!required, "{name} is not installed, and SITUATED_PEERS=required");
-    let line = format!("skipped: {name} is not installed (.ci/peers installs it)\n");
-    // Unlike `eprintln!` this is not captured. If it cannot be said, nobody listens.
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    false
 }
 
 /// A running server. Ends with all its children when dropped.

@@ -80,12 +80,10 @@ fn what_a_configuration_lacks_is_named() {
 
 /// A child of this very program restricts itself and tries what it must not be able to do.
 #[test]
+#[cfg_attr(not(has_landlock), ignore = "needs Landlock in the kernel")]
 #[cfg(target_os = "linux")]
 fn the_kernel_refuses_what_is_not_needed() {
-    let Some(abi) = kernel_abi() else {
-        eprintln!("this kernel has no Landlock: nothing was tried");
-        return;
-    };
+    let abi = kernel_abi().unwrap();
     let dir = tempfile::tempdir().unwrap();
     for folder in ["notes", "data", "data/sub", ".ssh", "config"] {
         std::fs::create_dir(dir.path().join(folder)).unwrap();
