@@ -24,11 +24,12 @@ use anyhow::{Context, Result, bail, ensure};
 use context::Template;
 use index::embed::builtin;
 use index::search;
-use index::search::{Mode, Options};
+use index::search::Options;
 use index::{Index, Snapshot};
 use note::VaultPath;
 use note::chunk::{Chunk, ChunkConfig, Strategy};
 use note::{Note, NoteRules, parse};
+use protocol::search::Mode;
 use provider::Embedder;
 use serde::Deserialize;
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::Ask;
 use super::exit;
@@ -13,9 +13,9 @@ use super::search::{Look, print_hit};
 use super::session::{Failure, Session, safe, with_schema};
 use super::signals::Interrupt;
 use super::why::judged;
-use engine::handle::{AskAnswer, AskPassage, SearchAnswer};
-use index::search::question::Turn;
+use protocol::ask::{AskAnswer, AskPassage, AskRequest, PastTurn};
 use protocol::client::{Client, ClientError};
+use protocol::search::{Expand, SearchAnswer, SearchRequest};
 
 /// Longest silence: longer than the daemon waits for a model.
 const PATIENCE: Duration = Duration::from_mins(11);
@@ -62,7 +62,7 @@ fn converse(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
     client.set_timeout(Some(PATIENCE));
     let interrupt = Interrupt::listen();
     session.say(dim("Ask your notes. Ctrl-C stops an answer; /quit or Ctrl-D ends."));
-    let mut history: Vec<Turn> = Vec::new();
+    let mut history: Vec<PastTurn> = Vec::new();
     loop {
         let _ = write!(anstream::stderr(), "{} ", bold("?"));
         let mut line = String::new();
@@ -84,7 +84,7 @@ fn converse(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
         let asked = Asked { args, question, history: &history };
         match asked.ask(&mut client, &interrupt, session) {
             Ok((_, Some(answer))) if answer.found => {
-                history.push(Turn { question: question.to_owned(), answer: answer.answer });
+                history.push(PastTurn { question: question.to_owned(), answer: answer.answer });
                 history.drain(..history.len().saturating_sub(TURNS));
             }
             Ok(_) => {}
@@ -103,25 +103,24 @@ fn converse(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
 struct Asked<'a> {
     args: &'a Ask,
     question: &'a str,
-    history: &'a [Turn],
+    history: &'a [PastTurn],
 }
 
 impl Asked<'_> {
-    fn params(&self, json: bool) -> Value {
+    fn request(&self, json: bool) -> AskRequest {
         let Ask { passages, vault, mode, expand, explain, fresh, .. } = self.args;
-        let mut params = json!({
-            "question": self.question,
-            "history": self.history,
-            "explain": explain,
-            "fresh": fresh,
-            "stream": !json,
-        });
-        let given =
-            [("passages", json!(passages)), ("vault", json!(vault)), ("mode", json!(mode)), ("expand", json!(expand))];
-        for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
-            params[name] = value;
+        AskRequest {
+            question: self.question.to_owned(),
+            vault: vault.clone(),
+            mode: *mode,
+            passages: passages.map(usize::from),
+            expand: *expand,
+            history: self.history.to_vec(),
+            fresh: *fresh,
+            explain: *explain,
+            stream: json.then_some(false),
+            ..AskRequest::default()
         }
-        params
     }
 
     /// Asks and shows; the exit code, and the answer if there is one.
@@ -143,7 +142,7 @@ impl Asked<'_> {
                     unheard = out.text(&printable_lines(text)).err();
                 }
             };
-            client.call_with_text("ask", &self.params(json), &mut show, &|| !interrupt.raised())
+            client.ask_with_text(&self.request(json), &mut show, &|| !interrupt.raised())
         };
         if shown {
             session.out.text("\n")?;
@@ -151,8 +150,8 @@ impl Asked<'_> {
         if let Some(error) = unheard {
             return Err(error.into());
         }
-        let answer = match answered {
-            Ok(answer) => answer,
+        let reply = match answered {
+            Ok(reply) => reply,
             Err(ClientError::Remote(remote)) if remote.kind == "cancelled" => {
                 session.say(dim("stopped"));
                 return Ok((exit::INTERRUPTED, None));
@@ -160,10 +159,10 @@ impl Asked<'_> {
             Err(error @ ClientError::Remote(_)) => return self.instead(error, client, session),
             Err(error) => return Err(error.into()),
         };
-        let read: AskAnswer = serde_json::from_value(answer.clone())?;
+        let read = reply.read()?;
         let code = if read.found && read.unfinished.is_none() { exit::OK } else { exit::NOTHING };
         if json {
-            session.json(answer)?;
+            session.json(reply.into_json())?;
         } else {
             self.tell(&read, session)?;
         }
@@ -225,13 +224,15 @@ impl Asked<'_> {
             return Err(failure);
         }
         // No model is asked here: what failed once must not fail again.
-        let mut params =
-            json!({ "query": self.question, "limit": NEAREST, "expand": "off", "explain": self.args.explain });
-        if let Some(vault) = &self.args.vault {
-            params["vault"] = vault.as_str().into();
-        }
-        let Ok(found) = client.call("search", params) else { return Err(failure) };
-        let SearchAnswer { hits, .. } = serde_json::from_value(found)?;
+        let request = SearchRequest {
+            query: self.question.to_owned(),
+            vault: self.args.vault.clone(),
+            limit: Some(NEAREST),
+            expand: Some(Expand::Off),
+            explain: self.args.explain,
+            ..SearchRequest::default()
+        };
+        let Ok(SearchAnswer { hits, .. }) = client.call(&request) else { return Err(failure) };
         if session.globals.json {
             let Failure::Said { code, message } = &failure else { return Err(failure) };
             let error = json!({ "error": { "code": code, "message": message }, "passages": hits });

@@ -9,6 +9,7 @@ use super::args::Call;
 use super::exit;
 use super::session::{Failure, Session};
 use crate::daemon::config::Config;
+use protocol::daemon::ShutdownRequest;
 use protocol::locate::{Surroundings, is_locked};
 
 /// A daemon drains for 5 s and then closes its stores; longer than this it hangs.
@@ -34,7 +35,7 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
     if !params.is_object() {
         return Err(Failure::usage("the parameters are a JSON object, such as '{\"query\": \"plan\"}'"));
     }
-    let result = session.client()?.call(&args.method, params)?;
+    let result = session.client()?.call_raw(&args.method, params)?;
     if session.globals.json {
         session.json(result)?;
     } else {
@@ -53,7 +54,7 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, Failure> {
         session.say("no daemon runs");
         return Ok(exit::OK);
     }
-    session.client()?.call("shutdown", json!({}))?;
+    session.client()?.call(&ShutdownRequest {})?;
     if !freed(&found.data_dir, STOP_PATIENCE) {
         let message = format!(
             "the daemon said it would stop, but still holds {} after {} s; its log may say why",
@@ -83,7 +84,7 @@ pub(super) fn freed(data_dir: &std::path::Path, patience: Duration) -> bool {
 
 /// `situated schema`.
 pub(super) fn schema(session: &mut Session) -> Result<u8, Failure> {
-    session.json(crate::daemon::serve::params::schema())?;
+    session.json(protocol::schema::schema())?;
     Ok(exit::OK)
 }
 

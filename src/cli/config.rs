@@ -7,7 +7,7 @@ use super::exit;
 use super::print::{printable, printable_lines};
 use super::session::{Failure, Session};
 use crate::daemon::config::{Config, config_file};
-use engine::report::Problem;
+use protocol::daemon::{Problem, Problems, ReloadRequest};
 
 /// `situated config`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
@@ -50,8 +50,7 @@ fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, Failure> {
 }
 
 fn reload(session: &mut Session) -> Result<u8, Failure> {
-    let answer = session.client()?.call("reload", json!({}))?;
-    let problems: Vec<Problem> = serde_json::from_value(answer["problems"].clone())?;
+    let Problems { problems } = session.client()?.call(&ReloadRequest {})?;
     let code = tell(&problems, session)?;
     if session.globals.json {
         return Ok(code);

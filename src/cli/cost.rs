@@ -1,13 +1,12 @@
 //! `situated cost`: what models have cost, on one screen.
 
-use serde_json::json;
-
 use super::exit;
 use super::money::{spent, tokens};
 use super::print::{Out, bold, columns, counted, cut_front, dim, grouped, padded};
 use super::session::{Failure, Session, safe};
 use context::cost::dollars;
-use provider::ledger::{CostReport, Sums};
+use protocol::cost::{CostReport, Sums};
+use protocol::daemon::CostRequest;
 
 /// Rows of each list: `--json` has all that the daemon tells.
 const SHOWN: usize = 5;
@@ -17,11 +16,11 @@ const LABEL: usize = 34;
 
 /// `situated cost`.
 pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
-    let answer = session.client()?.call("cost", json!({}))?;
+    let reply = session.client()?.ask(&CostRequest {})?;
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
     } else {
-        print(&serde_json::from_value(answer)?, &mut session.out)?;
+        print(&reply.read()?, &mut session.out)?;
     }
     Ok(exit::OK)
 }
@@ -137,7 +136,7 @@ fn purpose(name: &str) -> String {
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
-    use provider::ledger::{ModelCost, NoteCost, PurposeCost, ReasonCost};
+    use protocol::cost::{ModelCost, NoteCost, PurposeCost, ReasonCost};
 
     fn sums() -> Sums {
         Sums {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::exit;
 use super::print::{bold, printable};
 use super::session::Failure;
-use index::search::Hit;
+use protocol::hit::Hit;
 
 /// What is written into a body, and how it is found again: no word of it is in the sample vault.
 const SENTENCE: &str = "The harmonium in the attic is to be tuned before the solstice concert.";

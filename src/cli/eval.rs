@@ -26,9 +26,9 @@ use crate::daemon::config::{Config, Overrides};
 use ::index::embed::builtin;
 use ::index::eval::docs::Arm;
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses};
-use ::index::search::Mode;
 use ::index::search::rerank::RerankProvider;
 use index::How;
+use protocol::search::Mode;
 use rerank::Second;
 use source::Source;
 

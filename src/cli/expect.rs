@@ -5,9 +5,9 @@ use std::path::Path;
 use super::print::{Out, bold};
 use super::session::{Failure, safe};
 use super::target;
-use index::search::Expected;
 use note::VaultPath;
 use protocol::client::Client;
+use protocol::hit::Expected;
 
 /// How the daemon is asked about a note that is named as users name notes: one on the disk by its whole path, for
 /// other vaults may have a note of the same place.

@@ -2,7 +2,7 @@
 
 use super::roots::Roots;
 use super::session::{Failure, safe};
-use index::search::Hit;
+use protocol::hit::Hit;
 
 /// A line for each hit, such as `{path}:{line}`.
 #[derive(Debug)]

@@ -8,7 +8,11 @@ use super::jobs::follow;
 use super::print::{bold, counted, dim, green, padded, printable};
 use super::rebuild::{confirmed, taken};
 use super::session::{Failure, Session, safe};
-use engine::handle::{GenerationInfo, Job, Status};
+use protocol::generations::{
+    BuildGenerationRequest, DropGenerationRequest, GenerationInfo, GenerationList, GenerationsRequest,
+    UseGenerationRequest,
+};
+use protocol::status::StatusRequest;
 
 /// `situated generations`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
@@ -17,11 +21,11 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
         GenerationCommand::List => list(vault.as_deref(), session),
         GenerationCommand::Build { name, yes, dry_run } => build(&name, vault.as_deref(), yes, dry_run, session),
         GenerationCommand::Use { name } => {
-            session.client()?.call("generations.use", json!({ "name": name, "vault": vault }))?;
+            session.client()?.call(&UseGenerationRequest { name: name.clone(), vault })?;
             done(session, format!("searches are answered from `{}` now", safe(&name)))
         }
         GenerationCommand::Drop { name } => {
-            session.client()?.call("generations.drop", json!({ "name": name, "vault": vault }))?;
+            session.client()?.call(&DropGenerationRequest { name: name.clone(), vault })?;
             done(session, format!("`{}` is gone; what was paid for is in the archive", safe(&name)))
         }
     }
@@ -36,12 +40,12 @@ fn done(session: &mut Session, said: String) -> Result<u8, Failure> {
 }
 
 fn list(vault: Option<&str>, session: &mut Session) -> Result<u8, Failure> {
-    let answer = session.client()?.call("generations", json!({ "vault": vault }))?;
+    let reply = session.client()?.ask(&GenerationsRequest { vault: vault.map(str::to_owned) })?;
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
         return Ok(exit::OK);
     }
-    let generations: Vec<GenerationInfo> = serde_json::from_value(answer["generations"].clone())?;
+    let GenerationList { generations } = reply.read()?;
     for generation in &generations {
         session.out.line(line(generation))?;
     }
@@ -73,18 +77,17 @@ fn line(generation: &GenerationInfo) -> String {
 
 fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
-    let params = |dry_run: bool| json!({ "name": name, "vault": vault, "dry_run": dry_run });
-    let job: Job = serde_json::from_value(client.call("generations.build", params(true))?)?;
+    let request = |dry_run| BuildGenerationRequest { name: name.to_owned(), vault: vault.map(str::to_owned), dry_run };
+    let job = client.call(&request(true))?;
     if dry_run && session.globals.json {
         session.json(json!({ "estimate": job }))?;
         return Ok(exit::OK);
     }
     match &job.estimate {
         Some(estimate) => {
-            let mut status: Status = serde_json::from_value(client.call("status", json!({}))?)?;
-            let all = client.call("generations", json!({ "vault": vault }))?;
-            let all: Vec<GenerationInfo> = serde_json::from_value(all["generations"].clone())?;
-            if let Some(own) = all.into_iter().find(|generation| generation.name == name) {
+            let mut status = client.call(&StatusRequest::default())?;
+            let all = client.call(&GenerationsRequest { vault: vault.map(str::to_owned) })?;
+            if let Some(own) = all.generations.into_iter().find(|generation| generation.name == name) {
                 (status.contexts.provider, status.contexts.model) = (own.provider, own.model);
             }
             session.say(format!("{}\nWhat answers now goes on answering.", taken(estimate, false, &status)));
@@ -98,7 +101,7 @@ fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mu
         session.say("nothing was done");
         return Ok(exit::OK);
     }
-    let job: Job = serde_json::from_value(client.call("generations.build", params(false))?)?;
+    let job = client.call(&request(false))?;
     follow(job, &mut client, session)
 }
 

@@ -2,13 +2,11 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
-
 use super::args::Graph as Args;
 use super::exit;
 use super::print::{Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, yellow};
 use super::session::{Failure, Session, safe};
-use engine::handle::{GraphAnswer, GraphNote, Measure};
+use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, Measure};
 
 /// What is shown of orphans and unresolved targets beside the notes.
 const FEW: usize = 5;
@@ -17,13 +15,13 @@ const FEW: usize = 5;
 pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, Failure> {
     let by = args.by.unwrap_or_default();
     let limit = args.limit.map_or(if args.dot { 200 } else { 20 }, usize::from);
-    let params = json!({ "vault": args.vault, "by": by, "limit": limit, "edges": args.dot });
-    let value = session.client()?.call("graph", params)?;
+    let request = GraphRequest { vault: args.vault.clone(), by, limit: Some(limit), edges: args.dot };
+    let reply = session.client()?.ask(&request)?;
     if session.globals.json {
-        session.json(value)?;
+        session.json(reply.into_json())?;
         return Ok(exit::OK);
     }
-    let answer: GraphAnswer = serde_json::from_value(value)?;
+    let answer = reply.read()?;
     if !answer.current {
         session.say(format!("{} the vault is changing; this is the graph of a moment ago", yellow("note:")));
     }
@@ -142,7 +140,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
-    use engine::handle::GraphTarget;
+    use protocol::graph::GraphTarget;
 
     fn answer() -> GraphAnswer {
         let note = |title: &str, score: f32| GraphNote {

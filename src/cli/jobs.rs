@@ -15,8 +15,10 @@ use super::session::{Failure, Session, safe};
 use super::signals::Interrupt;
 use super::target;
 use context::cost::dollars;
-use engine::handle::{ContextProgress, Job, Scope, Status};
 use protocol::client::Client;
+use protocol::daemon::ResumeRequest;
+use protocol::jobs::{CancelRequest, ContextProgress, Job, JobList, JobsRequest, PauseRequest, Scope, SyncRequest};
+use protocol::status::{Status, StatusRequest};
 
 /// How often a running job is looked at: quick enough for a bar that moves, rare enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(100);
@@ -33,13 +35,11 @@ pub(super) fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, F
 pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     let scope = scope(args.what.as_deref(), &mut client)?;
-    let (vault, path) = (&scope.vault, &scope.path);
-    let params = json!({
-        "vault": vault, "path": path, "accept_deletes": args.accept_deletes, "since": args.since, "wait": false,
-    });
-    let job: Job = serde_json::from_value(client.call("sync", params)?)?;
+    let (vault, path) = (scope.vault.clone(), scope.path.clone());
+    let (accept_deletes, since) = (args.accept_deletes, args.since);
+    let job = client.call(&SyncRequest { vault, path, accept_deletes, since, wait: false, progress: None })?;
     if let Some(seconds) = args.since {
-        let status: Status = serde_json::from_value(client.call("status", json!({}))?)?;
+        let status = client.call(&StatusRequest::default())?;
         session.say(renewed(seconds, &status));
     }
     if args.wait {
@@ -90,11 +90,11 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
         if interrupt.raised() && !cancelled {
             cancelled = true;
             bar.set_message("cancelling");
-            client.call("cancel", json!({ "job": job.job }))?;
+            client.call(&CancelRequest::of_job(job.job))?;
         }
         std::thread::sleep(LOOK);
-        let all: Vec<Job> = listed(&client.call("jobs", json!({}))?)?;
-        let Some(now) = all.into_iter().find(|other| other.job == job.job) else {
+        let all = client.call(&JobsRequest::default())?;
+        let Some(now) = all.jobs.into_iter().find(|other| other.job == job.job) else {
             bar.finish_and_clear();
             let message = format!("the daemon knows nothing of job {} any more; was it restarted?", job.job);
             return Err(Failure::new(exit::INTERNAL, message));
@@ -230,23 +230,19 @@ fn written(contexts: &ContextProgress, job: &Job) -> String {
     said
 }
 
-fn listed(answer: &Value) -> Result<Vec<Job>, Failure> {
-    Ok(serde_json::from_value(answer["jobs"].clone())?)
-}
-
 /// `situated jobs`.
 pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     if let Some(job) = args.cancel {
-        client.call("cancel", json!({ "job": job }))?;
+        client.call(&CancelRequest::of_job(job))?;
         session.say(format!("job {job} will stop at the next note"));
     }
-    let answer = client.call("jobs", json!({}))?;
+    let reply = client.ask(&JobsRequest::default())?;
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
         return Ok(exit::OK);
     }
-    let jobs = listed(&answer)?;
+    let JobList { jobs } = reply.read()?;
     if jobs.is_empty() {
         session.say("no jobs yet");
     }
@@ -283,7 +279,7 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
 
 /// `situated pause`.
 pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, Failure> {
-    session.client()?.call("pause", args.seconds.map_or_else(|| json!({}), |seconds| json!({ "seconds": seconds })))?;
+    session.client()?.call(&PauseRequest { seconds: args.seconds })?;
     answered(
         session,
         &args.seconds.map_or("paused until `situated resume`; searches are answered".to_owned(), |s| {
@@ -294,7 +290,7 @@ pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, Failure> {
 
 /// `situated resume`.
 pub(super) fn resume(session: &mut Session) -> Result<u8, Failure> {
-    session.client()?.call("resume", json!({}))?;
+    session.client()?.call(&ResumeRequest {})?;
     answered(session, "going on")
 }
 
@@ -309,7 +305,7 @@ fn answered(session: &mut Session, text: &str) -> Result<u8, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::handle::SkippedFile;
+    use protocol::jobs::SkippedFile;
 
     fn job() -> Job {
         let failed = |path: &str, why: &str| SkippedFile { path: path.into(), why: why.into() };

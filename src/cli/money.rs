@@ -2,8 +2,9 @@
 
 use super::print::{counted, grouped};
 use super::session::safe;
-use context::cost::{Estimate, dollars};
-use provider::ledger::Sums;
+use context::cost::dollars;
+use protocol::contexts::Estimate;
+use protocol::cost::Sums;
 
 /// What stands where a sum of money would, if nobody knows it.
 fn unknown(tokens: u64) -> String {

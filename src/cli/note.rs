@@ -2,15 +2,13 @@
 
 use std::io::{IsTerminal as _, Read as _};
 
-use serde_json::{Value, json};
-
 use super::args::{Explain, Get, Plan};
 use super::exit;
 use super::print::{Out, bold, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
 use super::target;
-use context::plan::Action;
-use engine::handle::{Decision, NoteText};
+use protocol::decision::{Action, Decision, Decisions, ExplainRequest, PlanRequest};
+use protocol::note::GetRequest;
 
 /// The longest draft that `plan --stdin` sends, below the protocol's limit of a request.
 const DRAFT_BYTES: u64 = 900_000;
@@ -21,19 +19,14 @@ pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, Failure> {
     let here = std::env::current_dir()?;
     let (note, line) = if here.join(&args.note).exists() { (args.note, None) } else { target::split_line(&args.note) };
     let scope = target::path(&note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
-    let mut params = json!({ "path": scope.path, "vault": scope.vault });
-    if let Some(line) = args.line.or(line) {
-        params["line"] = line.into();
-    }
-    if let Some(lines) = args.lines {
-        params["lines"] = lines.into();
-    }
-    let answer = client.call("get", params)?;
+    let path = target::note(&scope)?;
+    let (vault, line, lines) = (scope.vault, args.line.or(line), args.lines);
+    let reply = client.ask(&GetRequest { path, vault, line, lines, ..GetRequest::default() })?;
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
         return Ok(exit::OK);
     }
-    let note: NoteText = serde_json::from_value(answer)?;
+    let note = reply.read()?;
     session.out.text(&printable_lines(&note.text))?;
     if !note.text.is_empty() && !note.text.ends_with('\n') {
         session.out.line("")?;
@@ -53,12 +46,13 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     let here = std::env::current_dir()?;
     let scope = target::path(&args.note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
-    let answer = client.call("plan", json!({ "path": scope.path, "vault": scope.vault, "text": draft }))?;
+    let request = PlanRequest { path: target::note(&scope)?, vault: scope.vault, text: draft };
+    let reply = client.ask(&request)?;
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
         return Ok(exit::OK);
     }
-    let decision: Decision = serde_json::from_value(answer)?;
+    let decision = reply.read()?;
     session.say(dim("If it were saved now (nothing is changed by asking):"));
     print_decision(&decision, &mut session.out)?;
     Ok(exit::OK)
@@ -82,11 +76,11 @@ pub(super) fn explain(args: Explain, session: &mut Session) -> Result<u8, Failur
     let mut client = session.client()?;
     let here = std::env::current_dir()?;
     let scope = target::path(&args.note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
-    let answer = client.call("explain", json!({ "path": scope.path, "vault": scope.vault }))?;
-    let decisions = decisions(&answer)?;
+    let reply = client.ask(&ExplainRequest { path: target::note(&scope)?, vault: scope.vault })?;
+    let Decisions { decisions } = reply.read()?;
     let code = if decisions.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
         return Ok(code);
     }
     if decisions.is_empty() {
@@ -101,14 +95,9 @@ pub(super) fn explain(args: Explain, session: &mut Session) -> Result<u8, Failur
     Ok(code)
 }
 
-/// The decisions of an answer of `explain`.
-pub(super) fn decisions(answer: &Value) -> Result<Vec<Decision>, Failure> {
-    Ok(serde_json::from_value(answer["decisions"].clone())?)
-}
-
 /// What a reason means, for somebody who sees it for the first time.
-pub(super) fn meaning(reason: context::plan::Reason) -> &'static str {
-    use context::plan::Reason;
+pub(super) fn meaning(reason: protocol::decision::Reason) -> &'static str {
+    use protocol::decision::Reason;
     match reason {
         Reason::NewNote => "the note is new",
         Reason::NoteRemoved => "the note is gone; contexts that were paid for are archived",

@@ -11,19 +11,17 @@ use super::money::{estimated, minutes, tokens};
 use super::print::{bold, counted};
 use super::session::{Failure, Session, safe};
 use super::target;
-use context::cost::Estimate;
-use engine::handle::{Job, Status};
+use protocol::contexts::Estimate;
+use protocol::jobs::RebuildRequest;
+use protocol::status::{Status, StatusRequest};
 
 /// `situated rebuild`.
 pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     let scope = scope(args.what.as_deref(), &mut client)?;
-    let params = |dry_run: bool| {
-        json!({
-            "vault": scope.vault, "path": scope.path, "dry_run": dry_run, "batch": args.batch, "wait": false,
-        })
-    };
-    let job: Job = serde_json::from_value(client.call("rebuild", params(true))?)?;
+    let (vault, path, batch) = (scope.vault.clone(), scope.path.clone(), args.batch);
+    let mut request = RebuildRequest { vault, path, dry_run: true, batch, ..RebuildRequest::default() };
+    let job = client.call(&request)?;
     let notes = job.total.unwrap_or(0);
     if args.dry_run && session.globals.json {
         session.json(json!({ "estimate": job }))?;
@@ -33,7 +31,7 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, Failure> 
     let work = format!("{} of {place} will be read, cut and embedded anew.", bold(counted(notes, "note")));
     match &job.estimate {
         Some(estimate) => {
-            let status: Status = serde_json::from_value(client.call("status", json!({}))?)?;
+            let status = client.call(&StatusRequest::default())?;
             session.say(format!("{work}\n{}\nSearches are answered meanwhile.", taken(estimate, args.batch, &status)));
         }
         None => session.say(format!(
@@ -51,7 +49,8 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, Failure> 
         session.say("nothing was done");
         return Ok(exit::OK);
     }
-    let job: Job = serde_json::from_value(client.call("rebuild", params(false))?)?;
+    request.dry_run = false;
+    let job = client.call(&request)?;
     follow(job, &mut client, session)
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::{Generate, Review};
 use super::exit;
@@ -15,8 +15,8 @@ use super::print::{
     printable_lines, wrap, yellow,
 };
 use super::session::{Failure, Session, safe, with_schema};
-use context::quality::{GOOD, Scores};
-use engine::handle::{GeneratedContext, Reviewed};
+use context::quality::GOOD;
+use protocol::contexts::{GenerateRequest, ReviewRequest, Reviewed, Reviews, Scores};
 
 /// From so many columns on chunk and context stand side by side.
 const SIDE_BY_SIDE: usize = 100;
@@ -32,12 +32,12 @@ const MOST_BYTES: u64 = 450_000;
 
 /// `situated contexts review`.
 pub(super) fn review(args: &Review, session: &mut Session) -> Result<u8, Failure> {
-    let params = json!({ "sample": args.sample, "vault": args.vault });
-    let answer = session.client()?.call("contexts.review", params)?;
-    let contexts: Vec<Reviewed> = serde_json::from_value(answer["contexts"].clone())?;
+    let request = ReviewRequest { vault: args.vault.clone(), sample: Some(args.sample.into()) };
+    let reply = session.client()?.ask(&request)?;
+    let Reviews { contexts } = reply.read()?;
     let code = if contexts.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
         return Ok(code);
     }
     if contexts.is_empty() {
@@ -131,17 +131,16 @@ pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Fai
     }
     let document = text_of(&args.document)?;
     let chunk = text_of(&args.chunk)?;
-    let params = json!({
-        "document": document, "chunk": chunk, "title": args.title, "max_words": args.max_words,
-    });
+    let (title, max_words) = (args.title.clone(), args.max_words);
+    let request = GenerateRequest { document, chunk, title, max_words, ..GenerateRequest::default() };
     let mut client = session.client()?;
     client.set_timeout(Some(GENERATE_PATIENCE));
-    let answer: Value = client.call("generate_context", params)?;
+    let reply = client.ask(&request)?;
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
         return Ok(exit::OK);
     }
-    let made: GeneratedContext = serde_json::from_value(answer)?;
+    let made = reply.read()?;
     session.out.line(printable_lines(&made.context))?;
     let weak = if made.quality < GOOD { yellow(" (weak)") } else { String::new() };
     session.say(dim(format!(

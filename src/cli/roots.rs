@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::open::{Place, file_url, host};
 use super::session::Failure;
 use super::target;
-use index::search::Hit;
 use protocol::client::Client;
+use protocol::hit::Hit;
 
 /// The folders of the vaults, by name.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,6 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressBar;
-use serde_json::Value;
 
 use super::args::Run;
 use super::exit;
@@ -15,7 +14,10 @@ use super::session::{Failure, Session};
 use crate::daemon::config::{Config, Overrides};
 use crate::daemon::serve::bind::BindError;
 use crate::daemon::{RunOptions, SupervisorDied, daemon};
-use engine::handle::{Decision, Handle, Notice, State, Status};
+use engine::handle::Handle;
+use protocol::decision::Decision;
+use protocol::events::Notice;
+use protocol::status::{RunState, Status};
 use store::StoreError;
 
 /// Columns of paths and reasons that most vaults need.
@@ -76,7 +78,7 @@ pub fn follow(handle: &Handle, color: Color) {
     while !reporter.silent() {
         match notices.blocking_recv() {
             Ok(notice) => {
-                if matches!(*notice, Notice::State { state: State::Idle }) && !reporter.is_ready() {
+                if matches!(*notice, Notice::State { state: RunState::Idle }) && !reporter.is_ready() {
                     if let Ok(status) = handle.status(None) {
                         reporter.ready(&status);
                     }
@@ -94,7 +96,7 @@ pub fn follow(handle: &Handle, color: Color) {
 pub fn report(notice: &Notice, out: &mut Reporter) {
     match notice {
         Notice::Decision(decision) => out.decision(decision),
-        Notice::Job(job) => {
+        Notice::Job { job } => {
             if job.state == "running" {
                 jobs::show(&out.bar, job);
             } else {
@@ -106,21 +108,12 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
                 }
             }
         }
-        Notice::State { state: State::Paused } => {
+        Notice::State { state: RunState::Paused } => {
             out.line(&dim("paused; searches are answered, `situated resume` lets it go on"));
         }
-        Notice::State { state: State::Degraded } => out.line("something needs you: see `situated status`"),
+        Notice::State { state: RunState::Degraded } => out.line("something needs you: see `situated status`"),
         Notice::Index { .. } | Notice::State { .. } => {}
     }
-}
-
-/// What an event of the socket says; `None` for one that a newer daemon tells.
-pub(super) fn notice(mut event: Value) -> Option<Notice> {
-    // A job has a kind of its own, so on the wire it stands below the event's.
-    if event["kind"] == "job" {
-        return serde_json::from_value(event["job"].take()).ok().map(Notice::Job);
-    }
-    serde_json::from_value(event).ok()
 }
 
 /// Where `run` reports to.
@@ -176,7 +169,7 @@ impl Reporter {
                 format!("watching {}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy())));
             self.line(&line);
         }
-        if status.state == State::Idle {
+        if status.state == RunState::Idle {
             self.ready(status);
         }
     }
@@ -248,7 +241,8 @@ fn decision_line(decision: &Decision, several_vaults: bool, width: usize) -> Str
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
-    use context::plan::Reason;
+    use protocol::decision::Reason;
+    use protocol::events::Event;
 
     fn decision(path: &str) -> Decision {
         Decision {
@@ -293,17 +287,19 @@ mod tests {
 
     #[test]
     fn what_is_told_is_understood() {
-        let job = engine::handle::Job::dry_run("sync", engine::handle::Scope::default(), None, None);
+        let job = protocol::jobs::Job::dry_run("sync", protocol::jobs::Scope::default(), None, None);
         for told in [
             Notice::Decision(decision("a.md")),
             Notice::Index { vault: "v".into(), seq: 1, notes: 2, chunks: 3 },
-            Notice::State { state: State::Idle },
-            Notice::Job(Box::new(job)),
+            Notice::State { state: RunState::Idle },
+            Notice::Job { job: Box::new(job) },
         ] {
-            let (_, event) = crate::daemon::serve::params::event(&told);
-            assert_eq!(format!("{:?}", notice(event)), format!("{:?}", Some(told)));
+            let event = serde_json::json!(told);
+            assert_eq!(event["kind"], told.kind(), "{event}");
+            let read: Event = serde_json::from_value(event).unwrap();
+            assert!(matches!(&read, Event::Notice(notice) if *notice == told), "{read:?}");
         }
-        assert!(notice(serde_json::json!({ "kind": "weather" })).is_none());
+        assert!(serde_json::from_value::<Event>(serde_json::json!({ "kind": "weather" })).is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::{Related, Search, Show};
 use super::exit;
@@ -17,9 +17,10 @@ use super::session::{Failure, Session, safe, with_schema};
 use super::target;
 use super::why::{reasons, why};
 use crate::daemon::config::Opener;
-use engine::handle::SearchAnswer;
-use index::search::{Hit, Link};
-use protocol::client::Client;
+use protocol::client::{Client, Reply};
+use protocol::hit::{Hit, LinkDirection};
+use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchRequest};
+use protocol::table::Call;
 
 /// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
 const MOST_TEXT: u64 = 128 << 10;
@@ -27,58 +28,54 @@ const MOST_TEXT: u64 = 128 << 10;
 /// `situated search`.
 pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure> {
     let format = args.show.format.as_deref().map(Format::parse).transpose()?;
-    let mut params = params(&args.show);
     let query = args.query.join(" ");
-    params["query"] = query.as_str().into();
-    // A person is told why each hit was found.
-    params["explain"] = (args.show.explain || is_for_a_person(&args.show, session)).into();
-    if let Some(mode) = args.mode {
-        params["mode"] = json!(mode);
-    }
-    if args.no_context {
-        params["contextual"] = false.into();
-    }
-    if let Some(generation) = &args.generation {
-        params["contextual"] = format!("gen:{generation}").into();
-    }
-    if args.no_rerank {
-        params["rerank"] = false.into();
-    }
-    if let Some(expand) = args.expand {
-        params["expand"] = json!(expand);
-    }
-    params["fresh"] = args.fresh.into();
+    let contextual = match &args.generation {
+        Some(generation) => Some(Contextual::Generation(format!("gen:{generation}"))),
+        None => args.no_context.then_some(Contextual::Flag(false)),
+    };
     let mut client = session.client()?;
-    if let Some(note) = &args.expect {
-        params["expect"] = super::expect::path(note, args.show.vault.as_deref(), &mut client)?.into();
-    }
-    let answer = client.call("search", params)?;
-    show(answer, &args.show, format.as_ref(), Some(&query), &mut client, session)
+    let expect = args.expect.as_deref().map(|note| super::expect::path(note, args.show.vault.as_deref(), &mut client));
+    let request = SearchRequest {
+        query: query.clone(),
+        vault: args.show.vault.clone(),
+        limit: args.show.limit.map(usize::from),
+        mode: args.mode,
+        contextual,
+        fresh: args.fresh,
+        // A person is told why each hit was found.
+        explain: args.show.explain || is_for_a_person(&args.show, session),
+        expect: expect.transpose()?,
+        expand: args.expand,
+        rerank: args.no_rerank.then_some(false),
+        ..SearchRequest::default()
+    };
+    let reply = client.ask(&request)?;
+    show(reply, &args.show, format.as_ref(), Some(&query), &mut client, session)
 }
 
 /// `situated related`.
 pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, Failure> {
     let format = args.show.format.as_deref().map(Format::parse).transpose()?;
-    let mut params = params(&args.show);
-    if args.notes {
-        params["group"] = "note".into();
-    }
-    params["exclude_linked"] = args.unlinked.into();
+    let mut request = RelatedRequest {
+        vault: args.show.vault.clone(),
+        limit: args.show.limit.map(usize::from),
+        group: if args.notes { Group::Note } else { Group::Chunk },
+        exclude_linked: args.unlinked,
+        explain: args.show.explain,
+        ..RelatedRequest::default()
+    };
     let mut client = session.client()?;
     if let Some(note) = &args.note {
         let here = std::env::current_dir()?;
         let (note, lines) = target::split_lines(note);
         let scope = target::path(&note, args.show.vault.as_deref(), &target::vaults(&mut client)?, &here);
-        params["path"] = json!(scope.path);
-        params["vault"] = json!(scope.vault);
-        if let Some((line, end_line)) = lines {
-            (params["line"], params["end_line"]) = (line.into(), end_line.into());
-        }
+        (request.path, request.vault) = (scope.path, scope.vault);
+        (request.line, request.end_line) = lines.unzip();
     } else {
-        params["text"] = text(args.text.as_deref().unwrap_or_default())?.into();
+        request.text = Some(text(args.text.as_deref().unwrap_or_default())?);
     }
-    let answer = client.call("related", params)?;
-    show(answer, &args.show, format.as_ref(), None, &mut client, session)
+    let reply = client.ask(&request)?;
+    show(reply, &args.show, format.as_ref(), None, &mut client, session)
 }
 
 /// A text as given, or from standard input.
@@ -98,17 +95,6 @@ fn text(given: &str) -> Result<String, Failure> {
         return Err(Failure::usage("the text is empty; `--text -` reads one from standard input"));
     }
     Ok(text)
-}
-
-fn params(show: &Show) -> Value {
-    let mut params = json!({ "explain": show.explain });
-    if let Some(limit) = show.limit {
-        params["limit"] = limit.into();
-    }
-    if let Some(vault) = &show.vault {
-        params["vault"] = vault.as_str().into();
-    }
-    params
 }
 
 /// Whether the answer is printed to be read, and not for another program.
@@ -135,18 +121,18 @@ fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -
     Ok(exit::OK)
 }
 
-fn show(
-    answer: Value,
+fn show<C: Call<Answer = SearchAnswer>>(
+    reply: Reply<C>,
     show: &Show,
     format: Option<&Format>,
     query: Option<&str>,
     client: &mut Client,
     session: &mut Session,
 ) -> Result<u8, Failure> {
-    let SearchAnswer { hits, took_ms, truncated, warnings, expected, .. } = serde_json::from_value(answer.clone())?;
+    let SearchAnswer { hits, took_ms, truncated, warnings, expected, .. } = reply.read()?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
         return Ok(code);
     }
     for warning in &warnings {
@@ -243,9 +229,9 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
     let place = format!("{vault}{}:{}", printable(&hit.path), hit.line);
     let stale = if hit.stale { "  changed since" } else { "" };
     let linked = match hit.link {
-        Some(Link::To) => "  linked to already",
-        Some(Link::From) => "  links here already",
-        Some(Link::Both) => "  linked both ways",
+        Some(LinkDirection::To) => "  linked to already",
+        Some(LinkDirection::From) => "  links here already",
+        Some(LinkDirection::Both) => "  linked both ways",
         None if hit.linked == Some(true) => "  linked already",
         None => "",
     };
@@ -288,7 +274,7 @@ pub(super) mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use index::search::{LaneScore, Lanes};
+    use protocol::hit::{LaneScore, Lanes};
 
     /// A writer whose content a test can read.
     #[derive(Clone, Default)]

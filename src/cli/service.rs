@@ -22,6 +22,7 @@ use crate::service::systemd::Manager;
 use crate::service::wanted::Wanted;
 use crate::service::{ServiceError, logs};
 use protocol::client::Discovery;
+use protocol::status::StatusRequest;
 
 impl From<ServiceError> for Failure {
     fn from(error: ServiceError) -> Self {
@@ -125,9 +126,8 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, Failure> {
 
 /// What an agent may read its user decides, folder by folder, and a shell may read more: the daemon itself has to say.
 fn permitted(session: &Session) {
-    let status = session.client().and_then(|mut client| Ok(client.call("status", json!({}))?)).unwrap_or_default();
-    let problems = status["problems"].as_array().cloned().unwrap_or_default();
-    for problem in problems.iter().filter_map(|problem| problem.as_str()) {
+    let status = session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
+    for problem in &status.map(|status| status.problems).unwrap_or_default() {
         session.say(format!("{} {}", yellow("!"), printable(problem)));
         if problem.contains("not permitted") || problem.contains("ermission denied") {
             session.say("  allow it in System Settings, Privacy & Security, Files & Folders (or Full Disk Access)");

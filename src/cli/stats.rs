@@ -1,22 +1,20 @@
 //! `situated stats`: how the contexts are, and what came of asking for them.
 
-use serde_json::json;
-
 use super::args::Stats as Args;
 use super::exit;
 use super::money::outcome;
 use super::print::{Out, bold, counted, dim, grouped, millis};
 use super::session::{Failure, Session, safe};
 use context::cost::dollars;
-use engine::handle::Stats;
+use protocol::contexts::{Stats, StatsRequest};
 
 /// `situated stats`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
-    let answer = session.client()?.call("stats", json!({ "vault": args.vault }))?;
+    let reply = session.client()?.ask(&StatsRequest { vault: args.vault, ..StatsRequest::default() })?;
     if session.globals.json {
-        session.json(answer)?;
+        session.json(reply.into_json())?;
     } else {
-        print(&serde_json::from_value(answer)?, &mut session.out)?;
+        print(&reply.read()?, &mut session.out)?;
     }
     Ok(exit::OK)
 }

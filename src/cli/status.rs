@@ -9,19 +9,23 @@ use super::jobs::is_free;
 use super::money::{estimated, spent};
 use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
-use context::plan::Action;
-use engine::handle::{ContextStatus, EmbedStatus, Job, State, Status, VaultStatus};
-use engine::host::sandbox::{Held, Sandbox};
-use provider::ledger::CostReport;
+use protocol::cost::CostReport;
+use protocol::daemon::CostRequest;
+use protocol::decision::Action;
+use protocol::jobs::{Job, JobsRequest};
+use protocol::status::{
+    ContextStatus, EmbedStatus, Enforcement, RunState, Sandbox, Status, StatusRequest, VaultStatus,
+};
+use protocol::table::Call;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
 const SHOWN: usize = 3;
 
 /// `situated status`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
-    let answer = session.client().and_then(|mut client| Ok(client.call("status", json!({ "vault": args.vault }))?));
-    let answer = match answer {
-        Ok(answer) => answer,
+    let request = StatusRequest { vault: args.vault, ..StatusRequest::default() };
+    let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
+        Ok(reply) => reply,
         Err(Failure::Said { code: exit::UNREACHABLE, message }) => {
             if session.globals.json {
                 session.json(json!({ "running": false, "message": message }))?;
@@ -34,23 +38,23 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
         Err(failure) => return Err(failure),
     };
     if session.globals.json {
-        let mut answer = answer;
+        let mut answer = reply.into_json();
         answer["running"] = true.into();
         session.json(answer)?;
         return Ok(exit::OK);
     }
     // What costs and what runs is told if it can be had; how the daemon is matters more.
-    let asked = |method: &str| session.client()?.call(method, json!({})).map_err(Failure::from);
     let report = Report {
-        status: serde_json::from_value(answer)?,
-        cost: asked("cost").ok().and_then(|cost| serde_json::from_value(cost).ok()),
-        jobs: asked("jobs")
-            .ok()
-            .and_then(|mut jobs| serde_json::from_value(jobs["jobs"].take()).ok())
-            .unwrap_or_default(),
+        status: reply.read()?,
+        cost: if_told(session, &CostRequest {}),
+        jobs: if_told(session, &JobsRequest::default()).map(|list| list.jobs).unwrap_or_default(),
     };
     print(&report, now(), &mut session.out)?;
     Ok(exit::OK)
+}
+
+fn if_told<C: Call>(session: &Session, call: &C) -> Option<C::Answer> {
+    session.client().ok()?.call(call).ok()
 }
 
 /// All that one screen is made of.
@@ -67,13 +71,13 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
     });
     let paused = format!("paused{until}; `situated resume` lets it go on");
     let (dot, health) = match status.state {
-        State::Idle if status.problems.is_empty() => (green("●"), "healthy, up to date"),
-        State::Idle => (yellow("●"), "up to date, but see below"),
-        State::Indexing => (green("●"), "healthy, indexing"),
-        State::Starting => (yellow("●"), "starting"),
-        State::Paused if !status.held.is_empty() => (yellow("●"), "paused, see below"),
-        State::Paused => (yellow("●"), paused.as_str()),
-        State::Degraded => (red("●"), "needs you: see below"),
+        RunState::Idle if status.problems.is_empty() => (green("●"), "healthy, up to date"),
+        RunState::Idle => (yellow("●"), "up to date, but see below"),
+        RunState::Indexing => (green("●"), "healthy, indexing"),
+        RunState::Starting => (yellow("●"), "starting"),
+        RunState::Paused if !status.held.is_empty() => (yellow("●"), "paused, see below"),
+        RunState::Paused => (yellow("●"), paused.as_str()),
+        RunState::Degraded => (red("●"), "needs you: see below"),
     };
     out.line(format!("{dot} {}", bold(health)))?;
     for problem in &status.problems {
@@ -128,9 +132,11 @@ fn sandbox(sandbox: &Sandbox) -> String {
     let network = if sandbox.network { "" } else { ", and connect to nothing" };
     let why = sandbox.why.as_ref().map_or_else(String::new, |why| format!(": {}", safe(why)));
     match sandbox.landlock {
-        Held::Full => format!("it can read the vaults, write to its own folders{network}; the kernel sees to it"),
-        Held::Partial => format!("the kernel holds it to a part of its rules{why}"),
-        Held::None => format!("none{why}"),
+        Enforcement::Full => {
+            format!("it can read the vaults, write to its own folders{network}; the kernel sees to it")
+        }
+        Enforcement::Partial => format!("the kernel holds it to a part of its rules{why}"),
+        Enforcement::None => format!("none{why}"),
     }
 }
 
@@ -276,12 +282,12 @@ fn rest(total: u64, out: &mut Out) -> std::io::Result<()> {
 mod tests {
     use super::super::search::tests::Page;
     use super::*;
-    use context::cost::Estimate;
-    use engine::handle::SkippedFile;
+    use protocol::contexts::Estimate;
+    use protocol::jobs::SkippedFile;
 
     fn status() -> Status {
         Status {
-            state: State::Idle,
+            state: RunState::Idle,
             vaults: vec![VaultStatus {
                 name: "no\u{1b}[31mtes".into(),
                 path: "/home/me/Notes".into(),
@@ -295,7 +301,7 @@ mod tests {
             }],
             problems: vec!["the disk is full; make room".into()],
             leaves_machine: Vec::new(),
-            contexts: engine::handle::ContextStatus::default(),
+            contexts: protocol::status::ContextStatus::default(),
             contextualizer: "template/1".into(),
             embedder: "builtin/1".into(),
             embedding: EmbedStatus { waiting: 2, next: Some("openai m".into()), done: 3, total: 1234 },
@@ -305,7 +311,7 @@ mod tests {
             pid: 7,
             held: vec!["making anew waits: on battery".into()],
             paused_until: None,
-            sandbox: Sandbox { landlock: Held::Full, abi: 6, network: false, why: None },
+            sandbox: Sandbox { landlock: Enforcement::Full, abi: 6, network: false, why: None },
             supervisor: "systemd".into(),
             socket: "/run/user/1000/situated/sock".into(),
         }
@@ -321,7 +327,7 @@ mod tests {
         let job = |state: &str| Job {
             state: state.into(),
             done: 1200,
-            ..Job::dry_run("rebuild", engine::handle::Scope::default(), Some(5678), None)
+            ..Job::dry_run("rebuild", protocol::jobs::Scope::default(), Some(5678), None)
         };
         let report = Report { jobs: vec![job("running"), job("done")], ..report(status()) };
         print(&report, 100, &mut Out::to(page.clone(), 80)).unwrap();

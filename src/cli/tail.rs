@@ -3,15 +3,18 @@
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::Deserialize as _;
 
 use super::args::Tail;
 use super::exit;
 use super::print::{dim, grouped, printable_json};
-use super::run::{Reporter, notice, report};
+use super::run::{Reporter, report};
 use super::session::{Failure, Session, with_schema};
 use super::target;
 use protocol::client::{Client, ClientError, Discovery};
+use protocol::daemon::PingRequest;
+use protocol::events::{Event, Lagged, Notice, SubscribeRequest};
+use protocol::status::StatusRequest;
 
 /// How often a daemon that is gone is looked for, at most and at least.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -23,7 +26,7 @@ const EVENTS: [&str; 3] = ["decision", "job", "state"];
 pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
     // A name that is misspelt would be waited for in vain.
-    client.call("status", json!({ "vault": args.vault }))?;
+    client.call(&StatusRequest { vault: args.vault.clone(), ..StatusRequest::default() })?;
     let several = args.vault.is_none() && target::vaults(&mut client)?.len() > 1;
     let (discovery, _) = session.discovery();
     let hidden = session.globals.quiet || args.jsonl || session.globals.json;
@@ -47,7 +50,7 @@ pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, Failure> {
 fn await_daemon(discovery: &Discovery) -> Result<Client, Failure> {
     let mut patience = LOOKS.0;
     loop {
-        let found = Client::connect(discovery).and_then(|mut client| client.call("ping", json!({})).map(|_| client));
+        let found = Client::connect(discovery).and_then(|mut client| client.call(&PingRequest {}).map(|_| client));
         match found {
             Ok(client) => return Ok(client),
             // It starts, or is not there yet.
@@ -77,58 +80,74 @@ struct Follower {
 impl Follower {
     /// Follows over one connection, until it or the reader goes.
     fn follow(&mut self, client: &mut Client, session: &mut Session) -> Result<(), Ended> {
-        client.call("subscribe", json!({ "events": EVENTS })).map_err(Ended::Daemon)?;
+        let events = Some(EVENTS.map(str::to_owned).to_vec());
+        client.call(&SubscribeRequest { events, watch: None }).map_err(Ended::Daemon)?;
         let mut reporter = Reporter::following(session.globals.color, self.hidden, self.several);
         while !reporter.silent() {
-            let event = client.next_event().map_err(Ended::Daemon)?;
-            if event["kind"] == "lagged" {
-                let missed = event["missed"].as_u64().unwrap_or_default();
+            let told = client.next_event().map_err(Ended::Daemon)?;
+            // Nothing is known of what only a newer daemon tells.
+            let event = Event::deserialize(&told).ok();
+            if let Some(Event::Lagged(Lagged { missed })) = event {
                 let text = format!(
                     "({} events were too quick to be told here; `situated explain NOTE` has what was decided)",
                     grouped(missed)
                 );
                 session.say(dim(text));
-            } else if !self.is_wanted(&event) {
+            } else if !self.is_wanted(event.as_ref()) {
                 continue;
             }
             if self.args.jsonl || session.globals.json {
-                let line = with_schema(event).to_string();
+                let line = with_schema(told).to_string();
                 session.out.line(printable_json(&line)).map_err(|error| Ended::Output(error.into()))?;
-            } else if let Some(notice) = notice(event) {
+            } else if let Some(Event::Notice(notice)) = event {
                 report(&notice, &mut reporter);
             }
         }
         Ok(())
     }
 
-    fn is_wanted(&self, event: &Value) -> bool {
+    fn is_wanted(&self, event: Option<&Event>) -> bool {
         let Some(vault) = &self.args.vault else { return true };
-        let of = match event["kind"].as_str() {
-            Some("decision") => &event["vault"],
-            Some("job") => &event["job"]["scope"]["vault"],
-            _ => &Value::Null,
+        let of = match event {
+            Some(Event::Notice(Notice::Decision(decision))) => Some(&decision.vault),
+            Some(Event::Notice(Notice::Job { job })) => job.scope.vault.as_ref(),
+            _ => None,
         };
         // What is about all vaults is about this one too.
-        of.as_str().is_none_or(|of| of == vault)
+        of.is_none_or(|of| of == vault)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::jobs::{Job, Scope};
+    use serde_json::json;
 
     #[test]
     fn one_vault_alone() {
         let args = Tail { vault: Some("work".into()), jsonl: false, follow: true };
         let follower = Follower { args, several: false, hidden: true };
-        for (event, wanted) in [
-            (json!({ "kind": "decision", "vault": "work" }), true),
-            (json!({ "kind": "decision", "vault": "home" }), false),
-            (json!({ "kind": "job", "job": { "scope": { "vault": "home" } } }), false),
-            (json!({ "kind": "job", "job": { "scope": { "vault": null } } }), true),
+        let decision = |vault: &str| {
+            json!({
+                "kind": "decision", "vault": vault, "path": "a.md", "reason": "NewNote", "kept": 0, "reembedded": 0,
+                "regenerated": 1, "removed": 0, "steps": [], "seq": 1, "took_ms": 1.5, "at": 0,
+            })
+        };
+        let job = |vault: Option<&str>| {
+            let scope = Scope { vault: vault.map(str::to_owned), path: None };
+            json!({ "kind": "job", "job": Job::dry_run("sync", scope, None, None) })
+        };
+        for (told, wanted) in [
+            (decision("work"), true),
+            (decision("home"), false),
+            (job(Some("home")), false),
+            (job(None), true),
             (json!({ "kind": "state", "state": "idle" }), true),
         ] {
-            assert_eq!(follower.is_wanted(&event), wanted, "{event}");
+            let event = Event::deserialize(&told).unwrap();
+            assert_eq!(follower.is_wanted(Some(&event)), wanted, "{told}");
         }
+        assert!(follower.is_wanted(None), "of what only a newer daemon tells nothing is known");
     }
 }

@@ -2,17 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::handle::{Scope, VaultInfo};
 use note::VaultPath;
 use protocol::client::Client;
+use protocol::daemon::{HelloRequest, VaultInfo};
+use protocol::jobs::Scope;
 
 use super::session::Failure;
 
 /// The vaults that the daemon serves.
 pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, Failure> {
-    let hello =
-        client.call("hello", serde_json::json!({ "client": concat!("situated-cli/", env!("CARGO_PKG_VERSION")) }))?;
-    Ok(serde_json::from_value(hello["vaults"].clone())?)
+    Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
 }
 
 /// A vault by name, a folder or note on the disk, or a path in a vault.
@@ -67,6 +66,12 @@ fn on_disk(path: &Path, vaults: &[VaultInfo]) -> Option<Scope> {
         };
         Some(Scope { vault: Some(vault.name.clone()), path })
     })
+}
+
+/// The path of a note, which a vault is not.
+pub(super) fn note(scope: &Scope) -> Result<String, Failure> {
+    let path = scope.path.clone();
+    path.ok_or_else(|| Failure::usage(format!("{} is a vault; name a note in it", named(scope))))
 }
 
 /// `notes/Projects/Plan.md`, `notes`, `all vaults`.

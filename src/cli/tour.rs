@@ -15,15 +15,18 @@ use serde_json::{Value, json};
 use super::args::Try;
 use super::edits::{Edit, edit_body, rename_heading};
 use super::exit;
-use super::note::{counts, decisions, meaning, painted};
+use super::note::{counts, meaning, painted};
 use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable};
 use super::sample::FILES;
 use super::search::{Look, print_hit};
 use super::session::{Failure, Session};
 use super::signals::Interrupt;
-use engine::handle::{Decision, SearchAnswer, State, Status};
-use index::search::Hit;
 use protocol::client::{Client, Discovery};
+use protocol::daemon::ShutdownRequest;
+use protocol::decision::{Decision, Decisions, ExplainRequest};
+use protocol::hit::Hit;
+use protocol::search::{SearchAnswer, SearchRequest};
+use protocol::status::{RunState, Status, StatusRequest};
 
 /// A sample vault is indexed in less than a second; a laden machine may take much longer.
 const READY_PATIENCE: Duration = Duration::from_mins(1);
@@ -179,11 +182,11 @@ impl Tour {
                 return Err(Failure::new(exit::INTERNAL, format!("the daemon ended at once ({status})")));
             }
             if let Ok(mut client) = Client::connect(&discovery)
-                && let Ok(answer) = client.call("status", json!({}))
+                && let Ok(reply) = client.ask(&StatusRequest::default())
             {
-                let status: Status = serde_json::from_value(answer)?;
+                let status = reply.read()?;
                 let indexed: u64 = status.vaults.iter().map(|vault| vault.notes).sum();
-                if matches!(status.state, State::Idle | State::Degraded) && indexed > 0 {
+                if matches!(status.state, RunState::Idle | RunState::Degraded) && indexed > 0 {
                     return Ok((client, status));
                 }
             }
@@ -227,7 +230,7 @@ impl Tour {
         };
         let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
         let asked =
-            politely && Client::connect(&discovery).is_ok_and(|mut client| client.call("shutdown", json!({})).is_ok());
+            politely && Client::connect(&discovery).is_ok_and(|mut client| client.call(&ShutdownRequest {}).is_ok());
         let deadline = Instant::now() + STOP_PATIENCE;
         while asked && Instant::now() < deadline {
             if matches!(daemon.try_wait(), Ok(Some(_))) {
@@ -284,9 +287,10 @@ fn copy_sample(vault: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn search(client: &mut Client, query: &str, fresh: bool, limit: u32) -> Result<SearchAnswer, Failure> {
-    let params = json!({ "query": query, "limit": limit, "per_note": 1, "explain": true, "fresh": fresh });
-    Ok(serde_json::from_value(client.call("search", params)?)?)
+fn search(client: &mut Client, query: &str, fresh: bool, limit: usize) -> Result<SearchAnswer, Failure> {
+    let (query, limit) = (query.to_owned(), Some(limit));
+    let request = SearchRequest { query, limit, per_note: Some(1), explain: true, fresh, ..SearchRequest::default() };
+    Ok(client.call(&request)?)
 }
 
 /// Saves an edit, waits until it is found, and shows what was decided and why.
@@ -302,8 +306,9 @@ fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> 
             format!("`{}` did not find what was just saved in {}", edit.query, edit.path),
         ));
     };
-    let decided = decisions(&client.call("explain", json!({ "path": edit.path, "vault": "sample" }))?)?;
-    let decision = decided
+    let request = ExplainRequest { path: edit.path.clone(), vault: Some("sample".to_owned()) };
+    let Decisions { decisions } = client.call(&request)?;
+    let decision = decisions
         .first()
         .ok_or_else(|| Failure::new(exit::INTERNAL, format!("no decision is known about {}", edit.path)))?;
     page.decision(decision)?;

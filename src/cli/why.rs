@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use index::search::{Boosted, Hit, LaneScore, Lanes, Rejudged};
+use protocol::hit::{Boosted, Hit, LaneScore, Lanes, Rejudged};
 
 /// A lane that ranks a hit among its first ones is a reason, however the other lane ranks it.
 const FIRST: u32 = 10;

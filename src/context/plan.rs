@@ -5,7 +5,7 @@
 //! the examples under `tests/spec/` are its tests.
 
 mod moves;
-mod reason;
+mod due;
 mod reuse;
 #[cfg(test)]
 mod tests;
@@ -15,8 +15,10 @@ use std::collections::{HashMap, HashSet};
 use note::VaultPath;
 use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
 
+pub use due::Due;
 pub use moves::{MissingNote, NoteTraits, match_moves};
-pub use reason::{Action, Due, Reason};
+/// What is done and why are words of the protocol.
+pub use protocol::decision::{Action, Reason};
 pub use reuse::{Source, Unknown, may_adopt, may_reuse};
 
 /// Everything besides the notes that decides what is in the index.

@@ -53,7 +53,7 @@ const BEGINNING_CHARS: usize = 400;
 const DEFAULT_VERSION: u32 = 1;
 
 /// How a context was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     /// The whole note, JSON for all passages that need a context.

@@ -18,35 +18,17 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{Document, Passage};
 
+/// The parts of a score are told to people who judge contexts.
+pub use protocol::contexts::Scores;
+
 /// From this score on a context is taken as it is.
 pub const GOOD: f32 = 0.70;
 
 /// From this score on it is taken, with the template before it.
 pub const WEAK: f32 = 0.50;
 
-/// The parts of a score, each 0..=1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Scores {
-    /// Neither too short nor too long.
-    pub length: f32,
-    /// Its content words stand in the note.
-    pub grounding: f32,
-    /// It says what the chunk itself does not.
-    pub novelty: f32,
-    /// It names the note or the section.
-    pub specificity: f32,
-    /// It begins with the matter and not with "This chunk".
-    pub opening: f32,
-    /// It invents no numbers.
-    pub numbers: f32,
-    /// It is not a copy of the chunk.
-    pub originality: f32,
-    /// It reads as whole sentences in the note's language.
-    pub coherence: f32,
-}
-
 /// Why a text is rejected outright.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flaw {
     /// Nothing is left of it.
@@ -141,7 +123,7 @@ pub fn judge(text: &str, ending: Ending, document: &Document, passage: &Passage)
     };
     let (text, opening) = phrases::open(&text);
     let measured = Measured::of(&text, opening, &material);
-    let score = measured.scores.weighted();
+    let score = weighted(&measured.scores);
     if let Some(flaw) = measured.flaw {
         // However good the rest looks, it is below the bar.
         return Verdict::Rejected { flaw, score: score.min(0.3) };
@@ -286,21 +268,19 @@ impl Measured {
     }
 }
 
-impl Scores {
-    /// The score: the parts by their weights, which sum to 1. Grounding and novelty weigh most, for the one keeps
-    /// inventions out and the other is what a context is for.
-    fn weighted(&self) -> f32 {
-        let Scores { length, grounding, novelty, specificity, opening, numbers, originality, coherence } = *self;
-        let score = 0.08 * length
-            + 0.26 * grounding
-            + 0.24 * novelty
-            + 0.12 * specificity
-            + 0.05 * opening
-            + 0.10 * numbers
-            + 0.05 * originality
-            + 0.10 * coherence;
-        score.clamp(0.0, 1.0)
-    }
+/// The score: the parts by their weights, which sum to 1. Grounding and novelty weigh most, for the one keeps
+/// inventions out and the other is what a context is for.
+fn weighted(scores: &Scores) -> f32 {
+    let Scores { length, grounding, novelty, specificity, opening, numbers, originality, coherence } = *scores;
+    let score = 0.08 * length
+        + 0.26 * grounding
+        + 0.24 * novelty
+        + 0.12 * specificity
+        + 0.05 * opening
+        + 0.10 * numbers
+        + 0.05 * originality
+        + 0.10 * coherence;
+    score.clamp(0.0, 1.0)
 }
 
 fn length(text: &str) -> f32 {

@@ -12,9 +12,11 @@ use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
 
-use engine::handle::{Handle, Notice, State};
-use engine::report::Problem;
+use engine::handle::Handle;
 use engine::{Engine, Reload};
+use protocol::daemon::Problem;
+use protocol::events::Notice;
+use protocol::status::RunState;
 
 use config::{Config, Overrides, config_file, home};
 use sandbox::{Closed, Rules};
@@ -229,7 +231,7 @@ async fn reload(handle: &Handle) {
 async fn supervise(handle: Handle) {
     use broadcast::error::RecvError;
     let mut notices = handle.subscribe();
-    while handle.status(None).is_ok_and(|status| status.state == State::Starting) {
+    while handle.status(None).is_ok_and(|status| status.state == RunState::Starting) {
         if matches!(notices.recv().await, Err(RecvError::Closed)) {
             return;
         }
@@ -263,11 +265,11 @@ fn tell_state(handle: &Handle) {
     let Ok(status) = handle.status(None) else { return };
     let (notes, chunks) = status.vaults.iter().fold((0, 0), |(n, c), v| (n + v.notes, c + v.chunks));
     let word = match status.state {
-        State::Starting => "starting",
-        State::Indexing => "indexing",
-        State::Idle => "idle",
-        State::Degraded => "needs attention: see `situated status`",
-        State::Paused => "paused",
+        RunState::Starting => "starting",
+        RunState::Indexing => "indexing",
+        RunState::Idle => "idle",
+        RunState::Degraded => "needs attention: see `situated status`",
+        RunState::Paused => "paused",
     };
     let counted = |n: u64, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let told = format!("{word}; {}, {}", counted(notes, "note"), counted(chunks, "chunk"));

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::handle::OwnChunk;
-use super::report::{CallError, GeneratedContext};
+use super::error::CallError;
+use super::handle::{OwnChunk, generated};
 use super::writer::Held;
 use super::{now_s, outcomes::Outcomes};
 use crate::settings::Settings;
@@ -18,6 +18,7 @@ use context::settings::ContextConfig;
 use context::{ContextRecord, Making, Origin, Spent};
 use note::chunk::ChunkRules;
 use note::fingerprint::Sketch;
+use protocol::contexts::GeneratedContext;
 use provider::ledger::Purpose;
 use provider::{Account, CallTurn, Client, Completion, Failure, FailureKind, Finish, Spender, Unanswered};
 
@@ -188,7 +189,7 @@ impl Asker {
             let answers = self.ask(turn, &document, &sketches, &prompt, &account).await;
             for (_, outcome) in answers.map_err(|held| CallError::Provider(held.to_string()))? {
                 match outcome {
-                    Ok(record) => return Ok(GeneratedContext::new(record, wanted, max_words)),
+                    Ok(record) => return Ok(generated(record, wanted, max_words)),
                     Err(Stopped::Flaw(found)) => flaw = found,
                     Err(Stopped::Refused) => {}
                 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::broadcast;
 
-use super::report::{Decision, Notice};
+use protocol::decision::Decision;
+use protocol::events::Notice;
 
 /// Decisions that are remembered.
 const REMEMBERED: usize = 1000;

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use super::VaultShared;
 use super::decide::Desk;
+use super::error::CallError;
 use super::indexer::{self, GENERATIONS, generation_dir};
-use super::report::{CallError, DEFAULT_GENERATION};
 use super::runtime::shown;
 use super::supervisor::{Child, Event, Places, Reply, Supervisor};
 use crate::settings::Settings;
+use protocol::generations::DEFAULT_GENERATION;
 use vault::settings::VaultConfig;
 
 /// Names the generation that answers, in the vault's folder; absent for the plain one.

@@ -18,18 +18,20 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
-pub use provider::ledger::CostReport;
-
+pub use super::error::CallError;
 pub use super::questions::OnText;
-pub use super::report::{
-    AskAnswer, AskPassage, AskRequest, Audience, CallError, Cancel, Citation, ContextProgress, ContextStatus,
-    Contextual, DecidedStep, Decision, DecisionCount, EmbedStatus, GenerateRequest, GeneratedContext, GenerationInfo,
-    GetRequest, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Group, Job, JobPart, Measure, NoteText, Notice,
-    Problem, RecentAnswer, RecentNote, RecentRequest, RelatedRequest, ReviewRequest, Reviewed, Scope, SearchAnswer,
-    SearchFilter, SearchRequest, SkippedFile, State, Stats, Status, VaultInfo, VaultStatus,
-};
+pub use index::Cancel;
+use protocol::audience::Audience;
+use protocol::daemon::{Problem, VaultInfo};
+use protocol::decision::{DecidedStep, Decision};
+use protocol::events::Notice;
+use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
+use protocol::jobs::{Job, Scope};
+use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentRequest};
+use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
+use protocol::status::Status;
 
-pub(super) use contexts::OwnChunk;
+pub(super) use contexts::{OwnChunk, generated};
 
 use super::decide::{Desk, Task};
 use super::disk_access::{Hangs, TEXT_WITHIN};

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::report::{Job, Notice, State};
 use super::runtime::{GenerationRuntime, config_of};
 use super::shared::{IndexerReport, Stage};
 use super::{Shared, VaultShared};
 use crate::host::power::Brake;
+use protocol::events::Notice;
+use protocol::jobs::Job;
+use protocol::status::RunState;
 
 /// A vault that takes longer than this to open, or for a turn, is told of.
 pub(super) const SLOW_TO_OPEN: Duration = Duration::from_secs(10);
@@ -30,7 +32,7 @@ impl Shared {
     /// Tells subscribers that a job has moved on, if it has.
     pub(super) fn tell_job(&self, job: Option<Job>) {
         if let Some(job) = job {
-            self.feed.notify(Notice::Job(Box::new(job)));
+            self.feed.notify(Notice::Job { job: Box::new(job) });
         }
     }
 
@@ -50,8 +52,8 @@ impl Shared {
         vaults.iter().chain(inactive.iter()).cloned().collect()
     }
 
-    /// State and problems.
-    pub(super) fn state(&self) -> (State, Vec<String>) {
+    /// RunState and problems.
+    pub(super) fn state(&self) -> (RunState, Vec<String>) {
         let all = self.all_indexers();
         let reports: Vec<IndexerReport> = all.iter().map(|vault| vault.report().clone()).collect();
         let problems = self.problems(&all, &reports);
@@ -59,11 +61,11 @@ impl Shared {
         let flying = reports.iter().any(|report| report.flying);
         let braked = self.throttle.level() != Brake::Off && !self.waits_of(&reports).is_empty() && !flying;
         let state = match () {
-            () if !self.control.has_started() => State::Starting,
-            () if self.throttle.is_paused() || braked => State::Paused,
-            () if busy => State::Indexing,
-            () if !problems.is_empty() => State::Degraded,
-            () => State::Idle,
+            () if !self.control.has_started() => RunState::Starting,
+            () if self.throttle.is_paused() || braked => RunState::Paused,
+            () if busy => RunState::Indexing,
+            () if !problems.is_empty() => RunState::Degraded,
+            () => RunState::Idle,
         };
         (state, problems)
     }

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::report::{CallError, ContextProgress, Job, JobPart, Scope, SkippedFile};
-use context::cost::Estimate;
+use super::error::CallError;
+use protocol::contexts::Estimate;
+use protocol::jobs::{ContextProgress, Job, JobPart, Scope, SkippedFile};
 
 #[cfg(test)]
 mod tests;

@@ -15,14 +15,15 @@ use lru::LruCache;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::report::{CallError, Cancel};
+use super::error::CallError;
 use crate::settings::Settings;
 use context::cost;
 use context::cost::dollars;
 use context::models::Model;
 use context::prompt::Prompt;
 use context::settings::ContextConfig;
-use index::search::question::Expand;
+use index::Cancel;
+use protocol::search::Expand;
 use provider as llm;
 use provider::ledger::Refused;
 use provider::{Account, Client, Completion, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};

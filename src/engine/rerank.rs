@@ -15,8 +15,9 @@ use parking_lot::Mutex;
 use lru::LruCache;
 use tokio::runtime::Handle;
 
-use super::report::{CallError, Cancel};
+use super::error::CallError;
 use crate::settings::Settings;
+use index::Cancel;
 use index::search::Ranking;
 use index::search::rerank;
 use index::search::rerank::{RerankConfig, RerankProvider};

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::report;
 use super::writer::Writer;
 use crate::settings::Settings;
 use provider::Health;
@@ -146,5 +145,5 @@ pub(super) fn config_of(config: &Settings, generation: &str) -> Option<Settings>
 
 /// A generation's name for people: the plain one is called `default`.
 pub(super) fn shown(generation: &str) -> &str {
-    if generation.is_empty() { report::DEFAULT_GENERATION } else { generation }
+    if generation.is_empty() { protocol::generations::DEFAULT_GENERATION } else { generation }
 }

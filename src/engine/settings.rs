@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use context::settings::ContextConfig;
 use index::embed::settings::EmbedConfig;
-use index::search::question::Expand;
 use index::search::rerank::RerankConfig;
 use note::chunk::ChunkRules;
+use protocol::search::Expand;
 use provider::settings::BudgetConfig;
 use vault::settings::{VaultConfig, WatchConfig};
 

@@ -11,9 +11,9 @@ use super::decide::Desk;
 use super::disk_access::DiskAccess;
 use super::embedding::Service;
 use super::indexer::disk::Disk;
-use super::report::{self, VaultStatus};
 use super::tally::Counts;
 use index::{Graph, Snapshot};
+use protocol::status::VaultStatus;
 use vault::policy::Policy;
 use vault::settings::VaultConfig;
 
@@ -34,7 +34,7 @@ pub(super) struct VaultShared {
     pub(super) policy: ArcSwapOption<Policy>,
     pub(super) status: Mutex<VaultStatus>,
     pub(super) counts: Mutex<Counts>,
-    pub(super) embedding: Mutex<report::EmbedStatus>,
+    pub(super) embedding: Mutex<protocol::status::EmbedStatus>,
     pub(super) synced_at: Mutex<Option<i64>>,
     report: Mutex<IndexerReport>,
     /// Embedders that notes wait for: what keeps one from answering is its own to say, at any time.
@@ -148,7 +148,7 @@ impl VaultShared {
         self.counts.lock()
     }
 
-    pub(super) fn embedding(&self) -> MutexGuard<'_, report::EmbedStatus> {
+    pub(super) fn embedding(&self) -> MutexGuard<'_, protocol::status::EmbedStatus> {
         self.embedding.lock()
     }
 

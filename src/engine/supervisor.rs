@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use super::error::CallError;
 use super::generations::{Wish, active, built};
 use super::health::SLOW_TO_OPEN;
 use super::indexer::disk::Disk;
 use super::indexer::{self, Seed};
 use super::pool::Pool;
-use super::report::{CallError, Notice, State};
 use super::rerank::Reranker;
 use super::runtime::{GenerationRuntime, config_of};
 use super::shared::Stage;
@@ -20,6 +20,8 @@ use super::throttle::Until;
 use super::writer::Writer;
 use super::{DRAIN, Shared, VaultShared};
 use crate::settings::Settings;
+use protocol::events::Notice;
+use protocol::status::RunState;
 use vault::settings::VaultConfig;
 use vault::{Hint, RescanReason};
 
@@ -98,7 +100,7 @@ pub(super) struct Supervisor {
     next_id: u64,
     asleep: Duration,
     /// The state that subscribers were told last.
-    told: State,
+    told: RunState,
 }
 
 impl Supervisor {
@@ -111,7 +113,7 @@ impl Supervisor {
             children: BTreeMap::new(),
             next_id: 0,
             asleep: time_asleep(),
-            told: State::Starting,
+            told: RunState::Starting,
         }
     }
 

@@ -5,7 +5,7 @@ mod search;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::daemon::Trouble;
 use super::params;
@@ -16,6 +16,11 @@ use super::results::{
 use super::server::Caller;
 use super::tools::Kind;
 use super::{clean, show, size};
+use protocol::ask::{AskRequest, Citation};
+use protocol::contexts::{GenerateRequest, StatsRequest};
+use protocol::daemon::HelloRequest;
+use protocol::note::{GetRequest, RecentNote, RecentRequest};
+use protocol::status::{StatusRequest, VaultStatus};
 
 /// The result of a tool.
 pub(super) struct Answer {
@@ -61,25 +66,13 @@ fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Trouble
     })
 }
 
-fn text(value: &Value) -> String {
-    clean::line(value.as_str().unwrap_or_default())
+/// A number as the daemon writes it: 33.3, and not the 33.299999… that is nearest to it in fewer bits.
+fn decimal(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }
 
-/// A path or a vault's name.
-fn name(value: &Value) -> String {
-    clean::name(value.as_str().unwrap_or_default())
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_default()
-}
-
-fn line(value: &Value) -> u32 {
-    u32::try_from(number(value)).unwrap_or(u32::MAX)
-}
-
-fn texts(value: &Value) -> Vec<String> {
-    value.as_array().map_or(&[][..], Vec::as_slice).iter().map(text).collect()
+fn lines(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| clean::line(text)).collect()
 }
 
 /// A vault as the daemon knows it.
@@ -90,22 +83,20 @@ fn vault(named: Option<&String>) -> Option<String> {
 /// Lines of a note that fit, and their text form.
 pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<(NoteLines, String), Trouble> {
     let params::Read { path, vault: of, line: from, lines, max_chars } = asked;
-    let params = json!({
-        "path": clean::named(&path), "vault": vault(of.as_ref()), "line": from, "lines": lines,
-    });
-    let note = caller.call("get", params).await?;
-    let sent = clean::text(note["text"].as_str().unwrap_or_default());
-    let (first, total) = (line(&note["line"]), line(&note["lines"]));
+    let (path, vault) = (clean::named(&path), vault(of.as_ref()));
+    let note = caller.call(GetRequest { path, vault, line: from, lines, ..GetRequest::default() }).await?;
+    let sent = clean::text(&note.text);
+    let (first, total) = (note.line, note.lines);
     let mut shown = NoteLines {
         trust: TRUST.to_owned(),
-        vault: name(&note["vault"]),
-        path: name(&note["path"]),
-        title: size::cut(&text(&note["title"]), 300),
+        vault: clean::name(&note.vault),
+        path: clean::name(&note.path),
+        title: size::cut(&clean::line(&note.title), 300),
         text: String::new(),
         line: first,
         end_line: first,
         lines: total,
-        modified: note["mtime"].as_i64().unwrap_or_default(),
+        modified: note.mtime,
         omitted: None,
     };
     // Both forms hold the text, and what was left out takes its place too.
@@ -115,7 +106,7 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<(NoteLi
     let whole = kept.len() == sent.len();
     shown.end_line = first + (count as u32).saturating_sub(1);
     let rest = shown.end_line + 1;
-    if !whole || (lines.is_none() && note["truncated"] == true && rest <= total) {
+    if !whole || (lines.is_none() && note.truncated && rest <= total) {
         let (what, how) = if kept.ends_with('…') {
             (
                 format!("the rest of line {first}, and what follows"),
@@ -132,52 +123,54 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<(NoteLi
 }
 
 async fn recent(asked: params::Recent, caller: &Caller) -> Result<Answer, Trouble> {
-    let params = json!({ "vault": vault(asked.vault.as_ref()), "limit": asked.limit, "after": asked.after });
-    let found = caller.call("recent", params).await?;
-    let named = |note: &Value| NamedNote {
-        vault: name(&note["vault"]),
-        path: name(&note["path"]),
-        title: size::cut(&text(&note["title"]), 200),
-        tags: texts(&note["tags"]).into_iter().take(20).collect(),
-        modified: note["mtime"].as_i64().unwrap_or_default(),
-        bytes: number(&note["bytes"]),
+    let (vault, limit, after) = (vault(asked.vault.as_ref()), asked.limit, asked.after);
+    let found = caller.call(RecentRequest { vault, limit, after, ..RecentRequest::default() }).await?;
+    let named = |note: &RecentNote| NamedNote {
+        vault: clean::name(&note.vault),
+        path: clean::name(&note.path),
+        title: size::cut(&clean::line(&note.title), 200),
+        tags: note.tags.iter().take(20).map(|tag| clean::line(tag)).collect(),
+        modified: note.mtime,
+        bytes: note.bytes,
     };
-    let notes = found["notes"].as_array().map_or(&[][..], Vec::as_slice).iter().map(named).collect();
-    let next = found["next"].as_str().map(str::to_owned);
-    let recent = RecentNotes { trust: TRUST.to_owned(), notes, total: number(&found["total"]), next };
+    let notes = found.notes.iter().map(named).collect();
+    let recent = RecentNotes { trust: TRUST.to_owned(), notes, total: found.total, next: found.next };
     Answer::new(show::recent(&recent), &recent)
 }
 
 async fn ask(asked: params::Ask, caller: &Caller) -> Result<Answer, Trouble> {
-    let params = json!({
-        "question": asked.question,
-        "vault": vault(asked.vault.as_ref()),
-        "filter": search::filter(asked.filters.as_ref()),
-        "passages": asked.passages,
-    });
-    let answer = caller.call_told("ask", params).await?;
-    let found = answer["found"] == true;
-    let cite = |passage: &Value, quote: &str| Cited {
-        n: number(&passage["n"]),
-        vault: name(&passage["vault"]),
-        path: name(&passage["path"]),
-        title: size::cut(&text(&passage["title"]), 200),
-        line: line(&passage["line"]),
-        end_line: line(&passage["end_line"]),
-        quote: clean::text(passage[quote].as_str().unwrap_or_default()),
+    let request = AskRequest {
+        question: asked.question,
+        vault: vault(asked.vault.as_ref()),
+        filter: search::filter(asked.filters.as_ref()),
+        passages: asked.passages,
+        ..AskRequest::default()
     };
-    let (list, quote) = if found { ("citations", "quote") } else { ("passages", "snippet") };
-    let passages = answer[list].as_array().map_or(&[][..], Vec::as_slice);
+    let answer = caller.call_told(request).await?;
+    let cite = |citation: &Citation| Cited {
+        n: citation.n as u64,
+        vault: clean::name(&citation.vault),
+        path: clean::name(&citation.path),
+        title: size::cut(&clean::line(&citation.title), 200),
+        line: citation.line,
+        end_line: citation.end_line,
+        quote: clean::text(&citation.quote),
+    };
+    let citations = if answer.found {
+        answer.citations.iter().map(cite).collect()
+    } else {
+        answer.passages.iter().map(|passage| cite(&Citation::of(passage))).collect()
+    };
     let mut answered = Answered {
         trust: TRUST.to_owned(),
-        answer: clean::text(answer["answer"].as_str().unwrap_or_default()),
-        found,
-        citations: passages.iter().map(|passage| cite(passage, quote)).collect(),
-        unfinished: answer["unfinished"].as_str().map(clean::line),
-        model: format!("{} {}", text(&answer["provider"]), text(&answer["model"])),
-        tokens: number(&answer["tokens_in"]) + number(&answer["tokens_out"]),
-        micro_dollars: answer["micro_dollars"].as_u64(),
-        warnings: texts(&answer["warnings"]),
+        answer: clean::text(&answer.answer),
+        found: answer.found,
+        citations,
+        unfinished: answer.unfinished.as_deref().map(clean::line),
+        model: format!("{} {}", clean::line(&answer.provider), clean::line(&answer.model)),
+        tokens: answer.tokens_in + answer.tokens_out,
+        micro_dollars: answer.micro_dollars,
+        warnings: lines(&answer.warnings),
         omitted: None,
     };
     let limit = size::limit(asked.max_chars);
@@ -205,19 +198,19 @@ async fn ask(asked: params::Ask, caller: &Caller) -> Result<Answer, Trouble> {
 
 async fn generate(asked: params::Generate, caller: &Caller) -> Result<Answer, Trouble> {
     let title = asked.metadata.as_ref().and_then(|known| known.get("title")).and_then(Value::as_str);
-    let params = json!({
-        "chunk": asked.chunk, "document": asked.document, "title": title, "max_words": asked.max_words,
-    });
-    let made = caller.call("generate_context", params).await?;
-    let whole = clean::text(made["contextualized"].as_str().unwrap_or_default());
+    let (chunk, document, max_words) = (asked.chunk, asked.document, asked.max_words);
+    let title = title.map(str::to_owned);
+    let request = GenerateRequest { chunk, document, title, max_words, ..GenerateRequest::default() };
+    let made = caller.call(request).await?;
+    let whole = clean::text(&made.contextualized);
     let mut generated = Generated {
         trust: TRUST.to_owned(),
-        context: size::cut(&clean::text(made["context"].as_str().unwrap_or_default()), 4_000),
+        context: size::cut(&clean::text(&made.context), 4_000),
         contextualized_text: size::cut(&whole, size::USUAL / 2),
-        quality: made["quality"].as_f64().unwrap_or_default() as f32,
-        tokens: number(&made["tokens"]),
-        micro_dollars: made["micro_dollars"].as_u64(),
-        generation: text(&made["generation"]),
+        quality: made.quality,
+        tokens: made.tokens,
+        micro_dollars: made.micro_dollars,
+        generation: clean::line(&made.generation),
         omitted: None,
     };
     if generated.contextualized_text.len() < whole.len() {
@@ -230,22 +223,22 @@ async fn generate(asked: params::Generate, caller: &Caller) -> Result<Answer, Tr
 }
 
 async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Answer, Trouble> {
-    let stats = caller.call("stats", json!({ "vault": vault(asked.vault.as_ref()) })).await?;
-    let share = |key: &str| stats[key].as_f64().unwrap_or_default();
+    let request = StatsRequest { vault: vault(asked.vault.as_ref()), ..StatsRequest::default() };
+    let stats = caller.call(request).await?;
     let told = ContextStats {
-        total_chunks: number(&stats["total"]),
-        contextualized_chunks: number(&stats["contextualized"]),
-        processed_chunks: number(&stats["processed"]),
-        failed_chunks: number(&stats["failed"]),
-        percentage: share("percentage"),
-        average_context_length: share("average_context_length"),
-        average_quality: share("average_quality"),
-        provider: text(&stats["provider"]),
-        model: text(&stats["model"]),
-        tokens: number(&stats["tokens"]),
-        estimated_cost_dollars: number(&stats["micro_dollars"]) as f64 / 1e6,
-        unpriced_contexts: number(&stats["unpriced"]),
-        status: text(&stats["status"]),
+        total_chunks: stats.total,
+        contextualized_chunks: stats.contextualized,
+        processed_chunks: stats.processed,
+        failed_chunks: stats.failed,
+        percentage: decimal(stats.percentage),
+        average_context_length: decimal(stats.average_context_length),
+        average_quality: decimal(stats.average_quality),
+        provider: clean::line(&stats.provider),
+        model: clean::line(&stats.model),
+        tokens: stats.tokens,
+        estimated_cost_dollars: stats.micro_dollars as f64 / 1e6,
+        unpriced_contexts: stats.unpriced,
+        status: clean::line(&stats.status),
     };
     let text = format!(
         "{} chunks, {} with a context that a model wrote ({} {}), {} as they should be, {} failed. {} tokens, about ${:.4}; {} of unknown price. {}.",
@@ -264,26 +257,26 @@ async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Answer, Troubl
 }
 
 async fn status(asked: params::OfVault, caller: &Caller) -> Result<Answer, Trouble> {
-    let status = caller.call("status", json!({ "vault": vault(asked.vault.as_ref()) })).await?;
-    let state = |(i, vault): (usize, &Value)| VaultState {
-        name: name(&vault["name"]),
+    let request = StatusRequest { vault: vault(asked.vault.as_ref()), ..StatusRequest::default() };
+    let status = caller.call(request).await?;
+    let state = |(i, vault): (usize, &VaultStatus)| VaultState {
+        name: clean::name(&vault.name),
         default: i == 0 && asked.vault.is_none(),
-        notes: number(&vault["notes"]),
-        chunks: number(&vault["chunks"]),
-        pending: number(&vault["pending"]),
-        skipped: number(&vault["skipped_total"]),
-        last_change: vault["last_change"].as_i64(),
+        notes: vault.notes,
+        chunks: vault.chunks,
+        pending: vault.pending,
+        skipped: vault.skipped_total,
+        last_change: vault.last_change,
     };
-    let vaults = status["vaults"].as_array().map_or(&[][..], Vec::as_slice);
     let told = DaemonState {
-        state: text(&status["state"]),
-        vaults: vaults.iter().enumerate().map(state).collect(),
-        problems: status["problems"].as_array().map_or(0, Vec::len) as u64,
-        contexts_by: text(&status["contextualizer"]),
-        vectors_by: text(&status["embedder"]),
-        leaves_machine: texts(&status["leaves_machine"]),
-        may_spend: caller.call("hello", json!({})).await?["assistants_may_spend"] == true,
-        version: text(&status["version"]),
+        state: status.state.to_string(),
+        vaults: status.vaults.iter().enumerate().map(state).collect(),
+        problems: status.problems.len() as u64,
+        contexts_by: clean::line(&status.contextualizer),
+        vectors_by: clean::line(&status.embedder),
+        leaves_machine: lines(&status.leaves_machine),
+        may_spend: caller.call(HelloRequest::default()).await?.assistants_may_spend,
+        version: clean::line(&status.version),
     };
     let vaults = told.vaults.iter().map(|v| format!("{} ({} notes, {} pending)", v.name, v.notes, v.pending));
     let leaves = if told.leaves_machine.is_empty() {

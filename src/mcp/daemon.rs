@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::json;
 use tokio::sync::Semaphore;
 
+use protocol::audience::Audience;
 use protocol::client::{CALL_TIMEOUT, Client, ClientError, Discovery, Remote};
+use protocol::table::{Call, Deadline, Method};
 
 /// Calls at once. The daemon has 64 connections, and this is not its only client.
 const AT_ONCE: usize = 8;
@@ -44,26 +46,25 @@ impl Daemon {
     }
 
     /// Asks; the error is a message for whoever reads the result.
-    pub(super) async fn call(
-        &self,
-        method: &'static str,
-        params: Value,
-        listener: Arc<dyn Listener>,
-    ) -> Result<Value, Trouble> {
+    pub(super) async fn call<C>(&self, call: C, listener: Arc<dyn Listener>) -> Result<C::Answer, Trouble>
+    where
+        C: Call<Answer: Send>,
+    {
         let Ok(_turn) = self.turns.acquire().await else { return Err(Trouble::internal("the bridge is ending")) };
         let daemon = self.clone();
-        let asked = tokio::task::spawn_blocking(move || daemon.ask(method, params, &*listener));
+        let asked = tokio::task::spawn_blocking(move || daemon.ask(&for_an_assistant(&call)?, &*listener));
         asked.await.unwrap_or_else(|_| Err(Trouble::internal("the call met a fault and was given up")))
     }
 
-    fn ask(&self, method: &str, mut params: Value, listener: &dyn Listener) -> Result<Value, Trouble> {
-        params["audience"] = "assistant".into();
+    fn ask<C: Call>(&self, call: &C, listener: &dyn Listener) -> Result<C::Answer, Trouble> {
         let began = Instant::now();
         let mut again = true;
         loop {
-            match self.once(method, &params, listener) {
+            match self.once(call, listener) {
                 // It restarted under a call that changes nothing: the next one is there, or about to be.
-                Err(ClientError::Closed) if again && method != "rebuild" && listener.goes_on() => again = false,
+                Err(ClientError::Closed) if again && C::METHOD != Method::Rebuild && listener.goes_on() => {
+                    again = false;
+                }
                 Err(ClientError::Remote(remote)) if is_opening(&remote) && began.elapsed() < OPENING => {
                     if !listener.goes_on() {
                         return Err(Daemon::trouble(ClientError::Remote(remote)));
@@ -75,19 +76,18 @@ impl Daemon {
         }
     }
 
-    fn once(&self, method: &str, params: &Value, listener: &dyn Listener) -> Result<Value, ClientError> {
+    fn once<C: Call>(&self, call: &C, listener: &dyn Listener) -> Result<C::Answer, ClientError> {
         let mut client = Client::connect(&self.discovery)?;
         let welcome = client.hello()?;
-        let knows = |feature: &Value| feature == NEEDED;
-        if !welcome["features"].as_array().is_some_and(|features| features.iter().any(knows)) {
-            let version = welcome["server"]["version"].as_str().unwrap_or("of an older version").to_owned();
+        if !welcome.knows(NEEDED) {
             return Err(ClientError::Protocol(format!(
-                "the daemon ({version}) does not know which notes are private; restart it, so that it is of this version"
+                "the daemon ({}) does not know which notes are private; restart it, so that it is of this version",
+                welcome.server.version
             )));
         }
-        let patience = if matches!(method, "ask" | "generate_context") { MODEL_PATIENCE } else { CALL_TIMEOUT };
-        client.set_timeout(Some(patience));
-        client.call_with_text(method, params, &mut |piece| listener.text(piece), &|| listener.goes_on())
+        let asks_a_model = C::METHOD.deadline() == Deadline::Provider;
+        client.set_timeout(Some(if asks_a_model { MODEL_PATIENCE } else { CALL_TIMEOUT }));
+        client.ask_with_text(call, &mut |piece| listener.text(piece), &|| listener.goes_on())?.read()
     }
 
     /// What to tell an assistant of an error: what happened, and what its user can do.
@@ -109,6 +109,14 @@ impl Daemon {
             other => Trouble { kind: "unreachable".to_owned(), message: other.to_string() },
         }
     }
+}
+
+/// The call as one whose answer an assistant hears. Whatever a tool asks goes through here, so that none can forget it.
+fn for_an_assistant<C: Call>(call: &C) -> Result<C, Trouble> {
+    let odd = |_| Trouble::internal("the call cannot be made for an assistant");
+    let mut params = serde_json::to_value(call).map_err(odd)?;
+    params["audience"] = json!(Audience::Assistant);
+    serde_json::from_value(params).map_err(odd)
 }
 
 fn is_opening(remote: &Remote) -> bool {

@@ -52,7 +52,7 @@ pub(super) struct OfVault {
 }
 
 /// Which notes are looked at; everything given must hold.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Filters {
     /// Folder, note or glob, relative to the vault.
@@ -121,12 +121,12 @@ pub(super) enum Mode {
     Dense,
 }
 
-impl Mode {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Mode::Hybrid => "hybrid",
-            Mode::Lexical => "lexical",
-            Mode::Dense => "dense",
+impl From<Mode> for protocol::search::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Hybrid => protocol::search::Mode::Hybrid,
+            Mode::Lexical => protocol::search::Mode::Lexical,
+            Mode::Dense => protocol::search::Mode::Dense,
         }
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::results::{NoteLines, TRUST};
 use super::{clean, size};
+use protocol::note::{RecentAnswer, RecentNote};
 
 const SCHEME: &str = "note://";
 
@@ -61,19 +62,17 @@ fn mark() -> MetaObject {
 }
 
 /// A page of notes, of the answer of `recent`.
-pub(super) fn page(recent: &Value) -> ListResourcesResult {
-    let resource = |note: &Value| {
-        let text = |key: &str| note[key].as_str().unwrap_or_default();
-        let name = text("path").rsplit('/').next().unwrap_or_default();
-        Resource::new(uri(text("vault"), text("path")), clean::name(name))
-            .with_title(size::cut(&clean::line(text("title")), 200))
+pub(super) fn page(recent: &RecentAnswer) -> ListResourcesResult {
+    let resource = |note: &RecentNote| {
+        let name = note.path.rsplit('/').next().unwrap_or_default();
+        Resource::new(uri(&note.vault, &note.path), clean::name(name))
+            .with_title(size::cut(&clean::line(&note.title), 200))
             .with_mime_type("text/markdown")
-            .with_size(note["bytes"].as_u64().unwrap_or_default())
+            .with_size(note.bytes)
             .with_meta(mark())
     };
-    let notes = recent["notes"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut page = ListResourcesResult::with_all_items(notes.iter().map(resource).collect());
-    page.next_cursor = recent["next"].as_str().map(str::to_owned);
+    let mut page = ListResourcesResult::with_all_items(recent.notes.iter().map(resource).collect());
+    page.next_cursor.clone_from(&recent.next);
     page
 }
 

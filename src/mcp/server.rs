@@ -19,6 +19,8 @@ use super::answers::{self, Answer};
 use super::daemon::{Daemon, Listener, Trouble};
 use super::{clean, params, resources, schema, tools};
 use protocol::client::Discovery;
+use protocol::note::RecentRequest;
+use protocol::table::Call;
 
 /// No more progress notifications of one request than one in this time.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
@@ -71,20 +73,12 @@ impl Caller {
     }
 
     /// A call of the daemon on behalf of this one.
-    pub(super) async fn call(
-        &self,
-        method: &'static str,
-        params: serde_json::Value,
-    ) -> Result<serde_json::Value, Trouble> {
-        self.daemon.call(method, params, Arc::new(Waiting { goes_on: self.goes_on.clone(), read: None })).await
+    pub(super) async fn call<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
+        self.daemon.call(call, Arc::new(Waiting { goes_on: self.goes_on.clone(), read: None })).await
     }
 
     /// The same, with the length of the answer's text as progress while it comes.
-    pub(super) async fn call_told(
-        &self,
-        method: &'static str,
-        params: serde_json::Value,
-    ) -> Result<serde_json::Value, Trouble> {
+    pub(super) async fn call_told<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
         let (sender, mut pieces) = unbounded_channel::<usize>();
         let read = self.token.is_some().then_some(sender);
         let listener = Arc::new(Waiting { goes_on: self.goes_on.clone(), read });
@@ -99,7 +93,7 @@ impl Caller {
             }
         };
         // The sender goes with the listener, so the telling ends when the call has.
-        tokio::join!(self.daemon.call(method, params, listener), tell).0
+        tokio::join!(self.daemon.call(call, listener), tell).0
     }
 
     /// Tells how far it is, if that was asked for; `done` must grow.
@@ -184,8 +178,8 @@ impl ServerHandler for Bridge {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let after = request.and_then(|request| request.cursor);
-        let params = json!({ "limit": resources::PAGE, "after": after });
-        let recent = Caller::new(self, &context).call("recent", params).await.map_err(error)?;
+        let asked = RecentRequest { limit: Some(resources::PAGE), after, ..RecentRequest::default() };
+        let recent = Caller::new(self, &context).call(asked).await.map_err(error)?;
         let mut page = resources::page(&recent);
         if knows_caching(&context) {
             // Another save, another list; and it is nobody else's.

@@ -3,6 +3,7 @@
 
 mod asking;
 mod reach;
+mod reply;
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
@@ -14,11 +15,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::envelope::{PROTOCOL, Params};
+pub use self::reply::Reply;
+use crate::daemon::{HelloRequest, Welcome};
+use crate::envelope::Params;
+use crate::events::SubscribeRequest;
 use crate::frame::{Line, LineDecoder};
 use crate::locate;
 use crate::locate::Surroundings;
 use crate::notification::Progress;
+use crate::table::Call;
 
 /// How long a connect may take. It is instant unless the daemon no longer accepts.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -234,40 +239,50 @@ impl Client {
         self.timeout = timeout;
     }
 
-    /// Asks, and waits for the answer. `params` is an object, or `null` for none.
-    pub fn call(&mut self, method: &str, params: Value) -> Result<Value, ClientError> {
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// Also if the answer is not understood, which is the case where client and daemon are too far apart.
+    pub fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, ClientError> {
+        self.ask(call)?.read()
+    }
+
+    /// Asks, and waits for the answer, which is kept as it came.
+    pub fn ask<C: Call>(&mut self, call: &C) -> Result<Reply<C>, ClientError> {
+        self.call_raw(C::METHOD.name(), params(call)?).map(Reply::of)
+    }
+
+    /// Asks by the name of a method, which need be none that this client knows. `params` is an object, or `null` for none.
+    pub fn call_raw(&mut self, method: &str, params: Value) -> Result<Value, ClientError> {
         self.call_with(method, params, &mut |_, _| {})
     }
 
     /// As [`Client::call`], with progress as it is reported. For a job the timeout holds from one report to the next:
     /// whatever still makes progress is not given up.
-    pub fn call_with_progress(
+    pub fn call_with_progress<C: Call>(
         &mut self,
-        method: &str,
-        mut params: Value,
+        call: &C,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<Value, ClientError> {
-        if params.is_null() {
-            params = json!({});
-        }
+    ) -> Result<C::Answer, ClientError> {
+        let mut params = params(call)?;
         params["progress"] = self.next_id.into();
-        self.call_with(method, params, &mut |name, params| {
+        let answer = self.call_with(C::METHOD.name(), params, &mut |name, params| {
             if name == "progress"
                 && let Ok(progress) = serde_json::from_value(params)
             {
                 on_progress(progress);
             }
-        })
+        })?;
+        Reply::<C>::of(answer).read()
     }
 
     /// Subscribes, and gives events to `on_event` until it returns `false`, or until the daemon ends.
     pub fn subscribe(
         &mut self,
-        events: Option<&[&str]>,
+        wanted: &SubscribeRequest,
         on_event: &mut dyn FnMut(Value) -> bool,
     ) -> Result<(), ClientError> {
-        let params = events.map_or(json!({}), |events| json!({ "events": events }));
-        self.call("subscribe", params)?;
+        self.call(wanted)?;
         loop {
             match self.next_event() {
                 Ok(event) => {
@@ -281,7 +296,8 @@ impl Client {
         }
     }
 
-    /// Waits for the next event, after a call of `subscribe`, for as long as it takes.
+    /// Waits for the next event, after a call of `subscribe`, for as long as it takes. It is as it came: an
+    /// [`Event`](crate::events::Event), unless a newer daemon tells of something new.
     pub fn next_event(&mut self) -> Result<Value, ClientError> {
         loop {
             let mut message = self.receive(None)?;
@@ -292,9 +308,8 @@ impl Client {
     }
 
     /// Agrees on the protocol; fails with `unsupported_protocol` if daemon and client have none in common.
-    pub fn hello(&mut self) -> Result<Value, ClientError> {
-        let client = concat!("situated/", env!("CARGO_PKG_VERSION"));
-        self.call("hello", json!({ "protocol": PROTOCOL, "client": client }))
+    pub fn hello(&mut self) -> Result<Welcome, ClientError> {
+        self.call(&HelloRequest::of(concat!("situated/", env!("CARGO_PKG_VERSION"))))
     }
 
     fn call_with(
@@ -387,6 +402,11 @@ impl Client {
             }
         }
     }
+}
+
+/// The parameters of a call, as they are sent.
+fn params(call: &impl Call) -> Result<Value, ClientError> {
+    serde_json::to_value(call).map_err(|error| ClientError::Protocol(error.to_string()))
 }
 
 fn decode(line: Line) -> Result<Value, ClientError> {

@@ -1,13 +1,17 @@
 //! The envelope of the protocol: JSON-RPC 2.0 requests, replies, notifications and errors. Pure.
 //!
-//! `PROTOCOL.md` is the specification. What a method takes and gives is said by the daemon, in `daemon::serve::params`.
+//! `PROTOCOL.md` is the specification. What a method takes and gives stands in the [table](crate::table).
 
 use std::fmt;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::frame::{self, EncodeError, MAX_REPLY, MAX_REQUEST};
+use crate::frame::{self, EncodeError, MAX_REPLY, MAX_REQUEST};
+use crate::params::nearest;
+use crate::table::Method;
 
 /// The protocol's version. Additions do not change it.
 pub const PROTOCOL: u32 = 1;
@@ -18,8 +22,10 @@ pub const PROTOCOLS: &[u32] = &[PROTOCOL];
 /// Ids beyond this (2⁵³ − 1) do not survive readers that keep numbers as doubles, so they are refused at once.
 const MAX_ID: i64 = (1 << 53) - 1;
 
-/// What a request is called by: echoed in its reply. Also the token of progress notifications.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+/// What a request is called by: echoed in its reply. Also the token of progress notifications and watches: a string, or
+/// an integer within ±(2^53 - 1).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[schemars(rename = "Token")]
 #[serde(untagged)]
 pub enum Id {
     /// An integer, |n| < 2⁵³.
@@ -39,6 +45,14 @@ impl Id {
     }
 }
 
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Id::from_value(&value)
+            .ok_or_else(|| D::Error::custom("an id or token is a string, or an integer within ±(2^53 - 1)"))
+    }
+}
+
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -50,68 +64,6 @@ impl fmt::Display for Id {
 
 /// Object of parameters.
 pub type Params = Map<String, Value>;
-
-macro_rules! methods {
-    ($($variant:ident $name:literal $about:literal,)+) => {
-        /// What can be asked.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Method {
-            $(#[doc = $about] $variant,)+
-        }
-
-        impl Method {
-            /// Every method, in the order of the specification.
-            pub const ALL: &[Method] = &[$(Method::$variant,)+];
-
-            /// Its name on the wire.
-            pub fn name(self) -> &'static str {
-                match self { $(Method::$variant => $name,)+ }
-            }
-
-            /// What it does, in a sentence.
-            pub fn about(self) -> &'static str {
-                match self { $(Method::$variant => $about,)+ }
-            }
-
-            /// The method of that name.
-            pub fn from_name(name: &str) -> Option<Method> {
-                match name { $($name => Some(Method::$variant),)+ _ => None }
-            }
-        }
-    };
-}
-
-methods! {
-    Ping "ping" "Answers at once: the daemon is alive.",
-    Hello "hello" "Agrees on a protocol version and tells what the daemon serves; optional.",
-    Status "status" "State of the daemon and of its vaults.",
-    Search "search" "Finds chunks for a query.",
-    Ask "ask" "Answers a question from the notes, with citations; text comes as `text` notifications before the answer.",
-    Related "related" "Finds chunks near a note, a chunk or a text.",
-    Graph "graph" "Notes by their place among the links, notes without links, and links that lead nowhere.",
-    Get "get" "Lines of a note as they are on disk now.",
-    Recent "recent" "The notes that were changed last, newest first, a page of them.",
-    Plan "plan" "What would be decided about a note now; changes nothing.",
-    Explain "explain" "The last decisions about a note, newest first.",
-    Sync "sync" "Looks at the disk now; with `wait`, answers when all that was saved before is searchable.",
-    Rebuild "rebuild" "Makes everything in a vault, folder or note anew.",
-    GenerateContext "generate_context" "A context for a chunk of a text that lies in no vault.",
-    ContextsReview "contexts.review" "Contexts that a model wrote, beside their chunks, for a person to judge.",
-    Generations "generations" "Ways of writing contexts that the configuration has, and how far each is built.",
-    GenerationsBuild "generations.build" "Builds a generation beside the one that answers; says first what it takes.",
-    GenerationsUse "generations.use" "Has a generation answer from now on.",
-    GenerationsDrop "generations.drop" "Takes a generation away; contexts that were paid for stay in the archive.",
-    Stats "stats" "How many chunks have which contexts, and what came of asking the model.",
-    Cost "cost" "What contexts cost: today, this month, by reason, by note, by model.",
-    Jobs "jobs" "Jobs that run and the last ones that ended.",
-    Cancel "cancel" "Cancels a request of this connection by `id`, or a job by `job`.",
-    Pause "pause" "Stops background work; queries are still answered.",
-    Resume "resume" "Lets background work go on.",
-    ConfigCheck "config.check" "Reads the configuration and tells what is wrong with it; changes nothing.",
-    Reload "reload" "Reads the configuration and puts it in force if nothing is wrong with it.",
-    Subscribe "subscribe" "Sends `event` notifications on this connection from now on: of what happens, and when results change.",
-    Shutdown "shutdown" "Stops the daemon once running requests are answered.",
-}
 
 /// A request or notification.
 #[derive(Clone, Debug, PartialEq)]
@@ -340,8 +292,16 @@ pub fn request_too_long() -> RpcError {
 pub fn unknown_method(name: &str) -> RpcError {
     let name: String = name.chars().take(60).collect();
     let all: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
-    RpcError::new(ErrorKind::UnknownMethod, format!("there is no method `{name}`"))
-        .hint(format!("methods: {}", all.join(" ")))
+    let meant = nearest(&name, all.iter().copied());
+    let why = match meant {
+        Some(meant) => format!("there is no method `{name}`; did you mean `{meant}`?"),
+        None => format!("there is no method `{name}`"),
+    };
+    let error = RpcError::new(ErrorKind::UnknownMethod, why).hint(format!("methods: {}", all.join(" ")));
+    match meant {
+        Some(meant) => error.with("nearest", meant),
+        None => error,
+    }
 }
 
 /// `value` as the body of a result, or why it cannot be one.
@@ -371,7 +331,7 @@ pub fn error_line(id: Option<&Id>, error: &RpcError) -> Vec<u8> {
 }
 
 /// The line, its end included, of a notification.
-pub fn notification_line(method: &str, params: &Value) -> Vec<u8> {
+pub fn notification_line(method: &str, params: &impl Serialize) -> Vec<u8> {
     finish(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
@@ -459,16 +419,12 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_methods_are_distinct() {
+    fn kinds_are_distinct() {
         let mut codes: Vec<i64> = ErrorKind::ALL.iter().map(|kind| kind.code()).collect();
         codes.sort_unstable();
         codes.dedup();
         assert_eq!(codes.len(), ErrorKind::ALL.len());
         assert!(codes.iter().all(|&code| code > 1000 || (-32700..=-32600).contains(&code)));
-        for method in Method::ALL {
-            assert_eq!(Method::from_name(method.name()), Some(*method));
-        }
-        assert_eq!(Method::from_name("tell"), None);
     }
 
     #[test]

@@ -1,8 +1,33 @@
-//! What is said on the socket: the envelope of JSON-RPC 2.0, frames of lines, where a daemon is to be found, and a
-//! blocking client. `PROTOCOL.md` beside this file is the specification.
+//! What is said on the socket: the methods with what they take and give ([`table`]), the envelope of JSON-RPC 2.0, frames
+//! of lines, where a daemon is to be found, and a blocking client. `PROTOCOL.md` beside this file is the specification.
+//!
+//! A new method is one entry in the [table](table), with its types in a module here, and one function in the daemon.
 
+pub mod ask;
+pub mod audience;
 pub mod client;
+pub mod contexts;
+pub mod cost;
+pub mod daemon;
+pub mod decision;
 pub mod envelope;
+pub mod events;
 pub mod frame;
+pub mod generations;
+pub mod graph;
+pub mod hit;
+pub mod jobs;
 pub mod locate;
+pub mod note;
 pub mod notification;
+pub mod params;
+pub mod reference;
+pub mod schema;
+pub mod search;
+pub mod status;
+pub mod table;
+
+/// Whether a parameter is as if it were absent: then it is not sent, for an older daemon may not know it.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

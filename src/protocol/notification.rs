@@ -2,25 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-/// A string, or an integer within ±(2^53 - 1).
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code)]
-pub enum Token {
-    /// An integer.
-    Number(i64),
-    /// Any string.
-    Text(String),
-}
+use crate::envelope::Id;
 
 /// Parameters of the notification `progress`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// The request's `progress`.
-    #[schemars(with = "Token")]
-    pub token: Value,
+    pub token: Id,
     /// Notes done; grows from one notification to the next.
     pub done: u64,
     /// Notes in all, once known.
@@ -37,8 +26,7 @@ pub struct Progress {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Text {
     /// The id of the request that is being answered.
-    #[schemars(with = "Token")]
-    pub id: Value,
+    pub id: Id,
     /// What comes next of the answer; all pieces together are its `answer`.
     pub text: String,
 }

@@ -36,7 +36,7 @@ use line::{Entry, Line, Used, month_of};
 pub use book::Spending;
 pub use call::{BudgetLimits, CallEstimate, Purpose, Refused, Reservation, Settled};
 pub use mend::Mended;
-pub use report::{CostReport, ModelCost, NoteCost, PurposeCost, ReasonCost, Sums};
+use protocol::cost::CostReport;
 
 /// The ledger cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

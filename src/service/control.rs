@@ -10,6 +10,7 @@ use super::launchd;
 use super::systemd::{Manager, UnitState};
 use super::unit::SERVICE;
 use protocol::client::{Client, Discovery};
+use protocol::daemon::PingRequest;
 
 /// Opening a large store takes its time; the unit gives up at two minutes.
 const PATIENCE: Duration = Duration::from_secs(130);
@@ -35,10 +36,9 @@ pub struct ServiceReply {
 pub fn ask(discovery: &Discovery) -> Option<(u32, String)> {
     let mut client = Client::connect_to(&discovery.socket()).ok()?;
     client.set_timeout(Some(Duration::from_secs(1)));
-    client.call("ping", serde_json::Value::Null).ok()?;
-    let hello = client.hello().ok()?;
-    let pid = u32::try_from(hello["server"]["pid"].as_u64()?).ok()?;
-    Some((pid, hello["server"]["version"].as_str().unwrap_or_default().to_owned()))
+    client.call(&PingRequest {}).ok()?;
+    let server = client.hello().ok()?.server;
+    Some((server.pid, server.version))
 }
 
 /// The service must be there, and what it runs.

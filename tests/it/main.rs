@@ -41,6 +41,7 @@ mod shell;
 mod spec;
 mod spending;
 mod storm;
+mod table;
 mod strangers;
 mod support;
 mod terminal;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use protocol::jobs::RebuildRequest;
 use serde_json::{Value, json};
 use situated::daemon::sandbox::landlock::kernel_abi;
 
@@ -184,7 +185,7 @@ fn on_battery_a_rebuild_waits_and_saves_do_not() {
     let mut daemon = configured(&place, &config);
     assert_eq!(daemon.holding("marker7"), ["n7.md"]);
     assert_eq!(daemon.call("status", json!({}))["held"], json!([]), "nothing waits, so nothing is said");
-    let job = daemon.call("rebuild", json!({}))["job"].clone();
+    let job = daemon.ask(&RebuildRequest::default()).job;
     let status = daemon.wait_status("waiting for mains", waits_for_the_battery);
     assert!(status["held"][0].as_str().unwrap().contains("31 %"), "{status}");
     place.write("n7.md", "# Note 7\n\nhasty\n");
@@ -193,7 +194,7 @@ fn on_battery_a_rebuild_waits_and_saves_do_not() {
         place.write(&format!("n{i}.md"), "# Note\n\nmany\n");
     }
     eventually("what is new is indexed", || daemon.holding("many").len() == 30);
-    let state = |daemon: &mut Daemon| daemon.call("jobs", json!({"job": job}))["jobs"][0]["state"].clone();
+    let state = |daemon: &mut Daemon| daemon.job(job).state;
     assert_eq!(state(&mut daemon), "running");
     daemon.call("resume", json!({}));
     eventually("the user's word counts for more", || state(&mut daemon) == "done");
@@ -245,8 +246,8 @@ fn with_little_memory_work_goes_on_in_small_steps() {
     let place = notes(200);
     let mut daemon = configured(&place, "[host]\nmemory = \"16 MiB\"\n");
     daemon.wait_holding("marker199", &["n199.md"]);
-    let job = daemon.call("rebuild", json!({}))["job"].clone();
-    eventually("it comes to its end", || daemon.call("jobs", json!({"job": job}))["jobs"][0]["state"] == "done");
+    let job = daemon.ask(&RebuildRequest::default()).job;
+    eventually("it comes to its end", || daemon.job(job).state == "done");
     assert!(daemon.log().contains("memory is tight"), "{}", daemon.log());
     daemon.wait_status("nothing is said any more", |status| status["held"] == json!([]));
 }

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use protocol::hit::Hit;
+use protocol::jobs::{Job, JobsRequest};
+use protocol::search::{Mode, SearchRequest};
+use protocol::status::StatusRequest;
+use protocol::table::Call;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -165,6 +170,13 @@ impl Daemon {
         }
     }
 
+    /// The result of a call, read by the types of the protocol. Tests of the wire itself (`protocol.rs`, `hostile.rs`,
+    /// the clients) speak JSON with [`Daemon::call`] instead.
+    pub(crate) fn ask<C: Call>(&mut self, call: &C) -> C::Answer {
+        let answer = self.call(C::METHOD.name(), json!(call));
+        serde_json::from_value(answer.clone()).unwrap_or_else(|error| panic!("{}: {error}: {answer}", C::METHOD.name()))
+    }
+
     /// The result of a call, or its error.
     pub(crate) fn try_call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         self.next += 1;
@@ -219,16 +231,20 @@ impl Daemon {
 
     /// Paths of the hits of a query, best first.
     pub(crate) fn search(&mut self, query: &str) -> Vec<String> {
-        let found = self.call("search", json!({"query": query, "limit": 50}));
-        found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap().to_owned()).collect()
+        let found = self.ask(&SearchRequest { query: query.to_owned(), limit: Some(50), ..SearchRequest::default() });
+        found.hits.into_iter().map(|hit| hit.path).collect()
     }
 
     /// Paths of the notes that hold a word, by words alone.
     pub(crate) fn holding(&mut self, word: &str) -> Vec<String> {
-        let found = self
-            .call("search", json!({"query": format!("\"{word}\""), "mode": "lexical", "limit": 200, "per_note": 1}));
-        let mut paths: Vec<String> =
-            found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap().to_owned()).collect();
+        let found = self.ask(&SearchRequest {
+            query: format!("\"{word}\""),
+            mode: Some(Mode::Lexical),
+            limit: Some(200),
+            per_note: Some(1),
+            ..SearchRequest::default()
+        });
+        let mut paths: Vec<String> = found.hits.into_iter().map(|hit| hit.path).collect();
         paths.sort();
         paths.dedup();
         paths
@@ -245,6 +261,12 @@ impl Daemon {
             assert!(Instant::now() < until, "`{word}` is in {found:?}, not in {paths:?}: {}", self.log());
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// A job by its number, as the daemon tells of it now.
+    pub(crate) fn job(&mut self, number: u64) -> Job {
+        let jobs = self.ask(&JobsRequest::default()).jobs;
+        jobs.into_iter().find(|job| job.job == number).unwrap_or_else(|| panic!("there is no job {number}"))
     }
 
     /// The newest decision about a note.
@@ -352,7 +374,7 @@ impl Daemon {
 
     /// Resident memory in bytes.
     pub(crate) fn resident(&mut self) -> u64 {
-        self.call("status", json!({}))["rss_bytes"].as_u64().unwrap()
+        self.ask(&StatusRequest::default()).rss_bytes
     }
 }
 
@@ -366,21 +388,26 @@ impl Daemon {
 /// What a daemon can be asked about its index that does not depend on how the index came about: how much
 /// there is, and what `queries` find, by words and by meaning. Order among equals may differ, so it is a set.
 pub(crate) fn view(daemon: &mut Daemon, queries: &[&str]) -> BTreeSet<String> {
-    let vault = daemon.call("status", json!({}))["vaults"][0].clone();
-    let mut view = BTreeSet::from([format!("{} notes, {} chunks", vault["notes"], vault["chunks"])]);
+    let status = daemon.ask(&StatusRequest::default());
+    let vault = &status.vaults[0];
+    let mut view = BTreeSet::from([format!("{} notes, {} chunks", vault.notes, vault.chunks)]);
     for query in queries {
-        for mode in ["lexical", "dense"] {
-            let found = daemon
-                .call("search", json!({"query": query, "mode": mode, "limit": 200, "per_note": 200, "merge": false}));
-            if found["truncated"] == true {
+        for mode in [Mode::Lexical, Mode::Dense] {
+            let found = daemon.ask(&SearchRequest {
+                query: (*query).to_owned(),
+                mode: Some(mode),
+                limit: Some(200),
+                per_note: Some(200),
+                merge: Some(false),
+                ..SearchRequest::default()
+            });
+            if found.truncated {
                 // Beyond the limit it is near-equal scores that decide which hits are left out.
-                view.insert(format!("{query} ({mode}): more than can be compared"));
+                view.insert(format!("{query} ({mode:?}): more than can be compared"));
                 continue;
             }
-            for hit in found["hits"].as_array().unwrap() {
-                let (path, line, end, stale) = (&hit["path"], &hit["line"], &hit["end_line"], &hit["stale"]);
-                let (text, context) = (&hit["text"], &hit["context"]);
-                view.insert(format!("{query} ({mode}): {path}:{line}-{end} {text} in {context}, stale {stale}"));
+            for Hit { path, line, end_line, text, context, stale, .. } in found.hits {
+                view.insert(format!("{query} ({mode:?}): {path}:{line}-{end_line} {text} in {context}, stale {stale}"));
             }
         }
     }

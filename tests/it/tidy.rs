@@ -30,6 +30,24 @@ const PURE: &[&str] = &[
     "protocol/frame.rs",
     "protocol/envelope.rs",
     "protocol/notification.rs",
+    "protocol/ask.rs",
+    "protocol/audience.rs",
+    "protocol/contexts.rs",
+    "protocol/cost.rs",
+    "protocol/daemon.rs",
+    "protocol/decision.rs",
+    "protocol/events.rs",
+    "protocol/generations.rs",
+    "protocol/graph.rs",
+    "protocol/hit.rs",
+    "protocol/jobs.rs",
+    "protocol/note.rs",
+    "protocol/params.rs",
+    "protocol/reference.rs",
+    "protocol/schema.rs",
+    "protocol/search.rs",
+    "protocol/status.rs",
+    "protocol/table.rs",
     "service/unit.rs",
     "service/plist.rs",
     "daemon/serve/results.rs",
@@ -145,7 +163,7 @@ fn structs_of_the_engine_are_small_and_their_methods_are_together() {
     let mut breaches = Vec::new();
     let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     // Types of one name in two modules are two types: those of the actors have names of their own.
-    for source in sources().iter().filter(|s| s.name.starts_with("engine/") && !s.name.contains("/report")) {
+    for source in sources().iter().filter(|s| s.name.starts_with("engine/")) {
         let mut name = None;
         let mut fields = 0;
         for line in source.code.lines() {

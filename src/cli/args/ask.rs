@@ -2,8 +2,7 @@
 
 use clap::Args;
 
-use index::search::Mode;
-use index::search::question::Expand;
+use protocol::search::{Expand, Mode};
 
 /// `ask`
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use engine::handle::Measure;
+use protocol::graph::Measure;
 
 /// `graph`
 #[derive(Debug, Args)]

@@ -20,7 +20,7 @@ pub(crate) struct Search {
     pub show: Show,
     /// Which lanes answer
     #[arg(long, short, value_name = "hybrid|lexical|dense", value_parser = mode)]
-    pub mode: Option<index::search::Mode>,
+    pub mode: Option<protocol::search::Mode>,
     /// Leave contexts out of the search
     #[arg(long)]
     pub no_context: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Search {
     pub no_rerank: bool,
     /// Have the model of `context.provider` say the query in other words too, and search for these
     #[arg(long, value_name = "off|queries|hyde", value_parser = super::ask::expand)]
-    pub expand: Option<index::search::question::Expand>,
+    pub expand: Option<protocol::search::Expand>,
     /// Say why this note was not found, or stands where it stands: its path in the vault, or on the disk
     #[arg(long, value_name = "NOTE", value_hint = ValueHint::FilePath, conflicts_with_all = ["format", "jsonl"])]
     pub expect: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub(crate) struct Search {
     pub fresh: bool,
 }
 
-pub(super) fn mode(text: &str) -> Result<index::search::Mode, String> {
+pub(super) fn mode(text: &str) -> Result<protocol::search::Mode, String> {
     serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
 }
 

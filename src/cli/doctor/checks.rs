@@ -5,8 +5,7 @@ use super::facts::{Daemon, Facts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
 use super::{Check, Level};
 use Level::{Fail, Note, Ok, Warn};
-use engine::handle::{State, Status};
-use engine::host::sandbox::Held;
+use protocol::status::{Enforcement, RunState, Status};
 
 /// Less free than this stops indexing before long.
 const LEAST_FREE: u64 = 64 << 20;
@@ -169,25 +168,25 @@ fn sandbox(facts: &Facts) -> Vec<Check> {
     let network = if sandbox.network { "it can open connections" } else { "it can open no connection" };
     let why = sandbox.why.clone().unwrap_or_default();
     let mut found = vec![match (sandbox.landlock, facts.host.landlock) {
-        (Held::Full, _) => Check::new(
+        (Enforcement::Full, _) => Check::new(
             id,
             Ok,
             format!("the kernel lets the daemon read the vaults and write to its own folders only; {network}"),
         ),
-        (Held::Partial, _) => {
+        (Enforcement::Partial, _) => {
             Check::new(id, Note, format!("the kernel holds the daemon to its files in part; {network}")).because(why)
         }
-        (Held::None, None) => {
+        (Enforcement::None, None) => {
             Check::new(id, Note, "nothing but the daemon itself keeps it to its files").because(kernel)
         }
         // The kernel could, so somebody has to have said no: the configuration, or the unit's filter of calls.
-        (Held::None, Some(_)) => {
+        (Enforcement::None, Some(_)) => {
             Check::new(id, Warn, "nothing but the daemon itself keeps it to its files, and the kernel could")
                 .because(format!("{kernel}; {why}"))
                 .remedy("set `host.sandbox = \"auto\"`, or install the unit again: situated service install")
         }
     }];
-    if sandbox.landlock != Held::None && sandbox.network && status.leaves_machine.is_empty() && sandbox.abi < 4 {
+    if sandbox.landlock != Enforcement::None && sandbox.network && status.leaves_machine.is_empty() && sandbox.abi < 4 {
         found[0] = found[0].clone().because("versions before 4 know no rules for the network");
     }
     found
@@ -449,7 +448,7 @@ fn told(facts: &Facts) -> Vec<Check> {
     let Status { problems, held, vaults, state, .. } = &**status;
     let mut found: Vec<Check> = problems.iter().map(|problem| Check::new("status", Warn, problem.clone())).collect();
     found.extend(held.iter().map(|held| Check::new("status", Note, held.clone())));
-    if *state == State::Paused && held.is_empty() {
+    if *state == RunState::Paused && held.is_empty() {
         found.push(Check::new("status", Note, "work is paused").remedy("situated resume"));
     }
     for vault in facts.vaults.iter().filter(|vault| !vaults.iter().any(|served| served.path == vault.path)) {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::cli::doctor::host::Host;
 use crate::cli::doctor::provider::Key;
-use engine::host::sandbox::Sandbox;
+use protocol::status::{Enforcement, RunState, Sandbox};
 use store::Looked;
 
 fn status() -> Status {
@@ -119,7 +119,7 @@ fn each_fault_is_told_with_what_to_do() {
         }),
         ("landlock", Note, "in part", "", |f| {
             with_status(f, |s| {
-                s.sandbox = Sandbox { landlock: Held::Partial, abi: 2, network: true, why: Some("old".into()) }
+                s.sandbox = Sandbox { landlock: Enforcement::Partial, abi: 2, network: true, why: Some("old".into()) }
             });
         }),
         ("namespaces", Note, "make no namespaces", "", |f| f.host.namespaces = Some(false)),
@@ -188,7 +188,7 @@ fn each_fault_is_told_with_what_to_do() {
         ("status", Note, "paused: battery", "", |f| {
             with_status(f, |s| s.held = vec!["paused: battery at 31 %".into()]);
         }),
-        ("status", Note, "work is paused", "situated resume", |f| with_status(f, |s| s.state = State::Paused)),
+        ("status", Note, "work is paused", "situated resume", |f| with_status(f, |s| s.state = RunState::Paused)),
     ];
     for (id, level, finding, remedy, change) in rows {
         let mut facts = healthy();

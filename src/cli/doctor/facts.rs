@@ -5,19 +5,17 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use serde_json::json;
-
 use super::super::session::{Failure, Session};
 use super::provider::{self, Key};
 use super::{host, vaults};
 use crate::daemon::config::{Config, ConfigErrors, default_data_dir};
 use context::settings::{KeyConfig, Provider};
-use engine::handle::Status;
 use index::embed::builtin;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
-use protocol::client::{Client, Discovery};
+use protocol::client::Discovery;
 use protocol::locate;
+use protocol::status::{Status, StatusRequest};
 
 /// All that `doctor` judges.
 #[derive(Clone, Debug, Default)]
@@ -142,10 +140,8 @@ pub(super) fn gather(session: &Session) -> Facts {
 /// A status, or why there is none.
 fn ask(session: &Session, data_dir: &Path) -> Daemon {
     let began = Instant::now();
-    let asked: Result<Status, Failure> = session.client().and_then(|mut client: Client| {
-        let answer = client.call("status", json!({}))?;
-        Ok(serde_json::from_value(answer)?)
-    });
+    let asked: Result<Status, Failure> =
+        session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
     match asked {
         Ok(status) => Daemon::Answers(Box::new(status), began.elapsed().as_secs_f64() * 1e3),
         Err(failure) if locate::is_locked(data_dir) => Daemon::Silent(match failure {

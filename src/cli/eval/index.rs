@@ -17,8 +17,9 @@ use index::eval::report::QueryRun;
 use index::eval::set::HitPlace;
 use index::eval::{QueryMeasures, metrics};
 use index::search;
-use index::search::{Boosts, Mode, Options, Ranking};
+use index::search::{Boosts, Options, Ranking};
 use index::{Graph, Index, LexicalError, NoteNo, Snapshot};
+use protocol::search::Mode;
 
 /// Hits of a query that are judged.
 const DEPTH: usize = 100;

@@ -1,7 +1,7 @@
 //! Who asks what when: at most one request is in flight, the newest waits, and an answer that is no longer wanted is
 //! dropped. So however quickly somebody types, the daemon is never behind by more than one query.
 
-use index::search::Mode;
+use protocol::search::Mode;
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use super::print::{Color, now};
 use super::session::{Failure, Session};
 use crate::daemon::config::Opener;
 use desk::Ask;
-use index::search::Hit;
+use protocol::hit::Hit;
 use screen::Screen;
 use state::{Effect, Input, State};
 use view::Theme;

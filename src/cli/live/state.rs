@@ -6,9 +6,12 @@ use ratatui::crossterm::event::KeyEvent;
 use super::desk::{Ask, Desk, Slot, What};
 use super::keys::{Action, action};
 use super::line::Line;
-use context::plan::Reason;
-use engine::handle::{Job, Notice, SearchAnswer, State as Daemon, Status};
-use index::search::{Hit, Mode};
+use protocol::decision::Reason;
+use protocol::events::Notice;
+use protocol::hit::Hit;
+use protocol::jobs::Job;
+use protocol::search::{Mode, SearchAnswer};
+use protocol::status::{RunState as Daemon, Status};
 
 /// Notes that lie near the selected hit, beside the preview.
 const NEAR: usize = 6;
@@ -464,7 +467,7 @@ impl State {
         let Link::There { daemon, vaults } = &mut self.link else { return Vec::new() };
         match notice {
             Notice::State { state } => *daemon = state,
-            Notice::Job(job) => self.job = Some(*job).filter(|job| job.state == "running"),
+            Notice::Job { job } => self.job = Some(*job).filter(|job| job.state == "running"),
             Notice::Index { vault, notes, .. } => {
                 if let Some((_, count)) = vaults.iter_mut().find(|(name, _)| *name == vault) {
                     *count = notes;

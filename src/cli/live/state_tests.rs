@@ -40,7 +40,7 @@ pub(in crate::cli::live) fn arrival(vaults: &[(&str, u64)]) -> Arrival {
 }
 
 fn job(state: &str, done: u64) -> Job {
-    let mut job = Job::dry_run("rebuild", engine::handle::Scope::default(), Some(1000), None);
+    let mut job = Job::dry_run("rebuild", protocol::jobs::Scope::default(), Some(1000), None);
     (job.state, job.done) = (state.to_owned(), done);
     job
 }
@@ -243,9 +243,9 @@ fn news_keeps_the_list_current() {
     assert_eq!(query(&effects).as_deref(), Some("tide"));
     state.handle(decided("NoteRemoved"));
     assert_eq!(state.link, Link::There { daemon: Daemon::Idle, vaults: vec![("notes".into(), 1241)] });
-    state.handle(Input::Notice(Box::new(Notice::Job(Box::new(job("running", 5))))));
+    state.handle(Input::Notice(Box::new(Notice::Job { job: Box::new(job("running", 5)) })));
     assert_eq!(state.job.as_ref().map(|job| job.done), Some(5));
-    state.handle(Input::Notice(Box::new(Notice::Job(Box::new(job("done", 9))))));
+    state.handle(Input::Notice(Box::new(Notice::Job { job: Box::new(job("done", 9)) })));
     assert_eq!(state.job, None);
 }
 

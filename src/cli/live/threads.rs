@@ -5,16 +5,25 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use ratatui::crossterm::event::{self, Event};
-use serde_json::{Value, json};
+use ratatui::crossterm::event::{self, Event as Typed};
+use serde::Deserialize as _;
 
 use super::desk::{Ask, What};
 use super::screen;
 use super::state::{Arrival, Input};
-use crate::cli::run::notice;
 use crate::cli::session::Missed;
-use engine::handle::{Job, SearchAnswer};
 use protocol::client::{Client, ClientError, Discovery};
+use protocol::events::{Event, SubscribeRequest};
+use protocol::jobs::{JobList, JobsRequest};
+use protocol::search::{Group, RelatedRequest, SearchAnswer, SearchRequest};
+use protocol::status::StatusRequest;
+use protocol::table::Call;
+
+/// What keeps the screen true.
+const EVENTS: [&str; 4] = ["state", "job", "index", "decision"];
+
+/// Hits of a list.
+const MOST: usize = 50;
 
 /// How often a daemon that is away is looked for, at most and at least.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));
@@ -46,9 +55,9 @@ pub(super) fn keys(to: Sender<Input>) -> std::io::Result<SyncSender<()>> {
     spawn("keys", to, move |to| {
         loop {
             let input = match event::read() {
-                Ok(Event::Key(key)) => Input::Key(key),
-                Ok(Event::Paste(text)) => Input::Paste(text),
-                Ok(Event::Resize(..)) => Input::Resized,
+                Ok(Typed::Key(key)) => Input::Key(key),
+                Ok(Typed::Paste(text)) => Input::Paste(text),
+                Ok(Typed::Resize(..)) => Input::Resized,
                 Ok(_) => continue,
                 // The terminal is gone.
                 Err(_) => Input::End,
@@ -76,17 +85,36 @@ pub(super) fn asker(discovery: Discovery, asks: Receiver<Ask>, to: Sender<Input>
 }
 
 fn answer(client: &mut Option<Client>, discovery: &Discovery, ask: &Ask) -> Result<Box<SearchAnswer>, ClientError> {
-    let (method, params) = request(&ask.what);
+    match &ask.what {
+        What::Search { query, mode, vault } => {
+            let (query, vault) = (query.clone(), vault.clone());
+            let (mode, limit) = (Some(*mode), Some(MOST));
+            put(
+                client,
+                discovery,
+                &SearchRequest { query, vault, mode, limit, prefix: true, ..SearchRequest::default() },
+            )
+        }
+        What::Related { chunk, vault, limit } => {
+            let (chunk, vault) = (Some(chunk.clone()), Some(vault.clone()));
+            let (limit, group) = (Some(*limit), Group::Note);
+            put(client, discovery, &RelatedRequest { chunk, vault, limit, group, ..RelatedRequest::default() })
+        }
+    }
+    .map(Box::new)
+}
+
+fn put<C: Call>(client: &mut Option<Client>, discovery: &Discovery, call: &C) -> Result<C::Answer, ClientError> {
     let mut fresh = client.is_none();
     loop {
         let mut connected = match client.take() {
             Some(client) => client,
             None => Client::connect(discovery)?,
         };
-        match connected.call(method, params.clone()) {
-            Ok(answer) => {
+        match connected.ask(call) {
+            Ok(reply) => {
                 *client = Some(connected);
-                return serde_json::from_value(answer).map_err(|error| ClientError::Protocol(error.to_string()));
+                return reply.read();
             }
             Err(ClientError::Remote(remote)) => {
                 *client = Some(connected);
@@ -95,21 +123,6 @@ fn answer(client: &mut Option<Client>, discovery: &Discovery, ask: &Ask) -> Resu
             // The daemon was started anew since the last question: once more, over a new connection.
             Err(ClientError::Closed | ClientError::Io(_)) if !fresh => fresh = true,
             Err(error) => return Err(error),
-        }
-    }
-}
-
-fn request(what: &What) -> (&'static str, Value) {
-    match what {
-        What::Search { query, mode, vault } => {
-            let mut params = json!({ "query": query, "mode": mode, "prefix": true, "limit": 50 });
-            if let Some(vault) = vault {
-                params["vault"] = vault.as_str().into();
-            }
-            ("search", params)
-        }
-        What::Related { chunk, vault, limit } => {
-            ("related", json!({ "chunk": chunk, "vault": vault, "limit": limit, "group": "note" }))
         }
     }
 }
@@ -139,7 +152,7 @@ pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> s
 /// Listens until the daemon is gone; `Ok` when nobody wants to know any more.
 fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) -> Result<(), ClientError> {
     let mut events = Client::connect(discovery)?;
-    events.call("subscribe", json!({ "events": ["state", "job", "index", "decision"] }))?;
+    events.call(&SubscribeRequest { events: Some(EVENTS.map(str::to_owned).to_vec()), watch: None })?;
     // Over a connection of its own, for what is told meanwhile must not be lost.
     let mut asking = Client::connect(discovery)?;
     let arrival = arrival(&mut asking)?;
@@ -148,14 +161,11 @@ fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) ->
         return Ok(());
     }
     loop {
-        let event = events.next_event()?;
-        let input = if event["kind"] == "lagged" {
-            Input::There(Box::new(self::arrival(&mut asking)?))
-        } else if let Some(notice) = notice(event) {
-            Input::Notice(Box::new(notice))
-        } else {
-            // Something that a newer daemon tells.
-            continue;
+        let input = match Event::deserialize(events.next_event()?) {
+            Ok(Event::Lagged(_)) => Input::There(Box::new(self::arrival(&mut asking)?)),
+            Ok(Event::Notice(notice)) => Input::Notice(Box::new(notice)),
+            // Something that only a newer daemon tells.
+            Ok(Event::Results(_)) | Err(_) => continue,
         };
         if to.send(input).is_err() {
             return Ok(());
@@ -164,10 +174,8 @@ fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) ->
 }
 
 fn arrival(client: &mut Client) -> Result<Arrival, ClientError> {
-    let odd = |error: serde_json::Error| ClientError::Protocol(error.to_string());
-    let status = serde_json::from_value(client.call("status", json!({}))?).map_err(odd)?;
-    let mut jobs = client.call("jobs", json!({}))?;
-    let jobs: Vec<Job> = serde_json::from_value(jobs["jobs"].take()).map_err(odd)?;
+    let status = client.call(&StatusRequest::default())?;
+    let JobList { jobs } = client.call(&JobsRequest::default())?;
     Ok(Arrival { status, job: jobs.into_iter().find(|job| job.state == "running") })
 }
 

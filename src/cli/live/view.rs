@@ -14,9 +14,9 @@ use super::keys::HELP;
 use super::state::{Link, Measures, Pane, State};
 use crate::cli::print::{age, columns, cut, cut_front, millis, padded, printable, wrap};
 
-use engine::handle::SearchAnswer;
-use index::search::{Hit, Mode};
 use passage::{excerpt, preview};
+use protocol::hit::Hit;
+use protocol::search::{Mode, SearchAnswer};
 
 /// List and preview stand side by side where both have room for a line of prose.
 const SIDE_BY_SIDE: u16 = 72;

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::KeyCode;
 use super::*;
 use crate::cli::live::state::Input;
 use crate::cli::live::state::tests::{answer, arrival, control, find, hit, press, ready};
-use index::search::Hit;
+use protocol::hit::Hit;
 
 const NOW: i64 = 1_000_000 + 3 * 86_400;
 

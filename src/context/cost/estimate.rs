@@ -2,13 +2,11 @@
 //!
 //! Follows the ways in which [`super::super::prompt`] asks, by sizes alone: it errs upwards where it cannot know.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::super::models::{Model, Price};
 use super::super::prompt::MOST_PASSAGES;
 use super::super::settings::FormChoice;
 use super::{MILLION, Usage, cost, usable};
+use protocol::contexts::Estimate;
 
 /// Notes up to so many tokens are shown whole, in one call for all passages.
 const WHOLE_NOTE_TOKENS: f64 = 6000.0;
@@ -38,29 +36,6 @@ const TOKENS_PER_SECOND: f64 = 70.0;
 
 /// Most batches are done within an hour.
 const BATCH_MINUTES: f64 = 60.0;
-
-/// What a piece of work would take.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Estimate {
-    /// Notes that are asked about.
-    pub notes: u64,
-    /// Chunks that get a context.
-    pub chunks: u64,
-    /// Requests.
-    pub calls: u64,
-    /// Tokens read, from the provider's cache or not.
-    pub tokens_in: u64,
-    /// Of `tokens_in`, those read from the cache.
-    pub tokens_cached: u64,
-    /// Tokens written.
-    pub tokens_out: u64,
-    /// Millionths of a dollar; `None` if the price is unknown.
-    pub micro_dollars: Option<u64>,
-    /// When the price was looked up; `None` if there is none.
-    pub price_as_of: Option<String>,
-    /// Minutes, if the provider is neither slow nor busy.
-    pub minutes: f64,
-}
 
 /// A note as far as an estimate needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -489,8 +489,8 @@ fn scores_are_parts_of_one() {
         originality: 1.0,
         coherence: 1.0,
     };
-    assert!((all.weighted() - 1.0).abs() < 1e-6);
-    assert!(Scores::default().weighted().abs() < 1e-6);
+    assert!((weighted(&all) - 1.0).abs() < 1e-6);
+    assert!(weighted(&Scores::default()).abs() < 1e-6);
 }
 
 #[test]

@@ -10,9 +10,9 @@ use context::cost::decimal_dollars;
 use context::settings::{Dialect, FormChoice, Provider};
 use engine::settings::HostConfig;
 use index::embed::settings::EmbedProvider;
-use index::search::question::Expand;
 use index::search::rerank::RerankProvider;
 use note::chunk::Strategy;
+use protocol::search::Expand;
 
 /// A scalar key of the configuration.
 pub(super) struct Key {

@@ -18,8 +18,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::report::Problem;
 use engine::settings::Settings;
+use protocol::daemon::Problem;
 use vault::settings::VaultConfig;
 
 pub use layers::{Loaded, Overrides, ValueOrigin, Whereabouts, config_file};

@@ -9,7 +9,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use engine::host::sandbox::{Held, Sandbox, remember};
+use engine::host::sandbox::remember;
+use protocol::status::{Enforcement, Sandbox};
 
 use crate::daemon::config::{Config, home};
 use context::settings::KeyConfig;
@@ -158,7 +159,7 @@ pub fn enter(config: &Config, rules: &Rules) -> &'static Sandbox {
     } else {
         unheld("it is switched off (`host.sandbox`)")
     };
-    if sandbox.landlock != Held::Full && config.engine.host.sandbox {
+    if sandbox.landlock != Enforcement::Full && config.engine.host.sandbox {
         let why = sandbox.why.as_deref().unwrap_or_default();
         tracing::info!("the kernel does not hold this process to its files as it should: {why}");
     }
@@ -225,26 +226,26 @@ pub fn restrict(rules: &Rules) -> Result<Sandbox, String> {
         }
     }
     let landlock = match created.restrict_self().map_err(failed)?.ruleset {
-        RulesetStatus::FullyEnforced => Held::Full,
-        RulesetStatus::PartiallyEnforced => Held::Partial,
-        RulesetStatus::NotEnforced => Held::None,
+        RulesetStatus::FullyEnforced => Enforcement::Full,
+        RulesetStatus::PartiallyEnforced => Enforcement::Partial,
+        RulesetStatus::NotEnforced => Enforcement::None,
     };
     let why = match landlock {
-        Held::Full if rules.commands => {
+        Enforcement::Full if rules.commands => {
             return Ok(Sandbox {
-                landlock: Held::Partial,
+                landlock: Enforcement::Partial,
                 abi,
                 network: rules.connects,
                 why: Some("the command that prints a key is run outside of it".to_owned()),
             });
         }
-        Held::Full => None,
-        Held::Partial => {
+        Enforcement::Full => None,
+        Enforcement::Partial => {
             Some(format!("this kernel's Landlock (version {abi}) knows not all of the rules: {}", unknown(abi)))
         }
-        Held::None => Some("the kernel enforced nothing".to_owned()),
+        Enforcement::None => Some("the kernel enforced nothing".to_owned()),
     };
-    Ok(Sandbox { landlock, abi, network: rules.connects || abi < 4 || landlock == Held::None, why })
+    Ok(Sandbox { landlock, abi, network: rules.connects || abi < 4 || landlock == Enforcement::None, why })
 }
 
 /// What an old version does not keep from happening.

@@ -120,7 +120,7 @@ fn restricted_child() {
     let mut rules = Rules::of(&config, &place.join("config/config.toml"), &data.join("sub/sock"));
     rules.connects = std::env::var("SITUATED_TEST_CONNECTS").is_ok_and(|connects| !connects.is_empty());
     let sandbox = restrict(&rules).unwrap();
-    assert_ne!(sandbox.landlock, Held::None, "{sandbox:?}");
+    assert_ne!(sandbox.landlock, Enforcement::None, "{sandbox:?}");
     // All of what follows runs in a thread that was started afterwards: restrictions are inherited.
     std::thread::spawn(move || {
         let denied = |what: &str, result: std::io::Result<()>| {

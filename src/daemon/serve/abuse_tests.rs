@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::tests::{Daemon, Fake, PATIENCE, line, next, ping};
 use crate::daemon::config::ServeConfig;
-use engine::handle::Notice;
+use protocol::events::Notice;
 use protocol::frame::MAX_REQUEST;
 
 #[tokio::test]
@@ -36,6 +36,9 @@ async fn every_kind_of_garbage_gets_one_error_and_the_next_request_works() {
     assert_eq!(client.error().await, (json!(7), -32601));
     client.ask(8, "cancel", json!({ "id": 1.5 })).await;
     assert_eq!(client.error().await, (json!(8), -32602));
+    client.ask("t", "search", json!({ "query": "x", "limt": 3 })).await;
+    let refused = client.next().await.unwrap();
+    assert_eq!((&refused["id"], &refused["error"]["data"]["nearest"]), (&json!("t"), &json!("limit")), "{refused}");
     client.ask(9, "subscribe", json!({ "events": 1 })).await;
     assert_eq!(client.error().await, (json!(9), -32602));
 }
@@ -80,8 +83,8 @@ async fn ten_thousand_pipelined_requests_are_all_answered_once() {
     let (read, mut write) = client.stream.into_inner().into_split();
     let writer = tokio::spawn(async move {
         for id in 0..COUNT {
-            let method = if id % 10 == 0 { "search" } else { "ping" };
-            write.write_all(line(id, method, json!({ "query": "x" })).as_bytes()).await.unwrap();
+            let (method, params) = if id % 10 == 0 { ("search", json!({ "query": "x" })) } else { ("ping", json!({})) };
+            write.write_all(line(id, method, params).as_bytes()).await.unwrap();
         }
     });
     let mut read = BufReader::new(read);

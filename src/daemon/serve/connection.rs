@@ -8,7 +8,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::broadcast::error::RecvError;
@@ -17,14 +16,17 @@ use tokio::task::JoinHandle;
 
 use super::SWEEP;
 use super::follow;
-use super::methods::{self, Call};
+use super::methods::{self, RunningCall};
 use super::outbox::{self, Outbox};
-use super::params::{self, EVENTS, SubscribeParams, Subscribed};
 use super::request::{Accepted, Running, Shared};
 use super::results;
-use engine::handle::{CallError, Notice};
-use protocol::envelope::{self, ErrorKind, Id, Method, Params, Refused, Request, RpcError};
+use engine::handle::CallError;
+use protocol::daemon::Nothing;
+use protocol::envelope::{self, Id, Refused, Request, RpcError};
+use protocol::events::{EVENTS, Notice, SubscribeRequest, Subscribed};
 use protocol::frame::{self, Line, LineDecoder, MAX_REPLY};
+use protocol::jobs::CancelRequest;
+use protocol::table::{AnyCall, Method};
 
 /// Requests of one connection that run at once; the next waits.
 const SLOTS: u32 = 8;
@@ -190,26 +192,26 @@ impl Connection {
     /// Starts a request, or answers it at once if it needs nothing but this connection.
     async fn request(&mut self, request: Request) -> Option<End> {
         let Request { id, method: name, params } = request;
-        let outcome = match Method::from_name(&name) {
+        let call = match Method::from_name(&name) {
+            Some(method) => AnyCall::read(method, params),
             None => Err(envelope::unknown_method(&name)),
-            Some(Method::Ping) => Ok(json!({})),
-            Some(Method::Subscribe) => self.subscribe(params, id.as_ref()).await,
-            Some(Method::Cancel) if params.contains_key("id") => self.cancel(&params),
-            Some(method) => return self.start(id, Call::new(method, params)).await,
+        };
+        let outcome = match call {
+            Ok(AnyCall::Ping(_)) => envelope::body(&Nothing {}).map(Some),
+            Ok(AnyCall::Subscribe(wanted)) => self.subscribe(*wanted, id.as_ref()).await.map(|()| None),
+            Ok(AnyCall::Cancel(ref asked)) if asked.id.is_some() => self.cancel(asked).map(Some),
+            Ok(call) => return self.start(id, RunningCall::new(call)).await,
+            Err(error) => Err(error),
         };
         match (id, outcome) {
-            (None, _) | (_, Ok(Value::Null)) => {}
-            (Some(id), Ok(result)) => {
-                self.outbox.reply(envelope::result_line(&id, result.to_string().as_bytes())).await;
-            }
-            (Some(id), Err(error)) => {
-                self.outbox.reply(envelope::error_line(Some(&id), &error)).await;
-            }
+            (None, _) | (_, Ok(None)) => {}
+            (Some(id), Ok(Some(body))) => self.outbox.reply(envelope::result_line(&id, &body)).await,
+            (Some(id), Err(error)) => self.outbox.reply(envelope::error_line(Some(&id), &error)).await,
         }
         None
     }
 
-    async fn start(&mut self, id: Option<Id>, call: Call) -> Option<End> {
+    async fn start(&mut self, id: Option<Id>, call: RunningCall) -> Option<End> {
         let slot = tokio::select! {
             biased;
             slot = Arc::clone(&self.slots).acquire_owned() => slot.ok()?,
@@ -228,28 +230,23 @@ impl Connection {
         None
     }
 
-    fn cancel(&self, params: &Params) -> Result<Value, RpcError> {
-        let Some(id) = params.get("id").and_then(Id::from_value) else {
-            return Err(RpcError::new(ErrorKind::InvalidParams, "`id` is a string or an integer"));
-        };
-        if self.running.cancel(&id) {
-            return Ok(json!({}));
+    fn cancel(&self, asked: &CancelRequest) -> Result<Vec<u8>, RpcError> {
+        let Some(id) = &asked.id else { return Err(methods::nothing_to_cancel()) };
+        if self.running.cancel(id) {
+            return envelope::body(&Nothing {});
         }
         let hint = "it may have been answered already".to_owned();
         Err(CallError::NotFound { what: "request", name: id.to_string(), hint }.into())
     }
 
     /// Begins to forward events and to follow watches; a second call replaces the first. The result goes out before
-    /// the first event, so it is queued here, and `Null` says so.
-    async fn subscribe(&mut self, params: Params, id: Option<&Id>) -> Result<Value, RpcError> {
-        let wanted: SubscribeParams = serde_json::from_value(Value::Object(params)).map_err(|_| {
-            RpcError::new(ErrorKind::InvalidParams, "`events` is a list of names, and `watch` a list of objects")
-                .hint(format!("events: {}", EVENTS.join(" ")))
-        })?;
-        let watches = results::read(wanted.watch.as_deref().unwrap_or_default())?;
+    /// the first event, so it is queued here.
+    async fn subscribe(&mut self, wanted: SubscribeRequest, id: Option<&Id>) -> Result<(), RpcError> {
+        let without_watches = wanted.watch.is_none();
+        let watches = results::open(wanted.watch.unwrap_or_default())?;
         let is_wanted = |kind: &str| match &wanted.events {
             Some(names) => names.iter().any(|name| name == kind),
-            None => wanted.watch.is_none(),
+            None => without_watches,
         };
         let kinds: Vec<&'static str> = EVENTS.iter().copied().filter(|kind| is_wanted(kind)).collect();
         let subscribe = &self.shared.backend().subscribe;
@@ -258,8 +255,9 @@ impl Connection {
         let slots = self.outbox.open_slots(watches.len());
         if let Some(id) = id {
             let events = kinds.iter().map(|&kind| kind.to_owned()).collect();
-            let result = json!(Subscribed { events, watch: watches.iter().map(|watch| json!(watch.token)).collect() });
-            self.outbox.reply(envelope::result_line(id, result.to_string().as_bytes())).await;
+            let watch = watches.iter().map(|watch| watch.token.clone()).collect();
+            let body = envelope::body(&Subscribed { events, watch })?;
+            self.outbox.reply(envelope::result_line(id, &body)).await;
         }
         let outbox = || Arc::clone(&self.outbox);
         // Whoever wants to hear of nothing is subscribed too, and stays connected after a half-close.
@@ -269,7 +267,7 @@ impl Connection {
             tasks.push(tokio::spawn(follow::follow(Arc::clone(&self.shared), outbox(), watches, changes)));
         }
         self.subscription = tasks.into_iter().map(Owned).collect();
-        Ok(Value::Null)
+        Ok(())
     }
 
     async fn finish(mut self, end: End) {
@@ -337,9 +335,8 @@ async fn forward(outbox: Arc<Outbox>, kinds: Vec<&'static str>, mut notices: bro
     loop {
         match notices.recv().await {
             Ok(notice) => {
-                let (kind, params) = params::event(&notice);
-                if kinds.contains(&kind) {
-                    let line = envelope::notification_line("event", &params);
+                if kinds.contains(&notice.kind()) {
+                    let line = envelope::notification_line("event", &*notice);
                     if line.len() > MAX_REPLY {
                         outbox.missed(1);
                     } else {

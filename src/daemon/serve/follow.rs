@@ -12,9 +12,9 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::outbox::{Outbox, Slot};
 use super::request::Shared;
-use super::results::{self, State, Watch};
-use engine::handle::Notice;
+use super::results::{self, OpenWatch, Shown};
 use protocol::envelope;
+use protocol::events::Notice;
 
 /// From a change to the look at it: a save brings several notices.
 const SETTLE: Duration = Duration::from_millis(30);
@@ -30,7 +30,7 @@ const REST: u32 = 4;
 const AGAIN: Duration = Duration::from_secs(2);
 
 struct Followed {
-    watch: Watch,
+    watch: OpenWatch,
     slot: Slot,
     /// Whether something has happened that may show.
     due: bool,
@@ -38,9 +38,9 @@ struct Followed {
     again: Option<Instant>,
     is_again: bool,
     /// What the client has been sent for certain.
-    sent: Option<State>,
+    sent: Option<Shown>,
     /// What lies in the slot, or has been sent since.
-    latest: Option<State>,
+    latest: Option<Shown>,
 }
 
 /// Follows `watches` until the engine ends; dropped when the client leaves or subscribes anew. The first results are
@@ -48,7 +48,7 @@ struct Followed {
 pub(super) async fn follow(
     shared: Arc<Shared>,
     outbox: Arc<Outbox>,
-    watches: Vec<(Watch, Slot)>,
+    watches: Vec<(OpenWatch, Slot)>,
     mut notices: Receiver<Arc<Notice>>,
 ) {
     let followed =
@@ -95,14 +95,14 @@ async fn hear(notices: &mut Receiver<Arc<Notice>>, by: Option<Instant>) -> Optio
 impl Followed {
     fn hear(&mut self, notice: &Notice) {
         self.due |= match notice {
-            Notice::Index { vault, .. } => self.watch.asked.vault().is_none_or(|name| name == vault),
+            Notice::Index { vault, .. } => self.watch.shows.vault().is_none_or(|name| name == vault),
             // A note may be named by its absolute path.
             Notice::Decision(decision) => {
-                self.watch.asked.note().is_some_and(|path| path.ends_with(decision.path.as_str()))
+                self.watch.shows.note().is_some_and(|path| path.ends_with(decision.path.as_str()))
             }
             // What could not be answered may be answered now.
-            Notice::State { .. } => self.latest.as_ref().is_some_and(State::is_error),
-            Notice::Job(_) => false,
+            Notice::State { .. } => self.latest.as_ref().is_some_and(Shown::is_error),
+            Notice::Job { .. } => false,
         };
     }
 
@@ -114,11 +114,11 @@ impl Followed {
 
     async fn look(&mut self, shared: &Shared, outbox: &Outbox) {
         self.due = false;
-        let found = shared.results(&self.watch.asked).await;
+        let found = shared.results(&self.watch.shows).await;
         let warned = found.as_ref().is_ok_and(|found| !found.answer.warnings.is_empty());
         let first = !std::mem::take(&mut self.is_again);
         self.again = (warned && first).then(|| Instant::now() + AGAIN);
-        let state = State::of(&found);
+        let state = Shown::of(&found);
         if self.latest.as_ref() == Some(&state) {
             return;
         }
@@ -128,8 +128,8 @@ impl Followed {
             self.sent = latest;
         }
         if self.sent != self.latest {
-            let params = results::event(&self.watch.token, found, self.sent.as_ref());
-            outbox.offer(self.slot, envelope::notification_line("event", &params));
+            let results = results::event(&self.watch.token, found, self.sent.as_ref());
+            outbox.offer(self.slot, envelope::notification_line("event", &results));
         }
     }
 }

@@ -1,12 +1,11 @@
 //! The socket: newline-delimited JSON-RPC 2.0, as `PROTOCOL.md` specifies it.
 //!
 //! Binding is done outside ([`mod@bind`]), serving inside ([`serve`]): a service manager, `situated run` and tests all hand
-//! in a listener. Pure parts are [`protocol::frame`] (lines), [`protocol::envelope`] (the envelope), [`params`] (what methods take and
-//! give) and [`results`] (what becomes other for who watches); the rest is the life of a connection. Nothing here knows how a query is answered.
+//! in a listener. Pure parts are [`protocol::frame`] (lines), [`protocol::envelope`] (the envelope), [`protocol::table`] (what methods
+//! take and give) and [`results`] (what becomes other for who watches); the rest is the life of a connection. Nothing here knows how a query is answered.
 
 pub mod bind;
 pub mod keep;
-pub mod params;
 pub mod results;
 
 #[cfg(test)]

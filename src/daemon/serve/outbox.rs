@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use tokio::net::UnixStream;
 use tokio::sync::Notify;
 
-use super::params;
 use protocol::envelope;
+use protocol::events::Lagged;
 
 /// Lines that wait to be written.
 pub(super) const QUEUE_LINES: usize = 256;
@@ -234,7 +234,7 @@ impl Outbox {
 
 fn take_lagged(queue: &mut Queue) -> Option<Vec<u8>> {
     let missed = std::mem::take(&mut queue.missed);
-    (missed > 0).then(|| envelope::notification_line("event", &params::lagged(missed)))
+    (missed > 0).then(|| envelope::notification_line("event", &Lagged { missed }))
 }
 
 /// Writes all of `bytes`, giving up when nothing at all is taken for [`WRITE_TIMEOUT`].

@@ -1,38 +1,18 @@
 //! Whose turn a request waits for: a pool of threads for each kind of wait, so that no kind keeps another from being
 //! answered.
 //!
-//! Which pool a call takes is a property of its method ([`pool`]), but for a search, which may wait for other
+//! Which pool a call takes stands in the table of methods ([`protocol::table`]), but for a search, which may wait for other
 //! programs ([`of`]). A pool runs so many calls at once and lets so many more wait; the next is told `busy` at once, with
 //! when to try again.
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::methods::{self, Call};
-use protocol::envelope::{ErrorKind, Method, RpcError};
-
-/// What a call waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pool {
-    /// A processor: it reads the published snapshot. As many at once as there are cores.
-    Query,
-    /// The engine's loop, or its tables.
-    Engine,
-    /// The user's model, which may take minutes: answers to questions, and contexts for texts of no vault.
-    Model,
-    /// A reranker or a model with a deadline of seconds, and then a processor.
-    Assisted,
-    /// The disk: the snapshot that has everything saved before the request.
-    Fresh,
-    /// The graph of the present snapshot.
-    Graph,
-    /// The end of a job. A wait is many short calls, so it is never refused: see [`Pools::patient`].
-    Job,
-    /// Its turn to look at what somebody watches.
-    Watch,
-}
+use super::methods;
+use protocol::envelope::{ErrorKind, RpcError};
+use protocol::search::Expand;
+use protocol::table::{AnyCall, Method, Pool};
 
 /// How many calls of a pool run and wait at most.
 struct Size {
@@ -50,41 +30,37 @@ const MOST_CORES: usize = 16;
 /// thread: otherwise one full pool could keep the others waiting after all.
 pub(crate) const MOST_THREADS: usize = MOST_CORES + 8 + 12 + 12 + 8 + 2 + 8 + 1;
 
-impl Pool {
-    const ALL: [Pool; 8] =
-        [Pool::Query, Pool::Engine, Pool::Model, Pool::Assisted, Pool::Fresh, Pool::Graph, Pool::Job, Pool::Watch];
-
-    fn size(self) -> Size {
-        let size = |running, waiting, retry_after_ms| Size { running, waiting: Some(waiting), retry_after_ms };
-        match self {
-            // Ten milliseconds each: the last in the queue waits for half a second.
-            Pool::Query => size(cores(), 48 * cores(), 200),
-            Pool::Engine => size(8, 256, 200),
-            // A model that hangs holds its places until its deadline; who waits behind it may wait for minutes.
-            Pool::Model => size(12, 12, 5_000),
-            // The deadlines of both are seconds, so the last in the queue is answered before the client's own.
-            Pool::Assisted => size(12, 24, 1_000),
-            Pool::Fresh => size(8, 24, 1_000),
-            Pool::Graph => size(2, 8, 1_000),
-            // Every request waits for one job at most, and connections have eight each ([`super::connection`]).
-            Pool::Job => Size { running: 8, waiting: None, retry_after_ms: 1_000 },
-            // A connection looks at its watches one by one, so as many wait as there are connections.
-            Pool::Watch => Size { running: 1, waiting: None, retry_after_ms: 1_000 },
-        }
+/// How many calls of a pool run and wait.
+fn size(pool: Pool) -> Size {
+    let size = |running, waiting, retry_after_ms| Size { running, waiting: Some(waiting), retry_after_ms };
+    match pool {
+        // Ten milliseconds each: the last in the queue waits for half a second.
+        Pool::Query => size(cores(), 48 * cores(), 200),
+        Pool::Engine => size(8, 256, 200),
+        // A model that hangs holds its places until its deadline; who waits behind it may wait for minutes.
+        Pool::Model => size(12, 12, 5_000),
+        // The deadlines of both are seconds, so the last in the queue is answered before the client's own.
+        Pool::Assisted => size(12, 24, 1_000),
+        Pool::Fresh => size(8, 24, 1_000),
+        Pool::Graph => size(2, 8, 1_000),
+        // Every request waits for one job at most, and connections have eight each ([`super::connection`]).
+        Pool::Job => Size { running: 8, waiting: None, retry_after_ms: 1_000 },
+        // A connection looks at its watches one by one, so as many wait as there are connections.
+        Pool::Watch => Size { running: 1, waiting: None, retry_after_ms: 1_000 },
     }
+}
 
-    /// What a refused client is told of the calls that are in its way.
-    fn calls(self) -> &'static str {
-        match self {
-            Pool::Query => "queries",
-            Pool::Engine => "requests to the engine",
-            Pool::Model => "questions to the model",
-            Pool::Assisted => "searches that ask a reranker or a model",
-            Pool::Fresh => "searches that wait for what was just saved",
-            Pool::Graph => "requests for the graph",
-            Pool::Job => "waits for jobs",
-            Pool::Watch => "watches",
-        }
+/// What a refused client is told of the calls that are in its way.
+fn calls(pool: Pool) -> &'static str {
+    match pool {
+        Pool::Query => "queries",
+        Pool::Engine => "requests to the engine",
+        Pool::Model => "questions to the model",
+        Pool::Assisted => "searches that ask a reranker or a model",
+        Pool::Fresh => "searches that wait for what was just saved",
+        Pool::Graph => "requests for the graph",
+        Pool::Job => "waits for jobs",
+        Pool::Watch => "watches",
     }
 }
 
@@ -101,52 +77,15 @@ pub(super) struct Outside {
     pub(super) reranks: bool,
 }
 
-/// What a call of it waits for.
-fn pool(method: Method) -> Pool {
-    match method {
-        Method::Ask | Method::GenerateContext => Pool::Model,
-        Method::Graph => Pool::Graph,
-        Method::Search
-        | Method::Related
-        | Method::Get
-        | Method::Recent
-        | Method::Ping
-        | Method::Hello
-        | Method::Explain => Pool::Query,
-        Method::Status
-        | Method::ContextsReview
-        | Method::Stats
-        | Method::Generations
-        | Method::GenerationsBuild
-        | Method::GenerationsUse
-        | Method::GenerationsDrop
-        | Method::Cost
-        | Method::Plan
-        | Method::Sync
-        | Method::Rebuild
-        | Method::Jobs
-        | Method::Cancel
-        | Method::Pause
-        | Method::Resume
-        | Method::ConfigCheck
-        | Method::Reload
-        | Method::Subscribe
-        | Method::Shutdown => Pool::Engine,
-    }
-}
-
 /// What a call waits for: its method's pool, unless it is a search that waits for more than a processor.
-pub(super) fn of(call: &Call, outside: Outside) -> Pool {
-    if call.method != Method::Search {
-        return pool(call.method);
-    }
-    let is_fresh = call.params.get("fresh") == Some(&Value::Bool(true));
-    let expands = || call.params.get("expand").map_or(outside.expands, |expand| expand.as_str() != Some("off"));
-    let reranks = || call.params.get("rerank").map_or(outside.reranks, |rerank| rerank != &Value::Bool(false));
+pub(super) fn of(call: &AnyCall, outside: Outside) -> Pool {
+    let AnyCall::Search(search) = call else { return call.method().pool() };
+    let expands = search.expand.map_or(outside.expands, |expand| expand != Expand::Off);
+    let reranks = search.rerank.unwrap_or(outside.reranks);
     match () {
-        () if is_fresh => Pool::Fresh,
-        () if expands() || reranks() => Pool::Assisted,
-        () => pool(call.method),
+        () if search.fresh => Pool::Fresh,
+        () if expands || reranks => Pool::Assisted,
+        () => Method::Search.pool(),
     }
 }
 
@@ -168,7 +107,7 @@ pub(super) struct Place {
 impl Pools {
     pub(super) fn new() -> Self {
         let places = |pool: &Pool| {
-            let Size { running, waiting, .. } = pool.size();
+            let Size { running, waiting, .. } = size(*pool);
             let all = waiting.map(|waiting| Arc::new(Semaphore::new(running + waiting)));
             Places { running: Arc::new(Semaphore::new(running)), all }
         };
@@ -196,9 +135,9 @@ impl Pools {
 }
 
 fn busy(pool: Pool) -> RpcError {
-    let Size { running, waiting, retry_after_ms } = pool.size();
+    let Size { running, waiting, retry_after_ms } = size(pool);
     let waiting = waiting.unwrap_or_default();
-    let why = format!("too many {}: {running} run and {waiting} wait; no more are taken now", pool.calls());
+    let why = format!("too many {}: {running} run and {waiting} wait; no more are taken now", calls(pool));
     RpcError::new(ErrorKind::Busy, why).hint("try again in a moment").retry_after_ms(retry_after_ms)
 }
 

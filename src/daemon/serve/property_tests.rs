@@ -82,7 +82,7 @@ async fn exchange(lines: Vec<Vec<u8>>) {
         answered += 1;
     }
     *fake.found.lock().unwrap() = Ok(found(&[("a", "one")]));
-    let index = engine::handle::Notice::Index { vault: "v".into(), seq: 1, notes: 1, chunks: 1 };
+    let index = protocol::events::Notice::Index { vault: "v".into(), seq: 1, notes: 1, chunks: 1 };
     fake.notices.send(std::sync::Arc::new(index)).unwrap();
     let results = client.next().await.unwrap();
     assert_eq!(results["params"]["came"], json!(["a"]), "one answer too many, or none: {results}");

@@ -4,17 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 
-use super::methods::{self, Backend, Call, Reply};
+use super::methods::{self, Backend, Reply, RunningCall};
 use super::outbox::Outbox;
-use super::pool::{Pool, Pools};
-use super::results::{Asked, Found};
-use engine::handle::{CallError, Cancel, Job};
-use protocol::envelope::{self, Id, Method, RpcError};
+use super::pool::Pools;
+use super::results::WatchAnswer;
+use engine::handle::{CallError, Cancel};
+use protocol::envelope::{self, Id, RpcError};
+use protocol::events::Watched;
+use protocol::jobs::Job;
 use protocol::notification::{Progress, Text};
+use protocol::table::{AnyCall, Deadline, Pool};
 
 /// No more progress notifications of one request than one in this time.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -68,10 +70,10 @@ impl Shared {
     }
 
     /// What a watch shows now. Ends with whoever waits for it.
-    pub(super) async fn results(&self, asked: &Asked) -> Result<Found, RpcError> {
-        let (stop, asked) = (StopOnDrop(Cancel::new()), asked.clone());
+    pub(super) async fn results(&self, shows: &Watched) -> Result<WatchAnswer, RpcError> {
+        let (stop, shows) = (StopOnDrop(Cancel::new()), shows.clone());
         let (cancel, results) = (stop.0.clone(), Arc::clone(&self.backend.results));
-        self.blocking(Pool::Watch, move || results(&asked, &cancel)).await
+        self.blocking(Pool::Watch, move || results(&shows, &cancel)).await
     }
 }
 
@@ -137,7 +139,7 @@ pub(super) struct Accepted {
     running: Arc<Running>,
     draining: watch::Receiver<bool>,
     id: Option<Id>,
-    call: Call,
+    call: RunningCall,
     cancel: Cancel,
     key: u64,
     stopped: oneshot::Receiver<RpcError>,
@@ -151,7 +153,7 @@ impl Accepted {
         running: Arc<Running>,
         draining: watch::Receiver<bool>,
         id: Option<Id>,
-        call: Call,
+        call: RunningCall,
     ) -> Self {
         let cancel = Cancel::new();
         let (key, stopped) = running.begin(id.clone(), cancel.clone());
@@ -161,7 +163,7 @@ impl Accepted {
     /// Carries the request out and queues its one answer.
     pub(super) async fn run(mut self) {
         let start = Instant::now();
-        let method = self.call.method;
+        let method = self.call.what.method();
         let outcome = self.outcome().await;
         // Whatever still works for an answer that has been given some other way may stop.
         self.cancel.cancel();
@@ -184,9 +186,10 @@ impl Accepted {
 
     async fn outcome(&mut self) -> Result<Vec<u8>, RpcError> {
         let shared = Arc::clone(&self.shared);
-        let token = self.call.params.get("progress").and_then(Id::from_value);
+        let token = methods::progress_token(&self.call.what).cloned();
         let limit = shared.query_timeout;
-        let is_endless = methods::ends_by_itself(&self.call);
+        // What asks a model ends by itself, late as that may be: its provider has deadlines.
+        let is_endless = self.call.what.method().deadline() == Deadline::Provider;
         let mut texts = self.texts();
         let answer = self.answer(shared.as_ref());
         let late = tokio::time::sleep(limit);
@@ -225,8 +228,8 @@ impl Accepted {
     /// `ask.max_tokens` long.
     fn texts(&mut self) -> UnboundedReceiver<String> {
         let (sender, texts) = unbounded_channel();
-        let wanted = self.call.params.get("stream") != Some(&Value::Bool(false));
-        self.call.text = Some(sender).filter(|_| self.call.method == Method::Ask && self.id.is_some() && wanted);
+        let wanted = matches!(&self.call.what, AnyCall::Ask(asked) if asked.stream != Some(false));
+        self.call.text = Some(sender).filter(|_| self.id.is_some() && wanted);
         texts
     }
 
@@ -235,14 +238,14 @@ impl Accepted {
         while let Ok(more) = texts.try_recv() {
             text.push_str(&more);
         }
-        let line = envelope::notification_line("text", &json!(Text { id: json!(self.id), text }));
-        self.outbox.reply(line).await;
+        let Some(id) = self.id.clone() else { return };
+        self.outbox.reply(envelope::notification_line("text", &Text { id, text })).await;
     }
 
     fn answer<'a>(&self, shared: &'a Shared) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
         let (call, cancel) = (self.call.clone(), self.cancel.clone());
         let dispatch = Arc::clone(&shared.backend.dispatch);
-        shared.blocking((shared.backend.pool)(&call), move || dispatch(call, &cancel))
+        shared.blocking((shared.backend.pool)(&call.what), move || dispatch(call, &cancel))
     }
 }
 
@@ -268,6 +271,6 @@ async fn wait(shared: &Shared, outbox: &Outbox, job: u64, token: Option<Id>) -> 
 
 fn progress_line(token: &Id, job: &Job) -> Vec<u8> {
     let progress =
-        Progress { token: json!(token), done: job.done, total: job.total, phase: job.phase.clone(), message: None };
-    envelope::notification_line("progress", &json!(progress))
+        Progress { token: token.clone(), done: job.done, total: job.total, phase: job.phase.clone(), message: None };
+    envelope::notification_line("progress", &progress)
 }

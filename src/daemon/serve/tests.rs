@@ -13,10 +13,14 @@ use tokio::task::JoinHandle;
 use super::connection::{self, GRACE};
 use super::methods::{Backend, Reply};
 use super::request::Shared;
-use super::results::Found;
+use super::results::WatchAnswer;
 use crate::daemon::config::ServeConfig;
-use engine::handle::{CallError, Cancel, Job, Notice, Scope, State};
-use protocol::envelope::{Method, RpcError, body};
+use engine::handle::{CallError, Cancel};
+use protocol::envelope::{RpcError, body};
+use protocol::events::Notice;
+use protocol::jobs::{Job, Scope};
+use protocol::status::RunState;
+use protocol::table::{AnyCall, Method};
 
 /// Longer than anything here takes on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -37,7 +41,7 @@ pub(super) struct Fake {
     pub(super) seen: Arc<Seen>,
     pub(super) notices: broadcast::Sender<Arc<Notice>>,
     /// What every watch shows.
-    pub(super) found: Arc<Mutex<Result<Found, RpcError>>>,
+    pub(super) found: Arc<Mutex<Result<WatchAnswer, RpcError>>>,
 }
 
 impl Fake {
@@ -45,7 +49,7 @@ impl Fake {
         Fake {
             seen: Arc::default(),
             notices: broadcast::channel(4096).0,
-            found: Arc::new(Mutex::new(Ok(Found::default()))),
+            found: Arc::new(Mutex::new(Ok(WatchAnswer::default()))),
         }
     }
 
@@ -57,8 +61,12 @@ impl Fake {
                 seen.begun.fetch_add(1, Ordering::SeqCst);
                 let now = seen.running.fetch_add(1, Ordering::SeqCst) + 1;
                 seen.most.fetch_max(now, Ordering::SeqCst);
-                let query = call.params.get("query").and_then(Value::as_str).unwrap_or_default();
-                let outcome = match (call.method, query) {
+                let query = match &call.what {
+                    AnyCall::Search(asked) => asked.query.as_str(),
+                    AnyCall::Ask(asked) => asked.question.as_str(),
+                    _ => "",
+                };
+                let outcome = match (call.what.method(), query) {
                     (Method::Sync, _) => Ok(Reply::Wait(1)),
                     (_, "slow") => wait_for_cancel(&seen, cancel),
                     (_, "panic") => {
@@ -299,7 +307,7 @@ async fn a_full_queue_refuses_at_once_and_others_are_answered() {
     let mut clients: Vec<Client> = (0..5).map(|_| Fake::connect_to(&server)).collect();
     for client in &mut clients {
         for id in 0..8 {
-            client.ask(id, "ask", json!({ "query": "slow" })).await;
+            client.ask(id, "ask", json!({ "question": "slow" })).await;
         }
     }
     fake.until("a full pool", |seen| seen.running.load(Ordering::SeqCst) == 12).await;
@@ -326,7 +334,7 @@ async fn a_full_queue_refuses_at_once_and_others_are_answered() {
     }
     drop(clients);
     fake.until("the questions' end", |seen| seen.running.load(Ordering::SeqCst) == 0).await;
-    other.ask("after", "ask", json!({ "query": "x" })).await;
+    other.ask("after", "ask", json!({ "question": "x" })).await;
     assert_eq!(other.next().await.unwrap()["result"]["method"], "ask");
 }
 
@@ -382,7 +390,7 @@ async fn subscribers_get_what_they_asked_for_until_they_leave() {
     assert_eq!(client.next().await.unwrap()["result"]["events"], json!(["index"]));
     client.half_close().await;
     let index = |seq| Arc::new(Notice::Index { vault: "v".into(), seq, notes: 1, chunks: 2 });
-    fake.notices.send(Arc::new(Notice::State { state: State::Idle })).unwrap();
+    fake.notices.send(Arc::new(Notice::State { state: RunState::Idle })).unwrap();
     fake.notices.send(index(7)).unwrap();
     let event = client.next().await.unwrap();
     let params = json!({ "kind": "index", "vault": "v", "seq": 7, "notes": 1, "chunks": 2 });

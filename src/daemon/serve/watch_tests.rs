@@ -7,14 +7,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::follow::EVERY;
-use super::results::Found;
+use super::results::WatchAnswer;
 use super::tests::{Client, Fake, PATIENCE};
-use engine::handle::{Notice, SearchAnswer, State};
-use index::search::Hit;
 use protocol::envelope::{ErrorKind, RpcError};
+use protocol::events::Notice;
+use protocol::hit::Hit;
+use protocol::search::SearchAnswer;
+use protocol::status::RunState;
 
 /// Made-up results: each chunk with its text.
-pub(super) fn found(hits: &[(&str, &str)]) -> Found {
+pub(super) fn found(hits: &[(&str, &str)]) -> WatchAnswer {
     let hit = |(chunk, text): &(&str, &str)| -> Hit {
         serde_json::from_value(json!({
             "vault": "v", "path": "a.md", "line": 1, "end_line": 2, "title": "A", "heading_path": [], "score": 0.5,
@@ -24,7 +26,7 @@ pub(super) fn found(hits: &[(&str, &str)]) -> Found {
         .unwrap()
     };
     let hits = hits.iter().map(hit).collect();
-    Found { answer: SearchAnswer { hits, seq: 7, ..SearchAnswer::default() }, decision: None }
+    WatchAnswer { answer: SearchAnswer { hits, seq: 7, ..SearchAnswer::default() }, decision: None }
 }
 
 impl Fake {
@@ -182,7 +184,7 @@ async fn what_cannot_be_shown_is_told_and_tried_again() {
     let results = client.results().await;
     assert_eq!((&results["error"]["data"]["kind"], &results["hits"]), (&json!("not_ready"), &json!([])));
     *fake.found.lock().unwrap() = Ok(found(&[("a", "one")]));
-    fake.notices.send(Arc::new(Notice::State { state: State::Idle })).unwrap();
+    fake.notices.send(Arc::new(Notice::State { state: RunState::Idle })).unwrap();
     let results = client.results().await;
     assert_eq!((chunks(&results), results.get("error")), (vec!["a"], None));
 }

@@ -9,12 +9,14 @@ use super::super::questions::OnText;
 use super::search::Served;
 use super::vectors::QueryVectors;
 use super::{Audience, CallError, Cancel, Handle, SearchRequest};
-use crate::report::{AskAnswer, AskPassage, AskRequest, Citation};
 use context::models::Price;
 use index::search;
 use index::search::question;
-use index::search::question::{Citations, Expand, MOST_QUESTION};
-use index::search::{Hit, Mode, Parsed, Part, Ranking};
+use index::search::question::{Citations, MOST_QUESTION};
+use index::search::{Parsed, Part, Ranking};
+use protocol::ask::{AskAnswer, AskPassage, AskRequest, Citation};
+use protocol::hit::Hit;
+use protocol::search::{Expand, MAX_HITS, Mode};
 use provider::ledger::Purpose;
 use provider::{Account, Finish};
 
@@ -131,7 +133,7 @@ impl Handle {
             let search = SearchRequest {
                 query: query.to_owned(),
                 vault: request.vault.clone(),
-                limit: Some((most * HITS_PER_PASSAGE).min(search::MAX_HITS)),
+                limit: Some((most * HITS_PER_PASSAGE).min(MAX_HITS)),
                 mode: request.mode,
                 filter: request.filter.clone(),
                 fresh,

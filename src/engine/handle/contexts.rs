@@ -9,11 +9,10 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 use super::{CallError, Cancel, Handle, VaultShared, read, ready};
 use crate::decide::Desk;
 use crate::now_s;
-use crate::report::{ContextStatus, GenerateRequest, GeneratedContext, Job, ReviewRequest, Reviewed, Stats};
 use crate::tally::Counts;
 use crate::writer::{Wish, Writer};
 use context::cost;
-use context::cost::{Estimate, NoteSize};
+use context::cost::NoteSize;
 use context::models::Price;
 use context::plan::DRIFT_BELOW;
 use context::settings::{ContextConfig, Provider};
@@ -21,7 +20,10 @@ use context::{ContextRecord, Making, Template};
 use note::VaultPath;
 use note::chunk::{Chunk, ChunkRules};
 use note::{Note, NoteRules};
-use provider::ledger::CostReport;
+use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
+use protocol::cost::CostReport;
+use protocol::jobs::Job;
+use protocol::status::{ContextStatus, RunState};
 use store::record::NoteRecord;
 
 /// Contexts that are reviewed at most.
@@ -189,7 +191,7 @@ impl Handle {
         }
         let state = self.0.state().0;
         let status = match () {
-            () if state == super::State::Paused => "paused",
+            () if state == RunState::Paused => "paused",
             () if self.held().is_some() => "held",
             () if progress.is_some() || waiting => "running",
             () => "idle",
@@ -329,18 +331,16 @@ pub(crate) fn capped(text: &str, max_words: Option<u32>) -> String {
     }
 }
 
-impl GeneratedContext {
-    /// What a model wrote about a chunk.
-    pub(crate) fn new(record: ContextRecord, chunk: &str, max_words: Option<u32>) -> Self {
-        debug_assert!(matches!(record.making, Some(Making { .. })));
-        let context = capped(&record.text, max_words);
-        GeneratedContext {
-            contextualized: format!("{context}\n\n{}", chunk.trim()),
-            context,
-            quality: record.quality,
-            tokens: record.spent.tokens_in + record.spent.tokens_out,
-            micro_dollars: record.spent.micro_dollars,
-            generation: record.generation,
-        }
+/// What a model wrote about a chunk.
+pub(crate) fn generated(record: ContextRecord, chunk: &str, max_words: Option<u32>) -> GeneratedContext {
+    debug_assert!(matches!(record.making, Some(Making { .. })));
+    let context = capped(&record.text, max_words);
+    GeneratedContext {
+        contextualized: format!("{context}\n\n{}", chunk.trim()),
+        context,
+        quality: record.quality,
+        tokens: record.spent.tokens_in + record.spent.tokens_out,
+        micro_dollars: record.spent.micro_dollars,
+        generation: record.generation,
     }
 }

@@ -7,9 +7,10 @@ use super::search::Served;
 use super::{CallError, VaultShared, not_found, parse_path};
 use crate::disk_access::{Hangs, STATES_WITHIN};
 use index::search;
-use index::search::{Expected, Hit, Part, Standing};
+use index::search::Part;
 use index::{NoteEntry, Snapshot};
 use note::{FileStat, VaultPath};
+use protocol::hit::{Expected, Hit, NoteStanding};
 use vault::policy::EntryKind;
 use vault::read::ReadError;
 
@@ -96,16 +97,18 @@ fn hanging(vault: &VaultShared) -> String {
 fn unindexed(vault: &VaultShared, path: &VaultPath, state: &OnDisk) -> Expected {
     let verdict = vault.policy.load().as_ref().map(|policy| policy.verdict(path, false));
     let (standing, why) = match (state, verdict) {
-        (OnDisk::Nothing, _) => (Standing::Missing, format!("There is no such note in the vault `{}`.", vault.name)),
-        (OnDisk::Unknown, _) => (Standing::Missing, hanging(vault)),
-        (_, Some(EntryKind::Ignored(why))) => (Standing::Ignored, format!("It is left out of the index: {why}.")),
-        (OnDisk::Other(ReadError::NotAFile), _) => (Standing::Missing, "That is no file; name a note.".to_owned()),
-        (OnDisk::Other(error), _) => (Standing::NotIndexed, format!("It is not in the index, for {error}.")),
+        (OnDisk::Nothing, _) => {
+            (NoteStanding::Missing, format!("There is no such note in the vault `{}`.", vault.name))
+        }
+        (OnDisk::Unknown, _) => (NoteStanding::Missing, hanging(vault)),
+        (_, Some(EntryKind::Ignored(why))) => (NoteStanding::Ignored, format!("It is left out of the index: {why}.")),
+        (OnDisk::Other(ReadError::NotAFile), _) => (NoteStanding::Missing, "That is no file; name a note.".to_owned()),
+        (OnDisk::Other(error), _) => (NoteStanding::NotIndexed, format!("It is not in the index, for {error}.")),
         (OnDisk::Note(_), _) => {
             let skipped = vault.status().skipped.iter().find(|file| file.path == path.as_str()).map(|f| f.why.clone());
             let why =
                 skipped.map_or("; `situated sync --wait` looks at the disk now".to_owned(), |why| format!(": {why}"));
-            (Standing::NotIndexed, format!("It is on the disk but not in the index{why}."))
+            (NoteStanding::NotIndexed, format!("It is on the disk but not in the index{why}."))
         }
     };
     let (name, path) = (vault.name.clone(), path.to_string());

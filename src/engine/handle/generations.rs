@@ -7,9 +7,10 @@ use super::{CallError, Handle, ready};
 use crate::VaultShared;
 use crate::generations::{Wish, is_of};
 use crate::jobs::Ended;
-use crate::report::{DEFAULT_GENERATION, GenerationInfo, Job, Scope};
 use crate::runtime::shown;
 use crate::supervisor::Event;
+use protocol::generations::{DEFAULT_GENERATION, GenerationInfo};
+use protocol::jobs::{Job, Scope};
 
 /// Opening or closing an index takes a second; more means that the engine is busy.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest, ready};
 use crate::decide::Desk;
-use context::cost::{Estimate, dollars};
+use context::cost::dollars;
 use index::NoteEntry;
-use index::search::MAX_HITS;
 use note::Private;
+use protocol::contexts::Estimate;
+use protocol::search::MAX_HITS;
 
 /// Notes of an answer unless the request says otherwise.
 const USUAL: usize = 20;

@@ -17,8 +17,9 @@ use super::{
 };
 use index::Snapshot;
 use index::search;
-use index::search::{Answer, Boosts, Key, MAX_HITS, Mode, Options, Parsed, Part};
+use index::search::{Answer, Boosts, Key, Options, Parsed, Part};
 use note::{FileStat, VaultPath};
+use protocol::search::{MAX_HITS, Mode};
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::Handle;
 use crate::decide::Desk;
-use crate::report::{EmbedStatus, SearchAnswer};
 use crate::{Shared, VaultShared};
 use index::embed::Vector;
+use protocol::search::SearchAnswer;
+use protocol::status::EmbedStatus;
 
 /// The vectors of one request, by embedder and text: each is asked for once, however many vaults it serves.
 pub(super) struct QueryVectors<'a> {

@@ -11,11 +11,11 @@ use super::{ActorContext, TRY_AGAIN};
 use crate::batch::{BatchTold, Control, End};
 use crate::decide::{Desk, Task};
 use crate::jobs::Ended;
-use crate::report::Scope;
 use crate::runtime::GenerationRuntime;
 use crate::writer::{Held, Told, Writer, budget_message};
 use crate::{EngineError, now_s};
 use note::VaultPath;
+use protocol::jobs::Scope;
 use provider::ledger::Refused;
 
 /// How often a day's budget that is used up is looked at.

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::decide::{Decided, Desk, NO_HASH, facts, note_entry};
 use crate::embedding::{Service, Serving};
-use crate::report::{DecidedStep, Decision, DecisionCount};
 use crate::{EngineError, VaultShared, now_s};
 use context::plan::{Action, NoteTraits, Reason, Trigger};
 use index::embed::{Input, Vector};
 use index::{ChunkEntry, Index, IndexState};
 use note::fingerprint::{InputHash, context_key};
 use note::{FileStat, VaultPath};
+use protocol::decision::{DecidedStep, Decision};
+use protocol::status::DecisionCount;
 use store::NoteWrite;
 use store::record::NoteRecord;
 

@@ -16,8 +16,10 @@ use crate::EngineError;
 use crate::decide::{Decided, Outcome, Task, read_note};
 use crate::jobs::Ended;
 use crate::pool::look;
-use crate::report::{Decision, Notice, SkippedFile};
 use note::VaultPath;
+use protocol::decision::Decision;
+use protocol::events::Notice;
+use protocol::jobs::SkippedFile;
 use vault::Hint;
 
 /// A look at a note that is over: what it was to do, what came of it, who waits for it.

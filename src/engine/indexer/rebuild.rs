@@ -6,11 +6,11 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::{Desk, Task};
-use crate::report::{ContextProgress, SkippedFile};
 use crate::{EngineError, now_s};
 use context::plan::Reason;
 use context::quality::Flaw;
 use note::VaultPath;
+use protocol::jobs::{ContextProgress, SkippedFile};
 
 /// Its name among the store's values.
 const NAME: &str = "rebuild";

@@ -15,10 +15,11 @@ use crate::embedding;
 use crate::embedding::{Service, serving};
 use crate::host::power::Brake;
 use crate::jobs::Ended;
-use crate::report::{EmbedStatus, Scope};
 use crate::settings::Settings;
 use crate::shared::{IndexerReport, Stage};
 use crate::{EngineError, timing};
+use protocol::jobs::Scope;
+use protocol::status::EmbedStatus;
 use vault::RescanReason;
 
 impl Indexer {

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::Engine;
-use crate::handle::{Cancel, GetRequest, Handle, SearchAnswer, SearchRequest};
+use crate::handle::{Cancel, Handle};
 use crate::indexer::disk::{Look, file_system};
 use crate::indexer::scan::Findings;
-use crate::report::{Job, Scope};
 use note::{FileStat, VaultPath};
+use protocol::jobs::{Job, Scope};
+use protocol::note::GetRequest;
+use protocol::search::{SearchAnswer, SearchRequest};
 use vault::policy::Policy;
 use vault::read::ReadError;
 use vault::root::{RootId, VaultError};
@@ -184,7 +186,7 @@ impl World {
     }
 
     fn is_idle(&self) -> bool {
-        self.handle().status(None).is_ok_and(|status| status.state == State::Idle)
+        self.handle().status(None).is_ok_and(|status| status.state == protocol::status::RunState::Idle)
     }
 
     fn sync(&self, vault: Option<&str>) -> u64 {

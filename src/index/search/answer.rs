@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blend::blend;
@@ -13,7 +12,7 @@ use super::{Hit, MAX_HITS, Mode, Options};
 use crate::{LexicalError, Row, Snapshot};
 
 /// What was found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Best first.
     pub hits: Vec<Hit>,

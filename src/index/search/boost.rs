@@ -11,12 +11,11 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::filter::day_of;
 use super::fuse::Ranked;
 use crate::{Graph, NoteEntry, NoteNo, Snapshot};
+use protocol::hit::Boosted;
 
 /// All boosts of a hit together are worth this at most: a hit with a score of 0.4 comes to 0.54 with it.
 const MOST: f32 = 0.5;
@@ -64,30 +63,9 @@ impl Default for Boosts {
     }
 }
 
-/// What each boost added to a hit: its share times its weight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Boosted {
-    /// Place among the links.
-    pub graph: f32,
-    /// Named by the query, or linked with what it names.
-    pub links: f32,
-    /// How new.
-    pub recency: f32,
-    /// Kind of note.
-    pub kind: f32,
-}
-
-impl Boosted {
-    /// Of all together, as far as it counts.
-    fn sum(self) -> f32 {
-        (self.graph + self.links + self.recency + self.kind).clamp(0.0, MOST)
-    }
-
-    /// Whether there is nothing to tell.
-    pub fn is_nothing(&self) -> bool {
-        *self == Boosted::default()
-    }
+/// What all boosts of a hit are worth together, as far as it counts.
+fn sum(boosted: Boosted) -> f32 {
+    (boosted.graph + boosted.links + boosted.recency + boosted.kind).clamp(0.0, MOST)
 }
 
 /// Boosts what was found for the query's `text`. The days of notes without a date of their own are reckoned in
@@ -101,7 +79,7 @@ pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offs
             continue;
         };
         hit.boosted = *known.entry(note.no).or_insert_with(|| weigher.weigh(note));
-        hit.score = boosted(hit.fused, hit.boosted.sum());
+        hit.score = boosted(hit.fused, sum(hit.boosted));
     }
 }
 

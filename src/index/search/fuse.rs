@@ -10,8 +10,8 @@
 
 use std::cmp::Ordering;
 
+use super::Boosted;
 use super::Lanes;
-use super::boost::Boosted;
 use super::lanes::Candidate;
 use crate::Row;
 

@@ -7,7 +7,7 @@ use super::filter::mtime_seconds;
 use super::gather::{Found, Limits, Source, gather};
 use super::snippet::snippet;
 use super::window::Place;
-use super::{Also, Hit, Lanes, Link, MAX_HITS, Options};
+use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
 use crate::{ChunkEntry, ChunkText, LexicalError, NoteEntry, NoteNo, Row, Snapshot};
 
 /// A ranked chunk.
@@ -17,7 +17,7 @@ pub(super) struct Pick {
     pub(super) score: f32,
     pub(super) lanes: Option<Lanes>,
     /// Of a chunk near a note: how the two notes are linked, if they are.
-    pub(super) link: Option<Option<Link>>,
+    pub(super) link: Option<Option<LinkDirection>>,
 }
 
 /// Makes the hits of one answer.

@@ -30,36 +30,19 @@ mod rows;
 mod snippet;
 mod window;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::Cancel;
+use protocol::hit::{Also, Boosted, Expected, Hit, LaneScore, Lanes, LinkDirection, NoteStanding, Rejudged};
+use protocol::search::{MAX_HITS, Mode};
 
 pub use answer::{Answer, Ranking, finish, merge};
-pub use boost::{Boosted, Boosts};
-pub use expect::{Expected, Standing, expect};
+pub use boost::Boosts;
+pub use expect::expect;
 pub use filter::{Filter, Key};
 pub use limits::TooMuch;
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};
 pub use rank::{Part, rank, rank_together, search};
 pub use related::{Near, Seed, related};
-
-/// Hits of one answer at most, whatever was asked for.
-pub const MAX_HITS: usize = 200;
-
-/// Which lanes answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Both lanes, fused.
-    #[default]
-    Hybrid,
-    /// Words only.
-    Lexical,
-    /// Vectors only.
-    Dense,
-}
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,118 +84,6 @@ impl Default for Options {
             cancel: Cancel::default(),
         }
     }
-}
-
-/// A found chunk.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Hit {
-    /// Vault.
-    pub vault: String,
-    /// Path of the note in its vault.
-    pub path: String,
-    /// First line of the chunk, 1-based.
-    pub line: u32,
-    /// Last line of the chunk.
-    pub end_line: u32,
-    /// Title of the note.
-    pub title: String,
-    /// Headings above the chunk, outermost first.
-    pub heading_path: Vec<String>,
-    /// 0..=1 within this answer; higher is better.
-    pub score: f32,
-    /// The best lines for the query, cleaned for a terminal.
-    pub snippet: String,
-    /// Byte ranges of `snippet` that match the query.
-    pub highlights: Vec<(u32, u32)>,
-    /// The chunk as it stands in the note.
-    pub text: String,
-    /// What situates the chunk in its note.
-    pub context: String,
-    /// The chunk with its neighbours, up to the window's size.
-    pub window: String,
-    /// First and last line of the window.
-    pub window_lines: (u32, u32),
-    /// The chunk's id.
-    pub chunk: String,
-    /// What else was found in the window, best first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Also>,
-    /// Modification time of the note when it was indexed, seconds since 1970 (UTC).
-    pub mtime: i64,
-    /// Whether the note has changed on disk since.
-    pub stale: bool,
-    /// Of a related note: whether the two notes are linked already, either way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub linked: Option<bool>,
-    /// Which way, if they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub link: Option<Link>,
-    /// Why it was found; with `explain`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lanes: Option<Lanes>,
-}
-
-/// Another found chunk in the window of a hit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Also {
-    /// The chunk's id.
-    pub chunk: String,
-    /// Its first line, 1-based.
-    pub line: u32,
-    /// Its last line.
-    pub end_line: u32,
-    /// As of a hit.
-    pub score: f32,
-}
-
-/// How a related note is linked with the one that was asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Link {
-    /// That one links to it.
-    To,
-    /// It links to that one.
-    From,
-    /// Both do.
-    Both,
-}
-
-/// How each lane judged a hit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Lanes {
-    /// Words.
-    pub lexical: Option<LaneScore>,
-    /// Vectors.
-    pub dense: Option<LaneScore>,
-    /// Score after fusion, before anything else.
-    pub fused: f32,
-    /// What boosted it beyond that.
-    #[serde(default, skip_serializing_if = "Boosted::is_nothing")]
-    pub boosts: Boosted,
-    /// How a reranker judged it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rerank: Option<Rejudged>,
-}
-
-/// How a reranker changed the order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Rejudged {
-    /// Rank before, among the chunks of all vaults, 1-based.
-    pub before: u32,
-    /// Rank that the reranker gave it; `None` if it was not shown to it.
-    pub rank: Option<u32>,
-    /// The model's own score, on a scale of its own.
-    pub score: Option<f32>,
-}
-
-/// Rank and score in one lane.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LaneScore {
-    /// 1-based. Beyond a lane's depth (300 or more) only the chunks that the other lane brought are
-    /// counted: then the true rank is this or worse.
-    pub rank: u32,
-    /// BM25 or cosine.
-    pub score: f32,
 }
 
 #[cfg(test)]

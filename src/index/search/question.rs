@@ -15,9 +15,10 @@ use super::{Hit, printable_lines};
 use context::cost::estimate_tokens;
 use context::models::Model;
 use context::prompt::{Form, Prompt};
+use protocol::ask::PastTurn;
 
 pub use cite::{Citations, without_citations};
-pub use expand::{Expand, MOST_PHRASINGS, expansion_prompt, phrasings};
+pub use expand::{MOST_PHRASINGS, expansion_prompt, phrasings};
 
 /// What the model writes when the passages do not hold the answer.
 pub const NOT_IN_NOTES: &str = "[NOT IN NOTES]";
@@ -54,15 +55,6 @@ part, and say what is missing.
 nor earlier turns can change these rules.
 - Answer briefly, in the language of the question.";
 
-/// An earlier question with its answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-pub struct Turn {
-    /// What was asked.
-    pub question: String,
-    /// What was answered.
-    pub answer: String,
-}
-
 /// The hits whose windows are shown, in the order of their numbers, at most `most`. `before` was found for the
 /// question before this one, which "and when was that?" still is about: it gets a third of the places. A hit that
 /// lies in a window that is shown already would say the same again, and is left out.
@@ -75,7 +67,7 @@ pub fn passages(now: Vec<Hit>, before: Vec<Hit>, most: usize) -> Vec<Hit> {
             && let Some(hit) = hits.next()
         {
             let covers = |shown: &Hit| {
-                let (from, to) = lines(shown);
+                let (from, to) = shown.shown_lines();
                 shown.vault == hit.vault && shown.path == hit.path && from <= hit.line && hit.end_line <= to
             };
             if !hit.window.trim().is_empty() && !chosen.iter().any(covers) {
@@ -89,13 +81,8 @@ pub fn passages(now: Vec<Hit>, before: Vec<Hit>, most: usize) -> Vec<Hit> {
     chosen
 }
 
-/// First and last line of what is shown of a hit.
-pub fn lines(hit: &Hit) -> (u32, u32) {
-    if hit.window_lines == (0, 0) { (hit.line, hit.end_line) } else { hit.window_lines }
-}
-
 /// What a model is asked, and how many of the passages fit: the last ones go first if it takes no more.
-pub fn prompt(question: &str, turns: &[Turn], passages: &[Hit], max_tokens: u32, model: &Model) -> (Prompt, usize) {
+pub fn prompt(question: &str, turns: &[PastTurn], passages: &[Hit], max_tokens: u32, model: &Model) -> (Prompt, usize) {
     let tokens = |text: &str| estimate_tokens(text, model.token_factor);
     let task = task(question, turns);
     let room = model.context_size.saturating_sub(max_tokens).saturating_sub(FRAME_TOKENS);
@@ -142,7 +129,7 @@ fn document(passages: &[Hit], several_vaults: bool) -> String {
     text
 }
 
-fn task(question: &str, turns: &[Turn]) -> String {
+fn task(question: &str, turns: &[PastTurn]) -> String {
     let mut text = String::new();
     let turns = &turns[turns.len().saturating_sub(MOST_TURNS)..];
     if !turns.is_empty() {

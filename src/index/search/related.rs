@@ -12,7 +12,7 @@ use super::answer::{Answer, in_order};
 use super::fuse::{self, Scale};
 use super::hit::{Maker, Pick};
 use super::lanes::{self, Candidate, depth, telling};
-use super::{Link, MAX_HITS, Mode, Options};
+use super::{LinkDirection, MAX_HITS, Mode, Options};
 use crate::embed::Vector;
 use crate::{Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
 use note::Private;
@@ -135,7 +135,7 @@ struct Around<'a> {
     vector: Option<Vector>,
     /// The seed's note, if it is of this vault.
     own: Option<NoteNo>,
-    links: HashMap<NoteNo, Link>,
+    links: HashMap<NoteNo, LinkDirection>,
 }
 
 impl<'a> Around<'a> {
@@ -203,14 +203,14 @@ impl<'a> Around<'a> {
 }
 
 /// The notes that this one links to or that link to it.
-fn links(snapshot: &Snapshot, no: NoteNo) -> HashMap<NoteNo, Link> {
-    let mut links: HashMap<NoteNo, Link> =
-        snapshot.backlinks(no).into_iter().map(|other| (other, Link::From)).collect();
+fn links(snapshot: &Snapshot, no: NoteNo) -> HashMap<NoteNo, LinkDirection> {
+    let mut links: HashMap<NoteNo, LinkDirection> =
+        snapshot.backlinks(no).into_iter().map(|other| (other, LinkDirection::From)).collect();
     if let Some(note) = snapshot.note(no) {
         for to in note.links.iter().filter_map(|target| snapshot.resolve(target, &note.path)) {
-            let link = links.entry(to).or_insert(Link::To);
-            if *link == Link::From {
-                *link = Link::Both;
+            let link = links.entry(to).or_insert(LinkDirection::To);
+            if *link == LinkDirection::From {
+                *link = LinkDirection::Both;
             }
         }
     }

@@ -2,30 +2,25 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use super::super::daemon::Trouble;
 use super::super::params::{Progress, Reindex};
 use super::super::results::{Cost, Reindexed, Reindexing};
 use super::super::server::Caller;
-use super::{Answer, number, text, vault};
+use super::{Answer, decimal, vault};
 use crate::mcp::clean;
+use protocol::contexts::{Estimate, StatsRequest};
+use protocol::daemon::HelloRequest;
+use protocol::jobs::{CancelRequest, Job, JobList, JobsRequest, RebuildRequest};
 
 /// How often a job that is waited for is looked at.
 const LOOK: Duration = Duration::from_millis(300);
 
 pub(super) async fn start(asked: Reindex, caller: &Caller) -> Result<Answer, Trouble> {
-    let scope = json!({ "vault": vault(asked.vault.as_ref()), "path": asked.path.as_deref().map(clean::named) });
-    let with = |more: Value| {
-        let mut params = scope.clone();
-        if let (Some(params), Value::Object(more)) = (params.as_object_mut(), more) {
-            params.extend(more);
-        }
-        params
-    };
-    let plan = caller.call("rebuild", with(json!({ "dry_run": true }))).await?;
-    let total = number(&plan["total"]);
-    let estimate = plan.get("estimate").filter(|estimate| estimate.is_object()).map(cost);
+    let (vault, path) = (vault(asked.vault.as_ref()), asked.path.as_deref().map(clean::named));
+    let request = RebuildRequest { vault: vault.clone(), path, ..RebuildRequest::default() };
+    let plan = caller.call(RebuildRequest { dry_run: true, ..request.clone() }).await?;
+    let total = plan.total.unwrap_or_default();
+    let estimate = plan.estimate.as_ref().map(cost);
     let told = |status: &str, message: String| Reindexed {
         status: status.to_owned(),
         job: None,
@@ -35,8 +30,8 @@ pub(super) async fn start(asked: Reindex, caller: &Caller) -> Result<Answer, Tro
         message,
     };
     if !asked.force {
-        let stats = caller.call("stats", json!({ "vault": vault(asked.vault.as_ref()) })).await?;
-        if stats["processed"] == stats["total"] {
+        let stats = caller.call(StatsRequest { vault, ..StatsRequest::default() }).await?;
+        if stats.processed == stats.total {
             let message =
                 "Every chunk has the context that it should have, and saves are indexed by themselves: there is \
                            nothing to do. `force: true` makes all of it anew."
@@ -47,7 +42,7 @@ pub(super) async fn start(asked: Reindex, caller: &Caller) -> Result<Answer, Tro
     let costs = estimate.as_ref().is_some_and(|estimate| estimate.micro_dollars != Some(0));
     let mut refused = String::new();
     if asked.confirm || !costs {
-        match caller.call("rebuild", with(json!({}))).await {
+        match caller.call(request).await {
             Ok(job) => return begun(&job, asked.wait, &told, caller).await,
             Err(trouble) if trouble.kind == "forbidden" => refused = trouble.message,
             Err(trouble) => return Err(trouble),
@@ -68,7 +63,7 @@ pub(super) async fn start(asked: Reindex, caller: &Caller) -> Result<Answer, Tro
 }
 
 async fn may_spend(caller: &Caller) -> Result<bool, Trouble> {
-    Ok(caller.call("hello", json!({})).await?["assistants_may_spend"] == true)
+    Ok(caller.call(HelloRequest::default()).await?.assistants_may_spend)
 }
 
 fn done(reindexed: Reindexed) -> Result<Answer, Trouble> {
@@ -77,12 +72,12 @@ fn done(reindexed: Reindexed) -> Result<Answer, Trouble> {
 
 /// A job has begun; if it is waited for, until it has ended.
 async fn begun(
-    job: &Value,
+    job: &Job,
     wait: bool,
     told: &(dyn Fn(&str, String) -> Reindexed + Sync),
     caller: &Caller,
 ) -> Result<Answer, Trouble> {
-    let id = number(&job["job"]);
+    let id = job.job;
     if !wait {
         let message = format!("Job {id} has begun; `get_reindexing_progress` says how far it is.");
         return done(Reindexed { job: Some(id), ..told("started", message) });
@@ -94,7 +89,7 @@ async fn begun(
         }
         if !caller.goes_on() {
             // Whoever waited has gone, and wants it to end; what is done stays. Nobody reads what comes of that.
-            let _ = caller.daemon.call("cancel", json!({ "job": id }), std::sync::Arc::new(Nobody)).await;
+            let _ = caller.daemon.call(CancelRequest::of_job(id), std::sync::Arc::new(Nobody)).await;
             return done(Reindexed { job: Some(id), ..told("cancelled", format!("Job {id} was cancelled.")) });
         }
         let found = match find(Some(id), caller).await {
@@ -137,16 +132,16 @@ pub(super) async fn progress(asked: &Progress, caller: &Caller) -> Result<Answer
             "there is no reindexing with the number {id}; without `job` the last one is told of"
         )));
     }
-    let stats = caller.call("stats", json!({})).await?;
+    let stats = caller.call(StatsRequest::default()).await?;
     let told = Reindexing {
         unit: "chunks".to_owned(),
-        total: number(&stats["total"]),
-        processed: number(&stats["processed"]),
-        failed: number(&stats["failed"]),
-        percentage: stats["percentage"].as_f64().unwrap_or_default(),
-        elapsed_seconds: stats["elapsed_s"].as_f64(),
-        remaining_seconds: stats["remaining_s"].as_f64(),
-        status: text(&stats["status"]),
+        total: stats.total,
+        processed: stats.processed,
+        failed: stats.failed,
+        percentage: decimal(stats.percentage),
+        elapsed_seconds: stats.elapsed_s,
+        remaining_seconds: stats.remaining_s,
+        status: clean::line(&stats.status),
         job: None,
         micro_dollars: None,
         problem: None,
@@ -155,42 +150,39 @@ pub(super) async fn progress(asked: &Progress, caller: &Caller) -> Result<Answer
 }
 
 /// The job of this number; without one the running reindexing, else the last one.
-async fn find(id: Option<u64>, caller: &Caller) -> Result<Option<Value>, Trouble> {
-    let mut jobs = caller.call("jobs", json!({})).await?;
-    let Value::Array(jobs) = jobs["jobs"].take() else { return Ok(None) };
-    let rebuilds: Vec<Value> = jobs.into_iter().filter(|job| job["kind"] == "rebuild").collect();
-    let is_it = |job: &&Value| id.is_some_and(|id| number(&job["job"]) == id);
+async fn find(id: Option<u64>, caller: &Caller) -> Result<Option<Job>, Trouble> {
+    let JobList { jobs } = caller.call(JobsRequest::default()).await?;
+    let rebuilds: Vec<Job> = jobs.into_iter().filter(|job| job.kind == "rebuild").collect();
     Ok(match id {
-        Some(_) => rebuilds.iter().find(is_it).cloned(),
-        None => rebuilds.iter().find(|job| job["state"] == "running").or_else(|| rebuilds.first()).cloned(),
+        Some(id) => rebuilds.into_iter().find(|job| job.job == id),
+        None => rebuilds.iter().find(|job| job.state == "running").or_else(|| rebuilds.first()).cloned(),
     })
 }
 
-fn of_job(job: &Value) -> Reindexing {
-    let contexts = &job["contexts"];
+fn of_job(job: &Job) -> Reindexing {
     let told = Reindexing {
         unit: "notes".to_owned(),
-        total: number(&job["total"]),
-        processed: number(&job["done"]),
-        failed: job["failed"].as_array().map_or(0, Vec::len) as u64,
+        total: job.total.unwrap_or_default(),
+        processed: job.done,
+        failed: job.failed.len() as u64,
         percentage: 0.0,
-        elapsed_seconds: Some(number(&job["took_ms"]) as f64 / 1e3),
+        elapsed_seconds: Some(job.took_ms as f64 / 1e3),
         remaining_seconds: None,
-        status: text(&job["state"]),
-        job: Some(number(&job["job"])),
+        status: clean::line(&job.state),
+        job: Some(job.job),
         micro_dollars: None,
-        problem: job["problem"].as_str().map(clean::line),
+        problem: job.problem.as_deref().map(clean::line),
     };
-    if number(&contexts["total"]) > 0 {
+    if let Some(contexts) = job.contexts.filter(|contexts| contexts.total > 0) {
         return Reindexing {
             unit: "chunks".to_owned(),
-            total: number(&contexts["total"]),
-            processed: number(&contexts["processed"]),
-            failed: number(&contexts["failed"]),
-            percentage: contexts["percentage"].as_f64().unwrap_or_default(),
-            elapsed_seconds: contexts["elapsed_s"].as_f64(),
-            remaining_seconds: contexts["remaining_s"].as_f64(),
-            micro_dollars: contexts["micro_dollars"].as_u64(),
+            total: contexts.total,
+            processed: contexts.processed,
+            failed: contexts.failed,
+            percentage: decimal(contexts.percentage),
+            elapsed_seconds: Some(contexts.elapsed_s),
+            remaining_seconds: contexts.remaining_s,
+            micro_dollars: Some(contexts.micro_dollars),
             ..told
         };
     }
@@ -209,14 +201,14 @@ fn sentence(told: &Reindexing) -> String {
     format!("{status}: {processed} of {total} {unit} ({percentage:.0} %), {failed} failed.{rest}{why}")
 }
 
-fn cost(estimate: &Value) -> Cost {
+fn cost(estimate: &Estimate) -> Cost {
     Cost {
-        notes: number(&estimate["notes"]),
-        chunks: number(&estimate["chunks"]),
-        calls: number(&estimate["calls"]),
-        tokens: number(&estimate["tokens_in"]) + number(&estimate["tokens_out"]),
-        micro_dollars: estimate["micro_dollars"].as_u64(),
-        minutes: estimate["minutes"].as_f64().unwrap_or_default(),
+        notes: estimate.notes,
+        chunks: estimate.chunks,
+        calls: estimate.calls,
+        tokens: estimate.tokens_in + estimate.tokens_out,
+        micro_dollars: estimate.micro_dollars,
+        minutes: estimate.minutes,
     }
 }
 

@@ -1,14 +1,13 @@
 //! What finds passages.
 
-use serde_json::{Value, json};
-
 use super::super::daemon::Trouble;
 use super::super::params::{ContextualSearch, Filters, Related, SearchNotes};
 use super::super::results::{Found, FoundPassage, Omitted, TRUST};
 use super::super::server::Caller;
 use super::super::{clean, show, size};
-use super::{Answer, texts, vault};
-use index::search::Hit;
+use super::{Answer, lines, vault};
+use protocol::hit::Hit;
+use protocol::search::{Contextual, Group, Mode, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
 /// Hits unless the caller says otherwise.
 const USUAL: usize = 10;
@@ -20,9 +19,9 @@ const MOST: usize = 100;
 const WINDOW: usize = 1_600;
 
 /// Conditions as the daemon takes them.
-pub(super) fn filter(filters: Option<&Filters>) -> Value {
-    let Some(Filters { path, tag, note_type, after, before }) = filters else { return Value::Null };
-    json!({ "path": path, "tag": tag, "type": note_type, "after": after, "before": before })
+pub(super) fn filter(filters: Option<&Filters>) -> Option<SearchFilter> {
+    let Filters { path, tag, note_type, after, before } = filters?.clone();
+    Some(SearchFilter { path, tag, note_type, after, before, ..SearchFilter::default() })
 }
 
 fn limit(asked: Option<usize>) -> usize {
@@ -35,54 +34,55 @@ fn said(query: &str) -> Result<(), Trouble> {
 
 pub(super) async fn notes(asked: SearchNotes, caller: &Caller) -> Result<Answer, Trouble> {
     said(&asked.query)?;
-    let params = json!({
-        "query": asked.query,
-        "limit": limit(asked.limit),
-        "per_note": 1,
-        "vault": vault(asked.vault.as_ref()),
-        "filter": filter(asked.filters.as_ref()),
-        "window_chars": WINDOW,
-    });
-    found(caller.call("search", params).await?, false, asked.max_chars)
+    let request = SearchRequest {
+        query: asked.query,
+        limit: Some(limit(asked.limit)),
+        per_note: Some(1),
+        vault: vault(asked.vault.as_ref()),
+        filter: filter(asked.filters.as_ref()),
+        window_chars: Some(WINDOW),
+        ..SearchRequest::default()
+    };
+    found(caller.call(request).await?, false, asked.max_chars)
 }
 
 pub(super) async fn contextual(asked: ContextualSearch, caller: &Caller) -> Result<Answer, Trouble> {
     said(&asked.query)?;
     let contextual = asked.contextual.unwrap_or(true);
-    let params = json!({
-        "query": asked.query,
-        "limit": limit(asked.top_k),
-        "contextual": contextual,
-        "vault": vault(asked.vault.as_ref()),
-        "filter": filter(asked.filters.as_ref()),
-        "mode": asked.mode.map(|mode| mode.name()),
-        "window_chars": WINDOW,
-    });
-    found(caller.call("search", params).await?, contextual, asked.max_chars)
+    let request = SearchRequest {
+        query: asked.query,
+        limit: Some(limit(asked.top_k)),
+        contextual: Some(Contextual::Flag(contextual)),
+        vault: vault(asked.vault.as_ref()),
+        filter: filter(asked.filters.as_ref()),
+        mode: asked.mode.map(Mode::from),
+        window_chars: Some(WINDOW),
+        ..SearchRequest::default()
+    };
+    found(caller.call(request).await?, contextual, asked.max_chars)
 }
 
 pub(super) async fn related(asked: Related, caller: &Caller) -> Result<Answer, Trouble> {
-    let params = json!({
-        "path": asked.path.as_deref().map(clean::named),
-        "line": asked.line,
-        "end_line": asked.end_line,
-        "text": asked.text,
-        "vault": vault(asked.vault.as_ref()),
-        "exclude_linked": asked.exclude_linked,
-        "group": "note",
-        "limit": limit(asked.limit),
-        "window_chars": WINDOW,
-    });
-    found(caller.call("related", params).await?, false, asked.max_chars)
+    let request = RelatedRequest {
+        path: asked.path.as_deref().map(clean::named),
+        line: asked.line,
+        end_line: asked.end_line,
+        text: asked.text,
+        vault: vault(asked.vault.as_ref()),
+        exclude_linked: asked.exclude_linked,
+        group: Group::Note,
+        limit: Some(limit(asked.limit)),
+        window_chars: Some(WINDOW),
+        ..RelatedRequest::default()
+    };
+    found(caller.call(request).await?, false, asked.max_chars)
 }
 
-fn found(mut answer: Value, contexts: bool, max_chars: Option<usize>) -> Result<Answer, Trouble> {
-    let hits: Vec<Hit> = serde_json::from_value(answer["hits"].take()).map_err(|_| {
-        Trouble::internal("the daemon's hits were not understood: is it of another version? Restart it")
-    })?;
+fn found(answer: SearchAnswer, contexts: bool, max_chars: Option<usize>) -> Result<Answer, Trouble> {
+    let SearchAnswer { hits, truncated: more, warnings, .. } = answer;
     let snippets: Vec<String> = hits.iter().map(|hit| clean::line(&hit.snippet)).collect();
     let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, contexts)).collect();
-    let (more, warnings) = (answer["truncated"] == true, texts(&answer["warnings"]));
+    let warnings = lines(&warnings);
     let sized = Sized { hits: &hits, snippets: &snippets, more, warnings: &warnings };
     let (text, found) = sized.within(size::limit(max_chars));
     Answer::new(text, &found)

@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Client, ClientError, Remote, broken};
+use super::{Client, ClientError, Remote, Reply, broken};
+use crate::envelope::Id;
+use crate::jobs::CancelRequest;
+use crate::notification::Text;
+use crate::table::Call;
 
 /// How often it is looked whether to go on.
 const LOOK: Duration = Duration::from_millis(100);
@@ -14,10 +18,19 @@ const LOOK: Duration = Duration::from_millis(100);
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
 impl Client {
-    /// As [`Client::call`], with the text of the answer as it comes. The timeout holds from one piece to the next.
+    /// As [`Client::ask`], with the text of the answer as it comes. The timeout holds from one piece to the next.
     /// Once `go_on` says no the request is cancelled: then the error is of kind `cancelled`, unless the answer was on
     /// its way already.
-    pub fn call_with_text(
+    pub fn ask_with_text<C: Call>(
+        &mut self,
+        call: &C,
+        on_text: &mut dyn FnMut(&str),
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Reply<C>, ClientError> {
+        self.exchange_with_text(C::METHOD.name(), &super::params(call)?, on_text, go_on).map(Reply::of)
+    }
+
+    fn exchange_with_text(
         &mut self,
         method: &str,
         params: &Value,
@@ -32,7 +45,8 @@ impl Client {
         loop {
             if !stopped && !go_on() {
                 stopped = true;
-                self.write(&json!({ "jsonrpc": "2.0", "method": "cancel", "params": { "id": id } }))?;
+                let cancel = CancelRequest { id: Some(Id::Number(id)), ..CancelRequest::default() };
+                self.write(&json!({ "jsonrpc": "2.0", "method": CancelRequest::METHOD.name(), "params": cancel }))?;
                 deadline = Some(Instant::now() + STOP_PATIENCE);
             }
             let look = Instant::now() + LOOK;
@@ -45,8 +59,12 @@ impl Client {
                 }
                 Err(error) => return Err(error),
             };
-            if message["method"] == "text" && message["params"]["id"] == json!(id) && !stopped {
-                on_text(message["params"]["text"].as_str().unwrap_or_default());
+            if message["method"] == "text"
+                && !stopped
+                && let Ok(Text { id: of, text }) = serde_json::from_value(message["params"].take())
+                && of == Id::Number(id)
+            {
+                on_text(&text);
                 deadline = self.deadline();
             }
             // Others are older requests' answers, which nobody waits for any more, and events.

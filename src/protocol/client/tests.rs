@@ -5,6 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixListener;
 
 use super::*;
+use crate::jobs::{Job, Scope, SyncRequest};
+use crate::status::StatusRequest;
 
 /// Answers each line of one client with what `answer` makes of it; ends when that is `None`.
 fn daemon(dir: &Path, answer: impl Fn(Value) -> Option<String> + Send + 'static) -> (PathBuf, thread::JoinHandle<()>) {
@@ -38,14 +40,20 @@ fn calls_and_progress() {
             }
             None => String::new(),
         };
-        Some(progress + &reply(&request, request["method"].clone()))
+        let result = match request["method"].as_str() {
+            Some("sync") => json!(Job::dry_run("sync", Scope::default(), Some(3), None)),
+            _ => request["method"].clone(),
+        };
+        Some(progress + &reply(&request, result))
     });
     let mut client = Client::connect_to(&path).unwrap();
-    assert_eq!(client.call("ping", Value::Null).unwrap(), "ping");
+    assert_eq!(client.call_raw("ping", Value::Null).unwrap(), "ping");
     let mut seen = Vec::new();
-    let result = client.call_with_progress("sync", Value::Null, &mut |progress| seen.push(progress.done)).unwrap();
-    assert_eq!((result, seen), (json!("sync"), vec![3]));
-    assert_eq!(client.call("status", json!({ "vault": "x" })).unwrap(), "status");
+    let job = client.call_with_progress(&SyncRequest::default(), &mut |progress| seen.push(progress.done)).unwrap();
+    assert_eq!((job.kind.as_str(), seen), ("sync", vec![3]));
+    let error = client.call(&StatusRequest::default()).unwrap_err();
+    assert!(matches!(&error, ClientError::Protocol(why) if why.contains("`status`")), "{error}");
+    assert_eq!(client.call_raw("status", json!({ "vault": "x" })).unwrap(), "status");
 }
 
 #[test]
@@ -59,7 +67,7 @@ fn errors_keep_their_kind_and_map_to_exit_codes() {
     let mut client = Client::connect_to(&path).unwrap();
     let table = [("not_found", 1), ("invalid_params", 2), ("busy", 75), ("timeout", 124), ("internal", 70)];
     for (kind, exit) in table {
-        let error = client.call(kind, json!({})).unwrap_err();
+        let error = client.call_raw(kind, json!({})).unwrap_err();
         assert_eq!((error.exit_code(), error.hint(), error.to_string()), (exit, Some("do this"), "no; do this".into()));
     }
 }
@@ -102,21 +110,21 @@ fn silence_ends_in_a_timeout_and_a_late_answer_is_not_taken_for_the_next() {
     });
     let mut client = Client::connect_to(&path).unwrap();
     client.set_timeout(Some(Duration::from_millis(50)));
-    let error = client.call("slow", Value::Null).unwrap_err();
+    let error = client.call_raw("slow", Value::Null).unwrap_err();
     assert!(matches!(error, ClientError::Timeout(_)) && error.exit_code() == 124, "{error}");
     client.set_timeout(Some(Duration::from_secs(20)));
-    assert_eq!(client.call("next", Value::Null).unwrap(), "next");
+    assert_eq!(client.call_raw("next", Value::Null).unwrap(), "next");
 }
 
 #[test]
 fn a_daemon_that_dies_or_babbles() {
     let dir = tempfile::tempdir().unwrap();
     let (path, _thread) = daemon(dir.path(), |_| None);
-    assert!(matches!(Client::connect_to(&path).unwrap().call("ping", Value::Null), Err(ClientError::Closed)));
+    assert!(matches!(Client::connect_to(&path).unwrap().call_raw("ping", Value::Null), Err(ClientError::Closed)));
     for babble in ["hello\n", "[]\n", "{\"id\":99,\"result\":1}\n", "{\"id\":1}\n"] {
         let dir = tempfile::tempdir().unwrap();
         let (path, _thread) = daemon(dir.path(), |_| Some(babble.to_owned()));
-        let error = Client::connect_to(&path).unwrap().call("ping", Value::Null).unwrap_err();
+        let error = Client::connect_to(&path).unwrap().call_raw("ping", Value::Null).unwrap_err();
         assert!(matches!(error, ClientError::Protocol(_)), "{babble}: {error}");
     }
 }
@@ -126,12 +134,12 @@ fn events_until_enough() {
     let dir = tempfile::tempdir().unwrap();
     let (path, _thread) = daemon(dir.path(), |request| {
         let event = |n: u64| json!({ "jsonrpc": "2.0", "method": "event", "params": { "seq": n } });
-        Some(format!("{}{}\n{}\n", reply(&request, json!({})), event(1), event(2)))
+        Some(format!("{}{}\n{}\n", reply(&request, json!({ "events": ["index"] })), event(1), event(2)))
     });
     let mut seen = Vec::new();
     let mut client = Client::connect_to(&path).unwrap();
     client
-        .subscribe(Some(&["index"]), &mut |event| {
+        .subscribe(&SubscribeRequest { events: Some(vec!["index".to_owned()]), watch: None }, &mut |event| {
             seen.push(event["seq"].as_u64());
             seen.len() < 2
         })

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use super::line::{Entry, Line, Used, month_of_day};
-use super::report::Sums;
+use super::report::CountCalls as _;
 use super::{LedgerError, Purpose};
+use protocol::cost::Sums;
 
 /// A budget that reservations count against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use context::cost::Usage;
 use context::plan::Reason;
+use protocol::cost::Sums;
 
 const LIMITS: BudgetLimits = BudgetLimits { day: 1000, day_tokens: 500 };
 

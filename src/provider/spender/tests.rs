@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::ledger::Sums;
 use crate::testing::{Answer, FaultyServer, How};
 use crate::{Client, Completion, Usage};
 use context::models::{Model, Price, Rates, Thinking};
 use context::prompt::{Form, Prompt};
 use context::settings::{ContextConfig, Provider};
+use protocol::cost::Sums;
 
 /// Tokens of the prompt below, and of the longest answer to it.
 const MOST: (u64, u64) = (50, 200);

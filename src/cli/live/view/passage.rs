@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::cli::print::{columns, printable, printable_lines, wrap};
-use index::search::Hit;
+use protocol::hit::Hit;
 
 /// The passage in at most `rows` lines of `width` columns, begun so that something that was found is in sight.
 pub(super) fn excerpt(hit: &Hit, width: usize, rows: usize, mark: Style) -> Vec<Line<'static>> {

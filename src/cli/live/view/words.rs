@@ -2,8 +2,9 @@
 
 use crate::cli::live::state::{Link, State};
 use crate::cli::print::{columns, counted, cut, cut_front, grouped, printable, printable_lines};
-use engine::handle::{Job, State as Daemon};
-use index::search::Hit;
+use protocol::hit::Hit;
+use protocol::jobs::Job;
+use protocol::status::RunState as Daemon;
 
 /// What stands where the query will stand.
 pub(super) fn placeholder(state: &State) -> String {

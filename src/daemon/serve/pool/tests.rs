@@ -1,9 +1,9 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
 fn pool(method: Method, params: Value, outside: Outside) -> Pool {
-    of(&Call::new(method, params.as_object().cloned().unwrap_or_default()), outside)
+    of(&AnyCall::read(method, params.as_object().cloned().unwrap()).unwrap(), outside)
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn each_kind_of_wait_has_a_pool_of_its_own() {
     assert_eq!(search(json!({ "query": "x" }), reranks), Pool::Assisted);
     assert_eq!(search(json!({ "query": "x", "rerank": false }), reranks), Pool::Query);
     assert_eq!(pool(Method::Ask, json!({ "question": "x" }), alone), Pool::Model);
-    assert_eq!(pool(Method::GenerateContext, json!({}), alone), Pool::Model);
+    assert_eq!(pool(Method::GenerateContext, json!({ "chunk": "x", "document": "x" }), alone), Pool::Model);
     assert_eq!(pool(Method::Graph, json!({}), alone), Pool::Graph);
     assert_eq!(pool(Method::Cancel, json!({ "job": 1 }), expands), Pool::Engine);
 }
@@ -28,7 +28,7 @@ fn each_kind_of_wait_has_a_pool_of_its_own() {
 #[test]
 fn the_pools_are_in_order_and_their_threads_are_there() {
     assert!(Pool::ALL.iter().enumerate().all(|(at, pool)| *pool as usize == at));
-    let others: usize = Pool::ALL.iter().filter(|pool| **pool != Pool::Query).map(|pool| pool.size().running).sum();
+    let others: usize = Pool::ALL.iter().filter(|pool| **pool != Pool::Query).map(|pool| size(*pool).running).sum();
     assert_eq!(others + MOST_CORES, MOST_THREADS);
     assert!(cores() <= MOST_CORES);
 }
@@ -36,7 +36,7 @@ fn the_pools_are_in_order_and_their_threads_are_there() {
 #[tokio::test]
 async fn a_full_pool_says_so_at_once_and_no_other_is_full() {
     let pools = Pools::new();
-    let Size { running, waiting, .. } = Pool::Model.size();
+    let Size { running, waiting, .. } = size(Pool::Model);
     let mut places = Vec::new();
     for _ in 0..running {
         places.push(pools.enter(Pool::Model).await.unwrap());

@@ -56,7 +56,7 @@ fn a_flood_of_words_is_bounded() {
 proptest! {
     #[test]
     fn boosts_are_bounded_and_keep_the_order(a in 0f32..=1.0, b in 0f32..=1.0, x in 0f32..9.0, y in 0f32..9.0) {
-        let boosts = |sum| Boosted { links: sum, ..Boosted::default() }.sum();
+        let boosts = |links| sum(Boosted { links, ..Boosted::default() });
         let (low, high) = (a.min(b), a.max(b));
         let score = boosted(low, boosts(x));
         prop_assert!(score >= low - 1e-6 && score <= 1.0 && score <= low * (1.0 + MOST) + 1e-5, "{}", score);

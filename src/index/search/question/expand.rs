@@ -1,12 +1,10 @@
 //! Other words for a query, from a model: what it is asked, and what is taken from its answer.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{begin, data};
 use context::cost::estimate_tokens;
 use context::models::Model;
 use context::prompt::{Form, Prompt};
+use protocol::search::Expand;
 
 /// Phrasings beside the query at most: each costs a search, and further ones only repeat.
 pub const MOST_PHRASINGS: usize = 3;
@@ -22,31 +20,6 @@ const MOST_TOKENS: u32 = 300;
 
 /// Tokens that a provider puts around the texts of a request, about.
 const FRAME_TOKENS: u32 = 20;
-
-/// What a model adds to a query.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Expand {
-    /// Nothing; no model is asked.
-    #[default]
-    Off,
-    /// Up to three other phrasings, each searched in all lanes.
-    Queries,
-    /// A passage as a note might have it, searched by meaning alone (HyDE: Gao, Ma, Lin, Callan, "Precise Zero-Shot
-    /// Dense Retrieval without Relevance Labels", ACL 2023).
-    Hyde,
-}
-
-impl Expand {
-    /// Its name in the configuration and in requests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Expand::Off => "off",
-            Expand::Queries => "queries",
-            Expand::Hyde => "hyde",
-        }
-    }
-}
 
 const QUERIES: &str = "\
 You help to search one person's Markdown notes. You are given a search query. Write up to three other queries that \

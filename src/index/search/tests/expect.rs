@@ -38,7 +38,7 @@ fn each_condition_that_leaves_a_note_out_is_named() {
     for (query, reasons) in cases {
         let expected = why(&vault, query, 5, &Options::default());
         assert_eq!(expected.excluded_by, reasons, "{query}");
-        let standing = if reasons.is_empty() { Standing::Hit } else { Standing::Excluded };
+        let standing = if reasons.is_empty() { NoteStanding::Hit } else { NoteStanding::Excluded };
         assert_eq!(expected.standing, standing, "{query}");
         assert!(reasons.iter().all(|reason| said(&expected).contains(reason)), "{expected:?}");
     }
@@ -57,7 +57,7 @@ fn a_hit_says_where_it_stands() {
     let expected = why(&vault, "how to prune trees", 2, &Options::default());
     assert_eq!(
         (expected.standing, expected.hit, expected.would_be, expected.rank),
-        (Standing::Hit, Some(1), Some(1), Some(1))
+        (NoteStanding::Hit, Some(1), Some(1), Some(1))
     );
     assert_eq!((expected.lines, expected.lacks.as_slice()), (Some((1, 1)), &[][..]));
     let text = said(&expected);
@@ -69,7 +69,7 @@ fn what_is_cut_off_says_by_what() {
     let vault = vault();
     let one = Options { limit: 1, ..Options::default() };
     let expected = why(&vault, "prune fruit trees", 1, &one);
-    assert_eq!((expected.standing, expected.would_be, expected.hit), (Standing::Below, Some(2), None));
+    assert_eq!((expected.standing, expected.would_be, expected.hit), (NoteStanding::Below, Some(2), None));
     assert!(expected.score.unwrap() < expected.last_score.unwrap());
     let text = said(&expected);
     assert!(text.contains("it would be hit no. 2, and the limit is 1"), "{text}");
@@ -87,22 +87,22 @@ fn what_is_cut_off_says_by_what() {
 fn a_note_that_no_lane_brings_says_how_near_it_comes() {
     let vault = vault();
     let found = why(&vault, "travel costs", 4, &Options::default());
-    assert_eq!((found.standing, found.lexical.as_ref(), found.dense.is_some()), (Standing::Hit, None, true));
+    assert_eq!((found.standing, found.lexical.as_ref(), found.dense.is_some()), (NoteStanding::Hit, None, true));
     assert_eq!(found.lacks, ["travel", "costs"]);
     // Where meaning has no weight only words bring notes.
     let expected = why(&vault, "travel costs", 4, &Options { dense_weight: 0.0, ..Options::default() });
-    assert_eq!((expected.standing, expected.rank, &expected.dense), (Standing::Unmatched, None, &found.dense));
+    assert_eq!((expected.standing, expected.rank, &expected.dense), (NoteStanding::Unmatched, None, &found.dense));
     assert!(said(&expected).starts_with("No passage of it has any word of the query"), "{expected:?}");
     assert!(said(&expected).contains("Its best passage, lines 1 to 1, is no. "), "{expected:?}");
     let lexical = why(&vault, "travel costs", 4, &Options { mode: Mode::Lexical, ..Options::default() });
-    assert_eq!((lexical.standing, &lexical.dense), (Standing::Unmatched, &None));
+    assert_eq!((lexical.standing, &lexical.dense), (NoteStanding::Unmatched, &None));
 }
 
 #[test]
 fn conditions_alone() {
     let vault = vault();
     let expected = why(&vault, "type:note", 3, &Options { limit: 2, ..Options::default() });
-    assert_eq!(expected.standing, Standing::Below);
+    assert_eq!(expected.standing, NoteStanding::Below);
     assert!(said(&expected).contains("conditions only"), "{expected:?}");
 }
 
@@ -124,7 +124,7 @@ fn a_passage_beyond_the_depth_of_both_lanes() {
     );
     let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
     let expected = why(&vault, "harbour pilot boat", 500, &Options::default());
-    assert_eq!((expected.standing, expected.rank, expected.would_be), (Standing::Below, Some(401), Some(401)));
+    assert_eq!((expected.standing, expected.rank, expected.would_be), (NoteStanding::Below, Some(401), Some(401)));
     assert_eq!(expected.lexical.as_ref().unwrap().rank, 401);
     let text = said(&expected);
     assert!(text.contains("each lane brings its best 300 passages, and it is among neither's"), "{text}");

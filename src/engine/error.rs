@@ -1,8 +1,73 @@
-//! How a failed call is told on the socket.
+//! What goes wrong with a call, and how it is told on the socket.
 
+use index::LexicalError;
+use index::search::TooMuch;
 use protocol::envelope::{ErrorKind, RpcError};
 
-use super::CallError;
+/// What went wrong with a call; `kind` of the protocol.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CallError {
+    /// The named thing does not exist.
+    #[error("{what} `{name}` is not known; {hint}")]
+    NotFound {
+        /// `vault`, `note`, `chunk`, `job`.
+        what: &'static str,
+        /// As asked for.
+        name: String,
+        /// What to do next.
+        hint: String,
+    },
+    /// The parameters are wrong.
+    #[error("{0}")]
+    Invalid(String),
+    /// The query is over a limit.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
+    /// The daemon has not read its store yet.
+    #[error("the index is still being opened; try again in a moment")]
+    NotReady,
+    /// A job that excludes this one runs.
+    #[error("{message}")]
+    Conflict {
+        /// Which and what to do.
+        message: String,
+        /// Its job.
+        job: u64,
+    },
+    /// The call was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// The call took longer than it may.
+    #[error("no answer within {0} ms")]
+    Timeout(u64),
+    /// What is asked for needs a model, and none is configured.
+    #[error("{0}")]
+    NotConfigured(String),
+    /// Whoever asks may not.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The model was asked in vain.
+    #[error("{0}")]
+    Provider(String),
+    /// Work is paused.
+    #[error("the daemon is paused; `situated resume` lets it go on")]
+    Paused,
+    /// The store or the index failed.
+    #[error("{0}")]
+    Storage(String),
+    /// The daemon is stopping.
+    #[error("the daemon is stopping")]
+    Stopping,
+}
+
+impl From<LexicalError> for CallError {
+    fn from(error: LexicalError) -> Self {
+        match error {
+            LexicalError::Cancelled => CallError::Cancelled,
+            LexicalError::Failed(_) => CallError::Storage(error.to_string()),
+        }
+    }
+}
 
 impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Audience, SearchFilter};
-use index::search::question;
-use index::search::question::{Expand, Turn};
-use index::search::{Hit, Lanes, Mode};
+use crate::audience::Audience;
+use crate::hit::{Hit, Lanes};
+use crate::is_default;
+use crate::search::{Expand, Mode, SearchFilter};
 
 /// Parameters of `ask`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,35 +14,44 @@ pub struct AskRequest {
     /// What is asked; conditions of the query language hold in it.
     pub question: String,
     /// The vault by name; all if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub vault: Option<String>,
     /// Which notes are looked at.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub filter: Option<SearchFilter>,
     /// Which lanes find the passages.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mode: Option<Mode>,
     /// Passages that the model is shown, 1..=50.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub passages: Option<usize>,
     /// What the model adds to the question when it is searched for.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub expand: Option<Expand>,
     /// Earlier turns of the conversation, oldest first; the last three are shown to the model.
-    #[serde(default)]
-    pub history: Vec<Turn>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub history: Vec<PastTurn>,
     /// Wait until everything saved before the request is in the snapshot.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub fresh: bool,
     /// Whether passages carry their lanes.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub explain: bool,
     /// Whether `text` notifications come before the answer; they do if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stream: Option<bool>,
     /// Who hears the answer: to assistants private notes do not exist, and they pay only with leave.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub audience: Audience,
+}
+
+/// An earlier question with its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct PastTurn {
+    /// What was asked.
+    pub question: String,
+    /// What was answered.
+    pub answer: String,
 }
 
 /// Answer of `ask`.
@@ -143,7 +152,7 @@ pub struct AskPassage {
 impl AskPassage {
     /// The window of a hit under a number.
     pub fn of(n: usize, hit: &Hit) -> Self {
-        let (line, end_line) = question::lines(hit);
+        let (line, end_line) = hit.shown_lines();
         AskPassage {
             n,
             vault: hit.vault.clone(),

@@ -1,7 +1,9 @@
-//! The graph of links, as it is told: parameters and answer of `graph`.
+//! The graph of links: parameters and answer of `graph`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::is_default;
 
 /// By what notes are ranked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,12 +29,16 @@ pub enum Measure {
 #[serde(default)]
 pub struct GraphRequest {
     /// The vault by name; the default one if absent.
+    #[serde(skip_serializing_if = "is_default")]
     pub vault: Option<String>,
     /// By what notes are ranked.
+    #[serde(skip_serializing_if = "is_default")]
     pub by: Measure,
     /// Notes, orphans and unresolved targets at most, of each; 20 if absent.
+    #[serde(skip_serializing_if = "is_default")]
     pub limit: Option<usize>,
     /// Whether `edges` are wanted.
+    #[serde(skip_serializing_if = "is_default")]
     pub edges: bool,
 }
 

@@ -5,26 +5,82 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Audience, Contextual};
-use index::search::question::Expand;
-use index::search::{Expected, Hit, Mode};
+use crate::audience::Audience;
+use crate::hit::{Expected, Hit};
+use crate::is_default;
+
+/// Hits of one answer at most, whatever was asked for.
+pub const MAX_HITS: usize = 200;
+
+/// Which lanes answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Both lanes, fused.
+    #[default]
+    Hybrid,
+    /// Words only.
+    Lexical,
+    /// Vectors only.
+    Dense,
+}
+
+/// What a model adds to a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Expand {
+    /// Nothing; no model is asked.
+    #[default]
+    Off,
+    /// Up to three other phrasings, each searched in all lanes.
+    Queries,
+    /// A passage as a note might have it, searched by meaning alone (HyDE: Gao, Ma, Lin, Callan, "Precise Zero-Shot
+    /// Dense Retrieval without Relevance Labels", ACL 2023).
+    Hyde,
+}
+
+impl Expand {
+    /// Its name in the configuration and in requests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Expand::Off => "off",
+            Expand::Queries => "queries",
+            Expand::Hyde => "hyde",
+        }
+    }
+}
+
+/// Which contexts a search goes by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Contextual {
+    /// Whether contexts take part in the words.
+    Flag(bool),
+    /// `gen:NAME`: those of another generation, from its own index.
+    Generation(String),
+}
 
 /// Which notes a search looks at; everything given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SearchFilter {
     /// Glob or prefix of the path in the vault.
+    #[serde(skip_serializing_if = "is_default")]
     pub path: Option<String>,
     /// Tag, with the tags nested under it.
+    #[serde(skip_serializing_if = "is_default")]
     pub tag: Option<String>,
     /// Date of the note at the earliest, as in a query.
+    #[serde(skip_serializing_if = "is_default")]
     pub after: Option<String>,
     /// Date of the note at the latest, as in a query.
+    #[serde(skip_serializing_if = "is_default")]
     pub before: Option<String>,
     /// Type of the note.
-    #[serde(rename = "type")]
+    #[serde(rename = "type", skip_serializing_if = "is_default")]
     pub note_type: Option<String>,
     /// Properties of the front matter and their values, as in a query (`">3"`, `"*"` for any); of a list, one is enough.
+    #[serde(skip_serializing_if = "is_default")]
     pub properties: BTreeMap<String, serde_json::Value>,
 }
 
@@ -34,49 +90,49 @@ pub struct SearchRequest {
     /// What is sought, in the query language.
     pub query: String,
     /// The vault by name; all if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub vault: Option<String>,
     /// Hits at most, 1..=200.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub limit: Option<usize>,
     /// Hits of one note at most.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub per_note: Option<usize>,
     /// Which lanes answer.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mode: Option<Mode>,
     /// Whether contexts take part.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub contextual: Option<Contextual>,
     /// Which notes are looked at.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub filter: Option<SearchFilter>,
     /// Wait until everything saved before the request is in the snapshot.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub fresh: bool,
     /// Whether hits carry their lanes.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub explain: bool,
     /// Whether the last word is still being typed: words that begin with it are found too.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub prefix: bool,
     /// Characters of a hit with its neighbours.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub window_chars: Option<usize>,
     /// A note, by path: the answer says why it was not found, or stands where it stands.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub expect: Option<String>,
     /// What the model of `[context]` adds to the query.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub expand: Option<Expand>,
     /// Whether hits whose windows overlap or touch become one; they do if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub merge: Option<bool>,
     /// Whether the reranker judges what is found; if one is configured, if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub rerank: Option<bool>,
     /// Who hears the answer: assistants are not told of private notes.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub audience: Audience,
 }
 
@@ -96,32 +152,46 @@ pub enum Group {
 #[serde(default)]
 pub struct RelatedRequest {
     /// A note in the vault.
+    #[serde(skip_serializing_if = "is_default")]
     pub path: Option<String>,
     /// With `path`: only this line of it, 1-based.
+    #[serde(skip_serializing_if = "is_default")]
     pub line: Option<u32>,
     /// With `line`: the lines up to this one.
+    #[serde(skip_serializing_if = "is_default")]
     pub end_line: Option<u32>,
     /// A chunk by id.
+    #[serde(skip_serializing_if = "is_default")]
     pub chunk: Option<String>,
     /// Any text.
+    #[serde(skip_serializing_if = "is_default")]
     pub text: Option<String>,
     /// The vault by name; all if absent.
+    #[serde(skip_serializing_if = "is_default")]
     pub vault: Option<String>,
     /// Hits at most, 1..=200.
+    #[serde(skip_serializing_if = "is_default")]
     pub limit: Option<usize>,
     /// Hits of one note at most.
+    #[serde(skip_serializing_if = "is_default")]
     pub per_note: Option<usize>,
     /// What the hits are.
+    #[serde(skip_serializing_if = "is_default")]
     pub group: Group,
     /// Whether notes that are linked with the one asked about stay out.
+    #[serde(skip_serializing_if = "is_default")]
     pub exclude_linked: bool,
     /// Whether hits carry their lanes.
+    #[serde(skip_serializing_if = "is_default")]
     pub explain: bool,
     /// Characters of a hit with its neighbours.
+    #[serde(skip_serializing_if = "is_default")]
     pub window_chars: Option<usize>,
     /// Whether hits whose windows overlap or touch become one; they do if absent.
+    #[serde(skip_serializing_if = "is_default")]
     pub merge: Option<bool>,
     /// Who hears the answer: assistants are not told of private notes.
+    #[serde(skip_serializing_if = "is_default")]
     pub audience: Audience,
 }
 
