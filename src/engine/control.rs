@@ -33,7 +33,7 @@ impl Control {
             supervisor,
             reload,
             socket,
-            started: Instant::now(),
+            started: machine::now(),
             beat: AtomicU64::new(0),
             stopping: watch::Sender::new(false),
             wants_restart: AtomicBool::new(false),

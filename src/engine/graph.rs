@@ -57,7 +57,11 @@ impl Grapher {
         let (messages, inbox) = mpsc::channel();
         let stopping = Arc::new(AtomicBool::new(false));
         let flag = stopping.clone();
-        std::thread::Builder::new().name("graph".to_owned()).spawn(move || {
+        if machine::is_simulated() {
+            // Nothing that is stored depends on it.
+            return Ok(Grapher { messages, stopping });
+        }
+        machine::spawn("graph", move || {
             host::background_thread();
             GraphWorker { inbox, stopping: flag, due: BTreeMap::new(), rested: BTreeMap::new() }.run();
         })?;

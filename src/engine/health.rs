@@ -43,7 +43,7 @@ impl Shared {
 
     /// Milliseconds since the engine started.
     pub(super) fn now_ms(&self) -> u64 {
-        self.control.started.elapsed().as_millis() as u64
+        machine::since(self.control.started).as_millis() as u64
     }
 
     /// Every generation of every vault, those that answer first.

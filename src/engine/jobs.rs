@@ -130,7 +130,7 @@ impl Jobs {
         let part = |vault| Part { vault, open: 1, phase: "looking".to_owned(), ..Part::default() };
         let parts = vaults.into_iter().map(|(id, name)| (id, part(name))).collect();
         let cancel = AtomicBool::new(false);
-        let entry = Entry { number, kind, scope, parts, began: Instant::now(), took: None, cancel };
+        let entry = Entry { number, kind, scope, parts, began: machine::now(), took: None, cancel };
         table.jobs.insert(number, entry);
         while table.jobs.len() > REMEMBERED {
             let finished = table.jobs.iter().find(|(_, entry)| !entry.is_running()).map(|(n, _)| *n);
@@ -161,7 +161,7 @@ impl Jobs {
         let part = entry.parts.get_mut(&vault).filter(|part| part.open > 0)?;
         change(part);
         if entry.took.is_none() && !entry.is_running() {
-            entry.took = Some(entry.began.elapsed());
+            entry.took = Some(machine::since(entry.began));
         }
         let job = entry.now();
         drop(table);
@@ -232,12 +232,12 @@ impl Jobs {
 
     /// Waits until the job has moved on or ended, at most `timeout`.
     pub(super) fn wait(&self, number: u64, timeout: Duration) -> Result<Job, CallError> {
-        let until = Instant::now() + timeout;
+        let until = machine::now() + timeout;
         let mut table = self.table();
         let mut before = None;
         loop {
             let job = table.jobs.get(&number).map(Entry::now).ok_or_else(|| unknown(number))?;
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(machine::now());
             let seen = Some((job.done, job.phase.clone()));
             if job.state != "running" || left.is_zero() || before.as_ref().is_some_and(|_| before != seen) {
                 return Ok(job);
@@ -285,7 +285,7 @@ impl Entry {
             failed: parts().flat_map(|part| part.failed.iter().cloned()).take(MOST_FAILED).collect(),
             changed: parts().map(|part| part.changed).sum(),
             bought: parts().map(|part| part.bought).sum(),
-            took_ms: self.took.unwrap_or_else(|| self.began.elapsed()).as_millis() as u64,
+            took_ms: self.took.unwrap_or_else(|| machine::since(self.began)).as_millis() as u64,
             phase: running.map_or_else(|| state.to_owned(), |part| part.phase.clone()),
             seq: parts().map(|part| part.seq).max().unwrap_or(0),
             contexts: parts().filter_map(|part| part.contexts).reduce(ContextProgress::plus),

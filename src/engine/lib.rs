@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use parking_lot::Mutex;
@@ -140,12 +140,36 @@ struct Shared {
     queries: embedding::queries::Queries,
 }
 
+impl Shared {
+    /// Opens the ledger, and no vault yet.
+    fn new(config: &Settings, control: Control, provider: ProviderRuntime) -> std::io::Result<Self> {
+        Ok(Shared {
+            control,
+            indexers: Indexers::default(),
+            vaults: ArcSwap::default(),
+            config: ArcSwap::from_pointee(config.clone()),
+            jobs: Jobs::default(),
+            feed: Feed::default(),
+            throttle: Throttle::new(&config.host, &config.data_dir),
+            spender: spender(config),
+            provider,
+            generations: ArcSwap::default(),
+            grapher: Grapher::start()?,
+            reranker: ArcSwapOption::empty(),
+            renewal: Mutex::default(),
+            questions: Questions::default(),
+            services: embedding::Services::default(),
+            queries: embedding::queries::Queries::default(),
+        })
+    }
+}
+
 /// Opens the ledger, and settles what former processes left reserved.
 fn spender(config: &Settings) -> Arc<Spender> {
     let ledger = Ledger::open_or_refuse(&ledger::folder(&config.data_dir));
     let generations = config.generations.keys().filter_map(|name| config.context_of(name));
     let concurrency = generations.map(|context| context.concurrency).fold(config.context.concurrency, usize::max);
-    if let Err(error) = ledger.mend(concurrency.max(config.embed.concurrency), &jiff::Zoned::now()) {
+    if let Err(error) = ledger.mend(concurrency.max(config.embed.concurrency), &machine::zoned()) {
         tracing::warn!(%error, "calls that were never settled stay in the ledger as they are");
     }
     Spender::new(ledger, limits(config))
@@ -171,26 +195,9 @@ impl Engine {
     }
 
     fn start_on(config: Settings, socket: PathBuf, reload: Reload, disk: Arc<dyn Disk>) -> std::io::Result<Engine> {
-        let spender = spender(&config);
         let (events, inbox) = mpsc::channel();
-        let shared = Arc::new(Shared {
-            control: Control::new(events, socket, reload),
-            indexers: Indexers::default(),
-            vaults: ArcSwap::default(),
-            config: ArcSwap::from_pointee(config.clone()),
-            jobs: Jobs::default(),
-            feed: Feed::default(),
-            throttle: Throttle::new(&config.host, &config.data_dir),
-            spender,
-            provider: ProviderRuntime::new(host::background_thread),
-            generations: ArcSwap::default(),
-            grapher: Grapher::start()?,
-            reranker: ArcSwapOption::empty(),
-            renewal: Mutex::default(),
-            questions: Questions::default(),
-            services: embedding::Services::default(),
-            queries: embedding::queries::Queries::default(),
-        });
+        let provider = ProviderRuntime::new(host::background_thread);
+        let shared = Arc::new(Shared::new(&config, Control::new(events, socket, reload), provider)?);
         let pool = Pool::start()?;
         let handle = Handle::new(shared.clone());
         let mut supervisor = Supervisor::new(shared.clone(), inbox, disk, pool);
@@ -200,7 +207,7 @@ impl Engine {
             if catch_unwind(AssertUnwindSafe(|| supervisor.run())).is_err() {
                 tracing::error!("the supervisor failed (a bug; please report it); the process ends");
                 // What is indexed is put on the disk; nobody answers from what is no longer kept current.
-                let until = Instant::now() + DRAIN;
+                let until = machine::now() + DRAIN;
                 shared.indexers.send_all(|| indexer::Event::Stop { drain_until: until });
                 shared.control.fail();
             }
@@ -219,7 +226,7 @@ impl Engine {
 
 /// Seconds since 1970 (UTC).
 fn now_s() -> i64 {
-    jiff::Timestamp::now().as_second()
+    machine::timestamp().as_second()
 }
 
 /// The watcher's timing in the terms of `Pending`.

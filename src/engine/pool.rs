@@ -35,13 +35,17 @@ impl Pool {
     pub(super) fn start() -> std::io::Result<Self> {
         let size = std::thread::available_parallelism().map_or(1, usize::from);
         let (errands, queue) = mpsc::channel();
+        if machine::is_simulated() {
+            // The same everywhere, and each errand is a thread's work of its own.
+            return Ok(Pool { errands, size: 2 });
+        }
         let queue = Arc::new(Mutex::new(queue));
         for i in 0..size {
             let queue = queue.clone();
-            std::thread::Builder::new().name(format!("decide-{i}")).spawn(move || {
+            machine::spawn(&format!("decide-{i}"), move || {
                 host::background_thread();
-                while let Some(Errand { desk, task, read, answer }) = next(&queue) {
-                    answer(look(&desk, &task, read));
+                while let Some(errand) = next(&queue) {
+                    errand.carry_out();
                 }
             })?;
         }
@@ -59,8 +63,19 @@ impl Pool {
     }
 
     pub(super) fn send(&self, errand: Errand) {
+        if machine::is_simulated() {
+            let _ = machine::spawn("decide", move || errand.carry_out());
+            return;
+        }
         // Workers end only when the pool is dropped.
         let _ = self.errands.send(errand);
+    }
+}
+
+impl Errand {
+    fn carry_out(self) {
+        let Errand { desk, task, read, answer } = self;
+        answer(look(&desk, &task, read));
     }
 }
 

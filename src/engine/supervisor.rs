@@ -119,7 +119,7 @@ impl Supervisor {
 
     /// Opens what is configured; returns when threads are started, before anything is open.
     pub(super) fn open(&mut self, config: &Settings) {
-        self.start_runtimes(config);
+        start_runtimes(&self.shared, config);
         for vault in &config.vaults {
             self.open_vault(config, vault, &mut BTreeMap::new());
         }
@@ -293,38 +293,6 @@ impl Supervisor {
         }
     }
 
-    /// Starts asking the models that a configuration names, of every generation. What the ones before have asked comes,
-    /// or is given up after [`DRAIN`].
-    fn start_runtimes(&self, config: &Settings) {
-        let names = std::iter::once("").chain(config.generations.keys().map(String::as_str));
-        let runtime = |name: &str| {
-            let config = config_of(config, name)?;
-            let engine = Arc::downgrade(&self.shared);
-            let tell = move |vault, path, told| {
-                if let Some(engine) = engine.upgrade() {
-                    // The indexer may have ended; what was told is in the journal.
-                    engine.indexers.send(vault, indexer::Event::Told { path, told });
-                }
-            };
-            let writer = Writer::start(&config, &self.shared.provider, &self.shared.spender, tell);
-            if let Err(why) = &writer {
-                tracing::error!("contexts cannot be asked for: {why}");
-            }
-            Some((name.to_owned(), Arc::new(GenerationRuntime::new(Arc::new(config), writer))))
-        };
-        self.shared.generations.store(Arc::new(names.filter_map(runtime).collect()));
-    }
-
-    /// Other limits are in force, and nothing else: what is being asked goes on, and what a budget held is asked.
-    fn take_limits(&self, config: &Settings) {
-        let runtimes = self.shared.generations.load_full();
-        let renewed = |(name, runtime): (&String, &Arc<GenerationRuntime>)| {
-            let config = config_of(config, name).map_or_else(|| runtime.config.clone(), Arc::new);
-            (name.clone(), Arc::new(runtime.with_settings(config)))
-        };
-        self.shared.generations.store(Arc::new(runtimes.iter().map(renewed).collect()));
-    }
-
     /// Starts whoever judges what searches find, if somebody is configured to.
     fn start_reranker(&self, config: &Settings) {
         let reranker = Reranker::start(config, &self.shared.provider, &self.shared.spender).unwrap_or_else(|why| {
@@ -352,9 +320,9 @@ impl Supervisor {
         self.shared.config.store(Arc::new(config.clone()));
         self.shared.spender.set_limits(super::limits(config));
         if !same {
-            self.start_runtimes(config);
+            start_runtimes(&self.shared, config);
         } else if config.budget != before.budget {
-            self.take_limits(config);
+            take_limits(&self.shared, config);
         }
         if config.rerank != before.rerank {
             self.shared.indexers.set_problem(None);
@@ -400,6 +368,38 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// Starts asking the models that a configuration names, of every generation. What the ones before have asked comes,
+/// or is given up after [`DRAIN`].
+pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
+    let names = std::iter::once("").chain(config.generations.keys().map(String::as_str));
+    let runtime = |name: &str| {
+        let config = config_of(config, name)?;
+        let engine = Arc::downgrade(shared);
+        let tell = move |vault, path, told| {
+            if let Some(engine) = engine.upgrade() {
+                // The indexer may have ended; what was told is in the journal.
+                engine.indexers.send(vault, indexer::Event::Told { path, told });
+            }
+        };
+        let writer = Writer::start(&config, &shared.provider, &shared.spender, tell);
+        if let Err(why) = &writer {
+            tracing::error!("contexts cannot be asked for: {why}");
+        }
+        Some((name.to_owned(), Arc::new(GenerationRuntime::new(Arc::new(config), writer))))
+    };
+    shared.generations.store(Arc::new(names.filter_map(runtime).collect()));
+}
+
+/// Other limits are in force, and nothing else: what is being asked goes on, and what a budget held is asked.
+pub(super) fn take_limits(shared: &Shared, config: &Settings) {
+    let runtimes = shared.generations.load_full();
+    let renewed = |(name, runtime): (&String, &Arc<GenerationRuntime>)| {
+        let config = config_of(config, name).map_or_else(|| runtime.config.clone(), Arc::new);
+        (name.clone(), Arc::new(runtime.with_settings(config)))
+    };
+    shared.generations.store(Arc::new(runtimes.iter().map(renewed).collect()));
 }
 
 /// The ends of indexers by vault and generation: whoever takes such a place waits for it.

@@ -100,7 +100,7 @@ impl Throttle {
     /// Looks at the battery: there is work that could wait for it. One that was looked at a moment ago is looked at
     /// again only if the work has just begun.
     pub(super) fn look(&self, work_begins: bool) {
-        let now = Instant::now();
+        let now = machine::now();
         let mut state = self.state();
         let lately = state.looked_at.is_some_and(|at| now.saturating_duration_since(at) < LOOK_EVERY);
         if work_begins || !lately {
@@ -116,7 +116,7 @@ impl Throttle {
     /// The regular walk's pause, which is longer on battery.
     pub(super) fn walk_pause(&self, plugged: Duration) -> Duration {
         let mut state = self.state();
-        state.look(Instant::now());
+        state.look(machine::now());
         if state.supply.on_battery { plugged * SELDOM } else { plugged }
     }
 
@@ -199,5 +199,5 @@ impl Throttle {
 
 /// Milliseconds since 1970 (UTC).
 pub(super) fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
+    machine::timestamp().as_millisecond()
 }

@@ -148,6 +148,7 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, asker: Asker, tell: 
     let draining = watch::Sender::new(false);
     loop {
         tokio::select! {
+            biased;
             command = inbox.recv() => match command {
                 Some(Command::Order(order)) => {
                     let (asker, tell, draining) = (asker.clone(), tell.clone(), draining.subscribe());

@@ -61,7 +61,7 @@ impl Keyring {
     async fn look(&self) -> Result<Found, Failure> {
         let (whose, config) = (self.whose, self.config.clone());
         // Files may lie on a network, and a command takes its time.
-        match tokio::task::spawn_blocking(move || key::find(whose, &config)).await {
+        match machine::blocking(move || key::find(whose, &config)).await {
             Ok(Ok(key)) => Ok(key.map(Arc::new)),
             Ok(Err(message)) => Err(Failure { kind: FailureKind::Unauthorized, message, maybe_billed: false }),
             // The runtime is ending.

@@ -21,6 +21,8 @@ mod limiter;
 mod rerank;
 mod retry;
 mod runtime;
+#[cfg(feature = "simulation")]
+pub mod simulation;
 pub mod settings;
 pub mod spender;
 mod stream;

@@ -109,6 +109,10 @@ pub(super) fn pause(attempts: u32, after: Option<Duration>, random: f64, left: D
 
 /// Any number in `0.0..1.0`. Good enough to spread callers; the standard library's hasher is seeded by the system.
 pub(super) fn random() -> f64 {
+    #[cfg(feature = "simulation")]
+    if let Some(machine) = machine::simulation::machine() {
+        return machine.random();
+    }
     use std::hash::{BuildHasher as _, Hasher as _};
     let bits = std::hash::RandomState::new().build_hasher().finish();
     (bits >> 11) as f64 / (1_u64 << 53) as f64

@@ -30,6 +30,13 @@ impl ProviderRuntime {
         ProviderRuntime { background: Mutex::default(), urgent: Mutex::default(), lower_priority }
     }
 
+    /// One that somebody else drives, for both.
+    #[cfg(feature = "simulation")]
+    pub fn driven(handle: &Handle) -> Self {
+        let lane = || Mutex::new(Some(Lane { handle: handle.clone(), _stop: oneshot::channel().0 }));
+        ProviderRuntime { background: lane(), urgent: lane(), lower_priority: || {} }
+    }
+
     /// For what nobody waits for: contexts, batches, vectors of notes.
     ///
     /// # Errors

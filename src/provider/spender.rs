@@ -54,7 +54,7 @@ impl Spender {
     pub fn reserve(self: &Arc<Self>, purchase: &Purchase) -> Result<Reserved, Refused> {
         let limits = *self.limits.lock();
         let rebuild = purchase.account.rebuild;
-        let reservation = self.ledger.reserve(purchase.ask(), &limits, rebuild, jiff::Zoned::now())?;
+        let reservation = self.ledger.reserve(purchase.ask(), &limits, rebuild, machine::zoned())?;
         Ok(Reserved::new(self.clone(), reservation))
     }
 

@@ -1,6 +1,8 @@
 //! Puts on the disk what was committed, a moment after, on a thread that rests while nothing is. sled has a thread
 //! for that too, which looks twice a second whether there is something, and syncs whether there is or not.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +25,28 @@ pub(super) struct Flusher {
     committed: Option<SyncSender<()>>,
     /// Closed when the thread has let go of the database.
     ended: Mutex<Receiver<()>>,
+    /// In a simulation, which has no such thread.
+    played: Option<Played>,
+}
+
+/// A flush that is one of a simulation's jobs.
+struct Played {
+    trees: Trees,
+    /// Whether it is queued.
+    queued: Arc<AtomicBool>,
+}
+
+impl Played {
+    fn committed(&self) {
+        if self.queued.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (trees, queued) = (self.trees.clone(), self.queued.clone());
+        machine::later("store-flush", AFTER, move || {
+            queued.store(false, Ordering::Relaxed);
+            flush(&trees);
+        });
+    }
 }
 
 impl Flusher {
@@ -30,18 +54,23 @@ impl Flusher {
     pub(super) fn start(trees: Trees) -> Result<Self, StoreError> {
         let (committed, inbox) = mpsc::sync_channel(1);
         let (end, ended) = mpsc::channel();
+        if machine::is_simulated() {
+            let played = Some(Played { trees, queued: Arc::default() });
+            return Ok(Flusher { committed: None, ended: Mutex::new(ended), played });
+        }
         let run = move || {
             run(&inbox, &trees);
             drop((trees, end));
         };
         match thread::Builder::new().name("store-flush".to_owned()).spawn(run) {
-            Ok(_) => Ok(Flusher { committed: Some(committed), ended: Mutex::new(ended) }),
+            Ok(_) => Ok(Flusher { committed: Some(committed), ended: Mutex::new(ended), played: None }),
             Err(error) => Err(StoreError::io(std::path::Path::new("its thread"), &error)),
         }
     }
 
     /// Something was committed.
     pub(super) fn committed(&self) {
+        self.played.iter().for_each(Played::committed);
         // Full: it knows already. Closed: it ends, and the database writes the rest when it is closed.
         let _ = self.committed.as_ref().map(|committed| committed.try_send(()));
     }
@@ -49,7 +78,7 @@ impl Flusher {
 
 impl Drop for Flusher {
     fn drop(&mut self) {
-        self.committed = None;
+        (self.committed, self.played) = (None, None);
         let _ = self.ended.get_mut().recv_timeout(PATIENCE);
     }
 }
@@ -64,9 +93,13 @@ fn run(inbox: &Receiver<()>, trees: &Trees) {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
-        // The next commit will fail of the same, and be told of.
-        if let Err(fault) = trees.flush(true) {
-            tracing::debug!(?fault, "what was committed is not on the disk yet");
-        }
+        flush(trees);
+    }
+}
+
+fn flush(trees: &Trees) {
+    // The next commit will fail of the same, and be told of.
+    if let Err(fault) = trees.flush(true) {
+        tracing::debug!(?fault, "what was committed is not on the disk yet");
     }
 }

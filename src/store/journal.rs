@@ -219,7 +219,9 @@ impl Journal {
         (&self.file).write_all(bytes).map_err(|error| {
             self.broken.store(self.file.set_len(length).is_err(), Ordering::Relaxed);
             self.failed(&error)
-        })
+        })?;
+        machine::wrote(&self.path);
+        Ok(())
     }
 
     /// Waits until everything is on the disk.
@@ -238,6 +240,7 @@ impl Journal {
             let written = self.with_entries(|entries| entries.length);
             self.file.sync_data().map_err(|error| self.failed(&error))?;
             self.synced.store(written, Ordering::Release);
+            machine::synced(&self.path);
         }
         Ok(())
     }

@@ -305,7 +305,9 @@ impl Trees {
                 None => self.values.remove(name)?,
             };
             Ok(())
-        })
+        })?;
+        machine::wrote(&self.path);
+        Ok(())
     }
 
     /// Carries out all writes or none.
@@ -332,7 +334,9 @@ impl Trees {
                 // Nothing above aborts.
                 TransactionError::Abort(()) => Fault::Damaged("a transaction was aborted".into()),
             })
-        })
+        })?;
+        machine::wrote(&self.path);
+        Ok(())
     }
 
     /// Hands what is buffered to the operating system; `durable` waits for the disk, which sled's own
@@ -342,6 +346,7 @@ impl Trees {
             self.db.flush()?;
             if durable {
                 sync_folder(&self.path).map_err(|error| Fault::from(sled::Error::Io(error)))?;
+                machine::synced(&self.path);
             }
             Ok(())
         })

@@ -189,6 +189,7 @@ impl VectorFile {
         // Written at its place, not at the file's end: what a failed write left behind is written over.
         self.file.write_all_at(&bytes, end).map_err(|error| fail(error.to_string()))?;
         self.dirty = true;
+        machine::wrote(&self.path);
         for input in inputs {
             self.index.insert(input, self.rows);
             self.rows += 1;
@@ -201,6 +202,7 @@ impl VectorFile {
         if self.dirty {
             self.file.sync_data().map_err(|error| StoreError::io(&self.path, &error))?;
             self.dirty = false;
+            machine::synced(&self.path);
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ pub(super) async fn draft(
             rebuild: Some(rebuild),
         };
         let (asker, batches, files) = (asker.clone(), batches.clone(), files.clone());
-        let written = tokio::task::spawn_blocking(move || {
+        let written = machine::blocking(move || {
             write(&asker, &batches, &files, &order, &mut sheet)?;
             Ok::<_, io::Error>(sheet)
         });
@@ -78,7 +78,7 @@ pub(super) async fn draft(
         micro_dollars: sheet.micro_dollars,
         tokens: sheet.tokens,
     };
-    let reserved = tokio::task::spawn_blocking(move || purchase.account.spender.reserve(&purchase)).await;
+    let reserved = machine::blocking(move || purchase.account.spender.reserve(&purchase)).await;
     let reserved = match reserved.map_err(|_| Halt::Gone)? {
         Ok(reserved) => reserved,
         Err(refused) => {

@@ -336,7 +336,7 @@ impl Work {
 
     async fn items(&self, at: usize) -> Result<Vec<Item>, Halt> {
         let (files, part, lock) = (self.files.clone(), self.part(at)?.clone(), self.lock.clone());
-        let read = tokio::task::spawn_blocking(move || {
+        let read = machine::blocking(move || {
             let items = files.read(&part);
             drop(lock);
             items
@@ -370,7 +370,7 @@ impl Work {
             return self.set(at, Stage::Submitting { at: self.state.began, not });
         }
         let (asker, store, tell, lock) = (self.asker.clone(), self.store.clone(), self.tell.clone(), self.lock.clone());
-        let judged = tokio::task::spawn_blocking(move || {
+        let judged = machine::blocking(move || {
             let store = store.upgrade().ok_or(Halt::Gone)?;
             let judged = judge::keep(&asker, &store, items, results, &*tell);
             drop(lock);

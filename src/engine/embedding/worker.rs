@@ -198,7 +198,7 @@ impl Desk {
     async fn run(mut self, mut inbox: UnboundedReceiver<Command>) {
         loop {
             self.pump();
-            let until = self.until.unwrap_or_else(|| Instant::now() + LOOK_AGAIN * 120);
+            let until = self.until.unwrap_or_else(|| machine::now() + LOOK_AGAIN * 120);
             match tokio::time::timeout_at(until.into(), inbox.recv()).await {
                 Ok(Some(Command::Stop) | None) => return,
                 Ok(Some(command)) => self.take(command).await,
@@ -252,7 +252,7 @@ impl Desk {
 
     /// Sends batches while there is room and something to send.
     fn pump(&mut self) {
-        if self.until.is_some_and(|until| until > Instant::now()) || self.common.lock().paused {
+        if self.until.is_some_and(|until| until > machine::now()) || self.common.lock().paused {
             return;
         }
         self.until = None;
@@ -365,7 +365,7 @@ impl Desk {
             // A vault that was closed meanwhile asks again when it is opened.
             let cache = self.orders.get(&parcel.of).and_then(|open| open.order.cache.upgrade());
             // Not here: other calls go on while it waits for the disk.
-            let keep = tokio::task::spawn_blocking(move || cache.map_or(Ok(()), |cache| cache.put(&of_it)));
+            let keep = machine::blocking(move || cache.map_or(Ok(()), |cache| cache.put(&of_it)));
             let kept = keep.await.map_err(|error| error.to_string());
             if let Err(error) = kept.and_then(|kept| kept.map_err(|error| error.to_string())) {
                 tracing::warn!(error, "vectors could not be kept; they are made once more");
@@ -423,7 +423,7 @@ impl Desk {
     }
 
     fn hold(&mut self, wait: Duration, why: String) {
-        self.until = Some(Instant::now() + wait);
+        self.until = Some(machine::now() + wait);
         let mut common = self.common.lock();
         if common.held.is_none() {
             tracing::warn!("no vectors are asked for meanwhile: {why}");

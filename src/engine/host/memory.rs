@@ -4,6 +4,10 @@ use std::path::Path;
 
 /// Gives memory back that was needed for work in bulk and is free now.
 pub fn give_memory_back() {
+    if machine::is_simulated() {
+        // Other simulations go on in this process, and would only have to ask for it again.
+        return;
+    }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         // SAFETY: `malloc_trim` only returns free pages to the system; it may be called from any thread.

@@ -73,7 +73,7 @@ impl Buyer {
         if matches!(told, Told::Written(..)) {
             at.actor.engine.jobs.bought(at.actor.shared.id, 1);
         }
-        match self.pending.take(at.desk, path, told, Instant::now())? {
+        match self.pending.take(at.desk, path, told, machine::now())? {
             Some(held) => self.hold(at, &held),
             None => Ok(()),
         }
@@ -81,7 +81,7 @@ impl Buyer {
 
     /// Something keeps orders from being carried out.
     fn hold(&mut self, at: &At<'_>, held: &Held) -> Result<(), EngineError> {
-        let now = Instant::now();
+        let now = machine::now();
         let until = match held {
             Held::Changed | Held::Draining => return Ok(()),
             Held::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
@@ -111,7 +111,7 @@ impl Buyer {
         work: Work,
         is_busy: impl Fn(&VaultPath) -> bool,
     ) -> Result<(), EngineError> {
-        let now = Instant::now();
+        let now = machine::now();
         self.pending.end_draining(now);
         if work.troubled {
             return Ok(());
@@ -294,7 +294,7 @@ impl Buyer {
             run.batch = false;
             run.remember(at.desk)?;
         }
-        self.pending.queue_rebuilt(at.desk, Instant::now())
+        self.pending.queue_rebuilt(at.desk, machine::now())
     }
 
     /// The writer says what came of a batch.
@@ -331,7 +331,7 @@ impl Buyer {
     /// The user says that it works again.
     pub(super) fn resume(&mut self) {
         self.pending.runtime.resume();
-        self.pending.queue.hurry(Instant::now());
+        self.pending.queue.hurry(machine::now());
     }
 }
 
@@ -354,7 +354,7 @@ fn one_by_one(at: &At<'_>, job: u64, why: &str) {
 
 /// Until the user's next day begins.
 fn until_midnight() -> Duration {
-    let now = jiff::Zoned::now();
+    let now = machine::zoned();
     let next = now.tomorrow().and_then(|day| day.start_of_day());
     let left = next.ok().and_then(|next| Duration::try_from(next.duration_since(&now)).ok());
     left.unwrap_or(Duration::from_secs(3600))

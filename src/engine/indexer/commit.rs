@@ -80,7 +80,7 @@ struct Pace {
 
 impl Committer {
     pub(crate) fn new(desk: Arc<Desk>, index: Index, shared: Arc<VaultShared>) -> Self {
-        let pace = Pace { published: Instant::now(), bulk_since: None, merging: false, segments: 0, dirty: true };
+        let pace = Pace { published: machine::now(), bulk_since: None, merging: false, segments: 0, dirty: true };
         Committer {
             desk,
             shared,
@@ -249,8 +249,8 @@ impl Committer {
     /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
     pub(crate) fn publish_if_due(&mut self, bulk: bool) -> Result<(), EngineError> {
         // Every publishing ends segments of the lexical index early, so a long bulk does it ever less often.
-        let pause = self.pace.bulk_since.map_or(PUBLISH_EVERY, |since| PUBLISH_EVERY.max(since.elapsed() / 4));
-        if !self.pace.dirty || (bulk && self.pace.published.elapsed() < pause) {
+        let pause = self.pace.bulk_since.map_or(PUBLISH_EVERY, |since| PUBLISH_EVERY.max(machine::since(since) / 4));
+        if !self.pace.dirty || (bulk && machine::since(self.pace.published) < pause) {
             return Ok(());
         }
         self.publish()
@@ -274,7 +274,7 @@ impl Committer {
         }
         self.shared.publish(snapshot, self.desk.clone());
         let pace = &mut self.pace;
-        (pace.dirty, pace.published, pace.segments) = (false, Instant::now(), self.index.segments());
+        (pace.dirty, pace.published, pace.segments) = (false, machine::now(), self.index.segments());
         Ok(())
     }
 
@@ -395,7 +395,7 @@ pub(crate) fn decision(
         removed: plan.count(Action::Remove),
         steps: plan.steps.iter().map(step).collect(),
         seq: record.seq,
-        took_ms: began.elapsed().as_secs_f64() * 1e3,
+        took_ms: machine::since(began).as_secs_f64() * 1e3,
         at: now_s(),
     }
 }

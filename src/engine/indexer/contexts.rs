@@ -357,7 +357,7 @@ impl PendingContexts {
             after = Some(record.clone());
         })?;
         if let Some(record) = after {
-            self.put(&record, (Duration::ZERO, Duration::ZERO), Instant::now());
+            self.put(&record, (Duration::ZERO, Duration::ZERO), machine::now());
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! Looks at the disk and turns what a look found into removals and tasks.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use super::deletion_guard::{RETURN_EVERY, Seen};
 use super::disk::Look;
@@ -28,7 +27,7 @@ pub(super) const MOST_SKIPPED: usize = 100;
 impl NoteIndexer {
     /// Looks at what was hinted at and has been quiet, and at what is due by itself.
     pub(super) fn look_at_what_is_due(&mut self) {
-        let now = Instant::now();
+        let now = machine::now();
         let locked = self.freshness.has_hints() && self.watch.disk.git_locked(&self.actor.place.vault.path);
         let due = self.freshness.due(now, locked);
         for (path, believed) in due.again {
@@ -101,16 +100,16 @@ impl NoteIndexer {
             // The indexer may have ended meanwhile.
             let _ = inbox.send(Event::Scanned { extent, jobs, result });
         };
-        if let Err(error) = std::thread::Builder::new().name("look".to_owned()).spawn(look) {
+        if let Err(error) = machine::spawn("look", look) {
             tracing::error!(%error, "no thread to look at the disk with; trying again");
-            self.freshness.failed_to_begin(Instant::now() + RETURN_EVERY);
+            self.freshness.failed_to_begin(machine::now() + RETURN_EVERY);
             self.fail_parts(&waiting, &format!("no thread to look at the disk with: {error}"));
         }
     }
 
     /// Turns what a look found into removals and tasks.
     pub(super) fn scanned(&mut self, extent: &Extent, jobs: Vec<u64>, result: Result<Findings, VaultError>) {
-        let (began, watch) = (Instant::now(), self.actor.engine.config.load().watch.clone());
+        let (began, watch) = (machine::now(), self.actor.engine.config.load().watch.clone());
         let whole = matches!(extent, Extent::Everything);
         if whole {
             let regular = self.actor.engine.throttle.walk_pause(watch.walk_interval);
@@ -185,7 +184,7 @@ impl NoteIndexer {
             )
         };
         self.fail_parts(jobs, &why);
-        self.guard.unreadable(why, Instant::now());
+        self.guard.unreadable(why, machine::now());
         if kept_from && supervisor() != "none" {
             // Whoever supervises starts it again, and a new process may read the folder that is there now.
             self.actor.engine.control.ask_for_restart();
@@ -213,7 +212,7 @@ impl NoteIndexer {
                 self.work.moved(old, &touched.path);
             }
         }
-        let (now, max_bytes) = (Instant::now(), self.actor.place.vault.max_note_bytes);
+        let (now, max_bytes) = (machine::now(), self.actor.place.vault.max_note_bytes);
         let NoteIndexer { actor, watch, freshness, work, .. } = self;
         findings.gone.retain(|path| {
             let is_back = watch.policy.verdict(path, false) == EntryKind::Note

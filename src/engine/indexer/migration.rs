@@ -134,7 +134,7 @@ impl EmbedderMigration {
     pub(super) fn new(config: EmbedConfig) -> Self {
         static TICKETS: AtomicU64 = AtomicU64::new(1);
         let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
-        EmbedderMigration { config, stage: Stage::Closed { at: Instant::now(), why: None }, job: 0, ticket }
+        EmbedderMigration { config, stage: Stage::Closed { at: machine::now(), why: None }, job: 0, ticket }
     }
 
     /// Tells events of this change from those of another.
@@ -269,7 +269,7 @@ impl EmbedderMigration {
     /// What made it end may be mended.
     pub(super) fn try_again(&mut self) {
         if matches!(self.stage, Stage::Closed { .. } | Stage::Ended(_)) {
-            self.stage = Stage::Closed { at: Instant::now(), why: None };
+            self.stage = Stage::Closed { at: machine::now(), why: None };
         }
     }
 
@@ -277,7 +277,7 @@ impl EmbedderMigration {
     pub(super) fn next_wake(&self, ready: bool) -> Option<Instant> {
         match &self.stage {
             Stage::Closed { at, .. } => ready.then_some(*at),
-            Stage::Over(_) => Some(Instant::now()),
+            Stage::Over(_) => Some(machine::now()),
             Stage::Opening { .. } | Stage::Filling(_) | Stage::Changing | Stage::Ended(_) => None,
         }
     }
@@ -318,7 +318,7 @@ impl Fill {
             let (run, identity) = text.split_once(' ')?;
             (identity == embedder.identity()).then(|| run.parse::<u64>().ok()).flatten()
         });
-        let run = remembered.unwrap_or_else(|| u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
+        let run = remembered.unwrap_or_else(|| u64::try_from(machine::timestamp().as_millisecond()).unwrap_or(0));
         if remembered.is_none() {
             desk.store.set_value(RUN, Some(&format!("{run} {}", embedder.identity())))?;
         }

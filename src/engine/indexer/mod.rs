@@ -192,9 +192,9 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
 impl Seed {
     /// Waits until opening is tried again; tells whether to stop.
     fn wait_closed(&self, inbox: &Receiver<Event>, why: &str) -> bool {
-        let until = Instant::now() + TRY_AGAIN;
+        let until = machine::now() + TRY_AGAIN;
         loop {
-            match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match inbox.recv_timeout(until.saturating_duration_since(machine::now())) {
                 Ok(Event::Stop { .. }) | Err(RecvTimeoutError::Disconnected) => return true,
                 Err(RecvTimeoutError::Timeout) => return false,
                 Ok(Event::Resume | Event::Reloaded(_)) => return false,
@@ -219,7 +219,7 @@ impl Seed {
 
 impl Indexer {
     /// Opens store and index of a vault and publishes what they hold.
-    fn open(seed: &Seed) -> Result<Self, EngineError> {
+    pub(super) fn open(seed: &Seed) -> Result<Self, EngineError> {
         let Seed { engine, shared, vault, disk, pool, inbox } = seed;
         let plain = engine.config.load_full();
         let config = config_of(&plain, &shared.generation).unwrap_or_else(|| (*plain).clone());
@@ -258,7 +258,7 @@ impl Indexer {
         });
         let policy = Arc::new(disk.policy(vault)?);
         shared.policy.store(Some(policy.clone()));
-        let now = Instant::now();
+        let now = machine::now();
         let reader = Reader::start(disk.clone(), pool.clone()).map_err(|error| EngineError::io(&dir, &error))?;
         let actor = Arc::new(ActorContext {
             engine: engine.clone(),
@@ -295,27 +295,44 @@ impl Indexer {
     }
 
     fn run(mut self, inbox: &Receiver<Event>) -> Exit {
-        self.begin();
-        // What is stored answers from here on, however long the first look at the disk takes.
-        self.end_of_tick();
+        self.start();
         let exit = loop {
             if let Some(drain_until) = self.take_events(inbox) {
                 self.drain(inbox, drain_until);
                 break Exit::Stop;
             }
-            if self.notes.must_reopen() {
+            if !self.go_on() {
                 break Exit::Reopen;
             }
-            self.turn();
-            self.end_of_tick();
         };
-        if matches!(exit, Exit::Stop)
-            && let Err(error) = self.notes.commit.flush()
-        {
-            tracing::error!(%error, vault = self.actor.place.vault.name, "closing");
+        if matches!(exit, Exit::Stop) {
+            self.flush();
         }
         self.close();
         exit
+    }
+
+    /// Begins, and has what is stored answer, however long the first look at the disk takes.
+    pub(super) fn start(&mut self) {
+        self.begin();
+        self.end_of_tick();
+    }
+
+    /// One turn of the loop, after the events that it takes; `false` if the store is to be opened anew.
+    pub(super) fn go_on(&mut self) -> bool {
+        if self.notes.must_reopen() {
+            return false;
+        }
+        self.turn();
+        self.end_of_tick();
+        true
+    }
+
+    /// Puts everything on the disk for a clean stop.
+    pub(super) fn flush(&mut self) {
+        if let Err(error) = self.notes.commit.flush() {
+            tracing::error!(%error, vault = self.actor.place.vault.name, "closing");
+        }
     }
 
     /// Waits for an event or a deadline, then takes what is there; returns until when to drain if it is to stop.
@@ -324,13 +341,13 @@ impl Indexer {
         self.actor.shared.set_turn(None);
         let first = match wake {
             None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(wake) => inbox.recv_timeout(wake.saturating_duration_since(Instant::now())),
+            Some(wake) => inbox.recv_timeout(wake.saturating_duration_since(machine::now())),
         };
         self.actor.shared.set_turn(Some(self.actor.engine.now_ms()));
         let mut next = match first {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return Some(Instant::now()),
+            Err(RecvTimeoutError::Disconnected) => return Some(machine::now()),
         };
         let mut taken = 0;
         while let Some(event) = next {
@@ -346,16 +363,25 @@ impl Indexer {
 
     /// Asks for nothing more, and keeps what was asked for and comes in time.
     fn drain(&mut self, inbox: &Receiver<Event>, until: Instant) {
-        let runtime = Arc::new(self.buyer.pending.runtime.without_writer());
-        self.buyer.replace_runtime(runtime, until);
-        self.end_of_tick();
-        while self.buyer.pending.asked() > 0 {
-            match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        self.begin_drain(until);
+        while !self.is_drained() {
+            match inbox.recv_timeout(until.saturating_duration_since(machine::now())) {
                 Ok(event @ (Event::Told { .. } | Event::Batch { .. })) => self.take(event),
                 Ok(_) => {}
                 Err(_) => return,
             }
         }
+    }
+
+    pub(super) fn begin_drain(&mut self, until: Instant) {
+        let runtime = Arc::new(self.buyer.pending.runtime.without_writer());
+        self.buyer.replace_runtime(runtime, until);
+        self.end_of_tick();
+    }
+
+    /// Whether nothing that was asked of a model is still to come.
+    pub(super) fn is_drained(&self) -> bool {
+        self.buyer.pending.asked() == 0
     }
 
     /// Waits until nobody uses the store any more, so that it can be opened again.
@@ -365,8 +391,8 @@ impl Indexer {
         self.actor.shared.withdraw();
         let store = self.notes.commit.desk.store.clone();
         drop(self);
-        let until = Instant::now() + PATIENCE;
-        while Arc::strong_count(&store) > 1 && Instant::now() < until {
+        let until = machine::now() + PATIENCE;
+        while Arc::strong_count(&store) > 1 && machine::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
     }

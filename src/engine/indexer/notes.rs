@@ -126,7 +126,7 @@ impl NoteIndexer {
 
     /// Carries out what the workers have decided.
     pub(super) fn land(&mut self) {
-        let began = Instant::now();
+        let began = machine::now();
         let mut looked = Vec::new();
         let mut quiet = true;
         for (path, ticket, outcome) in std::mem::take(&mut self.workers.landed) {
@@ -142,7 +142,7 @@ impl NoteIndexer {
 
     /// Writes decisions to store and index, and tells of them unless `quiet`.
     fn carry_out(&mut self, looked: Vec<Looked>, began: Instant, quiet: bool) {
-        let now = Instant::now();
+        let now = machine::now();
         let mut decided: Vec<(VaultPath, Decided)> = Vec::new();
         let (mut gone, mut stale) = (Vec::new(), Vec::new());
         let (mut changed, mut unchanged) = (Waiting::default(), Waiting::default());
@@ -345,7 +345,7 @@ impl NoteIndexer {
 
     /// Whether the store is to be opened anew: something could not be written, and now there is room.
     pub(super) fn must_reopen(&mut self) -> bool {
-        let due = self.failure.as_ref().is_some_and(|failure| failure.reopen_at <= Instant::now());
+        let due = self.failure.as_ref().is_some_and(|failure| failure.reopen_at <= machine::now());
         if !due || self.is_at_work() || self.actor.engine.throttle.is_paused() {
             return false;
         }
@@ -366,7 +366,7 @@ impl NoteIndexer {
         if self.failure.is_none() {
             tracing::error!(%error, vault, "writing failed; it is tried again");
         }
-        let reopen_at = self.failure.take().map_or_else(|| Instant::now() + TRY_AGAIN, |failure| failure.reopen_at);
+        let reopen_at = self.failure.take().map_or_else(|| machine::now() + TRY_AGAIN, |failure| failure.reopen_at);
         let why = format!(
             "changes of vault `{vault}` cannot be written ({error}); what was indexed before is found, and the rest is \
              tried again every {} s: is the disk full?",

@@ -19,26 +19,47 @@ pub(crate) struct Assignment {
 /// Access to the thread, which ends when this is dropped.
 pub(crate) struct Reader {
     assignments: Sender<Assignment>,
+    work: Arc<Work>,
+}
+
+/// What the thread works with.
+struct Work {
+    disk: Arc<dyn Disk>,
+    pool: Pool,
 }
 
 impl Reader {
     pub(crate) fn start(disk: Arc<dyn Disk>, pool: Pool) -> std::io::Result<Self> {
         let (assignments, inbox) = mpsc::channel::<Assignment>();
-        std::thread::Builder::new().name("read".to_owned()).spawn(move || {
-            host::background_thread();
-            // Its length is bounded by the room that the pool gives each vault.
-            while let Ok(Assignment { desk, task, answer }) = inbox.recv() {
-                match read_note(&*disk, &desk, &task) {
-                    Ok(read) => pool.send(Errand { desk, task, read, answer }),
-                    Err(outcome) => answer(outcome),
-                }
-            }
-        })?;
-        Ok(Reader { assignments })
+        let work = Arc::new(Work { disk, pool });
+        if !machine::is_simulated() {
+            let work = work.clone();
+            machine::spawn("read", move || {
+                host::background_thread();
+                // Its length is bounded by the room that the pool gives each vault.
+                inbox.iter().for_each(|assignment| work.carry_out(assignment));
+            })?;
+        }
+        Ok(Reader { assignments, work })
     }
 
     pub(crate) fn send(&self, assignment: Assignment) {
+        if machine::is_simulated() {
+            let work = self.work.clone();
+            // A simulation has threads enough.
+            let _ = machine::spawn("read", move || work.carry_out(assignment));
+            return;
+        }
         // The thread ends only with this handle.
         let _ = self.assignments.send(assignment);
+    }
+}
+
+impl Work {
+    fn carry_out(&self, Assignment { desk, task, answer }: Assignment) {
+        match read_note(&*self.disk, &desk, &task) {
+            Ok(read) => self.pool.send(Errand { desk, task, read, answer }),
+            Err(outcome) => answer(outcome),
+        }
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Run {
     pub(crate) failed: u64,
     /// Notes of those.
     pub(crate) failures: Vec<SkippedFile>,
-    #[serde(skip, default = "Instant::now")]
+    #[serde(skip, default = "machine::now")]
     pub(crate) since: Instant,
     /// Chunks that were done when this process took it up.
     #[serde(skip)]
@@ -52,14 +52,14 @@ impl Run {
     pub(crate) fn new(job: u64, path: Option<String>, batch: bool) -> Self {
         Run {
             job,
-            id: u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0),
+            id: u64::try_from(machine::timestamp().as_millisecond()).unwrap_or(0),
             began: now_s(),
             path,
             batch,
             total: 0,
             failed: 0,
             failures: Vec::new(),
-            since: Instant::now(),
+            since: machine::now(),
             done_before: 0,
             told: None,
         }
@@ -77,7 +77,7 @@ impl Run {
     /// How far it is, with `left` chunks to go.
     pub(crate) fn progress(&self, left: u64, micro_dollars: u64) -> ContextProgress {
         let processed = self.total.saturating_sub(left);
-        let elapsed = self.since.elapsed().as_secs_f64();
+        let elapsed = machine::since(self.since).as_secs_f64();
         let here = processed.saturating_sub(self.done_before);
         let remaining = (here > 0).then(|| elapsed / here as f64 * left as f64);
         ContextProgress {

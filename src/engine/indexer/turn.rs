@@ -34,8 +34,8 @@ impl Indexer {
         self.notes.walk(RescanReason::Start, jobs.into_iter().collect());
     }
 
-    pub(super) fn take(&mut self, event: Event) {
-        let now = Instant::now();
+    pub(crate) fn take(&mut self, event: Event) {
+        let now = machine::now();
         match event {
             Event::Hint(hint) => self.notes.freshness.hint(now, hint),
             Event::Looked { path, ticket, outcome } => self.notes.workers.landed.push((path, ticket, outcome)),
@@ -99,7 +99,7 @@ impl Indexer {
 
     /// Sees to the contexts and vectors of what was written.
     fn take_changes(&mut self) {
-        let now = Instant::now();
+        let now = machine::now();
         let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
         for change in std::mem::take(&mut self.notes.changes) {
             match change {
@@ -135,21 +135,21 @@ impl Indexer {
     }
 
     /// When this indexer has to act again without any event.
-    pub(super) fn next_wake(&self) -> Option<Instant> {
+    pub(crate) fn next_wake(&self) -> Option<Instant> {
         let throttle = &self.actor.engine.throttle;
         if throttle.is_paused() {
             return None;
         }
         let level = throttle.level();
         if self.notes.work.under_way() == 0 && self.notes.work.can_go_on(level) {
-            return Some(Instant::now());
+            return Some(machine::now());
         }
         let kept = self.is_kept(level);
         let look = throttle.next_look().filter(|_| kept);
         let ready = self.notes.freshness.has_looked() && !self.notes.is_at_work();
         let migration = self.migration.as_ref().and_then(|migration| migration.next_wake(ready));
         let question = self.buyer.pending.next_question(self.actor.shared.is_inactive());
-        let sync = self.buyer.sync_left(&self.actor).map(|left| Instant::now() + left);
+        let sync = self.buyer.sync_left(&self.actor).map(|left| machine::now() + left);
         let asked = [question, sync].map(|at| at.filter(|_| !throttle.all_waits() && !self.notes.is_troubled()));
         let migration = migration.filter(|_| level == Brake::Off && self.notes.failure.is_none());
         [look, self.notes.next_wake(), migration].into_iter().chain(asked).flatten().min()
@@ -236,7 +236,7 @@ impl Indexer {
         let (looked, at_work) = (self.notes.freshness.has_looked(), self.notes.is_at_work());
         let Some(migration) = &mut self.migration else { return };
         let cancelled = migration.job > 0 && self.actor.engine.jobs.is_cancelled(migration.job);
-        let around = Around { now: Instant::now(), looked, at_work, cancelled, budget: &config.budget };
+        let around = Around { now: machine::now(), looked, at_work, cancelled, budget: &config.budget };
         let effects = migration.poll(&around);
         self.carry_out_migration(effects);
     }
@@ -248,7 +248,7 @@ impl Indexer {
     }
 
     fn carry_out_migration(&mut self, effects: Vec<Effect>) {
-        let (vault, now) = (self.actor.shared.id, Instant::now());
+        let (vault, now) = (self.actor.shared.id, machine::now());
         for effect in effects {
             let Some(migration) = &mut self.migration else { return };
             let (job, ticket) = (migration.job, migration.ticket());
@@ -266,7 +266,7 @@ impl Indexer {
                         // The indexer may have ended meanwhile.
                         let _ = inbox.send(Event::Opened { ticket, result });
                     };
-                    if let Err(error) = std::thread::Builder::new().name("open-embedder".to_owned()).spawn(open) {
+                    if let Err(error) = machine::spawn("open-embedder", open) {
                         migration.failed(error.to_string(), now);
                     }
                 }
@@ -278,7 +278,7 @@ impl Indexer {
                         drop(desk);
                         let _ = inbox.send(Event::DryRun { ticket, notes });
                     };
-                    if let Err(error) = std::thread::Builder::new().name("dry-run".to_owned()).spawn(look) {
+                    if let Err(error) = machine::spawn("dry-run", look) {
                         tracing::error!(%error, "no thread to look at notes with");
                         migration.not_looked_at(paths);
                     }
@@ -326,7 +326,7 @@ impl Indexer {
             }
             Err(error) => {
                 // The store is opened again, and everything begun anew from the cache.
-                migration.failed(error.to_string(), Instant::now());
+                migration.failed(error.to_string(), machine::now());
                 self.notes.fail(&error);
             }
         }
@@ -340,7 +340,7 @@ impl Indexer {
         let runtime = self.actor.engine.runtime(&self.actor.place.generation);
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
             // What the old writer still has comes, or is asked for again by the new one.
-            self.buyer.replace_runtime(runtime, Instant::now() + crate::DRAIN);
+            self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
         }
         if config.embed != before.embed {
             let taken = self.take_embedder(&config);

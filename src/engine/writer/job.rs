@@ -29,7 +29,7 @@ pub(super) async fn carry_out(
     tell: &Tell,
 ) -> Result<(), Held> {
     let spender = asker.spender.clone();
-    let prepared = tokio::task::spawn_blocking(move || {
+    let prepared = machine::blocking(move || {
         let work = prepare(&order);
         // The store must not be kept open by a question that takes minutes.
         let store = Arc::downgrade(&order.desk.store);
@@ -117,6 +117,7 @@ impl Note<'_> {
                 running.spawn(self.question(prompt, stop.subscribe()));
             }
             let finished = tokio::select! {
+                biased;
                 finished = running.join_next() => finished,
                 () = is_set(&mut self.draining), if self.held.is_none() => {
                     self.held = Some(Held::Draining);
@@ -235,7 +236,7 @@ impl Note<'_> {
         record.written_at = record.written_at.max(since);
         // A store that was closed meanwhile, or that is full, is the engine's to open again.
         let (store, path, shown) = (self.store.clone(), self.path.clone(), self.shown.clone());
-        let kept = tokio::task::spawn_blocking(move || {
+        let kept = machine::blocking(move || {
             let store = store.upgrade();
             let kept = store.is_some_and(|store| store.keep_context_of(&path, &shown.0.tags, key, &record).is_ok());
             (!kept).then(|| Box::new(record))

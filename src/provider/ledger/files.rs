@@ -115,8 +115,10 @@ impl Files {
         };
         // After a failure the file is opened anew the next time, which looks at how it ends.
         file.write_all(&bytes).map_err(fail)?;
+        machine::wrote(&path);
         if durable {
             file.sync_data().map_err(fail)?;
+            machine::synced(&path);
         }
         self.open = Some((month, file));
         Ok(())

@@ -101,7 +101,7 @@ impl Payment {
             return Ok(Some(reserved.send()));
         }
         let Some(purchase) = self.purchase.clone() else { return Ok(None) };
-        let reserved = tokio::task::spawn_blocking(move || purchase.account.spender.reserve(&purchase));
+        let reserved = machine::blocking(move || purchase.account.spender.reserve(&purchase));
         let reserved = reserved.await.unwrap_or_else(|_| Err(Refused::Io("the daemon is stopping".to_owned())))?;
         Ok(Some(reserved.send()))
     }
@@ -111,14 +111,14 @@ impl Payment {
         let Some(flight) = flight else { return };
         let used = used();
         // If the runtime ends, the flight is dropped, and its estimate counts.
-        let _ = tokio::task::spawn_blocking(move || flight.settle(used)).await;
+        let _ = machine::blocking(move || flight.settle(used)).await;
     }
 
     /// The attempt failed, and the provider may have counted it, or surely has not.
     pub(crate) async fn failed(&mut self, flight: Option<InFlight>, maybe_billed: bool) {
         match flight {
             Some(flight) if maybe_billed => {
-                let _ = tokio::task::spawn_blocking(move || flight.maybe_billed()).await;
+                let _ = machine::blocking(move || flight.maybe_billed()).await;
             }
             flight => self.reserved = flight.map(InFlight::not_billed),
         }
@@ -127,7 +127,7 @@ impl Payment {
     /// The call is over: what is left goes back.
     pub(crate) async fn end(mut self) {
         if let Some(left) = self.reserved.take() {
-            let _ = tokio::task::spawn_blocking(move || drop(left)).await;
+            let _ = machine::blocking(move || drop(left)).await;
         }
     }
 }

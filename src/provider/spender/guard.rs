@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::Zoned;
-
 use super::super::ledger::{LedgerError, Reservation};
 use super::{Settled, Spender};
 
@@ -33,7 +31,7 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if let Some((spender, reservation)) = self.money.take() {
-            written(spender.ledger.release(reservation, Zoned::now()));
+            written(spender.ledger.release(reservation, machine::zoned()));
         }
     }
 }
@@ -49,7 +47,7 @@ impl InFlight {
     /// The call was answered, and took so much. Blocks until that is on the disk.
     pub fn settle(mut self, used: Settled) {
         if let Some((spender, reservation)) = self.money.take() {
-            written(spender.ledger.settle(reservation, used, Zoned::now()));
+            written(spender.ledger.settle(reservation, used, machine::zoned()));
         }
     }
 
@@ -65,7 +63,7 @@ impl InFlight {
 
     fn book_estimate(&mut self) {
         if let Some((spender, reservation)) = self.money.take() {
-            written(spender.ledger.settle_unknown(reservation, Zoned::now()));
+            written(spender.ledger.settle_unknown(reservation, machine::zoned()));
         }
     }
 }
@@ -96,14 +94,14 @@ impl StandingReservation {
     /// It is over, and took so much for each of these paths. Blocks until that is on the disk.
     pub fn settle_parts(mut self, parts: &[(String, Settled)]) {
         if let Some((spender, reservation)) = self.money.take() {
-            written(spender.ledger.settle_parts(reservation, parts, Zoned::now()));
+            written(spender.ledger.settle_parts(reservation, parts, machine::zoned()));
         }
     }
 
     /// Nothing was handed in.
     pub fn give_back(mut self) {
         if let Some((spender, reservation)) = self.money.take() {
-            written(spender.ledger.release(reservation, Zoned::now()));
+            written(spender.ledger.release(reservation, machine::zoned()));
         }
     }
 }

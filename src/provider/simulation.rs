@@ -1,0 +1,111 @@
+//! A provider that is played: what it answers is scripted, and no byte leaves the process.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::transport::{Broken, Reply};
+
+/// Says what is answered.
+pub trait Script {
+    /// A request has been sent.
+    fn ask(&self, url: &str, body: &[u8]) -> Answer;
+
+    /// The answer to a request has come, and whoever asked still waits for it.
+    fn delivered(&self, request: u64);
+
+    /// Whoever asked waits no longer.
+    fn given_up(&self, request: u64);
+}
+
+/// An answer, or that there is none.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The number of the request.
+    pub request: u64,
+    /// How long it takes.
+    pub after: Duration,
+    /// What comes then.
+    pub what: What,
+}
+
+/// What comes of a request.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A status, headers and a body.
+    Reply(u16, Vec<(&'static str, String)>, Vec<u8>),
+    /// The connection breaks before anything of the answer has come; whether the request has arrived nobody knows.
+    Reset,
+    /// The connection breaks in the middle of an answer that began well.
+    Cut,
+    /// No connection can be made.
+    Unreachable,
+    /// Nothing ever comes.
+    Nothing,
+}
+
+thread_local! {
+    static SCRIPT: RefCell<Option<Rc<dyn Script>>> = const { RefCell::new(None) };
+}
+
+/// Plays the provider on this thread, or with `None` no more.
+pub fn play(script: Option<Rc<dyn Script>>) {
+    SCRIPT.with(|place| *place.borrow_mut() = script);
+}
+
+fn script() -> Option<Rc<dyn Script>> {
+    // While the thread ends nobody asks any more.
+    SCRIPT.try_with(|place| place.borrow().clone()).ok().flatten()
+}
+
+/// What is answered to a request; `None` if nobody plays the provider.
+pub(super) fn ask(url: &str, body: &[u8]) -> Option<Answer> {
+    script().map(|script| script.ask(url, body))
+}
+
+/// A request that is under way. Dropped before its answer has come, it is given up.
+struct UnderWay(Option<u64>);
+
+impl UnderWay {
+    fn delivered(mut self) {
+        if let (Some(request), Some(script)) = (self.0.take(), script()) {
+            script.delivered(request);
+        }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if let (Some(request), Some(script)) = (self.0.take(), script()) {
+            script.given_up(request);
+        }
+    }
+}
+
+impl Answer {
+    /// Waits for it.
+    pub(super) async fn arrive(self) -> Result<Reply, Broken> {
+        let under_way = UnderWay(Some(self.request));
+        tokio::time::sleep(self.after).await;
+        let broken = |sent, status| Broken { message: "the connection broke".to_owned(), sent, status };
+        let came = match self.what {
+            What::Reply(status, named, body) => {
+                let mut headers = HeaderMap::new();
+                for (name, value) in named {
+                    if let Ok(value) = HeaderValue::from_str(&value) {
+                        headers.insert(HeaderName::from_static(name), value);
+                    }
+                }
+                Ok(Reply { status, headers, body, cut: false })
+            }
+            What::Reset => Err(broken(true, None)),
+            What::Cut => Err(broken(true, Some(200))),
+            What::Unreachable => Err(broken(false, None)),
+            What::Nothing => std::future::pending().await,
+        };
+        under_way.delivered();
+        came
+    }
+}
