@@ -29,6 +29,8 @@ mod routes;
 mod runtime;
 pub mod settings;
 mod shared;
+#[cfg(test)]
+mod simulation;
 mod supervisor;
 mod tally;
 mod throttle;

@@ -1,0 +1,285 @@
+//! What must be so when everything has come to rest.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use context::plan::Action;
+use index::embed::Vector;
+use index::{LexicalQuery, Snapshot};
+use provider::ledger::{Ledger, folder};
+use serde_json::Value;
+
+use super::dice::Dice;
+use super::disk::Disk;
+use super::play::World;
+use super::played::Played;
+use super::process::{Process, Setup};
+use crate::decide::{Desk, Outcome, Task, read_note};
+use crate::indexer::disk::file_system;
+use crate::pool::look;
+
+/// How many calls stand reserved in a ledger.
+pub(super) type Standing = usize;
+
+/// Checks all of it.
+pub(super) fn check(world: &mut World) -> Result<(), String> {
+    let faults = world.model.faults();
+    if let Some(fault) = faults.first() {
+        return Err(fault.clone());
+    }
+    let process = world.process();
+    let running: Vec<_> = process.shared.jobs.all().into_iter().filter(|job| job.state == "running").collect();
+    if !running.is_empty() {
+        return Err(format!("jobs without an end: {running:?}"));
+    }
+    let Some(published) = process.vault.published.load_full() else { return Err("nothing answers".to_owned()) };
+    let (snapshot, desk) = (published.0.clone(), published.1.clone());
+    drop(published);
+    decided(&snapshot, &desk)?;
+    equal_to_new(world, &snapshot)?;
+    if desk.generation.costs {
+        contexts(world, &desk)?;
+    }
+    let data = world.machine.disk.borrow().data();
+    money(world, &data)
+}
+
+/// Deciding about every note once more changes nothing, and what is indexed is what the decision says.
+fn decided(snapshot: &Snapshot, desk: &Arc<Desk>) -> Result<(), String> {
+    for note in snapshot.notes() {
+        let task = Task::again(note.path.clone());
+        let read = read_note(&*file_system(), desk, &task).map_err(|_| format!("{} cannot be read", note.path))?;
+        let Outcome::Decided(decided) = look(desk, &task, read) else {
+            return Err(format!("{} cannot be decided about", note.path));
+        };
+        if let Some(step) = decided.plan.steps.iter().find(|step| step.action != Action::Keep) {
+            return Err(format!("{}: deciding again would {step:?}", note.path));
+        }
+        if !decided.missing.is_empty() {
+            return Err(format!("{}: vectors are missing", note.path));
+        }
+        for (doc, row) in decided.docs.iter().zip(&note.rows) {
+            let text = snapshot.text(*row).map_err(|error| format!("{}: {error}", note.path))?;
+            if (&text.text, &text.context) != (&doc.text, &doc.context) {
+                return Err(format!("{}: the words of a chunk are not those of the note: {text:?}", note.path));
+            }
+            if snapshot.vectors(*row) != doc.vectors {
+                return Err(format!("{}: the vectors of a chunk are not those of its words", note.path));
+            }
+        }
+        if decided.docs.len() != note.rows.len() {
+            return Err(format!("{}: {} chunks of {}", note.path, note.rows.len(), decided.docs.len()));
+        }
+    }
+    Ok(())
+}
+
+/// What can be seen of an index.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Picture {
+    /// By path: what is known of the note, and each chunk.
+    notes: BTreeMap<String, (String, Vec<String>)>,
+    /// Vectors, where contexts are the template's.
+    vectors: BTreeMap<(String, u32), Vec<Vector>>,
+    /// Words, and the chunks that they find.
+    found: BTreeMap<String, BTreeSet<(String, u32)>>,
+}
+
+impl Picture {
+    fn of(snapshot: &Snapshot, words: &[String], whole: bool) -> Result<Self, String> {
+        let mut picture = Picture::default();
+        for note in snapshot.notes() {
+            let path = note.path.to_string();
+            let links: Vec<_> = note.links.iter().map(|link| snapshot.resolve(link, &note.path).is_some()).collect();
+            let known = format!(
+                "{:?} {:?} {:?} {:?} {:?} {:?} {links:?} {}",
+                note.title, note.aliases, note.tags, note.kind, note.date, note.properties, note.conflict
+            );
+            let mut chunks = Vec::new();
+            for row in &note.rows {
+                let chunk = snapshot.chunk(*row).ok_or("a row without a chunk")?;
+                let text = snapshot.text(*row).map_err(|error| error.to_string())?;
+                let mut shown = format!("{} {:?} {:?} {:?}", chunk.id, chunk.span, chunk.lines, chunk.heading_path);
+                let _ = write!(shown, " {:?}", text.text);
+                if whole {
+                    let _ = write!(shown, " {:?}", text.context);
+                    picture.vectors.insert((path.clone(), chunk.position), snapshot.vectors(*row));
+                }
+                chunks.push(shown);
+            }
+            picture.notes.insert(path, (known, chunks));
+        }
+        for word in words {
+            let query = LexicalQuery { words: word.clone(), ..LexicalQuery::default() };
+            let rows = snapshot.lexical(&query, &|_| true, 50).map_err(|error| error.to_string())?;
+            let place = |(row, _): (u32, f32)| {
+                let chunk = snapshot.chunk(row)?;
+                Some((snapshot.note(chunk.note)?.path.to_string(), chunk.position))
+            };
+            picture.found.insert(word.clone(), rows.into_iter().filter_map(place).collect());
+        }
+        Ok(picture)
+    }
+}
+
+/// The index is that of who begins from nothing.
+fn equal_to_new(world: &mut World, snapshot: &Snapshot) -> Result<(), String> {
+    let whole = !world.costs() && !world.is_remote();
+    // The newest words, and some that stand in many notes.
+    let mut words: Vec<String> = world.vault.markers.iter().rev().take(12).cloned().collect();
+    words.extend(["harbour", "winter", "railway"].map(str::to_owned));
+    let here = Picture::of(snapshot, &words, whole)?;
+    let fresh = match world.fresh.take() {
+        Some(fresh) => fresh,
+        None => afresh(world, &words, whole)?,
+    };
+    if here == fresh {
+        // Nobody writes in the vault any more.
+        world.fresh = Some(fresh);
+        return Ok(());
+    }
+    if here.notes != fresh.notes {
+        let differ =
+            here.notes.keys().chain(fresh.notes.keys()).filter(|path| here.notes.get(*path) != fresh.notes.get(*path));
+        let path = differ.min().cloned().unwrap_or_default();
+        let (one, other) = (here.notes.get(&path), fresh.notes.get(&path));
+        return Err(format!("`{path}` is not as from nothing:\n{one:?}\n{other:?}"));
+    }
+    if here.found != fresh.found {
+        let differ = here.found.iter().find(|(word, found)| fresh.found.get(*word) != Some(found));
+        let there = differ.and_then(|(word, _)| fresh.found.get(word));
+        return Err(format!("a word finds other chunks than from nothing: {differ:?} {there:?}"));
+    }
+    Err("the vectors are not as from nothing".to_owned())
+}
+
+/// An index of the vault, built from nothing with templates.
+fn afresh(world: &mut World, words: &[String], whole: bool) -> Result<Picture, String> {
+    let dir = world.beside();
+    let wall = world.machine.wall_ms();
+    let machine = Played::new(Disk::new(&dir), Dice::new(1), wall);
+    machine::simulation::play(Some(machine.clone()));
+    let data = machine.disk.borrow().data();
+    let setup = Setup { costs: false, concurrency: 1, budget: 0, remote: false };
+    let mut process = Process::start(&machine, setup, &world.vault.root, &data);
+    let mut dice = Dice::new(2);
+    for _ in 0..100 {
+        let until = machine::now() + std::time::Duration::from_secs(1);
+        process.run_until(until, &mut dice, &|| 0);
+        if process.is_at_rest() {
+            break;
+        }
+    }
+    let snapshot = process.vault.snapshot();
+    let picture = snapshot.ok_or_else(|| "nothing from nothing".to_owned()).and_then(|s| Picture::of(&s, words, whole));
+    process.end();
+    machine::simulation::play(Some(world.machine.clone()));
+    super::played::remove(&dir);
+    picture
+}
+
+/// Every context that was paid for is there, once; and none is missing.
+fn contexts(world: &mut World, desk: &Arc<Desk>) -> Result<(), String> {
+    for record in desk.store.notes().map_err(|error| error.to_string())? {
+        let contexts = desk.store.contexts(&record.path).map_err(|error| error.to_string())?;
+        for (chunk, context) in record.chunks.iter().zip(contexts) {
+            let settled = context.is_paid() || chunk.later.is_some();
+            if chunk.due.is_some() || (chunk.wanted && !settled) {
+                return Err(format!("{}: a context is wanted and not there: {chunk:?}", record.path));
+            }
+        }
+    }
+    let mut exported = Vec::new();
+    desk.store.export(&mut exported, false).map_err(|error| error.to_string())?;
+    let mut kept: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut private: HashSet<String> = HashSet::new();
+    for line in String::from_utf8_lossy(&exported).lines() {
+        let line: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let text = line["text"].as_str().unwrap_or_default();
+        // What was written for a note that was private when it was heard of last is for no public one.
+        if line["notes"].to_string().contains("private") {
+            private.extend(names(text).map(str::to_owned));
+            continue;
+        }
+        let name = |name: &str| format!("{name} {} {} {}", line["notes"], line["written_at"], line["generation"]);
+        // A context goes with its section from text to text: what it was written for is what was bought.
+        kept.entry(format!("{} {}", line["sections"], line["written_for"])).or_default().extend(names(text).map(name));
+    }
+    if let Some((key, names)) = kept.iter().find(|(_, names)| names.len() > 1 + world.rebuilds) {
+        return Err(format!("the context {key} was bought more than once: {names:?}"));
+    }
+    let kept: HashSet<&str> = kept.values().flatten().filter_map(|name| name.split(' ').next()).collect();
+    let excused: HashSet<String> = world.lost_captions();
+    for call in world.model.calls().iter().filter(|call| call.delivered) {
+        if let Some(lost) = call
+            .captions
+            .iter()
+            .find(|name| !kept.contains(name.as_str()) && !private.contains(*name) && !excused.contains(*name))
+        {
+            return Err(format!("the caption {lost} came, and is nowhere"));
+        }
+    }
+    Ok(())
+}
+
+/// Names of the captions that a journal holds.
+pub(super) fn journaled(data: &Path) -> HashSet<String> {
+    let journals = super::disk::files(data).into_iter().filter(|path| path.ends_with("contexts.journal"));
+    let texts = journals.map(|path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned());
+    texts.flat_map(|text| names(&text).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Names of captions in a text.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.starts_with("qx") && word.len() == 6)
+}
+
+/// How many calls stand reserved in the ledger of a data folder, and how many are settled.
+fn lines(data: &Path) -> (usize, usize) {
+    let (mut reserved, mut settled) = (BTreeSet::new(), BTreeSet::new());
+    for path in super::disk::files(&folder(data)) {
+        for line in fs::read_to_string(path).unwrap_or_default().lines() {
+            let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+            let id = (line["day"].to_string(), line["id"].to_string());
+            match line["line"].as_str() {
+                Some("reserved") => drop(reserved.insert(id)),
+                Some("settled") => {
+                    reserved.remove(&id);
+                    settled.insert(id);
+                }
+                Some("released") => drop(reserved.remove(&id)),
+                _ => {}
+            }
+        }
+    }
+    (reserved.len(), settled.len())
+}
+
+/// How many calls stand reserved.
+pub(super) fn standing(data: &Path) -> Standing {
+    lines(data).0
+}
+
+/// The ledger has every call that may be billed, and no others but those that a death hid; nothing stays reserved.
+fn money(world: &World, data: &Path) -> Result<(), String> {
+    let (reserved, settled) = lines(data);
+    if reserved > 0 {
+        return Err(format!("{reserved} calls stay reserved"));
+    }
+    let calls = world.model.calls();
+    let billed = calls.iter().filter(|call| call.is_billed()).count();
+    // Whoever dies between reserving and sending, or between a refusal and giving back, counts one call too many.
+    let unsure: usize = world.ends.iter().map(|(_, standing)| *standing).sum();
+    if settled < billed || settled > billed + unsure {
+        return Err(format!("the ledger has {settled} calls, and the provider may bill {billed} (unsure: {unsure})"));
+    }
+    let ledger = Ledger::open(&folder(data)).map_err(|error| error.to_string())?;
+    let report = ledger.report(machine::zoned());
+    if report.damaged_lines as usize > world.ends.len() {
+        return Err(format!("{} lines of the ledger are damaged", report.damaged_lines));
+    }
+    Ok(())
+}

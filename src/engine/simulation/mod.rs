@@ -1,0 +1,87 @@
+//! A simulation of the engine: the real plan, queue, store, index, journal, ledger and client, played on one thread in
+//! virtual time, with deaths between any two effects and a provider that answers as it likes.
+//!
+//! A seed gives a schedule ([`schedule`]). What other threads do in a daemon is a list of jobs here, run one at a time in
+//! an order that the seed chooses ([`played`], [`process`]); what would go over the network is answered by a script
+//! ([`model`]). When the schedule is over everything is left in peace until it rests, and then [`invariants`] asks whether
+//! all is as it must be: the index is that of who begins from nothing, every context was bought once, the ledger has what
+//! was sent, nothing is reserved, no job goes on.
+//!
+//! - `cargo test --lib simulation` plays 300 seeds.
+//! - `SITUATED_SEED=123 cargo test --lib simulation` plays one, and prints what happened.
+//! - `SITUATED_SEEDS=20000 cargo test --lib simulation` plays as many; `SITUATED_SEEDS=5000..6000` those.
+
+mod dice;
+mod disk;
+mod invariants;
+mod model;
+mod play;
+mod played;
+mod process;
+mod schedule;
+mod vault;
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Seeds that every run of the tests plays.
+const SEEDS: u64 = 300;
+
+/// Failures that are told in full.
+const TOLD: usize = 3;
+
+#[test]
+fn simulation() {
+    if let Some(seed) = number("SITUATED_SEED") {
+        if let Err(why) = play::play(seed) {
+            panic!("seed {seed}: {why}");
+        }
+        return;
+    }
+    let failed = play_all(seeds());
+    let numbers: Vec<u64> = failed.iter().map(|(seed, _)| *seed).collect();
+    let briefly = failed.iter().skip(TOLD).map(|(seed, why)| told(*seed, why.lines().next().unwrap_or_default()));
+    let told: Vec<String> = failed.iter().take(TOLD).map(|(seed, why)| told(*seed, why)).chain(briefly).collect();
+    assert!(failed.is_empty(), "{} seeds failed: {numbers:?}\n{}", failed.len(), told.join("\n"));
+}
+
+fn told(seed: u64, why: &str) -> String {
+    format!("seed {seed}: {why}\nto replay it: SITUATED_SEED={seed} cargo test --lib simulation")
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn seeds() -> Range<u64> {
+    let text = std::env::var("SITUATED_SEEDS").unwrap_or_default();
+    match text.split_once("..") {
+        Some((from, to)) => from.parse().unwrap()..to.parse().unwrap(),
+        None => 0..text.parse().unwrap_or(SEEDS),
+    }
+}
+
+/// Plays seeds side by side, each on a thread of its own; what failed, in order.
+fn play_all(seeds: Range<u64>) -> Vec<(u64, String)> {
+    let (next, failed) = (AtomicU64::new(seeds.start), Mutex::new(Vec::new()));
+    let play_some = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            if let Err(why) = play::play(seed) {
+                failed.lock().unwrap().push((seed, why));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(play_some);
+        }
+    });
+    let mut failed = failed.into_inner().unwrap();
+    failed.sort();
+    failed
+}

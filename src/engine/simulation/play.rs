@@ -1,0 +1,357 @@
+//! Plays a seed: the schedule, then peace, then the questions whether everything is as it must be.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use note::VaultPath;
+use vault::{Hint, RescanReason};
+
+use super::dice::Dice;
+use super::disk::{Disk, Loss};
+use super::invariants::{self, Picture, Standing};
+use super::model::{Call, Model, Mood};
+use super::played::{Played, remove};
+use super::process::{Process, Setup};
+use super::schedule::{Action, Schedule, Step, Telling};
+use super::vault::Vault;
+use crate::indexer::Event;
+use crate::throttle::Until;
+use protocol::jobs::Scope;
+
+/// How long everything may take to come to rest, once nothing happens any more.
+const PEACE: Duration = Duration::from_hours(12);
+
+/// A budget that is never used up.
+const PLENTY: u64 = 1_000_000_000;
+
+/// Everything that outlives a process.
+pub(super) struct World {
+    pub(super) machine: Rc<Played>,
+    pub(super) model: Rc<Model>,
+    pub(super) vault: Vault,
+    setup: Setup,
+    dice: Dice,
+    pub(super) process: Option<Process>,
+    /// What is told later of what changed.
+    hints: Vec<(Instant, Hint)>,
+    /// Calls that were under way when a process ended, and what was reserved then.
+    pub(super) ends: Vec<(Vec<Call>, Standing)>,
+    dying: Option<Loss>,
+    /// How often everything was to be made anew.
+    pub(super) rebuilds: usize,
+    /// The index of who begins from nothing, once somebody has.
+    pub(super) fresh: Option<Picture>,
+    /// What happened, for who reads of a failure.
+    pub(super) log: Vec<String>,
+    dir: tempfile::TempDir,
+}
+
+/// Plays a seed; `Err` says what is not as it must be.
+pub(super) fn play(seed: u64) -> Result<(), String> {
+    let schedule = Schedule::of(seed);
+    let mut world = World::new(seed, &schedule);
+    let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.play(&schedule)));
+    let failed = match played {
+        Ok(Ok(())) => None,
+        Ok(Err(why)) => Some(why),
+        Err(panic) => Some(format!("it panicked: {}", said(&*panic))),
+    };
+    let log = world.take_log();
+    world.close();
+    failed.map_or(Ok(()), |why| Err(format!("{why}\n{}", log.join("\n"))))
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}
+
+impl World {
+    fn new(seed: u64, schedule: &Schedule) -> Self {
+        let memory = Path::new("/dev/shm");
+        let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+        let key = dir.path().join("key");
+        fs::write(&key, "sk-played").unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        let mut dice = Dice::new(seed ^ 0x5eed);
+        let machine = Played::new(Disk::new(dir.path()), dice.split(), schedule.wall);
+        let model = Model::new(dice.split());
+        let vault = Vault::new(&dir.path().join("vault"), dice.split(), schedule.notes);
+        machine::simulation::play(Some(machine.clone()));
+        provider::simulation::play(Some(model.clone()));
+        let setup = Setup { costs: schedule.costs, concurrency: schedule.concurrency, budget: PLENTY, remote: false };
+        let (hints, ends, log) = (Vec::new(), Vec::new(), Vec::new());
+        World {
+            machine,
+            model,
+            vault,
+            setup,
+            dice,
+            process: None,
+            hints,
+            ends,
+            dying: None,
+            rebuilds: 0,
+            fresh: None,
+            log,
+            dir,
+        }
+    }
+
+    fn play(&mut self, schedule: &Schedule) -> Result<(), String> {
+        self.start();
+        for step in &schedule.steps {
+            self.log.push(format!("step {step}"));
+            self.wait(step.after);
+            self.act(step);
+        }
+        self.come_to_rest()?;
+        invariants::check(self)?;
+        // Who starts again finds nothing to do.
+        let calls = self.model.calls().len();
+        self.log.push("restart at rest".to_owned());
+        self.restart();
+        self.come_to_rest()?;
+        if self.model.calls().len() != calls {
+            return Err("a restart at rest bought something".to_owned());
+        }
+        invariants::check(self)
+    }
+
+    pub(super) fn process(&mut self) -> &mut Process {
+        self.process.as_mut().unwrap()
+    }
+
+    fn start(&mut self) {
+        let data = self.machine.disk.borrow().data();
+        self.process = Some(Process::start(&self.machine, self.setup, &self.vault.root, &data));
+    }
+
+    /// Another process takes the place of one that died.
+    fn bury(&mut self) {
+        self.log.push(format!("died by {:?}", self.dying));
+        if let Some(process) = self.process.take() {
+            self.log.extend(process.log.iter().map(|line| format!("    {line}")));
+            process.end();
+        }
+        let data = self.machine.disk.borrow().data();
+        let kept = invariants::journaled(&data);
+        let lost = self.model.thaw(|call| !call.delivered || call.captions.iter().any(|name| !kept.contains(name)));
+        self.ends.push((lost, invariants::standing(&data)));
+        self.hints.clear();
+        self.start();
+        let damaged = self.dying == Some(Loss::Kill) && self.process().is_damaged();
+        assert!(!damaged, "a process that was killed left a damaged store");
+    }
+
+    fn restart(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        self.log.extend(std::mem::take(&mut process.log).into_iter().map(|line| format!("    {line}")));
+        let mut dice = self.dice.split();
+        process.stop(&mut dice);
+        let data = self.machine.disk.borrow().data();
+        self.ends.push((self.model.thaw(|call| !call.delivered), invariants::standing(&data)));
+        self.hints.clear();
+        self.start();
+    }
+
+    /// Lets so much time pass.
+    fn wait(&mut self, time: Duration) {
+        let mut left = time;
+        loop {
+            let began = self.machine.wall_ms();
+            let until = machine::now() + left;
+            let next = self.hints.iter().map(|(at, _)| *at).min().map_or(until, |at| at.min(until));
+            let model = self.model.clone();
+            let mut dice = self.dice.split();
+            self.process().run_until(next, &mut dice, &|| model.under_way());
+            let passed = self.machine.wall_ms() - began;
+            left = left.saturating_sub(Duration::from_millis(passed.unsigned_abs()));
+            if self.machine.corpse().is_some() {
+                self.bury();
+            }
+            self.tell_what_is_due();
+            if left.is_zero() {
+                return;
+            }
+        }
+    }
+
+    fn tell_what_is_due(&mut self) {
+        let now = machine::now();
+        let (due, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.hints).into_iter().partition(|(at, _)| *at <= now);
+        self.hints = later;
+        for (_, hint) in due {
+            self.process().send(Event::Hint(hint));
+        }
+    }
+
+    fn tell(&mut self, changed: Vec<VaultPath>, telling: Telling) {
+        let now = machine::now();
+        let mut at = |after: u64, hint: Hint| self.hints.push((now + Duration::from_millis(after), hint));
+        for path in changed {
+            match telling {
+                Telling::AtOnce => at(0, Hint::Path(path)),
+                Telling::Late(after) => at(after, Hint::Path(path)),
+                Telling::Twice => {
+                    at(0, Hint::Path(path.clone()));
+                    at(180, Hint::Path(path));
+                }
+                Telling::Lost => {}
+            }
+        }
+        if telling == Telling::Lost {
+            at(4_000, Hint::Rescan(RescanReason::Overflow));
+        }
+        self.tell_what_is_due();
+    }
+
+    fn act(&mut self, step: &Step) {
+        let changed = match step.action {
+            Action::Create => self.vault.create(),
+            Action::Edit => self.vault.edit(),
+            Action::Rename => self.vault.rename(),
+            Action::Delete => self.vault.delete(),
+            Action::Switch => self.vault.switch(),
+            Action::Touch => self.vault.touch(),
+            Action::ChangePrivacy => self.vault.change_privacy(),
+            Action::Truncate => return self.truncate(step.telling),
+            Action::Mood(mood) => return self.model.set(mood),
+            Action::Budget(day) => {
+                self.setup.budget = day;
+                return self.reload();
+            }
+            Action::Die(loss, after) => return self.die(loss, after),
+            Action::Restart => return self.restart(),
+            Action::Sync => return self.sync(),
+            Action::Jump(seconds) => return self.machine.jump(seconds * 1000),
+            Action::Pause => return self.pause(Some(None)),
+            Action::Resume => return self.resume(),
+            Action::Rebuild => return self.rebuild(),
+            Action::Refresh => return self.refresh(),
+            Action::Embedder(remote) => {
+                self.setup.remote = remote;
+                return self.reload();
+            }
+        };
+        self.log.push(format!("    changed {changed:?}"));
+        self.tell(changed, step.telling);
+    }
+
+    /// An editor truncates a note, and writes it a moment later.
+    fn truncate(&mut self, telling: Telling) {
+        let Some(name) = self.vault.truncate() else { return };
+        self.tell(VaultPath::parse(&name).into_iter().collect(), Telling::AtOnce);
+        self.wait(Duration::from_millis(200));
+        let changed = self.vault.restore(&name);
+        self.tell(changed, telling);
+    }
+
+    fn die(&mut self, loss: Loss, after: u32) {
+        self.dying = Some(loss);
+        let model = self.model.clone();
+        self.machine.die_after(after, loss, Rc::new(move || model.freeze()));
+        if self.machine.corpse().is_some() {
+            self.bury();
+        }
+    }
+
+    fn reload(&mut self) {
+        let setup = self.setup;
+        self.process().reload(setup);
+    }
+
+    /// Everything is made anew: each context may be bought once more.
+    fn rebuild(&mut self) {
+        self.rebuilds += usize::from(self.setup.costs);
+        let scope = Scope { vault: None, path: None };
+        let job = self.process().shared.jobs.begin("rebuild", scope, [(0, "v".to_owned())]);
+        self.process().send(Event::Rebuild { job, under: None, batch: false });
+    }
+
+    /// Contexts are made anew whose text has become another. What the archive has for that very text, from before an undo,
+    /// is not found then: a known fault, so each may be bought once more.
+    fn refresh(&mut self) {
+        self.rebuilds += usize::from(self.setup.costs);
+        self.process().send(Event::Refresh { since: None });
+    }
+
+    fn sync(&mut self) {
+        let scope = Scope { vault: None, path: None };
+        let job = self.process().shared.jobs.begin("sync", scope, [(0, "v".to_owned())]);
+        self.process().send(Event::Sync { job, accept_deletes: false });
+    }
+
+    fn pause(&mut self, until: Option<Until>) {
+        self.process().shared.throttle.pause(until);
+        self.process().send(Event::Wake);
+    }
+
+    fn resume(&mut self) {
+        self.pause(None);
+        self.process().send(Event::Resume);
+    }
+
+    /// Nothing happens any more, and nothing stands in the way.
+    fn come_to_rest(&mut self) -> Result<(), String> {
+        self.machine.no_death();
+        self.model.set(Mood::Well);
+        self.setup.budget = PLENTY;
+        self.reload();
+        self.resume();
+        self.process().send(Event::Hint(Hint::Rescan(RescanReason::Asked)));
+        let mut left = PEACE;
+        while !left.is_zero() {
+            // A rest that lasts for a while.
+            let pause = Duration::from_secs(45);
+            self.wait(pause);
+            left = left.saturating_sub(pause);
+            if self.process().is_at_rest() && self.model.under_way() == 0 {
+                return Ok(());
+            }
+        }
+        let left = self.process().left();
+        Err(format!("it does not come to rest: {left}, {} calls", self.model.under_way()))
+    }
+
+    pub(super) fn costs(&self) -> bool {
+        self.setup.costs
+    }
+
+    pub(super) fn is_remote(&self) -> bool {
+        self.setup.remote
+    }
+
+    /// A folder beside the data.
+    pub(super) fn beside(&self) -> std::path::PathBuf {
+        self.dir.path().join("beside")
+    }
+
+    /// Captions that may be lost: they were on their way when a process ended.
+    pub(super) fn lost_captions(&self) -> std::collections::HashSet<String> {
+        self.ends.iter().flat_map(|(calls, _)| calls).flat_map(|call| call.captions.clone()).collect()
+    }
+
+    fn take_log(&mut self) -> Vec<String> {
+        let mut log = std::mem::take(&mut self.log);
+        if let Some(process) = &self.process {
+            log.extend(process.log.iter().map(|line| format!("    {line}")));
+            log.push(process.outcomes());
+        }
+        log.extend(self.model.log());
+        log
+    }
+
+    fn close(mut self) {
+        if let Some(process) = self.process.take() {
+            process.end();
+        }
+        machine::simulation::play(None);
+        provider::simulation::play(None);
+        remove(self.dir.path());
+    }
+}

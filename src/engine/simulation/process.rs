@@ -1,0 +1,330 @@
+//! A process: the engine's own indexer, store, index, writer and ledger, driven by hand on one thread.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use context::settings::{ContextConfig, Provider};
+use index::embed::settings::{EmbedConfig, EmbedProvider};
+use note::chunk::Strategy;
+use provider::ProviderRuntime;
+use tokio::runtime::{Builder, Runtime};
+use vault::settings::VaultConfig;
+
+use super::dice::Dice;
+use super::model::DIMENSIONS;
+use super::played::Played;
+use crate::control::Control;
+use crate::indexer::disk::file_system;
+use crate::indexer::{Event, Indexer, Seed};
+use crate::pool::Pool;
+use crate::settings::Settings;
+use crate::shared::{Stage, VaultShared};
+use crate::supervisor::{self, start_runtimes, take_limits};
+use crate::{DRAIN, Shared};
+
+/// What is asked of the model is looked at this often while it has something.
+const GLANCE: Duration = Duration::from_millis(250);
+
+/// Events that are taken in one turn, at most.
+const MOST_EVENTS: usize = 4;
+
+/// Turns at one moment. What takes more does not end.
+const MOST_TURNS: u32 = 5_000;
+
+/// How a process is configured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setup {
+    pub(super) costs: bool,
+    pub(super) concurrency: usize,
+    pub(super) budget: u64,
+    /// Whether a provider makes the vectors.
+    pub(super) remote: bool,
+}
+
+/// One process.
+pub(super) struct Process {
+    runtime: Runtime,
+    machine: Rc<Played>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) vault: Arc<VaultShared>,
+    seed: Seed,
+    inbox: Receiver<Event>,
+    /// What came and was not taken yet.
+    events: VecDeque<Event>,
+    /// Absent while the store is opened again.
+    pub(super) indexer: Option<Indexer>,
+    _supervisor: Receiver<supervisor::Event>,
+    pub(super) log: Vec<String>,
+}
+
+/// The settings of a process.
+fn settings(setup: Setup, vault: &Path, data: &Path) -> Settings {
+    let mut settings = Settings::new(data, vec![VaultConfig { poll: Some(true), ..VaultConfig::new("v", vault) }]);
+    // Hints come as the schedule says; a walk finds what was never told.
+    settings.watch.poll_interval = settings.watch.walk_interval;
+    settings.chunk.plain.strategy = Strategy::Markdown;
+    settings.host.battery = None;
+    settings.host.memory = u64::MAX;
+    settings.sync.background = false;
+    settings.budget.day = setup.budget;
+    let key = data.with_file_name("key");
+    if setup.remote {
+        settings.embed = EmbedConfig {
+            provider: EmbedProvider::OpenAi,
+            model: Some("text-embedding-3-small".to_owned()),
+            base_url: Some("http://embedder.invalid".to_owned()),
+            dimensions: Some(DIMENSIONS as u32),
+            concurrency: setup.concurrency,
+            ..EmbedConfig::default()
+        };
+        settings.embed.key.file = Some(key.clone());
+    }
+    if setup.costs {
+        settings.context = ContextConfig {
+            provider: Provider::OpenAi,
+            base_url: Some("http://model.invalid".to_owned()),
+            concurrency: setup.concurrency,
+            ..ContextConfig::default()
+        };
+        settings.context.key.file = Some(key);
+    }
+    settings
+}
+
+impl Process {
+    /// Starts one over a vault, with the data that its folder holds.
+    pub(super) fn start(machine: &Rc<Played>, setup: Setup, vault: &Path, data: &Path) -> Self {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        machine.begin(runtime.handle());
+        let settings = settings(setup, vault, data);
+        std::fs::create_dir_all(data).unwrap();
+        let (events, supervisor) = mpsc::channel();
+        let control = Control::new(events, data.join("socket"), Box::new(|| Err(Vec::new())));
+        let provider = ProviderRuntime::driven(runtime.handle());
+        let shared = Arc::new(Shared::new(&settings, control, provider).unwrap());
+        start_runtimes(&shared, &settings);
+        let vault = VaultShared::new(0, &settings.vaults[0], "", file_system());
+        shared.vaults.store(Arc::new(vec![vault.clone()]));
+        let (sender, inbox) = mpsc::channel();
+        shared.indexers.add(0, sender.clone());
+        let seed = Seed {
+            engine: shared.clone(),
+            shared: vault.clone(),
+            vault: settings.vaults[0].clone(),
+            disk: file_system(),
+            pool: Pool::start().unwrap(),
+            inbox: sender,
+        };
+        let mut process = Process {
+            runtime,
+            machine: machine.clone(),
+            shared,
+            vault,
+            seed,
+            inbox,
+            events: VecDeque::new(),
+            indexer: None,
+            _supervisor: supervisor,
+            log: Vec::new(),
+        };
+        process.open();
+        process
+    }
+
+    fn open(&mut self) {
+        let mut indexer =
+            Indexer::open(&self.seed).unwrap_or_else(|error| panic!("a store that cannot be opened: {error}"));
+        indexer.start();
+        self.indexer = Some(indexer);
+    }
+
+    /// Tells the indexer of something.
+    pub(super) fn send(&self, event: Event) {
+        self.shared.indexers.send(0, event);
+    }
+
+    /// Another configuration is in force, as after a reload.
+    pub(super) fn reload(&self, setup: Setup) {
+        let before = self.shared.config.load_full();
+        let settings = settings(setup, &self.seed.vault.path, &before.data_dir);
+        self.shared.config.store(Arc::new(settings.clone()));
+        self.shared.spender.set_limits(crate::limits(&settings));
+        if settings.budget != before.budget {
+            take_limits(&self.shared, &settings);
+        }
+        self.send(Event::Reloaded(before));
+    }
+
+    /// Works until a moment, or until the process is dead.
+    pub(super) fn run_until(&mut self, until: Instant, dice: &mut Dice, asked: &dyn Fn() -> usize) {
+        let mut turns = 0;
+        while machine::now() < until && self.machine.corpse().is_none() {
+            if self.turn(dice) {
+                turns += 1;
+                assert!(turns < MOST_TURNS, "it turns in a circle");
+            } else {
+                turns = 0;
+                self.wait(until, asked);
+            }
+        }
+    }
+
+    /// Does one thing that there is to do; `false` if there is nothing.
+    pub(super) fn turn(&mut self, dice: &mut Dice) -> bool {
+        self.poll();
+        self.events.extend(self.inbox.try_iter());
+        let jobs = self.machine.ready();
+        let begin = jobs > 0 && (self.events.is_empty() || dice.percent(60));
+        if begin {
+            let name = self.machine.run(dice.below(jobs));
+            self.note(|| format!("ran {}", name.unwrap_or_default()));
+            return true;
+        }
+        let Some(indexer) = &mut self.indexer else { return false };
+        let due = indexer.next_wake().is_some_and(|at| at <= machine::now());
+        if self.events.is_empty() && !due {
+            return false;
+        }
+        let taken = self.events.len().min(1 + dice.below(MOST_EVENTS));
+        let names: Vec<&str> = self.events.iter().take(taken).map(name).collect();
+        self.log.push(format!("{} turn {names:?}", self.machine.effects()));
+        for event in self.events.drain(..taken) {
+            indexer.take(event);
+        }
+        if !indexer.go_on() {
+            self.reopen();
+        }
+        true
+    }
+
+    fn note(&mut self, what: impl FnOnce() -> String) {
+        self.log.push(format!("{} {}", self.machine.effects(), what()));
+    }
+
+    /// The store is opened anew, for something could not be written.
+    fn reopen(&mut self) {
+        self.note(|| "opened anew".to_owned());
+        self.vault.withdraw();
+        self.indexer = None;
+        for job in self.shared.jobs.fail_all_of(0, "the store is opened anew") {
+            self.shared.tell_job(Some(job));
+        }
+        self.open();
+    }
+
+    /// Lets tasks go on that can, without any time passing.
+    fn poll(&self) {
+        self.runtime.block_on(async {
+            for _ in 0..6 {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+
+    /// Lets time pass until there may be something to do.
+    fn wait(&self, until: Instant, asked: &dyn Fn() -> usize) {
+        let now = machine::now();
+        let wake = self.indexer.as_ref().and_then(Indexer::next_wake);
+        let glance = (asked() > 0 || self.is_asking()).then(|| now + GLANCE);
+        let next = [Some(until), wake, glance, self.machine.next_due()].into_iter().flatten().min().unwrap_or(until);
+        // The clock of a runtime counts whole milliseconds.
+        let pause = next.saturating_duration_since(now).max(Duration::from_millis(1));
+        self.runtime.block_on(async { tokio::time::sleep(pause).await });
+    }
+
+    fn is_asking(&self) -> bool {
+        let report = self.vault.report();
+        report.asked > 0 || self.vault.embedding().waiting > 0
+    }
+
+    /// Whether nothing is left to be done.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let report = self.vault.report().clone();
+        let embedding = self.vault.embedding().clone();
+        report.stage == Stage::Open
+            && !report.busy
+            && (report.waiting, report.asked) == (0, 0)
+            && (embedding.waiting, embedding.next.as_ref()) == (0, None)
+            && self.events.is_empty()
+            && self.machine.next_due().is_none()
+            && self.vault.status().pending == 0
+    }
+
+    /// What the model's answers were worth, for who reads of a failure.
+    pub(super) fn outcomes(&self) -> String {
+        let runtime = self.shared.runtime("");
+        let outcomes = runtime.writer.as_ref().map(|writer| writer.asker.outcomes.all());
+        format!("{outcomes:?}")
+    }
+
+    /// What is left to be done, for who reads of a failure.
+    pub(super) fn left(&self) -> String {
+        let (report, embedding) = (self.vault.report().clone(), self.vault.embedding().clone());
+        let (events, pending) = (self.events.len(), self.vault.status().pending);
+        format!("{events} events, {pending} pending, {embedding:?}, {report:?}")
+    }
+
+    /// Whether a store that was damaged was moved aside.
+    pub(super) fn is_damaged(&self) -> bool {
+        !self.vault.report().notes.is_empty()
+    }
+
+    /// Ends in good order.
+    pub(super) fn stop(mut self, dice: &mut Dice) {
+        let until = machine::now() + DRAIN;
+        self.shared.generations.store(Arc::default());
+        if let Some(indexer) = &mut self.indexer {
+            indexer.begin_drain(until);
+        }
+        while machine::now() < until && self.machine.corpse().is_none() {
+            self.poll();
+            let jobs = self.machine.ready();
+            if jobs > 0 {
+                self.machine.run(dice.below(jobs));
+                continue;
+            }
+            let Some(indexer) = &mut self.indexer else { break };
+            let told = self.inbox.try_iter().filter(|event| matches!(event, Event::Told { .. } | Event::Batch { .. }));
+            told.for_each(|event| indexer.take(event));
+            if indexer.is_drained() {
+                break;
+            }
+            self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
+        }
+        if let Some(indexer) = &mut self.indexer {
+            indexer.flush();
+        }
+        self.end();
+    }
+
+    /// Ends here and now.
+    pub(super) fn end(self) {
+        let Process { runtime, machine, shared, vault, seed, inbox, events, indexer, .. } = self;
+        vault.withdraw();
+        drop((indexer, events, inbox, seed, vault));
+        shared.generations.store(Arc::default());
+        drop(shared);
+        machine.end();
+        drop(runtime);
+    }
+}
+
+/// What an event is, for the log of a seed that fails.
+fn name(event: &Event) -> &'static str {
+    match event {
+        Event::Hint(_) => "hint",
+        Event::Scanned { .. } => "scanned",
+        Event::Looked { .. } => "looked",
+        Event::Sync { .. } => "sync",
+        Event::Told { .. } => "told",
+        Event::Embedded(_) => "embedded",
+        Event::Reloaded(_) => "reloaded",
+        Event::Wake => "wake",
+        Event::Resume => "resume",
+        _ => "other",
+    }
+}

@@ -1,0 +1,137 @@
+//! What happens, and when: all of it follows from the seed.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::dice::Dice;
+use super::disk::Loss;
+use super::model::Mood;
+
+/// Something that happens from outside.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    Create,
+    Edit,
+    Rename,
+    Delete,
+    Switch,
+    Truncate,
+    Touch,
+    ChangePrivacy,
+    /// The provider changes its ways.
+    Mood(Mood),
+    /// Micro-dollars per day from now on.
+    Budget(u64),
+    /// After so many effects more, everything that is not on the disk is lost.
+    Die(Loss, u32),
+    /// A clean stop and a start.
+    Restart,
+    /// Somebody asks for a look at everything.
+    Sync,
+    /// The clock on the wall is set, by so many seconds.
+    Jump(i64),
+    Pause,
+    Resume,
+    /// Everything is to be made anew.
+    Rebuild,
+    /// Contexts are to be made anew that should be better.
+    Refresh,
+    /// Another embedder makes the vectors from now on: the one of a provider, or the built-in one.
+    Embedder(bool),
+}
+
+/// How the file system tells of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Telling {
+    AtOnce,
+    Late(u64),
+    Twice,
+    /// Not at all; that something was lost is told later.
+    Lost,
+}
+
+/// An action, how long it comes after the one before, and how it is told of.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) after: Duration,
+    pub(super) action: Action,
+    pub(super) telling: Telling,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{:?} {:?} ({:?})", self.after, self.action, self.telling)
+    }
+}
+
+/// The whole of it.
+pub(super) struct Schedule {
+    pub(super) notes: usize,
+    /// Whether a model writes contexts.
+    pub(super) costs: bool,
+    pub(super) concurrency: usize,
+    /// When it begins, milliseconds since 1970.
+    pub(super) wall: i64,
+    pub(super) steps: Vec<Step>,
+}
+
+/// Prices of the model that is played: what a call may take is some hundreds of micro-dollars.
+const BUDGETS: &[u64] = &[0, 300, 1_500, 6_000, 1_000_000];
+
+impl Schedule {
+    pub(super) fn of(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let costs = dice.percent(80);
+        let steps = 6 + dice.below(14);
+        Schedule {
+            notes: 2 + dice.below(5),
+            costs,
+            concurrency: 1 + dice.below(4),
+            // Any time of day, so that midnight is passed now and then.
+            wall: 1_790_000_000_000 + (dice.next() % 86_400_000) as i64,
+            steps: (0..steps).map(|_| step(&mut dice, costs)).collect(),
+        }
+    }
+}
+
+fn step(dice: &mut Dice, costs: bool) -> Step {
+    let after = match dice.below(6) {
+        0 => Duration::ZERO,
+        1 => Duration::from_millis(dice.below(120) as u64),
+        2 | 3 => Duration::from_millis(dice.below(3_000) as u64),
+        4 => Duration::from_secs(dice.below(60) as u64),
+        _ => Duration::from_secs(dice.below(1_800) as u64),
+    };
+    let telling = match dice.below(10) {
+        0 => Telling::Late(dice.below(5_000) as u64),
+        1 => Telling::Twice,
+        2 => Telling::Lost,
+        _ => Telling::AtOnce,
+    };
+    Step { after, action: action(dice, costs), telling }
+}
+
+fn action(dice: &mut Dice, costs: bool) -> Action {
+    match dice.below(100) {
+        0..8 => Action::Create,
+        8..34 => Action::Edit,
+        34..40 => Action::Rename,
+        40..44 => Action::Delete,
+        44..48 => Action::Switch,
+        48..51 => Action::Truncate,
+        51..53 => Action::Touch,
+        53..57 => Action::ChangePrivacy,
+        57..70 if costs => Action::Mood(*dice.pick(&Mood::ALL)),
+        70..76 if costs => Action::Budget(*dice.pick(BUDGETS)),
+        76..86 => Action::Die(if dice.percent(50) { Loss::Kill } else { Loss::Power }, dice.below(40) as u32),
+        86..90 => Action::Restart,
+        90..93 => Action::Sync,
+        93..95 => Action::Jump(dice.below(200_000) as i64 - 50_000),
+        95..96 => Action::Pause,
+        96..97 => Action::Resume,
+        97 => Action::Embedder(dice.percent(60)),
+        98 => Action::Rebuild,
+        99 => Action::Refresh,
+        _ => Action::Edit,
+    }
+}
