@@ -142,28 +142,26 @@ struct Shared {
     queries: embedding::queries::Queries,
 }
 
-impl Shared {
-    /// Opens the ledger, and no vault yet.
-    fn new(config: &Settings, control: Control, provider: ProviderRuntime) -> std::io::Result<Self> {
-        Ok(Shared {
-            control,
-            indexers: Indexers::default(),
-            vaults: ArcSwap::default(),
-            config: ArcSwap::from_pointee(config.clone()),
-            jobs: Jobs::default(),
-            feed: Feed::default(),
-            throttle: Throttle::new(&config.host, &config.data_dir),
-            spender: spender(config),
-            provider,
-            generations: ArcSwap::default(),
-            grapher: Grapher::start()?,
-            reranker: ArcSwapOption::empty(),
-            renewal: Mutex::default(),
-            questions: Questions::default(),
-            services: embedding::Services::default(),
-            queries: embedding::queries::Queries::default(),
-        })
-    }
+/// What everybody shares, with the ledger open and no vault yet.
+fn assemble(config: &Settings, control: Control, provider: ProviderRuntime) -> std::io::Result<Shared> {
+    Ok(Shared {
+        control,
+        indexers: Indexers::default(),
+        vaults: ArcSwap::default(),
+        config: ArcSwap::from_pointee(config.clone()),
+        jobs: Jobs::default(),
+        feed: Feed::default(),
+        throttle: Throttle::new(&config.host, &config.data_dir),
+        spender: spender(config),
+        provider,
+        generations: ArcSwap::default(),
+        grapher: Grapher::start()?,
+        reranker: ArcSwapOption::empty(),
+        renewal: Mutex::default(),
+        questions: Questions::default(),
+        services: embedding::Services::default(),
+        queries: embedding::queries::Queries::default(),
+    })
 }
 
 /// Opens the ledger, and settles what former processes left reserved.
@@ -199,7 +197,7 @@ impl Engine {
     fn start_on(config: Settings, socket: PathBuf, reload: Reload, disk: Arc<dyn Disk>) -> std::io::Result<Engine> {
         let (events, inbox) = mpsc::channel();
         let provider = ProviderRuntime::new(host::background_thread);
-        let shared = Arc::new(Shared::new(&config, Control::new(events, socket, reload), provider)?);
+        let shared = Arc::new(assemble(&config, Control::new(events, socket, reload), provider)?);
         let pool = Pool::start()?;
         let handle = Handle::new(shared.clone());
         let mut supervisor = Supervisor::new(shared.clone(), inbox, disk, pool);

@@ -24,7 +24,7 @@ use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::shared::{Stage, VaultShared};
 use crate::supervisor::{self, start_runtimes, take_limits};
-use crate::{DRAIN, Shared};
+use crate::{DRAIN, Shared, assemble};
 
 /// What is asked of the model is looked at this often while it has something.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -105,7 +105,7 @@ impl Process {
         let (events, supervisor) = mpsc::channel();
         let control = Control::new(events, data.join("socket"), Box::new(|| Err(Vec::new())));
         let provider = ProviderRuntime::driven(runtime.handle());
-        let shared = Arc::new(Shared::new(&settings, control, provider).unwrap());
+        let shared = Arc::new(assemble(&settings, control, provider).unwrap());
         start_runtimes(&shared, &settings);
         let vault = VaultShared::new(0, &settings.vaults[0], "", file_system());
         shared.vaults.store(Arc::new(vec![vault.clone()]));
