@@ -1,7 +1,7 @@
 //! The whole protocol as JSON Schema: what `situated schema` prints.
 
-use schemars::JsonSchema as _;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema as _, Schema};
 use serde_json::{Map, Value, json};
 
 use crate::envelope::{ErrorKind, PROTOCOL};
@@ -27,8 +27,8 @@ pub fn schema() -> Value {
     let text = generator.subschema_for::<Text>();
     let mut events = Notice::json_schema(&mut generator).get("oneOf").cloned().unwrap_or_default();
     if let Value::Array(events) = &mut events {
-        events.push(Results::json_schema(&mut generator).into());
-        events.push(Lagged::json_schema(&mut generator).into());
+        events.push(of_kind("results", Results::json_schema(&mut generator)));
+        events.push(of_kind("lagged", Lagged::json_schema(&mut generator)));
     }
     let errors: Vec<Value> =
         ErrorKind::ALL.iter().map(|kind| json!({ "code": kind.code(), "kind": kind.name() })).collect();
@@ -47,6 +47,16 @@ pub fn schema() -> Value {
     })
 }
 
+/// The schema of an event with its tag, of which schemars knows nothing where it is a struct's.
+fn of_kind(kind: &str, schema: Schema) -> Value {
+    let mut schema = schema.to_value();
+    schema["properties"]["kind"] = json!({ "const": kind });
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.push("kind".into());
+    }
+    schema
+}
+
 fn names(kinds: &[ErrorKind]) -> Vec<&'static str> {
     kinds.iter().map(|kind| kind.name()).collect()
 }
@@ -54,6 +64,17 @@ fn names(kinds: &[ErrorKind]) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_event_says_its_kind() {
+        let schema = schema();
+        let events = schema["notifications"]["event"]["oneOf"].as_array().unwrap();
+        let kinds: Vec<&str> =
+            events.iter().map(|event| event["properties"]["kind"]["const"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["decision", "index", "state", "job", "results", "lagged"]);
+        let requires = |event: &Value| event["required"].as_array().unwrap().contains(&json!("kind"));
+        assert!(events.iter().all(requires), "{events:?}");
+    }
 
     #[test]
     fn the_schema_is_closed() {
