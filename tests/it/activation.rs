@@ -154,7 +154,7 @@ fn it_ends_within_two_seconds_whatever_clients_and_models_do() {
     let mut wires: Vec<Wire> = (0..4).map(|_| Wire::to(&place)).collect();
     wires[0].ask(1, "subscribe", json!({}));
     wires[1].ask(1, "rebuild", json!({"wait": true}));
-    wires[2].ask(1, "ask", json!({"query": "Bewuchs"}));
+    wires[2].ask(1, "ask", json!({"question": "Bewuchs"}));
     // And one that has never said a word.
     wires[3] = Wire::to(&place);
     let _silent = UnixStream::connect(place.socket()).unwrap();

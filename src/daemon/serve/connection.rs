@@ -37,8 +37,9 @@ const HANGUP_POLL: Duration = Duration::from_millis(100);
 /// How often in the end: a subscriber that has half-closed may stay for days.
 const HANGUP_POLL_SLOWEST: Duration = Duration::from_secs(2);
 
-/// How long running requests may go on when the daemon stops, before they are answered with an error.
-pub(super) const GRACE: Duration = Duration::from_millis(800);
+/// How long running requests may go on when the daemon stops, before they are answered with an error. The engine drains
+/// after that, for 1.2 s at most, and the daemon is to end within two seconds.
+pub(super) const GRACE: Duration = Duration::from_millis(300);
 
 /// How long a client that was refused may take to read why.
 const LINGER: Duration = Duration::from_secs(1);

@@ -67,7 +67,7 @@ impl From<UnixListener> for Door {
     }
 }
 
-/// Serves clients until `shutdown` resolves, then lets them end for a second.
+/// Serves clients until `shutdown` resolves, then lets them end for a moment.
 ///
 /// So that no request falls between, the socket's file should be gone ([`bind::Bound::retire`]) before `shutdown`
 /// resolves: what has connected by then is accepted and answered.
