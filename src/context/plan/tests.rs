@@ -269,6 +269,34 @@ fn a_section_that_was_empty_when_its_context_was_due_counts_as_drifted() {
     assert_eq!((step.action, step.reason, step.later), (Action::Reembed, Reason::BodyChanged, Some(Reason::Drifted)));
 }
 
+#[test]
+fn a_text_that_comes_back_gets_the_context_that_was_written_for_it() {
+    let draft =
+        |body: Vec<u8>| vec![Section { heading: Some(0), body }, Section { heading: Some(1), body: vec![9; 4] }];
+    let (before, after) = (draft((0..40).collect()), draft((100..140).collect()));
+    let cuts = cut(&before);
+    let now = current("n.md", &before, &cuts);
+    let first = plan(None, Some(&now), &generation(true), Trigger::Save, &|_| None);
+    let mut stored = apply(None, &now, &first, &generation(true), &mut Archive::new());
+    // The other text was there for long enough to be bought.
+    let cuts = cut(&after);
+    let other = Sketch::of(current("n.md", &after, &cuts).chunks[0].text);
+    let own = Sketch::of(now.chunks[0].text);
+    stored.chunks.iter_mut().for_each(|chunk| (chunk.paid, chunk.due) = (true, None));
+    (stored.chunks[0].sketch, stored.chunks[0].hash) = (other.clone(), TextHash([7; 16]));
+    stored.hash = TextHash([8; 16]);
+    let decided = |by: &str, sketch: &Sketch| {
+        let found = Archived { contextualizer: by.to_owned(), sketch: sketch.clone(), written_at: 1 };
+        let step = plan(Some(&stored), Some(&now), &generation(true), Trigger::Save, &|_| Some(found.clone())).steps[0];
+        (step.action, step.reason, step.later)
+    };
+    assert_eq!(decided("model/1", &own), (Action::Reembed, Reason::FoundInArchive, None));
+    // What the archive has under this text may be of the other text, or another model's.
+    let stays = (Action::Reembed, Reason::BodyChanged, Some(Reason::Drifted));
+    assert_eq!(decided("model/1", &other), stays);
+    assert_eq!(decided("model/0", &own), stays);
+}
+
 /// A note of one section that waits for a model since second 10, or was written by one.
 fn waiting(paid: bool, due: Option<Due>) -> (Draft, StoredNote) {
     let draft = vec![Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
