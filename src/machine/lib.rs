@@ -1,7 +1,7 @@
 //! What a process is given by its machine: the time, threads, and a disk that keeps what was synced.
 //!
 //! Who asks here, and not the system, can be played. With the feature `simulation`, which tests alone switch on, a thread
-//! may put a [`simulation::Machine`] in the place of the real one: its time is virtual, and work that is for other
+//! may put a `simulation::Machine` in the place of the real one: its time is virtual, and work that is for other
 //! threads is queued and run on this one, in an order that a seed chooses. Without the feature nothing of that is
 //! compiled in.
 

@@ -1,7 +1,7 @@
 //! What is said on the socket: the methods with what they take and give ([`table`]), the envelope of JSON-RPC 2.0, frames
 //! of lines, where a daemon is to be found, and a blocking client. `PROTOCOL.md` beside this file is the specification.
 //!
-//! A new method is one entry in the [table](table), with its types in a module here, and one function in the daemon.
+//! A new method is one entry in the [`table`], with its types in a module here, and one function in the daemon.
 
 pub mod ask;
 pub mod audience;

@@ -11,7 +11,7 @@
 //! of a note does not wait for the disk.
 //!
 //! Several contexts may come under one key (another model, another try, another note with the same section and the
-//! same text): the last one wins, and the others stay, to be found by [`Journal::find`].
+//! same text): the last one wins, and the others stay, to be found by [`Journal::all`].
 //!
 //! Since version 2 the journal also says which note holds each context ([`holders`]): a context tells of its note, so
 //! another note must not be given it. Contexts that version 1 wrote get their holder when a store is opened whose

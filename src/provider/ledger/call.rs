@@ -139,8 +139,8 @@ pub enum Refused {
     Io(String),
 }
 
-/// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`] or [`Ledger::release`] it counts
-/// as spent.
+/// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`](super::Ledger::settle) or
+/// [`Ledger::release`](super::Ledger::release) it counts as spent.
 #[must_use = "what is reserved and not settled counts as spent"]
 #[derive(Debug)]
 pub struct Reservation {
