@@ -340,7 +340,7 @@ impl Decision<'_> {
         // A template stands where nothing was paid for; what was paid for this very text, at another time or for
         // a note that came and went, is better and must not be bought again. What a paid context is waiting to be
         // replaced by counts only if it is newer than the wish for it.
-        if let Some(found) = self.found(index, old.paid, old.due).or_else(|| self.returned(index, old)) {
+        if let Some(found) = self.found(index, old.paid, old.due) {
             return found;
         }
         let wants_model = self.generation.costs && self.wants_model(chunk);
@@ -359,6 +359,12 @@ impl Decision<'_> {
         let same_context = old.paid || chunk.template_hash == old.context_hash;
         let due = old.due.filter(|_| wants_model).map(|due| due.reason);
         let later = if due.is_some() { None } else { self.later(chunk, old) };
+        if old.paid
+            && later == Some(Reason::Drifted)
+            && let Some(found) = self.returned(index)
+        {
+            return found;
+        }
         let context = ContextSource::Stored(donor);
         if same_text && same_context && notes.same_embedder {
             let reason = if notes.moved { Reason::NoteMoved } else { Reason::Unchanged };
@@ -422,12 +428,8 @@ impl Decision<'_> {
 
     /// A chunk whose text was another for so long that its context is of that other text, and which is back at a text
     /// that the archive has a context of: without it the daily sync would buy that one again.
-    fn returned(&self, index: usize, old: &StoredChunk) -> Option<Step> {
+    fn returned(&self, index: usize) -> Option<Step> {
         let chunk = &self.now.chunks[index];
-        let is_drifted = old.paid && old.due.is_none() && self.later(chunk, old) == Some(Reason::Drifted);
-        if self.trigger == Trigger::Rebuild || !is_drifted {
-            return None;
-        }
         let key = context_key(&chunk.keys, chunk.hash);
         let fits = |found: &Archived| {
             found.contextualizer == self.generation.contextualizer && found.sketch.left_in(chunk.text) >= DRIFT_BELOW

@@ -1,9 +1,10 @@
 //! What queries ask of a vault's file system: on a thread of the vault, and for a short time only. A file system that
 //! hangs keeps that thread; queries go on without what it would have said.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -58,7 +59,7 @@ impl DiskAccess {
         self.send(Box::new(work))?;
         match answered.recv_timeout(within) {
             Ok(value) => Ok(value),
-            // Also if the work panicked: its thread is gone, and the next request starts another.
+            // Also if the work panicked.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(Hangs),
         }
     }
@@ -69,26 +70,18 @@ impl DiskAccess {
         Some(self.epoch.elapsed().saturating_sub(Duration::from_millis(began)))
     }
 
-    fn send(&self, mut work: Work) -> Result<(), Hangs> {
+    fn send(&self, work: Work) -> Result<(), Hangs> {
         let mut sender = self.work.lock();
-        if let Some(sender) = &*sender {
-            match sender.try_send(work) {
-                Ok(()) => return Ok(()),
-                Err(TrySendError::Full(_)) => return Err(Hangs),
-                // The thread died of what it was asked.
-                Err(TrySendError::Disconnected(unsent)) => work = unsent,
-            }
+        if sender.is_none() {
+            *sender = Some(self.start()?);
         }
-        let started = self.start()?;
-        started.try_send(work).map_err(|_| Hangs)?;
-        *sender = Some(started);
-        Ok(())
+        // The thread ends only with this handle, so it can only be full.
+        sender.as_ref().map_or(Err(Hangs), |sender| sender.try_send(work).map_err(|_| Hangs))
     }
 
     fn start(&self) -> Result<SyncSender<Work>, Hangs> {
         let (work, inbox) = mpsc::sync_channel(MOST_WAITING);
         let (disk, began, epoch) = (self.disk.clone(), self.began.clone(), self.epoch);
-        began.store(0, Ordering::Relaxed);
         let run = move || run(&inbox, &*disk, &began, epoch);
         let thread = std::thread::Builder::new().name("look".to_owned()).spawn(run);
         thread.map(|_| work).map_err(|_| Hangs)
@@ -98,7 +91,9 @@ impl DiskAccess {
 fn run(inbox: &Receiver<Work>, disk: &dyn Disk, began: &AtomicU64, epoch: Instant) {
     while let Ok(work) = inbox.recv() {
         began.store(epoch.elapsed().as_millis() as u64 + 1, Ordering::Relaxed);
-        work(disk);
+        if catch_unwind(AssertUnwindSafe(|| work(disk))).is_err() {
+            tracing::error!("a look at the disk failed inside; please report it");
+        }
         began.store(0, Ordering::Relaxed);
     }
 }

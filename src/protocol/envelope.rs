@@ -217,6 +217,14 @@ impl RpcError {
         self
     }
 
+    /// With the known name that was most likely meant, if any is near.
+    #[must_use]
+    pub(crate) fn nearest(mut self, meant: Option<&str>) -> Self {
+        let Some(meant) = meant else { return self };
+        self.message += &format!("; did you mean `{meant}`?");
+        self.with("nearest", meant)
+    }
+
     /// The daemon has a fault; `what` says where, without any note text.
     pub fn internal(what: &str) -> Self {
         RpcError::new(ErrorKind::Internal, what).hint("this is a fault of situated; its log has more")
@@ -293,15 +301,9 @@ pub fn unknown_method(name: &str) -> RpcError {
     let name: String = name.chars().take(60).collect();
     let all: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
     let meant = nearest(&name, all.iter().copied());
-    let why = match meant {
-        Some(meant) => format!("there is no method `{name}`; did you mean `{meant}`?"),
-        None => format!("there is no method `{name}`"),
-    };
-    let error = RpcError::new(ErrorKind::UnknownMethod, why).hint(format!("methods: {}", all.join(" ")));
-    match meant {
-        Some(meant) => error.with("nearest", meant),
-        None => error,
-    }
+    RpcError::new(ErrorKind::UnknownMethod, format!("there is no method `{name}`"))
+        .hint(format!("methods: {}", all.join(" ")))
+        .nearest(meant)
 }
 
 /// `value` as the body of a result, or why it cannot be one.

@@ -118,19 +118,12 @@ impl Unknown<'_> {
         let meant = nearest(name, self.known.iter().copied());
         let cut = |name: &str| name.chars().take(MOST_NAME).collect::<String>();
         let path = self.path.iter().map(|name| cut(name)).collect::<Vec<_>>().join(".");
-        let why = match meant {
-            Some(meant) => format!("`{method}` knows no parameter `{path}`; did you mean `{meant}`?"),
-            None => format!("`{method}` knows no parameter `{path}`"),
-        };
+        let why = format!("`{method}` knows no parameter `{path}`");
         let hint = match self.known.as_slice() {
             [] => "it takes none".to_owned(),
             known => format!("known here: {}", known.join(" ")),
         };
-        let error = RpcError::new(ErrorKind::InvalidParams, why).hint(hint).with("parameter", path);
-        match meant {
-            Some(meant) => error.with("nearest", meant),
-            None => error,
-        }
+        RpcError::new(ErrorKind::InvalidParams, why).hint(hint).with("parameter", path).nearest(meant)
     }
 }
 

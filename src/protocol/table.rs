@@ -221,7 +221,7 @@ methods! {
         "Finds chunks near a note, a chunk or a text.";
     Graph "graph" GraphRequest => GraphAnswer, Graph, Daemon, [NotFound],
         "Notes by their place among the links, notes without links, and links that lead nowhere.";
-    Get "get" GetRequest => NoteText, Query, Daemon, [NotFound],
+    Get "get" GetRequest => NoteText, Query, Daemon, [NotFound Storage],
         "Lines of a note as they are on disk now.";
     Recent "recent" RecentRequest => RecentAnswer, Query, Daemon, [NotFound],
         "The notes that were changed last, newest first, a page of them.";

@@ -23,7 +23,7 @@ fn place(model: &Model, more: &str) -> Place {
     place
 }
 
-fn start(place: &Place) -> Daemon {
+pub(crate) fn start(place: &Place) -> Daemon {
     let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
     daemon.wait_idle();
     daemon

@@ -1,18 +1,17 @@
 //! A data folder that the first version wrote opens, and no context in it is paid for again.
 //!
 //! The folder is frozen in `tests/fixtures/first-version/`: `notes` is the vault, `data` what the program made of it.
-//! [`freeze`] made it, with the first version's own program.
+//! [`freeze`] made it, with the first version's own program:
+//! `SITUATED_FIRST_VERSION=PROGRAM cargo test --test it first_version::freeze -- --ignored`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::contexts::{SMALL_CHUNKS, wait_written};
+use crate::contexts::{SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
 use crate::support::{Daemon, Place, copy_tree};
-
-const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "sk-test-key");
 
 /// A note that was deleted: its contexts are in the archive alone.
 const GONE: (&str, &str) = (
@@ -71,8 +70,7 @@ fn a_data_folder_of_the_first_version_opens_and_nothing_is_bought_again() {
     let here = engine::vault_dir(&place.data(), &place.vault.canonicalize().unwrap());
     fs::rename(frozen, here).unwrap();
 
-    let mut daemon = place.spawn_command(place.command().env(KEY.0, KEY.1).arg("run"));
-    daemon.wait_idle();
+    let mut daemon = start(&place);
     wait_written(&mut daemon);
     let (contexts, cost) = bought(&mut daemon);
     let expected: Value = serde_json::from_slice(&fs::read(fixture().join("expected.json")).unwrap()).unwrap();
@@ -100,7 +98,10 @@ fn freeze() {
     }
     let mut command = std::process::Command::new(program);
     let own = place.command();
-    command.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?)))).env(KEY.0, KEY.1);
+    command
+        .env_clear()
+        .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .env("ANTHROPIC_API_KEY", "sk-test-key");
     let mut daemon = place.spawn_command(command.arg("run"));
     daemon.wait_idle();
     wait_written(&mut daemon);

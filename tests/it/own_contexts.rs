@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::contexts::{SMALL_CHUNKS, wait_written};
+use crate::contexts::{SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
 use crate::support::{Daemon, Place};
 
@@ -19,12 +19,6 @@ fn place(model: &Model) -> Place {
     let place = Place::new();
     place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "")));
     place
-}
-
-fn start(place: &Place) -> Daemon {
-    let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
-    daemon.wait_idle();
-    daemon
 }
 
 /// The contexts of a note's chunks, once nothing waits for the model.

@@ -1,6 +1,6 @@
 //! Queries: answered from the published snapshots, on the caller's thread.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -248,25 +248,23 @@ fn property(name: &str, value: &Value) -> Result<String, CallError> {
 /// Marks hits whose note is no longer what was indexed. A vault that does not say so in time keeps nobody: the answer
 /// warns of it.
 pub(super) fn freshness(mut answer: Answer, vault: &VaultShared, snapshot: &Snapshot) -> Answer {
-    let mut paths: Vec<&str> = answer.hits.iter().map(|hit| hit.path.as_str()).collect();
-    paths.dedup();
-    let paths: Vec<VaultPath> = paths.into_iter().filter_map(VaultPath::parse).collect();
-    if paths.is_empty() {
+    let paths = answer.hits.iter().filter_map(|hit| VaultPath::parse(&hit.path));
+    let indexed: HashMap<VaultPath, Option<FileStat>> = paths
+        .map(|path| {
+            let stat = snapshot.note_at(&path).map(|note| note.stat);
+            (path, stat)
+        })
+        .collect();
+    if indexed.is_empty() {
         return answer;
     }
     let root = vault.path.clone();
-    let states = move |disk: &dyn Disk| -> HashMap<VaultPath, Option<FileStat>> {
-        let state = |path: VaultPath| (disk.stat(&root, &path).ok(), path);
-        paths.into_iter().map(state).map(|(state, path)| (path, state)).collect()
+    let stale = move |disk: &dyn Disk| -> HashSet<String> {
+        let is_stale = |(path, stat): &(VaultPath, Option<FileStat>)| disk.stat(&root, path).ok() != *stat;
+        indexed.into_iter().filter(is_stale).map(|(path, _)| path.to_string()).collect()
     };
-    match vault.disk.ask(STATES_WITHIN, states) {
-        Ok(states) => {
-            for hit in &mut answer.hits {
-                let path = VaultPath::parse(&hit.path);
-                let indexed = path.as_ref().and_then(|path| snapshot.note_at(path)).map(|note| note.stat);
-                hit.stale = path.and_then(|path| states.get(&path).copied().flatten()) != indexed;
-            }
-        }
+    match vault.disk.ask(STATES_WITHIN, stale) {
+        Ok(stale) => answer.hits.iter_mut().for_each(|hit| hit.stale = stale.contains(&hit.path)),
         Err(Hangs) => answer.warnings.push(format!(
             "vault `{}` does not answer, so its notes may have changed since they were indexed",
             vault.name
