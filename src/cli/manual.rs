@@ -235,36 +235,4 @@ fn script(shell: Shell) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_command_has_a_page() {
-        let mut pages = Vec::new();
-        collect(&command(), &mut pages);
-        let names: Vec<String> = pages.iter().map(|page| Man::new(page.clone()).get_filename()).collect();
-        for name in ["situated.1", "situated-search.1", "situated-config-show.1"] {
-            assert!(names.iter().any(|other| other == name), "{name} is not in {names:?}");
-        }
-        for (i, page) in pages.iter().enumerate() {
-            let mut text = Vec::new();
-            render(page, i == 0, &mut text).unwrap();
-            let text = String::from_utf8(text).unwrap();
-            assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{text}");
-            for section in ["EXIT STATUS", "FILES", "ENVIRONMENT"] {
-                assert_eq!(text.contains(section), i == 0, "{section} in {}", page.get_name());
-            }
-        }
-    }
-
-    #[test]
-    fn names_of_vaults_are_completed() {
-        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            let script = script(shell);
-            assert!(script.matches("--vaults").count() >= if shell == Shell::Fish { 5 } else { 1 }, "{shell}");
-        }
-        for shell in [Shell::Elvish, Shell::PowerShell] {
-            assert!(script(shell).contains("situated"), "{shell}");
-        }
-    }
-}
+mod tests;

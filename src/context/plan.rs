@@ -5,7 +5,7 @@
 //! the examples under `tests/spec/` are its tests.
 
 mod moves;
-mod due;
+mod pending;
 mod reuse;
 #[cfg(test)]
 mod tests;
@@ -15,8 +15,8 @@ use std::collections::{HashMap, HashSet};
 use note::VaultPath;
 use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
 
-pub use due::Due;
 pub use moves::{MissingNote, NoteTraits, match_moves};
+pub use pending::PendingContext;
 /// What is done and why are words of the protocol.
 pub use protocol::decision::{Action, Reason};
 pub use reuse::{Source, Unknown, may_adopt, may_reuse};
@@ -75,7 +75,7 @@ pub struct StoredChunk {
     /// The text the context was written for; empty for templates.
     pub sketch: Sketch,
     /// Whether a model is still to be asked for its context.
-    pub due: Option<Due>,
+    pub due: Option<PendingContext>,
     /// Whether the model was asked and gave nothing usable.
     pub failed: bool,
 }
@@ -402,7 +402,7 @@ impl Decision<'_> {
     }
 
     /// A chunk whose context the archive has; nothing is looked for when everything is to be made anew.
-    fn found(&self, index: usize, paid: bool, due: Option<Due>) -> Option<Step> {
+    fn found(&self, index: usize, paid: bool, due: Option<PendingContext>) -> Option<Step> {
         if self.trigger == Trigger::Rebuild || (paid && due.is_none()) {
             return None;
         }

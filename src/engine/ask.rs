@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::error::CallError;
-use super::handle::{OwnChunk, generated};
-use super::writer::Held;
+use super::interrupted::Interrupted;
 use super::{now_s, outcomes::Outcomes};
 use crate::settings::Settings;
 use context::cost;
@@ -18,8 +16,6 @@ use context::settings::ContextConfig;
 use context::{ContextRecord, Making, Origin, Spent};
 use note::chunk::ChunkRules;
 use note::fingerprint::Sketch;
-use protocol::contexts::GeneratedContext;
-use provider::ledger::Purpose;
 use provider::{Account, CallTurn, Client, Completion, Failure, FailureKind, Finish, Spender, Unanswered};
 
 /// Why a passage got no context.
@@ -36,7 +32,7 @@ pub(super) type Answers = Vec<(u32, Result<ContextRecord, Stopped>)>;
 
 /// Asks the model in force. Clones share everything.
 #[derive(Clone)]
-pub(super) struct Asker {
+pub(super) struct Author {
     pub(super) client: Client,
     pub(super) model: Arc<Model>,
     pub(super) prompter: Arc<Prompter>,
@@ -44,15 +40,15 @@ pub(super) struct Asker {
     pub(super) narrow: Arc<Prompter>,
     pub(super) spender: Arc<Spender>,
     pub(super) outcomes: Arc<Outcomes>,
-    chunk: ChunkRules,
+    pub(super) chunk: ChunkRules,
 }
 
-impl Asker {
+impl Author {
     pub(super) fn new(client: Client, model: Model, spender: Arc<Spender>, config: &Settings) -> Self {
         let context = &config.context;
         let half = context.max_document_tokens.min(model.context_size) / 2;
         let narrow = ContextConfig { max_document_tokens: half, ..context.clone() };
-        Asker {
+        Author {
             client,
             prompter: Arc::new(Prompter::new(context, &model)),
             narrow: Arc::new(Prompter::new(&narrow, &model)),
@@ -75,13 +71,13 @@ impl Asker {
         sketches: &HashMap<u32, Sketch>,
         prompt: &Prompt,
         account: &Account,
-    ) -> Result<Answers, Held> {
+    ) -> Result<Answers, Interrupted> {
         if self.outcomes.is_useless() {
-            return Err(Held::Useless);
+            return Err(Interrupted::Useless);
         }
         match turn.complete(prompt, account).await {
             Ok(completion) => Ok(self.read(document, sketches, prompt, &completion, false)),
-            Err(Unanswered::Budget(refused)) => Err(Held::Budget(refused)),
+            Err(Unanswered::Budget(refused)) => Err(Interrupted::Budget(refused)),
             Err(Unanswered::Provider(failure)) => {
                 self.failed(failure)?;
                 Ok(prompt.wanted.iter().map(|n| (*n, Err(Stopped::Refused))).collect())
@@ -158,7 +154,7 @@ impl Asker {
     }
 
     /// Counts a failure; `Err` unless it is about these very words.
-    pub(super) fn failed(&self, failure: Failure) -> Result<(), Held> {
+    pub(super) fn failed(&self, failure: Failure) -> Result<(), Interrupted> {
         self.outcomes.failed(failure.kind);
         match failure.kind {
             FailureKind::TooLong | FailureKind::Rejected => Ok(()),
@@ -166,36 +162,8 @@ impl Asker {
             | FailureKind::UnknownModel
             | FailureKind::SpendLimit
             | FailureKind::Unavailable
-            | FailureKind::Cancelled => Err(Held::Provider(failure.message)),
+            | FailureKind::Cancelled => Err(Interrupted::Provider(failure.message)),
         }
-    }
-
-    /// A context for a chunk of a text that lies in no vault.
-    pub(super) async fn wish(
-        &self,
-        text: &str,
-        title: Option<&str>,
-        wanted: &str,
-        max_words: Option<u32>,
-    ) -> Result<GeneratedContext, CallError> {
-        let own = OwnChunk::find(text, title, wanted, &self.chunk)?;
-        let document = Document::new(&own.note, &own.chunks);
-        let n = document.passages.get(own.at).map_or(1, |passage| passage.n);
-        let sketches = HashMap::from([(n, Sketch::of(wanted))]);
-        let account = Account::of(&self.spender, Purpose::Asked);
-        let mut flaw = Flaw::Missing;
-        for prompt in [self.prompter.ask_one(&document, n), self.prompter.ask_simply(&document, n)] {
-            let turn = self.client.turn().await.map_err(|failure| CallError::Provider(failure.message))?;
-            let answers = self.ask(turn, &document, &sketches, &prompt, &account).await;
-            for (_, outcome) in answers.map_err(|held| CallError::Provider(held.to_string()))? {
-                match outcome {
-                    Ok(record) => return Ok(generated(record, wanted, max_words)),
-                    Err(Stopped::Flaw(found)) => flaw = found,
-                    Err(Stopped::Refused) => {}
-                }
-            }
-        }
-        Err(CallError::Provider(format!("the model gave no usable context ({flaw:?})")))
     }
 }
 

@@ -1,7 +1,7 @@
-//! Rebuilds through the provider's batch interface: all wishes of a run handed in at once, at half the price, and
+//! Rebuilds through the provider's batch interface: all wanted of a run handed in at once, at half the price, and
 //! answered within a day. When a batch begins, and what follows it, the indexer says (`indexer::batches`).
 //!
-//! While a run is `batch`, its wishes are not asked for one by one. A batch ends by making the run an ordinary one:
+//! While a run is `batch`, its wanted are not asked for one by one. A batch ends by making the run an ordinary one:
 //! what it left is asked for in the normal way.
 
 mod draft;
@@ -9,32 +9,33 @@ mod file;
 mod judge;
 mod work;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::decide::Desk;
-use super::writer::Told;
-use context::plan::Due;
+use super::context_job::ContextEvent;
+use super::decide::NotePipeline;
+use context::plan::PendingContext;
 pub(super) use file::Files;
 use note::VaultPath;
 use note::fingerprint::ContextKey;
 pub(super) use work::carry_out;
 
 /// Which contexts of which notes are wanted.
-pub(super) type Wishes = Vec<(VaultPath, Vec<(ContextKey, Due)>)>;
+pub(super) type PendingByNote = Vec<(VaultPath, Vec<(ContextKey, PendingContext)>)>;
 
 /// A batch to be handed in, or to be gone on with.
-pub(super) struct BatchOrder {
+pub(super) struct BatchJob {
     /// The vault's folder among the daemon's data.
     pub(super) dir: PathBuf,
     pub(super) run: u64,
     pub(super) vault: u64,
     pub(super) vault_name: String,
-    pub(super) desk: Arc<Desk>,
+    pub(super) pipeline: Arc<NotePipeline>,
     /// What is wanted of which notes; of no account if the batch is under way.
-    pub(super) wishes: Wishes,
+    pub(super) wanted: PendingByNote,
     /// Micro-dollars and tokens that the rebuild may take.
     pub(super) rebuild: (u64, u64),
     /// Closed when nobody waits for it any more.
@@ -43,7 +44,7 @@ pub(super) struct BatchOrder {
 }
 
 /// Tells the engine.
-pub(super) type Tell = dyn Fn(BatchTold) + Send + Sync;
+pub(super) type Tell = dyn Fn(BatchEvent) + Send + Sync;
 
 /// What is wanted of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +57,13 @@ pub(super) enum Control {
     Cancel,
 }
 
-/// What comes of a batch; the last is [`BatchTold::End`].
+/// What comes of a batch; the last is [`BatchEvent::End`].
 #[derive(Debug)]
-pub(super) enum BatchTold {
+pub(super) enum BatchEvent {
     /// What it is at, for whoever looks at the job.
     Phase(String),
     /// Of a note.
-    Note(VaultPath, Told),
+    Note(VaultPath, ContextEvent),
     /// It is over.
     End(End),
 }
@@ -78,4 +79,20 @@ pub(super) enum End {
     Stopped(String),
     /// Something cannot be written or read: it is gone on with when the vault is opened again.
     Failed(String),
+}
+
+/// Why the work ends without an end.
+enum Halt {
+    /// The vault was closed, or the writer is to end: whoever opens it again goes on.
+    Gone,
+    /// Something cannot be written or read.
+    Store(String),
+    /// With this.
+    End(End),
+}
+
+impl From<io::Error> for Halt {
+    fn from(error: io::Error) -> Self {
+        Halt::Store(format!("the batch's files: {error}"))
+    }
 }

@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::disk_access::DiskAccess;
 use super::embedding::Service;
 use super::indexer::disk::Disk;
 use archive::{Archive, Claimant};
 use context::plan;
 use context::plan::{
-    Action, ContextSource, CurrentChunk, CurrentNote, Due, Generation, Plan, Reason, Step, StoredChunk, StoredNote,
-    Trigger,
+    Action, ContextSource, CurrentChunk, CurrentNote, Generation, PendingContext, Plan, Reason, Step, StoredChunk,
+    StoredNote, Trigger,
 };
 use context::prompt::Prompter;
 use context::{ContextRecord, Making, Origin, Spent, TEMPLATE, Template};
@@ -30,8 +31,10 @@ use vault::policy::is_conflict;
 use vault::read::ReadError;
 
 /// What deciding needs to know of a vault.
-pub(super) struct Desk {
+pub(super) struct NotePipeline {
     pub(super) root: PathBuf,
+    /// What is asked of the file system while workers decide.
+    pub(super) disk: Arc<DiskAccess>,
     pub(super) max_note_bytes: u64,
     pub(super) rules: NoteRules,
     /// Which notes are nobody else's.
@@ -117,20 +120,21 @@ pub(super) struct ReadNote {
 }
 
 /// Reads a note for a task; waits for the file system.
-pub(super) fn read_note(disk: &dyn Disk, desk: &Desk, task: &Task) -> Result<ReadNote, Outcome> {
-    let (bytes, stat) = disk.read(&desk.root, &task.path, desk.max_note_bytes).map_err(|error| match error {
-        ReadError::Gone => Outcome::Gone,
-        ReadError::ChangedWhileRead => Outcome::Unsettled,
-        // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
-        ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside => Outcome::Unfit(error.to_string()),
-        ReadError::Denied => Outcome::Skipped(error.to_string()),
-        ReadError::Io(_) => Outcome::Unreadable(error.to_string()),
-    })?;
-    let came_back = task.moved_from.as_ref().is_some_and(|old| disk.stat(&desk.root, old).is_ok());
+pub(super) fn read_note(disk: &dyn Disk, pipeline: &NotePipeline, task: &Task) -> Result<ReadNote, Outcome> {
+    let (bytes, stat) =
+        disk.read(&pipeline.root, &task.path, pipeline.max_note_bytes).map_err(|error| match error {
+            ReadError::Gone => Outcome::Gone,
+            ReadError::ChangedWhileRead => Outcome::Unsettled,
+            // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
+            ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside => Outcome::Unfit(error.to_string()),
+            ReadError::Denied => Outcome::Skipped(error.to_string()),
+            ReadError::Io(_) => Outcome::Unreadable(error.to_string()),
+        })?;
+    let came_back = task.moved_from.as_ref().is_some_and(|old| disk.stat(&pipeline.root, old).is_ok());
     Ok(ReadNote { bytes, stat, came_back })
 }
 
-impl Desk {
+impl NotePipeline {
     /// Decides about a note as it was read.
     pub(super) fn look(&self, task: &Task, read: ReadNote, now: i64) -> Outcome {
         let ReadNote { bytes, stat, came_back } = read;
@@ -235,7 +239,7 @@ impl Desk {
         archive.check()?;
 
         let mut builder = NoteBuilder {
-            desk: self,
+            pipeline: self,
             note: &note,
             chunks: &chunks,
             templates,
@@ -315,7 +319,7 @@ impl Desk {
 
 /// Everything about the note at hand while its plan is carried out on paper.
 struct NoteBuilder<'a> {
-    desk: &'a Desk,
+    pipeline: &'a NotePipeline,
     note: &'a Note,
     chunks: &'a [Chunk],
     templates: Vec<String>,
@@ -324,7 +328,7 @@ struct NoteBuilder<'a> {
     /// Whether no model is to be shown this note.
     unasked: bool,
     now: i64,
-    /// When what is wished for now was wished for.
+    /// When what is asked for now was asked for.
     since: i64,
     /// `None` for what the embedder has not made yet.
     vectors: HashMap<InputHash, Option<(Vector, bool)>>,
@@ -345,8 +349,9 @@ impl NoteBuilder<'_> {
             let found = match step.context {
                 ContextSource::Stored(i) => record.and_then(|_| stored.get(i)).filter(|c| c.is_paid()).cloned(),
                 ContextSource::Archive(key) => {
-                    let contextualizer = self.desk.contextualizer_of(self.claimant.private, self.note.kind.as_deref());
-                    self.desk.archived(self.claimant, key, &contextualizer)?
+                    let contextualizer =
+                        self.pipeline.contextualizer_of(self.claimant.private, self.note.kind.as_deref());
+                    self.pipeline.archived(self.claimant, key, &contextualizer)?
                 }
                 ContextSource::Fresh => None,
             };
@@ -388,7 +393,7 @@ impl NoteBuilder<'_> {
     ) -> (Vec<ChunkRecord>, Vec<ChunkDoc>) {
         let mut records = Vec::with_capacity(self.chunks.len());
         let mut docs = Vec::with_capacity(self.chunks.len());
-        let limits = self.desk.service.embedder.limits();
+        let limits = self.pipeline.service.embedder.limits();
         let mut together = if limits.together { self.together(&limits) } else { Vec::new() }.into_iter();
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let (note, chunk, context) = (self.note, &self.chunks[step.chunk], &texts[step.chunk]);
@@ -414,7 +419,8 @@ impl NoteBuilder<'_> {
                 heading_path: heading_path.to_vec(),
                 hash: chunk.hash,
                 context_hash: text_hash(context.as_bytes()),
-                wanted: !self.unasked && plan::wants_model(chunk.has_words, self.chunks.len(), &self.desk.generation),
+                wanted: !self.unasked
+                    && plan::wants_model(chunk.has_words, self.chunks.len(), &self.pipeline.generation),
                 inputs: inputs.iter().map(|input| input.hash).collect(),
                 decided: unchanged.unwrap_or((step.action, step.reason)),
                 later: step.later,
@@ -438,9 +444,9 @@ impl NoteBuilder<'_> {
         (records, docs)
     }
 
-    /// A wish that stands keeps its date; its tries count only while the text is the same. A new one is younger
+    /// A request that is still open keeps its creation time; its tries count only while the text is the same. A new one is younger
     /// than the context that it is to replace.
-    fn due(&self, reason: Reason, step: &Step, context: &ContextRecord, old: Option<&NoteRecord>) -> Due {
+    fn due(&self, reason: Reason, step: &Step, context: &ContextRecord, old: Option<&NoteRecord>) -> PendingContext {
         let chunk = &self.chunks[step.chunk];
         let stood = match (step.context, old) {
             (ContextSource::Stored(i), Some(old)) => old.chunks.get(i),
@@ -448,9 +454,11 @@ impl NoteBuilder<'_> {
         };
         match stood.and_then(|old| Some((old.due.filter(|due| due.reason == reason)?, old.hash))) {
             Some((due, hash)) if hash == chunk.hash => due,
-            Some((due, _)) => Due { tries: 0, ..due },
-            None if context.is_paid() => Due { reason, since: self.since.max(context.written_at + 1), tries: 0 },
-            None => Due { reason, since: self.since, tries: 0 },
+            Some((due, _)) => PendingContext { tries: 0, ..due },
+            None if context.is_paid() => {
+                PendingContext { reason, since: self.since.max(context.written_at + 1), tries: 0 }
+            }
+            None => PendingContext { reason, since: self.since, tries: 0 },
         }
     }
 
@@ -467,7 +475,7 @@ impl NoteBuilder<'_> {
         }
         let raws: Vec<&str> = raws.iter().map(String::as_str).collect();
         let documents = input::inputs_together(limits, &raws, &|text| builtin::model().token_starts(text));
-        let lacks = |document: &&Vec<Input>| document.iter().any(|input| !self.desk.vectors.holds(input.hash));
+        let lacks = |document: &&Vec<Input>| document.iter().any(|input| !self.pipeline.vectors.holds(input.hash));
         self.missing = documents.iter().filter(lacks).cloned().collect();
         documents.into_iter().flatten().collect()
     }
@@ -477,8 +485,8 @@ impl NoteBuilder<'_> {
         if let Some(known) = self.vectors.get(&input.hash) {
             return known.as_ref().map(|(vector, _)| vector.clone());
         }
-        let cached = self.desk.vectors.get(input.hash).map(|vector| (vector, false));
-        let found = cached.or_else(|| Some((self.desk.service.embedder.input_at_once(input)?, true)));
+        let cached = self.pipeline.vectors.get(input.hash).map(|vector| (vector, false));
+        let found = cached.or_else(|| Some((self.pipeline.service.embedder.input_at_once(input)?, true)));
         if found.is_none() && order {
             self.missing.push(vec![input.clone()]);
         }

@@ -15,13 +15,12 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::Shared;
-use super::indexer::Event;
 use crate::settings::Settings;
 use context::settings::KeyConfig;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 use provider::Health;
 use provider::{EmbedError, Embedder};
-use worker::{Tell, Worker};
+use worker::{OnEvent, Worker};
 
 /// Says in a store's folder who made the vectors that serve.
 const SERVING: &str = "embedder.json";
@@ -58,7 +57,7 @@ impl Service {
             return Ok(Service::builtin());
         }
         let price = embedder.price();
-        let worker = Worker::start(shared, config, &embedder, tell(shared)).map_err(EmbedError::Local)?;
+        let worker = Worker::start(shared, config, &embedder, on_event(shared)).map_err(EmbedError::Local)?;
         let service = Arc::new(Service { embedder, config: Some(config.clone()), worker: Some(worker), price });
         shared.services.add(config.clone(), &service);
         Ok(service)
@@ -81,12 +80,11 @@ impl Service {
     }
 }
 
-fn tell(shared: &Arc<Shared>) -> Tell {
+fn on_event(shared: &Arc<Shared>) -> OnEvent {
     let engine = Arc::downgrade(shared);
-    Arc::new(move |told| {
+    Arc::new(move |event| {
         if let Some(engine) = engine.upgrade() {
-            // The indexer may have ended; what was made is in the cache.
-            engine.indexers.send(told.vault, Event::Embedded(told));
+            engine.embedded(event);
         }
     })
 }
@@ -256,38 +254,4 @@ impl Service {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use provider::ledger::{BudgetLimits, Ledger};
-    use provider::{ProviderRuntime, Spender};
-
-    fn spender(dir: &Path) -> Arc<Spender> {
-        Spender::new(Ledger::open(dir).unwrap(), BudgetLimits::default())
-    }
-
-    #[test]
-    fn who_serves_is_remembered_without_a_key() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(Serving::read(dir.path()), None);
-        let config = EmbedConfig {
-            provider: EmbedProvider::OpenAi,
-            model: Some("m".to_owned()),
-            base_url: Some("http://127.0.0.1:1".to_owned()),
-            key: KeyConfig { command: Some("echo sk-secret".to_owned()), ..KeyConfig::default() },
-            ..EmbedConfig::default()
-        };
-        let (runtime, spender) = (ProviderRuntime::new(|| {}), spender(dir.path()));
-        let embedder = Embedder::open(&config, Some(7), Path::new(""), &runtime, &spender).unwrap();
-        let serving = Serving::of(&config, &embedder);
-        serving.write(dir.path()).unwrap();
-        assert_eq!(Serving::read(dir.path()), Some(serving.clone()));
-        assert!(!std::fs::read_to_string(dir.path().join(SERVING)).unwrap().contains("secret"));
-        assert!(is_asked_for(&config, &serving.identity, 7));
-        assert!(!is_asked_for(&EmbedConfig { dimensions: Some(8), ..config.clone() }, &serving.identity, 7));
-        assert!(!is_asked_for(&EmbedConfig::default(), &serving.identity, 7));
-        let again = serving.config(&EmbedConfig::default());
-        assert_eq!((again.identity(7), again.key.command), (serving.identity, None));
-        std::fs::write(dir.path().join(SERVING), "nonsense").unwrap();
-        assert_eq!(Serving::read(dir.path()), None);
-    }
-}
+mod tests;

@@ -95,7 +95,7 @@ impl Grapher {
 }
 
 /// A vault whose graph is to be made.
-struct Due {
+struct PendingContext {
     vault: Weak<VaultShared>,
     first: Instant,
     last: Instant,
@@ -103,9 +103,9 @@ struct Due {
     waiting: Vec<Sender<()>>,
 }
 
-impl Due {
+impl PendingContext {
     fn new(vault: Weak<VaultShared>, now: Instant) -> Self {
-        Due { vault, first: now, last: now, waiting: Vec::new() }
+        PendingContext { vault, first: now, last: now, waiting: Vec::new() }
     }
 
     /// When; `rested` is when another one may be made.
@@ -122,7 +122,7 @@ impl Due {
 struct GraphWorker {
     inbox: Receiver<Message>,
     stopping: Arc<AtomicBool>,
-    due: BTreeMap<u64, Due>,
+    due: BTreeMap<u64, PendingContext>,
     /// When another graph may be made.
     rested: BTreeMap<u64, Instant>,
 }
@@ -155,7 +155,7 @@ impl GraphWorker {
         if is_current(&shared) {
             return;
         }
-        let due = self.due.entry(shared.id).or_insert_with(|| Due::new(vault, now));
+        let due = self.due.entry(shared.id).or_insert_with(|| PendingContext::new(vault, now));
         match waiting {
             Some(waiting) => due.waiting.push(waiting),
             None => due.last = now,
@@ -214,20 +214,4 @@ fn thread_time() -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quiet_is_waited_for_but_not_for_ever() {
-        let start = Instant::now();
-        let seconds = |s| start + Duration::from_secs(s);
-        let mut due = Due::new(Weak::new(), start);
-        assert_eq!(due.at(None), seconds(2));
-        due.last = seconds(10);
-        assert_eq!((due.at(None), due.at(Some(&seconds(30)))), (seconds(12), seconds(30)));
-        due.last = seconds(100);
-        assert_eq!(due.at(Some(&seconds(30))), seconds(60));
-        due.waiting.push(mpsc::channel().0);
-        assert_eq!(due.at(Some(&seconds(90))), start, "who asks is not kept waiting");
-    }
-}
+mod tests;

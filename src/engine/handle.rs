@@ -4,7 +4,6 @@
 
 mod ask;
 mod contexts;
-mod expect;
 mod generations;
 mod graph;
 mod recent;
@@ -31,9 +30,7 @@ use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentReque
 use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 use protocol::status::Status;
 
-pub(super) use contexts::{OwnChunk, generated};
-
-use super::decide::{Desk, Task};
+use super::decide::{NotePipeline, Task};
 use super::disk_access::{Hangs, TEXT_WITHIN};
 use super::indexer::Event;
 use super::indexer::commit::decision;
@@ -82,14 +79,14 @@ impl Handle {
         let (state, problems) = self.0.state();
         let vaults = chosen.iter().map(|vault| {
             let mut status = vault.status().clone();
-            if let Some(desk) = vault.desk() {
-                status.index_bytes = desk.store.bytes_on_disk();
+            if let Some(pipeline) = vault.pipeline() {
+                status.index_bytes = pipeline.store.bytes_on_disk();
             }
             status
         });
         let vaults = vaults.collect();
-        let desk = chosen.iter().find_map(|vault| vault.desk());
-        let names = desk.map(|desk| (desk.contextualizer(None), desk.generation.embedder.clone()));
+        let pipeline = chosen.iter().find_map(|vault| vault.pipeline());
+        let names = pipeline.map(|pipeline| (pipeline.contextualizer(None), pipeline.generation.embedder.clone()));
         let (contextualizer, embedder) = names.unwrap_or_default();
         Ok(Status {
             state,
@@ -115,14 +112,14 @@ impl Handle {
     /// The text of a note as it is on disk now.
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
         let (vault, path) = self.find_readable(request.vault.as_deref(), &request.path)?;
-        let (snapshot, desk) = ready(&vault)?;
-        let hidden = desk.hidden(request.audience);
-        let (bytes, seen) = read(&vault, &path, desk.max_note_bytes)?.map_err(|error| {
+        let (snapshot, pipeline) = ready(&vault)?;
+        let hidden = pipeline.hidden(request.audience);
+        let (bytes, seen) = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
             // Whoever is not to hear of a note hears the same as of one that is not there.
             let why = if hidden.is_some() { HINT.to_owned() } else { format!("it cannot be read: {error}") };
             not_found("note", path.as_str(), &why)
         })?;
-        let note = note::parse(&path, &bytes, &desk.rules);
+        let note = note::parse(&path, &bytes, &pipeline.rules);
         let known = snapshot.note_at(&path).map(|entry| entry.tags.as_slice());
         if hidden.is_some_and(|hidden| hidden.covers_now(&note, known)) {
             return Err(not_found("note", path.as_str(), HINT));
@@ -159,16 +156,16 @@ impl Handle {
     pub fn plan(&self, vault: Option<&str>, path: &str, text: Option<&str>) -> Result<Decision, CallError> {
         let began = Instant::now();
         let (vault, path) = self.find_readable(vault, path)?;
-        let (_, desk) = ready(&vault)?;
+        let (_, pipeline) = ready(&vault)?;
         let (bytes, seen) = match text {
             Some(text) => (text.as_bytes().to_vec(), FileStat::default()),
-            None => read(&vault, &path, desk.max_note_bytes)?
+            None => read(&vault, &path, pipeline.max_note_bytes)?
                 .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?,
         };
-        let stored = stored(&desk, &path)?;
+        let stored = stored(&pipeline, &path)?;
         let task = Task::again(path.clone());
         let decided =
-            desk.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
+            pipeline.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
         let record = decided.write.put.map(|(record, _)| record);
         let record = record.ok_or_else(|| CallError::Storage("a plan without a note".to_owned()))?;
         Ok(decision(&vault.name, &path, &decided.plan, &record, &decided.before, began))
@@ -184,8 +181,8 @@ impl Handle {
             return Ok(remembered);
         }
         let (vault, path) = found?;
-        let (_, desk) = ready(&vault)?;
-        match stored(&desk, &path)? {
+        let (_, pipeline) = ready(&vault)?;
+        match stored(&pipeline, &path)? {
             Some((record, _)) => Ok(vec![recorded(&vault.name, &record)]),
             None => Err(not_found("note", path.as_str(), "nothing was decided about it yet")),
         }
@@ -236,8 +233,8 @@ impl Handle {
         let vaults = self.choose(scope.vault.as_deref())?;
         let under = scope.path.as_deref().map(|path| parse_path(path.trim_end_matches('/'))).transpose()?;
         let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
-            let (snapshot, desk) = ready(vault)?;
-            let hidden = desk.hidden(audience);
+            let (snapshot, pipeline) = ready(vault)?;
+            let hidden = pipeline.hidden(audience);
             let shown = |n: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&n.path, &n.tags));
             let within = snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u)));
             Ok(within.filter(shown).count() as u64)
@@ -256,8 +253,8 @@ impl Handle {
             ));
         }
         if dry_run || audience.is_assistant() {
-            let desks: Vec<Arc<Desk>> = vaults.iter().filter_map(|vault| vault.desk()).collect();
-            let estimate = self.estimate(&self.answering(), &desks, under.as_ref(), false, batch)?;
+            let pipelines: Vec<Arc<NotePipeline>> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
+            let estimate = self.estimate(&self.answering(), &pipelines, under.as_ref(), false, batch)?;
             if dry_run {
                 return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
             }
@@ -462,15 +459,18 @@ fn read(
     })
 }
 
-fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<Desk>), CallError> {
+fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<NotePipeline>), CallError> {
     let published = vault.published.load_full().ok_or(CallError::NotReady)?;
     Ok((published.0.clone(), published.1.clone()))
 }
 
-fn stored(desk: &Desk, path: &VaultPath) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
+fn stored(
+    pipeline: &NotePipeline,
+    path: &VaultPath,
+) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
     let storage = |e: store::StoreError| CallError::Storage(e.to_string());
-    let Some(record) = desk.store.note(path).map_err(storage)? else { return Ok(None) };
-    let contexts = desk.store.contexts(path).map_err(storage)?;
+    let Some(record) = pipeline.store.note(path).map_err(storage)? else { return Ok(None) };
+    let contexts = pipeline.store.contexts(path).map_err(storage)?;
     Ok(Some((record, contexts)))
 }
 

@@ -8,20 +8,23 @@
 
 mod ask;
 mod batch;
+mod context_job;
 mod control;
+mod counters;
 mod decide;
 mod disk_access;
 mod embedding;
 pub mod error;
 mod feed;
-mod generations;
 mod graph;
 pub mod handle;
 mod health;
 pub mod host;
 mod indexer;
+mod interrupted;
 mod jobs;
 mod outcomes;
+mod own_text;
 mod pool;
 mod questions;
 pub mod rerank;
@@ -32,7 +35,6 @@ mod shared;
 #[cfg(test)]
 mod simulation;
 mod supervisor;
-mod tally;
 mod throttle;
 mod writer;
 
@@ -140,6 +142,14 @@ struct Shared {
     services: embedding::Services,
     /// Vectors of queries.
     queries: embedding::queries::Queries,
+}
+
+impl Shared {
+    /// An embedder is done with a note.
+    fn embedded(&self, event: embedding::worker::EmbedEvent) {
+        // The indexer may have ended; what was made is in the cache.
+        self.indexers.send(event.vault, indexer::Event::Embedded(event));
+    }
 }
 
 /// What everybody shares, with the ledger open and no vault yet.

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use parking_lot::Mutex;
 
-use super::decide::{Desk, Outcome, ReadNote, Task};
+use super::decide::{NotePipeline, Outcome, ReadNote, Task};
 use super::now_s;
 use crate::host;
 
@@ -17,7 +17,7 @@ pub(super) type Answer = Box<dyn FnOnce(Outcome) + Send>;
 
 /// A note to be decided about.
 pub(super) struct Errand {
-    pub(super) desk: Arc<Desk>,
+    pub(super) pipeline: Arc<NotePipeline>,
     pub(super) task: Task,
     pub(super) read: ReadNote,
     pub(super) answer: Answer,
@@ -74,8 +74,8 @@ impl Pool {
 
 impl Errand {
     fn carry_out(self) {
-        let Errand { desk, task, read, answer } = self;
-        answer(look(&desk, &task, read));
+        let Errand { pipeline, task, read, answer } = self;
+        answer(look(&pipeline, &task, read));
     }
 }
 
@@ -84,8 +84,8 @@ fn next(queue: &Mutex<Receiver<Errand>>) -> Option<Errand> {
 }
 
 /// Decides, and survives what should not happen: a note that makes a parser panic is skipped, no more.
-pub(super) fn look(desk: &Desk, task: &Task, read: ReadNote) -> Outcome {
-    catch_unwind(AssertUnwindSafe(|| desk.look(task, read, now_s()))).unwrap_or_else(|_| {
+pub(super) fn look(pipeline: &NotePipeline, task: &Task, read: ReadNote) -> Outcome {
+    catch_unwind(AssertUnwindSafe(|| pipeline.look(task, read, now_s()))).unwrap_or_else(|_| {
         tracing::error!(path = %task.path, "reading this note failed inside; it is skipped. Please report it");
         Outcome::Skipped("reading it failed inside the program (a bug; please report it)".to_owned())
     })

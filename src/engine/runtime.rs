@@ -73,12 +73,12 @@ impl GenerationRuntime {
             if *until > now {
                 return None;
             }
-            if let Health::Stopped(_) = writer.asker.client.health() {
+            if let Health::Stopped(_) = writer.author.client.health() {
                 *until = now + LOOK_AGAIN;
                 return None;
             }
             hold.until = None;
-            writer.asker.outcomes.try_again();
+            writer.author.outcomes.try_again();
         }
         Some(writer)
     }
@@ -95,7 +95,7 @@ impl GenerationRuntime {
 
     /// When a provider that fails is asked again; `None` if it does not fail.
     pub(super) fn provider_returns(&self, now: Instant) -> Option<Instant> {
-        match self.writer.as_ref()?.asker.client.health() {
+        match self.writer.as_ref()?.author.client.health() {
             Health::Open(wait, _) => Some(now + wait),
             Health::Stopped(_) => Some(now + LOOK_AGAIN),
             Health::Good => None,
@@ -116,8 +116,8 @@ impl GenerationRuntime {
     pub(super) fn resume(&self) {
         self.hold().until = None;
         if let Some(writer) = &self.writer {
-            writer.asker.client.resume();
-            writer.asker.outcomes.try_again();
+            writer.author.client.resume();
+            writer.author.outcomes.try_again();
         }
     }
 
@@ -127,7 +127,7 @@ impl GenerationRuntime {
             return Some(format!("contexts cannot be asked for: {why}"));
         }
         let writer = self.writer.as_ref()?;
-        match writer.asker.client.health() {
+        match writer.author.client.health() {
             Health::Stopped(why) => return Some(format!("the model is not asked any more: {why}")),
             Health::Open(_, why) => return Some(format!("the model does not answer and is asked again soon: {why}")),
             Health::Good => {}

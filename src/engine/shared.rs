@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use arc_swap::ArcSwapOption;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::decide::Desk;
+use super::counters::Counts;
+use super::decide::NotePipeline;
 use super::disk_access::DiskAccess;
 use super::embedding::Service;
 use super::indexer::disk::Disk;
-use super::tally::Counts;
 use index::{Graph, Snapshot};
 use protocol::status::VaultStatus;
 use vault::policy::Policy;
@@ -24,10 +24,10 @@ pub(super) struct VaultShared {
     /// Which generation of contexts; the plain one has no name.
     pub(super) generation: String,
     pub(super) path: PathBuf,
-    /// What answers queries: a snapshot, and the desk whose embedder made its vectors.
-    pub(super) published: ArcSwapOption<(Arc<Snapshot>, Arc<Desk>)>,
-    /// What queries ask of the file system.
-    pub(super) disk: DiskAccess,
+    /// What answers queries: a snapshot, and the pipeline whose embedder made its vectors.
+    pub(super) published: ArcSwapOption<(Arc<Snapshot>, Arc<NotePipeline>)>,
+    /// What queries and workers ask of the file system.
+    pub(super) disk: Arc<DiskAccess>,
     flags: Flags,
     /// The links, as of a snapshot that may be older than the published one.
     pub(super) graph: ArcSwapOption<Graph>,
@@ -101,7 +101,7 @@ impl VaultShared {
             generation: generation.to_owned(),
             path: vault.path.clone(),
             published: ArcSwapOption::empty(),
-            disk: DiskAccess::new(disk),
+            disk: Arc::new(DiskAccess::new(disk)),
             flags: Flags::default(),
             graph: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
@@ -116,8 +116,8 @@ impl VaultShared {
     }
 
     /// Has a snapshot answer from now on.
-    pub(super) fn publish(&self, snapshot: Arc<Snapshot>, desk: Arc<Desk>) {
-        self.published.store(Some(Arc::new((snapshot, desk))));
+    pub(super) fn publish(&self, snapshot: Arc<Snapshot>, pipeline: Arc<NotePipeline>) {
+        self.published.store(Some(Arc::new((snapshot, pipeline))));
         self.mark_unannounced();
     }
 
@@ -179,7 +179,7 @@ impl VaultShared {
         self.published.load().as_ref().map(|published| published.0.clone())
     }
 
-    pub(super) fn desk(&self) -> Option<Arc<Desk>> {
+    pub(super) fn pipeline(&self) -> Option<Arc<NotePipeline>> {
         self.published.load().as_ref().map(|published| published.1.clone())
     }
 

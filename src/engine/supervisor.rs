@@ -1,6 +1,8 @@
 //! Starts, reloads, pauses and stops indexers, and opens one that died again. It owns which vaults are served and by
 //! which generation; it waits for nothing but its inbox, so that no vault can keep it.
 
+pub(super) mod generations;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,7 +10,6 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use super::error::CallError;
-use super::generations::{Wish, active, built};
 use super::health::SLOW_TO_OPEN;
 use super::indexer::disk::Disk;
 use super::indexer::{self, Seed};
@@ -20,6 +21,7 @@ use super::throttle::Until;
 use super::writer::Writer;
 use super::{DRAIN, Shared, VaultShared};
 use crate::settings::Settings;
+use generations::{GenerationRequest, active, built};
 use protocol::events::Notice;
 use protocol::status::RunState;
 use vault::settings::VaultConfig;
@@ -50,7 +52,7 @@ pub(super) enum Event {
     /// An indexer's thread has ended.
     Ended { id: u64, died: bool },
     /// A user wants something of a generation.
-    Generation { vault: u64, name: String, wish: Wish, reply: Reply },
+    Generation { vault: u64, name: String, request: GenerationRequest, reply: Reply },
     /// The contexts of a generation that goes are in the archive of the one that answers, or why they are not.
     Archived { id: u64, result: Result<(), String>, reply: Reply },
     /// No work until then, or until `Resume`.
@@ -100,7 +102,7 @@ pub(super) struct Supervisor {
     next_id: u64,
     asleep: Duration,
     /// The state that subscribers were told last.
-    told: RunState,
+    announced: RunState,
 }
 
 impl Supervisor {
@@ -113,7 +115,7 @@ impl Supervisor {
             children: BTreeMap::new(),
             next_id: 0,
             asleep: time_asleep(),
-            told: RunState::Starting,
+            announced: RunState::Starting,
         }
     }
 
@@ -157,7 +159,7 @@ impl Supervisor {
             Event::Changed => self.shared.control.take_changed(),
             Event::Beat | Event::Stop => {}
             Event::Ended { id, died } => self.ended(id, died),
-            Event::Generation { vault, name, wish, reply } => self.generation(vault, &name, wish, reply),
+            Event::Generation { vault, name, request, reply } => self.generation(vault, &name, request, reply),
             Event::Archived { id, result, reply } => self.archived(id, result, &reply),
             Event::Pause(until) => self.pause(Some(until)),
             Event::Resume => {
@@ -201,7 +203,7 @@ impl Supervisor {
             }
         }
         let (state, _) = self.shared.state();
-        if std::mem::replace(&mut self.told, state) != state {
+        if std::mem::replace(&mut self.announced, state) != state {
             self.shared.feed.notify(Notice::State { state });
         }
     }
@@ -377,10 +379,10 @@ pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
     let runtime = |name: &str| {
         let config = config_of(config, name)?;
         let engine = Arc::downgrade(shared);
-        let tell = move |vault, path, told| {
+        let tell = move |vault, path, event| {
             if let Some(engine) = engine.upgrade() {
-                // The indexer may have ended; what was told is in the journal.
-                engine.indexers.send(vault, indexer::Event::Told { path, told });
+                // The indexer may have ended; what it told is in the journal.
+                engine.indexers.send(vault, indexer::Event::Context { path, event });
             }
         };
         let writer = Writer::start(&config, &shared.provider, &shared.spender, tell);

@@ -81,17 +81,17 @@ fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The last context under each key of the journal in a store's folder; none if there is no journal. What cannot
-/// be read is passed over.
-pub fn journaled(dir: &Path) -> Result<HashMap<ContextKey, ContextRecord>, StoreError> {
+/// The contexts in the journal of a store's folder under each of their keys, the oldest first; none if there is no
+/// journal. What cannot be read is passed over.
+pub fn journaled(dir: &Path) -> Result<Vec<(ContextKey, ContextRecord)>, StoreError> {
     let path = dir.join(JOURNAL);
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashMap::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(StoreError::io(&path, &error)),
     };
     let mut by_id: HashMap<[u8; 16], ContextRecord> = HashMap::new();
-    let mut found = HashMap::new();
+    let mut found = Vec::new();
     for (offset, length) in scan(&bytes).whole {
         match codec::decode_entry(&bytes[offset + HEAD..offset + length]) {
             Ok(Entry::Context { keys, record }) => {
@@ -102,7 +102,7 @@ pub fn journaled(dir: &Path) -> Result<HashMap<ContextKey, ContextRecord>, Store
             }
             Ok(Entry::Alias { key, of }) => {
                 if let Some(context) = by_id.get(&of) {
-                    found.insert(key, context.clone());
+                    found.push((key, context.clone()));
                 }
             }
             Ok(Entry::Held { .. } | Entry::Moved { .. } | Entry::Removed { .. }) | Err(_) => {}

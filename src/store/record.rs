@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use context::plan::{Action, Due, Reason};
+use context::plan::{Action, PendingContext, Reason};
 use note::fingerprint::{ChunkId, InputHash, SectionKey, StructureHash, TextHash};
 use note::{FileStat, VaultPath};
 
@@ -80,5 +80,5 @@ pub struct ChunkRecord {
     /// Why its context should be refreshed some time.
     pub later: Option<Reason>,
     /// Whether a model is to be asked for its context: the queue of such work is made of these.
-    pub due: Option<Due>,
+    pub due: Option<PendingContext>,
 }

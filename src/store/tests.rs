@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::record::{ChunkRecord, NoteRecord};
 use super::*;
-use context::plan::{Action, Due, Reason};
+use context::plan::{Action, PendingContext, Reason};
 use context::prompt::Form;
 use context::quality::Scores;
 use context::{Making, Origin, Spent};
@@ -93,7 +93,7 @@ pub(super) fn note(at: &str, chunks: u8, version: u32) -> (NoteRecord, Vec<Conte
             inputs: vec![InputHash([n; 16])],
             decided: (Action::Reembed, Reason::BodyChanged),
             later: (n == 0).then_some(Reason::Drifted),
-            due: (n == 1).then_some(Due { reason: Reason::NewNote, since: 1_790_000_000, tries: 1 }),
+            due: (n == 1).then_some(PendingContext { reason: Reason::NewNote, since: 1_790_000_000, tries: 1 }),
         });
         let written_for = text_hash(format!("{at} {n} 0").as_bytes());
         contexts.push(match n % 2 {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::Damage;
 use super::record::{ChunkRecord, NoteRecord};
-use context::plan::{Action, Due, Reason};
+use context::plan::{Action, PendingContext, Reason};
 use context::prompt::Form;
 use context::quality::Scores;
 use context::{ContextRecord, Origin, Spent};
@@ -218,7 +218,7 @@ impl Chunk<'_> {
             decided: (action(self.decided.0)?, reason(self.decided.1)?),
             later: self.later.map(reason).transpose()?,
             due: match self.due {
-                Some((number, since, tries)) => Some(Due { reason: reason(number)?, since, tries }),
+                Some((number, since, tries)) => Some(PendingContext { reason: reason(number)?, since, tries }),
                 None => None,
             },
         })

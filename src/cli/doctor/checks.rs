@@ -466,5 +466,4 @@ fn told(facts: &Facts) -> Vec<Check> {
 }
 
 #[cfg(test)]
-#[path = "checks_tests.rs"]
 mod tests;

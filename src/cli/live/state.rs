@@ -491,5 +491,4 @@ impl State {
 }
 
 #[cfg(test)]
-#[path = "state_tests.rs"]
 pub(super) mod tests;

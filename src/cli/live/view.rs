@@ -324,5 +324,4 @@ fn status_line(state: &State, theme: Theme, width: usize) -> Line<'static> {
 }
 
 #[cfg(test)]
-#[path = "view_tests.rs"]
 mod tests;

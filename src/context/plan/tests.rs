@@ -298,7 +298,7 @@ fn a_text_that_comes_back_gets_the_context_that_was_written_for_it() {
 }
 
 /// A note of one section that waits for a model since second 10, or was written by one.
-fn waiting(paid: bool, due: Option<Due>) -> (Draft, StoredNote) {
+fn waiting(paid: bool, due: Option<PendingContext>) -> (Draft, StoredNote) {
     let draft = vec![Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
     let cuts = cut(&draft);
     let now = current("n.md", &draft, &cuts);
@@ -324,7 +324,7 @@ fn saved(draft: &Draft, stored: &StoredNote, written: Option<(&str, i64)>, trigg
 
 #[test]
 fn a_wish_stands_until_it_is_answered() {
-    let due = Some(Due { reason: Reason::NewNote, since: 10, tries: 0 });
+    let due = Some(PendingContext { reason: Reason::NewNote, since: 10, tries: 0 });
     let (draft, stored) = waiting(false, due);
     let mut edited = draft.clone();
     edited[0].body.push(9);
@@ -340,7 +340,7 @@ fn a_wish_stands_until_it_is_answered() {
 
 #[test]
 fn what_a_model_wrote_serves_until_it_has_written_again() {
-    let due = Some(Due { reason: Reason::Rebuild, since: 10, tries: 0 });
+    let due = Some(PendingContext { reason: Reason::Rebuild, since: 10, tries: 0 });
     let (draft, stored) = waiting(true, due);
     let save = |written| saved(&draft, &stored, written, Trigger::Save);
     // The archive may hold the very context that is to be replaced.

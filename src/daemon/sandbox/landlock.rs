@@ -281,5 +281,4 @@ fn folder(model: &str) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[path = "landlock_tests.rs"]
 mod tests;

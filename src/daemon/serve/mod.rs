@@ -8,21 +8,15 @@ pub mod bind;
 pub mod keep;
 pub mod results;
 
-#[cfg(test)]
-mod abuse_tests;
 mod activation;
 mod connection;
 mod follow;
 mod methods;
 mod outbox;
 mod pool;
-#[cfg(test)]
-mod property_tests;
 mod request;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod watch_tests;
 
 use std::io;
 use std::sync::Arc;

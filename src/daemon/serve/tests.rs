@@ -1,5 +1,9 @@
 //! Connections over real sockets with a made-up engine behind them: what clients do wrong, and what they may rely on.
 
+mod abuse;
+mod property;
+pub(super) mod watches;
+
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

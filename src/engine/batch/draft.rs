@@ -1,16 +1,18 @@
-//! The first half of a batch: every wish becomes a question on the disk, note by note, and what all of them may cost
+//! The first half of a batch: every context that is wanted becomes a question on the disk, note by note, and what all of them may cost
 //! is reserved. Nothing has left the machine when this is done.
 
 use std::io;
 
 use tokio::sync::watch;
 
+use super::Halt;
 use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
-use super::work::Halt;
-use super::{BatchOrder, Control, End};
-use crate::ask::Asker;
+use super::{BatchJob, Control, End};
+use crate::ask::Author;
+use crate::context_job::ContextJob;
+use crate::interrupted::{Interrupted, budget_message};
 use crate::now_s;
-use crate::writer::{Held, Order, budget_message, prepare};
+use crate::writer::prepare;
 use context::cost;
 use context::cost::Usage;
 use context::plan::Reason;
@@ -28,38 +30,38 @@ struct Sheet {
 
 /// Writes the questions down and reserves what they may cost; `None` if there is nothing to ask.
 pub(super) async fn draft(
-    asker: &Asker,
+    author: &Author,
     batches: &Batches,
     files: &Files,
     control: &mut watch::Receiver<Control>,
-    order: BatchOrder,
+    job: BatchJob,
 ) -> Result<Option<(State, StandingReservation)>, Halt> {
-    let BatchOrder { run, vault, vault_name, desk, wishes, rebuild, .. } = order;
+    let BatchJob { run, vault, vault_name, pipeline, wanted, rebuild, .. } = job;
     let most = (Batches::MOST_REQUESTS as u64, PART_BYTES.min(Batches::MOST_BYTES));
     let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };
-    for (path, dues) in wishes {
+    for (path, pending) in wanted {
         match control.has_changed().map(|_| *control.borrow()) {
             Err(_) => return Err(Halt::Gone),
             Ok(Control::Cancel) => break,
             Ok(Control::Go | Control::Pause) => {}
         }
-        let order = Order {
+        let job = ContextJob {
             vault,
             vault_name: vault_name.clone(),
-            desk: desk.clone(),
+            pipeline: pipeline.clone(),
             path,
-            dues,
+            pending,
             purpose: Purpose::Rebuild(run),
             rebuild: Some(rebuild),
         };
-        let (asker, batches, files) = (asker.clone(), batches.clone(), files.clone());
+        let (author, batches, files) = (author.clone(), batches.clone(), files.clone());
         let written = machine::blocking(move || {
-            write(&asker, &batches, &files, &order, &mut sheet)?;
+            write(&author, &batches, &files, &job, &mut sheet)?;
             Ok::<_, io::Error>(sheet)
         });
         sheet = written.await.map_err(|_| Halt::Store("writing a batch's questions failed".to_owned()))??;
     }
-    drop(desk);
+    drop(pipeline);
     let parts = sheet.draft.end()?;
     if parts.is_empty() || *control.borrow() == Control::Cancel {
         files.remove()?;
@@ -69,12 +71,12 @@ pub(super) async fn draft(
         vault: vault_name.into(),
         reason: Reason::Rebuild,
         rebuild: Some(rebuild),
-        ..Account::of(&asker.spender, Purpose::Rebuild(run))
+        ..Account::of(&author.spender, Purpose::Rebuild(run))
     };
     let purchase = Purchase {
         account,
-        provider: asker.model.provider.name(),
-        model: asker.model.id.as_str().into(),
+        provider: author.model.provider.name(),
+        model: author.model.id.as_str().into(),
         micro_dollars: sheet.micro_dollars,
         tokens: sheet.tokens,
     };
@@ -85,41 +87,41 @@ pub(super) async fn draft(
             files.remove()?;
             let why = match &refused {
                 Refused::Io(_) => return Err(Halt::Store(budget_message(&refused))),
-                _ => format!("{}; nothing was handed in", Held::Budget(refused)),
+                _ => format!("{}; nothing was handed in", Interrupted::Budget(refused)),
             };
             return Err(Halt::End(End::Stopped(why)));
         }
     };
-    let state = State::new(asker.model.provider.name(), &asker.model.id, now_s(), parts);
+    let state = State::new(author.model.provider.name(), &author.model.id, now_s(), parts);
     // Until then nothing can have been handed in, so that a failure gives it back.
     files.save(&state)?;
     Ok(Some((state, reserved.stand())))
 }
 
-/// Writes the questions about a note; blocks. A note that is not as it was ordered is left to be asked about alone.
-fn write(asker: &Asker, batches: &Batches, files: &Files, order: &Order, sheet: &mut Sheet) -> io::Result<()> {
-    let Ok(work) = prepare(order) else { return Ok(()) };
+/// Writes the questions about a note; blocks. A note that is not as it was is left to be asked about alone.
+fn write(author: &Author, batches: &Batches, files: &Files, job: &ContextJob, sheet: &mut Sheet) -> io::Result<()> {
+    let Ok(work) = prepare(job) else { return Ok(()) };
     let mut wanted: Vec<u32> = work.left.keys().copied().collect();
     wanted.sort_unstable();
-    for (index, prompt) in (0..).zip(asker.prompter.ask(&work.document, &wanted)) {
+    for (index, prompt) in (0..).zip(author.prompter.ask(&work.document, &wanted)) {
         // What is cached for so long has another price, and half of all is already saved.
         let prompt = Prompt { cache: false, ..prompt };
         let wanted = |n: &u32| {
             let (key, _) = work.left.get(n)?;
-            let since = order.dues.iter().find(|(k, _)| k == key).map_or(0, |(_, due)| due.since);
+            let since = job.pending.iter().find(|(k, _)| k == key).map_or(0, |(_, due)| due.since);
             Some(Wanted { n: *n, key: *key, since })
         };
         let item = Item {
-            id: files.id(&order.path, index),
-            path: order.path.clone(),
-            generation: asker.prompter.generation(work.document.kind.as_deref()),
+            id: files.id(&job.path, index),
+            path: job.path.clone(),
+            generation: author.prompter.generation(work.document.kind.as_deref()),
             keys: prompt.wanted.iter().filter_map(wanted).collect(),
             sketches: prompt.wanted.iter().filter_map(|n| Some((*n, work.sketches.get(n)?.clone()))).collect(),
             document: work.document.clone(),
             prompt,
         };
         let upper = Usage::upper(&item.prompt);
-        let micro_dollars = cost::cost(&asker.model.price, &upper, true);
+        let micro_dollars = cost::cost(&author.model.price, &upper, true);
         sheet.micro_dollars = sheet.micro_dollars.zip(micro_dollars).map(|(sum, one)| sum.saturating_add(one));
         sheet.tokens = sheet.tokens.saturating_add(upper.input).saturating_add(upper.output);
         sheet.draft.add(&item, batches.bytes(&item.id, &item.prompt))?;

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
+use super::Halt;
 use super::file::{Item, Wanted};
-use super::work::Halt;
-use super::{BatchTold, Tell};
-use crate::ask::{Asker, Stopped};
-use crate::writer::Told;
+use super::{BatchEvent, Tell};
+use crate::ask::{Author, Stopped};
+use crate::context_job::ContextEvent;
 use context::cost;
 use context::cost::Usage;
 use context::plan::Reason;
@@ -26,7 +26,7 @@ pub(super) struct Judged {
 /// Judges answers, keeps what is of use in the journal, and tells of it; blocks. What a former process kept is not
 /// kept again.
 pub(super) fn keep(
-    asker: &Asker,
+    author: &Author,
     store: &Store,
     mut items: HashMap<String, Item>,
     results: Vec<(String, Result<Completion, Failure>)>,
@@ -37,13 +37,13 @@ pub(super) fn keep(
         let Some(item) = items.remove(&id) else { continue };
         match result {
             Ok(completion) => {
-                let contexts = answered(asker, store, &item, &completion, tell).map_err(halt)?;
+                let contexts = answered(author, store, &item, &completion, tell).map_err(halt)?;
                 let usage = completion.usage;
-                let micro_dollars = cost::cost(&asker.model.price, &usage, true);
+                let micro_dollars = cost::cost(&author.model.price, &usage, true);
                 used.push((item.path.to_string(), Settled { usage, micro_dollars, contexts, failed: contexts == 0 }));
             }
             Err(failure) => {
-                asker.outcomes.failed(failure.kind);
+                author.outcomes.failed(failure.kind);
                 // This question, and not the provider's state: it is not asked in the same words again.
                 if matches!(failure.kind, FailureKind::Rejected | FailureKind::TooLong) {
                     for wanted in &item.keys {
@@ -54,19 +54,19 @@ pub(super) fn keep(
         }
     }
     // Answers that could not be read.
-    used.extend(items.into_values().map(|item| (item.path.to_string(), unknown(asker, &item.prompt))));
+    used.extend(items.into_values().map(|item| (item.path.to_string(), unknown(author, &item.prompt))));
     Ok(Judged { used })
 }
 
 /// Nobody knows whether a question was counted: as much as it may have taken.
-pub(super) fn unknown(asker: &Asker, prompt: &Prompt) -> Settled {
+pub(super) fn unknown(author: &Author, prompt: &Prompt) -> Settled {
     let usage = Usage::upper(prompt);
-    Settled { usage, micro_dollars: cost::cost(&asker.model.price, &usage, true), contexts: 0, failed: true }
+    Settled { usage, micro_dollars: cost::cost(&author.model.price, &usage, true), contexts: 0, failed: true }
 }
 
 /// Keeps the contexts of an answer; returns how many.
 fn answered(
-    asker: &Asker,
+    author: &Author,
     store: &Store,
     item: &Item,
     completion: &Completion,
@@ -74,20 +74,20 @@ fn answered(
 ) -> Result<u32, StoreError> {
     let sketches = item.sketches.iter().cloned().collect();
     let mut contexts = 0;
-    for (n, outcome) in asker.read(&item.document, &sketches, &item.prompt, completion, true) {
+    for (n, outcome) in author.read(&item.document, &sketches, &item.prompt, completion, true) {
         let Some(wanted) = item.keys.iter().find(|wanted| wanted.n == n) else { continue };
         match outcome {
             Ok(mut record) => {
                 contexts += 1;
                 record.generation.clone_from(&item.generation);
-                // Never older than the wish that it answers, whatever the clock says.
+                // Never older than the request that it answers, whatever the clock says.
                 record.written_at = record.written_at.max(wanted.since);
                 let kept = store.archived_of_note(&item.path, wanted.key, &item.generation)?;
                 if kept.is_none_or(|kept| kept.written_at < wanted.since) {
                     // In the journal before anybody hears of it.
                     store.keep_context_of(&item.path, &item.document.tags, wanted.key, &record)?;
                 }
-                tell(BatchTold::Note(item.path.clone(), Told::Written(wanted.key, None)));
+                tell(BatchEvent::Note(item.path.clone(), ContextEvent::Written(wanted.key, None)));
             }
             Err(Stopped::Flaw(_)) => tried(store, item, wanted, tell)?,
             Err(Stopped::Refused) => {}
@@ -101,7 +101,7 @@ fn tried(store: &Store, item: &Item, wanted: &Wanted, tell: &Tell) -> Result<(),
     let Some(record) = store.note(&item.path)? else { return Ok(()) };
     let untried = record.chunks.iter().filter(|chunk| context_key(&chunk.keys, chunk.hash) == wanted.key);
     if untried.filter_map(|chunk| chunk.due).any(|due| due.reason == Reason::Rebuild && due.tries == 0) {
-        tell(BatchTold::Note(item.path.clone(), Told::Tried(wanted.key)));
+        tell(BatchEvent::Note(item.path.clone(), ContextEvent::Tried(wanted.key)));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A batch from the wishes to the answers in the journal, on the writer's thread. What the provider has is written
+//! A batch from the wanted to the answers in the journal, on the writer's thread. What the provider has is written
 //! down before and after it gets it, so whoever comes after a kill goes on from there.
 
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ use tokio::time::sleep;
 use super::draft::draft;
 use super::file::{Files, Item, Part, Stage, State};
 use super::judge::{self, Judged};
-use super::{BatchOrder, BatchTold, Control, End};
-use crate::ask::Asker;
+use super::{BatchEvent, BatchJob, Control, End, Halt};
+use crate::ask::Author;
 use crate::now_s;
 use context::models::Model;
 use context::prompt::Prompt;
@@ -37,35 +37,19 @@ const CLOCKS_DIFFER: i64 = 600;
 /// a moment to list it.
 const LOOKS: u32 = 2;
 
-/// Why the work ends without an end.
-pub(super) enum Halt {
-    /// The vault was closed, or the writer is to end: whoever opens it again goes on.
-    Gone,
-    /// Something cannot be written or read.
-    Store(String),
-    /// With this.
-    End(End),
-}
-
-impl From<io::Error> for Halt {
-    fn from(error: io::Error) -> Self {
-        Halt::Store(format!("the batch's files: {error}"))
-    }
-}
-
 /// Carries a batch out, or on.
-pub(crate) async fn carry_out(asker: Asker, order: BatchOrder) {
-    let tell = order.tell.clone();
-    match run(asker, order).await {
-        Ok(end) | Err(Halt::End(end)) => tell(BatchTold::End(end)),
-        Err(Halt::Store(why)) => tell(BatchTold::End(End::Failed(why))),
+pub(crate) async fn carry_out(author: Author, job: BatchJob) {
+    let tell = job.tell.clone();
+    match run(author, job).await {
+        Ok(end) | Err(Halt::End(end)) => tell(BatchEvent::End(end)),
+        Err(Halt::Store(why)) => tell(BatchEvent::End(End::Failed(why))),
         Err(Halt::Gone) => {}
     }
 }
 
-async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
-    let files = Files::new(&order.dir, order.run);
-    let mut control = order.control.clone();
+async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
+    let files = Files::new(&job.dir, job.run);
+    let mut control = job.control.clone();
     // A former writer may be about to end.
     let lock = loop {
         match files.lock()? {
@@ -82,16 +66,16 @@ async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
         }
         Err(error) => return Err(error.into()),
     };
-    let Some(batches) = asker
+    let Some(batches) = author
         .client
         .batches()
-        .filter(|_| state.as_ref().is_none_or(|state| state.provider == asker.model.provider.name()))
+        .filter(|_| state.as_ref().is_none_or(|state| state.provider == author.model.provider.name()))
     else {
         return Ok(End::OneByOne("the batch is another provider's; its answers wait until that is back".to_owned()));
     };
-    let purpose = Purpose::Rebuild(order.run);
-    let standing = asker.spender.standing(&order.vault_name, purpose);
-    let (store, tell) = (Arc::downgrade(&order.desk.store), order.tell.clone());
+    let purpose = Purpose::Rebuild(job.run);
+    let standing = author.spender.standing(&job.vault_name, purpose);
+    let (store, tell) = (Arc::downgrade(&job.pipeline.store), job.tell.clone());
     let (state, reservation) = if let Some(state) = state {
         (state, standing)
     } else {
@@ -103,16 +87,16 @@ async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
             files.remove()?;
             return Ok(End::Done);
         }
-        tell(BatchTold::Phase("handing in a batch".to_owned()));
-        match draft(&asker, &batches, &files, &mut control, order).await? {
+        tell(BatchEvent::Phase("handing in a batch".to_owned()));
+        match draft(&author, &batches, &files, &mut control, job).await? {
             Some((state, reservation)) => (state, Some(reservation)),
             None => return Ok(End::Done),
         }
     };
-    let asker = as_asked(asker, &state)?;
+    let author = as_asked(author, &state)?;
     let taken = vec![false; state.parts.len()];
     let work = Work {
-        asker,
+        author,
         batches,
         files,
         state,
@@ -129,12 +113,12 @@ async fn run(asker: Asker, order: BatchOrder) -> Result<End, Halt> {
 }
 
 /// Answers are read, judged and paid for as those of the model that was asked, whichever is in force now.
-fn as_asked(mut asker: Asker, state: &State) -> Result<Asker, Halt> {
-    if asker.model.id != state.model {
-        let model = Model::find(asker.model.provider, &state.model, false, &[]).map_err(Halt::Store)?;
-        asker.model = Arc::new(model);
+fn as_asked(mut author: Author, state: &State) -> Result<Author, Halt> {
+    if author.model.id != state.model {
+        let model = Model::find(author.model.provider, &state.model, false, &[]).map_err(Halt::Store)?;
+        author.model = Arc::new(model);
     }
-    Ok(asker)
+    Ok(author)
 }
 
 /// Waits, but not for nobody.
@@ -151,7 +135,7 @@ fn longer(pause: Duration) -> Duration {
 
 /// A batch that is written down.
 struct Work {
-    asker: Asker,
+    author: Author,
     batches: Batches,
     files: Files,
     state: State,
@@ -166,7 +150,7 @@ struct Work {
     used: Vec<(String, Settled)>,
     /// Batches that the provider was asked to give up.
     cancelled: Vec<String>,
-    /// Held by threads that outlive this, too.
+    /// Interrupted by threads that outlive this, too.
     lock: Arc<File>,
 }
 
@@ -198,7 +182,7 @@ impl Work {
     }
 
     fn phase(&self, phase: &str) {
-        (self.tell)(BatchTold::Phase(phase.to_owned()));
+        (self.tell)(BatchEvent::Phase(phase.to_owned()));
     }
 
     /// Writes down how far a part is.
@@ -246,7 +230,7 @@ impl Work {
                 Err(failure) => failure,
             };
             drop(requests);
-            self.asker.outcomes.failed(failure.kind);
+            self.author.outcomes.failed(failure.kind);
             let Failure { kind, message, maybe_billed } = failure;
             if maybe_billed {
                 // It stays written down as being handed in, and is looked for.
@@ -369,10 +353,11 @@ impl Work {
             not.push(id.to_owned());
             return self.set(at, Stage::Submitting { at: self.state.began, not });
         }
-        let (asker, store, tell, lock) = (self.asker.clone(), self.store.clone(), self.tell.clone(), self.lock.clone());
+        let (author, store, tell, lock) =
+            (self.author.clone(), self.store.clone(), self.tell.clone(), self.lock.clone());
         let judged = machine::blocking(move || {
             let store = store.upgrade().ok_or(Halt::Gone)?;
-            let judged = judge::keep(&asker, &store, items, results, &*tell);
+            let judged = judge::keep(&author, &store, items, results, &*tell);
             drop(lock);
             judged
         });
@@ -388,7 +373,7 @@ impl Work {
             "the provider has lost a batch, or thrown its answers away; its notes are asked about one by one"
         );
         for item in self.items(at).await? {
-            self.used.push((item.path.to_string(), judge::unknown(&self.asker, &item.prompt)));
+            self.used.push((item.path.to_string(), judge::unknown(&self.author, &item.prompt)));
         }
         self.taken.iter_mut().skip(at).take(1).for_each(|taken| *taken = true);
         Ok(())

@@ -1,14 +1,15 @@
 //! The archive of contexts, as a note may look into it: what was written for another note that is there, or for a
 //! private one, is not found ([`context::plan::may_reuse`]).
 
-use super::Desk;
+use super::NotePipeline;
+use crate::disk_access::{Hangs, STATES_WITHIN};
 use context::ContextRecord;
 use context::plan::{Archived, Source, Unknown, may_adopt, may_reuse};
 use note::fingerprint::ContextKey;
 use note::{FileStat, VaultPath};
 use store::record::NoteRecord;
 use store::{ArchivedAll, Holder, StoreError};
-use vault::read;
+use vault::read::ReadError;
 
 /// The note for which the archive is searched.
 #[derive(Clone, Copy)]
@@ -20,7 +21,7 @@ pub(crate) struct Claimant<'a> {
     pub(super) private: bool,
 }
 
-impl Desk {
+impl NotePipeline {
     /// A note of the store, as it looks into the archive.
     pub(crate) fn claimant<'a>(&self, record: &'a NoteRecord) -> Claimant<'a> {
         let private = self.private.covers(&record.path, &record.tags);
@@ -91,10 +92,15 @@ impl Desk {
     }
 
     /// Whether there is nothing under a path, or the very file of the note at hand: a file system that folds the case
-    /// of names finds a note under its old name too.
+    /// of names finds a note under its old name too. Asked on the vault's own thread, for workers serve other vaults too.
     fn is_gone(&self, path: &VaultPath, stat: FileStat) -> bool {
-        read::is_gone(&self.root, path)
-            || read::stat(&self.root, path).is_some_and(|other| (other.dev, other.ino) == (stat.dev, stat.ino))
+        let (root, other) = (self.root.clone(), path.clone());
+        match self.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &other)) {
+            Ok(Err(ReadError::Gone)) => true,
+            Ok(Ok(other)) => (other.dev, other.ino) == (stat.dev, stat.ino),
+            // What cannot be told is not gone.
+            Ok(Err(_)) | Err(Hangs) => false,
+        }
     }
 
     /// Whether a note may be given a context whose note nobody knows; `given`: somebody brought it in.
@@ -123,19 +129,19 @@ impl Desk {
 
 /// The store's archive as the plan asks for it; the first error is kept, for the plan cannot fail.
 pub(super) struct Archive<'a> {
-    desk: &'a Desk,
+    pipeline: &'a NotePipeline,
     note: Claimant<'a>,
     contextualizer: &'a str,
     error: std::cell::RefCell<Option<StoreError>>,
 }
 
 impl<'a> Archive<'a> {
-    pub(super) fn new(desk: &'a Desk, note: Claimant<'a>, contextualizer: &'a str) -> Self {
-        Archive { desk, note, contextualizer, error: std::cell::RefCell::new(None) }
+    pub(super) fn new(pipeline: &'a NotePipeline, note: Claimant<'a>, contextualizer: &'a str) -> Self {
+        Archive { pipeline, note, contextualizer, error: std::cell::RefCell::new(None) }
     }
 
     pub(super) fn look_up(&self, key: ContextKey) -> Option<Archived> {
-        match self.desk.archived(self.note, key, self.contextualizer) {
+        match self.pipeline.archived(self.note, key, self.contextualizer) {
             Ok(found) => {
                 found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch, written_at: c.written_at })
             }

@@ -1,5 +1,5 @@
-//! The task that has vectors made: orders in, batches out to the embedder, what came into the cache. One per
-//! embedder. It holds no state that matters: an order that is lost is found missing again.
+//! The task that has vectors made: jobs in, batches out to the embedder, what came into the cache. One per
+//! embedder. It holds no state that matters: an job that is lost is found missing again.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use super::super::Shared;
-use super::super::writer::budget_message;
+use super::super::interrupted::budget_message;
 use super::Embedder;
 use context::plan::Reason;
 use index::embed::settings::EmbedConfig;
@@ -31,7 +31,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 const MOST_CUTS: u8 = 4;
 
 /// A note whose vectors are to be made.
-pub(crate) struct Order {
+pub(crate) struct EmbedJob {
     pub(crate) vault: u64,
     pub(crate) vault_name: String,
     pub(crate) path: VaultPath,
@@ -47,9 +47,9 @@ pub(crate) struct Order {
     pub(crate) rebuild: Option<(u64, u64)>,
 }
 
-/// An order is done with: everything in it is in the cache, or given up.
+/// A job is done with: everything in it is in the cache, or given up.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct EmbedEvent {
     pub(crate) vault: u64,
     /// The embedder's.
     pub(crate) identity: String,
@@ -58,10 +58,10 @@ pub(crate) struct Told {
     pub(crate) problem: Option<String>,
 }
 
-pub(crate) type Tell = Arc<dyn Fn(Told) + Send + Sync>;
+pub(crate) type OnEvent = Arc<dyn Fn(EmbedEvent) + Send + Sync>;
 
 enum Command {
-    Order(Box<Order>),
+    Embed(Box<EmbedJob>),
     /// A note is not to be sent any more.
     Forget(Key),
     /// The embedder answered a batch.
@@ -94,16 +94,16 @@ impl Worker {
         shared: &Arc<Shared>,
         config: &EmbedConfig,
         embedder: &Embedder,
-        tell: Tell,
+        on_event: OnEvent,
     ) -> Result<Worker, String> {
         let (commands, inbox) = mpsc::unbounded_channel();
         let common = Arc::new(Mutex::new(Common::default()));
-        let desk = Desk {
+        let queue = EmbedQueue {
             embedder: embedder.clone(),
             spender: shared.spender.clone(),
             // A transformer has threads enough for one batch.
             room: if config.provider.is_remote() { config.concurrency.max(1) } else { 1 },
-            tell,
+            on_event,
             common: common.clone(),
             answers: commands.clone(),
             orders: HashMap::new(),
@@ -114,13 +114,13 @@ impl Worker {
             next: 0,
             until: None,
         };
-        shared.provider.background()?.spawn(desk.run(inbox));
+        shared.provider.background()?.spawn(queue.run(inbox));
         Ok(Worker { commands, common })
     }
 
-    pub(crate) fn order(&self, order: Order) {
+    pub(crate) fn embed(&self, job: EmbedJob) {
         // The task ends only with this handle.
-        let _ = self.commands.send(Command::Order(Box::new(order)));
+        let _ = self.commands.send(Command::Embed(Box::new(job)));
     }
 
     /// Sends nothing of a note that is not on its way yet.
@@ -167,19 +167,19 @@ struct Parcel {
     cuts: u8,
 }
 
-/// An order as far as it is carried out.
+/// A job as far as it is carried out.
 struct Open {
-    order: Order,
+    job: EmbedJob,
     /// Documents that are neither in the cache nor given up.
     left: usize,
     problem: Option<String>,
 }
 
-struct Desk {
+struct EmbedQueue {
     embedder: Embedder,
     spender: Arc<Spender>,
     room: usize,
-    tell: Tell,
+    on_event: OnEvent,
     common: Arc<Mutex<Common>>,
     answers: UnboundedSender<Command>,
     orders: HashMap<Key, Open>,
@@ -194,7 +194,7 @@ struct Desk {
     until: Option<Instant>,
 }
 
-impl Desk {
+impl EmbedQueue {
     async fn run(mut self, mut inbox: UnboundedReceiver<Command>) {
         loop {
             self.pump();
@@ -210,7 +210,7 @@ impl Desk {
     async fn take(&mut self, command: Command) {
         match command {
             Command::Wake | Command::Stop => {}
-            Command::Order(order) => self.accept(*order),
+            Command::Embed(job) => self.accept(*job),
             Command::Forget(key) => self.forget(&key),
             Command::Done(batch, result) => self.done(batch, result).await,
             Command::Resume => self.let_go(),
@@ -230,17 +230,17 @@ impl Desk {
         self.orders.remove(key);
     }
 
-    /// Queues an order in the place of an older one for the same note.
-    fn accept(&mut self, mut order: Order) {
-        let key = (order.vault, order.path.clone());
+    /// Queues an job in the place of an older one for the same note.
+    fn accept(&mut self, mut job: EmbedJob) {
+        let key = (job.vault, job.path.clone());
         self.saved.retain(|parcel| parcel.of != key);
         self.bulk.retain(|parcel| parcel.of != key);
-        let documents = std::mem::take(&mut order.documents);
-        let bulk = order.bulk;
+        let documents = std::mem::take(&mut job.documents);
+        let bulk = job.bulk;
         let flying = self.flying.values().flatten().chain(self.again.iter().flatten());
         let under_way = flying.filter(|parcel| parcel.of == key).count();
         let left = documents.len() + under_way;
-        self.orders.insert(key.clone(), Open { order, left, problem: None });
+        self.orders.insert(key.clone(), Open { job, left, problem: None });
         let parcels = documents.into_iter().map(|document| Parcel { of: key.clone(), document, cuts: 0 });
         if bulk {
             self.bulk.extend(parcels);
@@ -270,7 +270,7 @@ impl Desk {
             return Some(batch);
         }
         let most = self.embedder.per_call();
-        let purpose = |orders: &HashMap<Key, Open>, key: &Key| Some((key.0, orders.get(key)?.order.purpose));
+        let purpose = |orders: &HashMap<Key, Open>, key: &Key| Some((key.0, orders.get(key)?.job.purpose));
         let mut batch: Vec<Parcel> = Vec::new();
         let (mut texts, mut tokens) = (0, 0);
         while let Some(next) = self.saved.last().or_else(|| self.bulk.front()) {
@@ -282,7 +282,7 @@ impl Desk {
                 }
             }
             let Some(parcel) = self.saved.pop().or_else(|| self.bulk.pop_front()) else { break };
-            match self.orders.get(&parcel.of).map(|open| open.order.cache.upgrade()) {
+            match self.orders.get(&parcel.of).map(|open| open.job.cache.upgrade()) {
                 // Another note with the same text was first.
                 Some(Some(cache)) if parcel.document.iter().all(|input| cache.holds(input.hash)) => {
                     self.finish(&parcel, None);
@@ -301,7 +301,7 @@ impl Desk {
         // What was forgotten while it was on its way, and came back without an answer.
         batch.retain(|parcel| self.orders.contains_key(&parcel.of));
         let Some(open) = batch.first().and_then(|parcel| self.orders.get(&parcel.of)) else { return };
-        let account = self.account(&open.order);
+        let account = self.account(&open.job);
         let shortened = |input: &Input, cuts| {
             let text = cut(&input.text, cuts).to_owned();
             Input { hash: input.hash, context: input.context.min(text.len()), text }
@@ -320,14 +320,14 @@ impl Desk {
     }
 
     /// A call is for all notes of its batch, and is written down under the first.
-    fn account(&self, order: &Order) -> Account {
+    fn account(&self, job: &EmbedJob) -> Account {
         Account {
             spender: self.spender.clone(),
-            vault: order.vault_name.as_str().into(),
-            path: order.path.to_string().into(),
-            reason: order.reason,
-            purpose: order.purpose,
-            rebuild: order.rebuild,
+            vault: job.vault_name.as_str().into(),
+            path: job.path.to_string().into(),
+            reason: job.reason,
+            purpose: job.purpose,
+            rebuild: job.rebuild,
         }
     }
 
@@ -363,7 +363,7 @@ impl Desk {
                 .zip(vectors.by_ref().take(parcel.document.len()))
                 .collect();
             // A vault that was closed meanwhile asks again when it is opened.
-            let cache = self.orders.get(&parcel.of).and_then(|open| open.order.cache.upgrade());
+            let cache = self.orders.get(&parcel.of).and_then(|open| open.job.cache.upgrade());
             // Not here: other calls go on while it waits for the disk.
             let keep = machine::blocking(move || cache.map_or(Ok(()), |cache| cache.put(&of_it)));
             let kept = keep.await.map_err(|error| error.to_string());
@@ -405,7 +405,12 @@ impl Desk {
         }
         if let Some(open) = self.orders.remove(&parcel.of) {
             let (vault, path) = parcel.of.clone();
-            (self.tell)(Told { vault, identity: self.embedder.identity().to_owned(), path, problem: open.problem });
+            (self.on_event)(EmbedEvent {
+                vault,
+                identity: self.embedder.identity().to_owned(),
+                path,
+                problem: open.problem,
+            });
         }
     }
 
@@ -440,15 +445,4 @@ fn cut(text: &str, cuts: u8) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_text_is_half_of_it_at_a_character() {
-        assert_eq!(cut("abcdefgh", 0), "abcdefgh");
-        assert_eq!(cut("abcdefgh", 1), "abcd");
-        assert_eq!(cut("abcdefgh", 2), "ab");
-        assert_eq!(cut("日本", 1), "日");
-        assert_eq!(cut("日", 3), "");
-    }
-}
+mod tests;

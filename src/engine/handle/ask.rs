@@ -250,7 +250,7 @@ impl Expansion {
         if self.expand == Expand::Hyde {
             part.options.mode = Mode::Dense;
         }
-        part.vector = if part.options.mode == Mode::Lexical { None } else { vectors.of(&served.desk, text) };
+        part.vector = if part.options.mode == Mode::Lexical { None } else { vectors.of(&served.pipeline, text) };
         part
     }
 }

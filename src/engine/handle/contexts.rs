@@ -7,19 +7,18 @@ use std::time::Duration;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::{CallError, Cancel, Handle, VaultShared, read, ready};
-use crate::decide::Desk;
+use crate::counters::Counts;
+use crate::decide::NotePipeline;
 use crate::now_s;
-use crate::tally::Counts;
-use crate::writer::{Wish, Writer};
+use crate::own_text::{AdHocContext, OwnChunk, capped};
+use crate::writer::Writer;
 use context::cost;
 use context::cost::NoteSize;
 use context::models::Price;
 use context::plan::DRIFT_BELOW;
 use context::settings::{ContextConfig, Provider};
-use context::{ContextRecord, Making, Template};
+use context::{ContextRecord, Template};
 use note::VaultPath;
-use note::chunk::{Chunk, ChunkRules};
-use note::{Note, NoteRules};
 use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
 use protocol::cost::CostReport;
 use protocol::jobs::Job;
@@ -63,7 +62,7 @@ impl Handle {
     pub(super) fn estimate(
         &self,
         generation: &str,
-        desks: &[Arc<Desk>],
+        pipelines: &[Arc<NotePipeline>],
         under: Option<&VaultPath>,
         only_old: bool,
         batch: bool,
@@ -75,13 +74,13 @@ impl Handle {
             return Ok(None);
         };
         let mut sizes = Vec::new();
-        for desk in desks {
-            let notes = desk.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
+        for pipeline in pipelines {
+            let notes = pipeline.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
             let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
             sizes.extend(notes.iter().filter(|record| in_scope(record)).filter_map(|note| size(note, only_old)));
         }
         let (form, words, concurrency) = (context.form, context.max_words, context.concurrency);
-        Ok(Some(cost::estimate(sizes, &writer.asker.model, form, words, concurrency, batch)))
+        Ok(Some(cost::estimate(sizes, &writer.author.model, form, words, concurrency, batch)))
     }
 
     /// State of contexts in all vaults, for `status`.
@@ -115,8 +114,8 @@ impl Handle {
         {
             return Some(estimate.clone());
         }
-        let desks: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.desk()).collect();
-        let estimate = self.estimate(&self.answering(), &desks, None, true, false).ok().flatten()?;
+        let pipelines: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.pipeline()).collect();
+        let estimate = self.estimate(&self.answering(), &pipelines, None, true, false).ok().flatten()?;
         *known = Some((state, estimate.clone()));
         Some(estimate)
     }
@@ -125,7 +124,7 @@ impl Handle {
     pub(super) fn leaves_machine(&self) -> Vec<String> {
         let generations = self.0.generations.load();
         let writers = generations.values().filter_map(|runtime| runtime.writer.as_ref());
-        let mut to: Vec<String> = writers.filter_map(|writer| writer.asker.client.leaves_to()).collect();
+        let mut to: Vec<String> = writers.filter_map(|writer| writer.author.client.leaves_to()).collect();
         to.sort();
         to.dedup();
         let mut said: Vec<String> =
@@ -152,11 +151,11 @@ impl Handle {
         };
         let (mut chars, mut quality) = (0_usize, 0.0_f64);
         for vault in self.choose(vault)? {
-            let (_, desk) = ready(&vault)?;
+            let (_, pipeline) = ready(&vault)?;
             let storage = |error: store::StoreError| CallError::Storage(error.to_string());
-            for note in desk.store.notes().map_err(storage)? {
+            for note in pipeline.store.notes().map_err(storage)? {
                 stats.total += note.chunks.len() as u64;
-                for (chunk, context) in note.chunks.iter().zip(desk.store.contexts(&note.path).map_err(storage)?) {
+                for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path).map_err(storage)?) {
                     stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());
                     stats.failed += u64::from(chunk.later == Some(context::plan::Reason::ContextFailed));
                     if context.is_paid() {
@@ -177,7 +176,7 @@ impl Handle {
         if stats.total > 0 {
             stats.percentage = stats.processed as f32 / stats.total as f32 * 100.0;
         }
-        stats.outcomes = self.writer().map_or_else(BTreeMap::new, |writer| writer.asker.outcomes.all());
+        stats.outcomes = self.writer().map_or_else(BTreeMap::new, |writer| writer.author.outcomes.all());
         self.running(&mut stats);
         Ok(stats)
     }
@@ -210,8 +209,8 @@ impl Handle {
             if self.settings().provider != Provider::Template {
                 return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
             }
-            let desk = self.0.vaults.load().iter().find_map(|vault| vault.desk());
-            let rules = desk.map(|desk| desk.chunk.clone()).unwrap_or_default();
+            let pipeline = self.0.vaults.load().iter().find_map(|vault| vault.pipeline());
+            let rules = pipeline.map(|pipeline| pipeline.chunk.clone()).unwrap_or_default();
             let own = OwnChunk::find(&document, title.as_deref(), &chunk, &rules)?;
             let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
             return Ok(GeneratedContext {
@@ -223,9 +222,9 @@ impl Handle {
                 generation: context::TEMPLATE.to_owned(),
             });
         };
-        self.may_spend(audience, writer.asker.model.price != Price::Free, "a context that the model writes")?;
+        self.may_spend(audience, writer.author.model.price != Price::Free, "a context that the model writes")?;
         let (reply, mut answer) = oneshot::channel();
-        writer.wish(Wish { text: document, title, chunk, max_words, reply });
+        writer.write_for(AdHocContext { text: document, title, chunk, max_words, reply });
         loop {
             match answer.try_recv() {
                 Ok(answer) => return answer,
@@ -238,14 +237,14 @@ impl Handle {
 
     /// Contexts beside their chunks, for a person to judge: an even sample of those that a model wrote.
     pub fn review(&self, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
-        let mut found: Vec<(Arc<Desk>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)> = Vec::new();
+        let mut found: Vec<(Arc<NotePipeline>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)> = Vec::new();
         let storage = |error: store::StoreError| CallError::Storage(error.to_string());
         for vault in self.choose(request.vault.as_deref())? {
-            let (_, desk) = ready(&vault)?;
-            for note in desk.store.notes().map_err(storage)? {
-                for (i, context) in desk.store.contexts(&note.path).map_err(storage)?.into_iter().enumerate() {
+            let (_, pipeline) = ready(&vault)?;
+            for note in pipeline.store.notes().map_err(storage)? {
+                for (i, context) in pipeline.store.contexts(&note.path).map_err(storage)?.into_iter().enumerate() {
                     if context.is_paid() {
-                        found.push((desk.clone(), vault.clone(), note.clone(), i, context));
+                        found.push((pipeline.clone(), vault.clone(), note.clone(), i, context));
                     }
                 }
             }
@@ -256,25 +255,30 @@ impl Handle {
             note::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
         });
         found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
-        let review =
-            |(desk, vault, note, i, context): &(Arc<Desk>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)| {
-                let chunk = note.chunks.get(*i)?;
-                let (bytes, _) = read(vault, &note.path, desk.max_note_bytes).ok()?.ok()?;
-                let parsed = note::parse(&note.path, &bytes, &desk.rules);
-                let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
-                Some(Reviewed {
-                    vault: vault.name.clone(),
-                    path: note.path.to_string(),
-                    heading_path: chunk.heading_path.clone(),
-                    lines: chunk.lines,
-                    chunk: text.to_owned(),
-                    context: context.text.clone(),
-                    generation: context.generation.clone(),
-                    quality: context.quality,
-                    scores: context.making.map(|making| making.scores),
-                    drifted: context.sketch.left_in(text) < DRIFT_BELOW,
-                })
-            };
+        let review = |(pipeline, vault, note, i, context): &(
+            Arc<NotePipeline>,
+            Arc<VaultShared>,
+            NoteRecord,
+            usize,
+            ContextRecord,
+        )| {
+            let chunk = note.chunks.get(*i)?;
+            let (bytes, _) = read(vault, &note.path, pipeline.max_note_bytes).ok()?.ok()?;
+            let parsed = note::parse(&note.path, &bytes, &pipeline.rules);
+            let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
+            Some(Reviewed {
+                vault: vault.name.clone(),
+                path: note.path.to_string(),
+                heading_path: chunk.heading_path.clone(),
+                lines: chunk.lines,
+                chunk: text.to_owned(),
+                context: context.text.clone(),
+                generation: context.generation.clone(),
+                quality: context.quality,
+                scores: context.making.map(|making| making.scores),
+                drifted: context.sketch.left_in(text) < DRIFT_BELOW,
+            })
+        };
         Ok(found.iter().filter_map(review).collect())
     }
 }
@@ -288,59 +292,4 @@ fn size(note: &NoteRecord, only_old: bool) -> Option<NoteSize> {
     let wanted: Vec<u64> = note.chunks.iter().filter(|c| c.wanted).filter(is_old).map(bytes).collect();
     let size = NoteSize { bytes: note.stat.size, chunks_in_note: note.chunks.len() as u32, wanted };
     (!size.wanted.is_empty()).then_some(size)
-}
-
-/// A text that lies in no vault, with a chunk of it as somebody else cut it.
-pub(crate) struct OwnChunk {
-    pub(crate) note: Note,
-    pub(crate) chunks: Vec<Chunk>,
-    /// Which of them.
-    pub(crate) at: usize,
-}
-
-impl OwnChunk {
-    /// Finds the chunk in the text and lets it take the place of the one that begins there.
-    pub(crate) fn find(text: &str, title: Option<&str>, wanted: &str, rules: &ChunkRules) -> Result<Self, CallError> {
-        let name = title.unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
-        let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
-        let path = path.ok_or_else(|| CallError::Invalid("`title` cannot be a title".to_owned()))?;
-        let note = note::parse(&path, text.as_bytes(), &NoteRules::default());
-        let wanted = wanted.trim();
-        let missing = "`chunk` does not stand in `document`: give it as it stands there";
-        let start = note.text.find(wanted).ok_or_else(|| CallError::Invalid(missing.to_owned()))?;
-        let mut chunks = index::chunk::cut(&note, rules.of(note.kind.as_deref()));
-        let at = chunks.iter().position(|chunk| chunk.span.end > start).unwrap_or(0);
-        match chunks.get_mut(at) {
-            Some(chunk) => {
-                chunk.span = start..start + wanted.len();
-                chunk.hash = note::fingerprint::text_hash(wanted.as_bytes());
-                chunk.has_words = true;
-                chunk.lead = None;
-            }
-            None => return Err(CallError::Invalid("`document` is empty".to_owned())),
-        }
-        Ok(OwnChunk { note, chunks, at })
-    }
-}
-
-/// At most so many words.
-pub(crate) fn capped(text: &str, max_words: Option<u32>) -> String {
-    match max_words {
-        Some(most) => text.split_whitespace().take(most as usize).collect::<Vec<_>>().join(" "),
-        None => text.to_owned(),
-    }
-}
-
-/// What a model wrote about a chunk.
-pub(crate) fn generated(record: ContextRecord, chunk: &str, max_words: Option<u32>) -> GeneratedContext {
-    debug_assert!(matches!(record.making, Some(Making { .. })));
-    let context = capped(&record.text, max_words);
-    GeneratedContext {
-        contextualized: format!("{context}\n\n{}", chunk.trim()),
-        context,
-        quality: record.quality,
-        tokens: record.spent.tokens_in + record.spent.tokens_out,
-        micro_dollars: record.spent.micro_dollars,
-        generation: record.generation,
-    }
 }

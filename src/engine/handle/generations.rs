@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::{CallError, Handle, ready};
 use crate::VaultShared;
-use crate::generations::{Wish, is_of};
 use crate::jobs::Ended;
 use crate::runtime::shown;
 use crate::supervisor::Event;
+use crate::supervisor::generations::{GenerationRequest, is_of};
 use protocol::generations::{DEFAULT_GENERATION, GenerationInfo};
 use protocol::jobs::{Job, Scope};
 
@@ -50,13 +50,13 @@ impl Handle {
         let vaults = self.choose(vault)?;
         let scope = Scope { vault: vault.map(str::to_owned), path: None };
         if dry_run {
-            let desks: Vec<_> = vaults.iter().filter_map(|vault| vault.desk()).collect();
-            let estimate = self.estimate(&name, &desks, None, false, false)?;
+            let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
+            let estimate = self.estimate(&name, &pipelines, None, false, false)?;
             return Ok(Job::dry_run("generation", scope, None, estimate));
         }
         let job = self.begin("generation", scope, &vaults);
         for vault in &vaults {
-            if let Err(error) = self.wish(vault, &name, Wish::Build(job)) {
+            if let Err(error) = self.request(vault, &name, GenerationRequest::Build(job)) {
                 // Where it has begun it goes on; what follows is not begun.
                 for vault in &vaults {
                     self.0.jobs.end_part(job, vault.id, Ended::Failed, Some(error.to_string()));
@@ -70,13 +70,13 @@ impl Handle {
     /// Has a generation answer from now on.
     pub fn use_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
         let name = self.known(name)?;
-        self.choose(vault)?.iter().try_for_each(|vault| self.wish(vault, &name, Wish::Use))
+        self.choose(vault)?.iter().try_for_each(|vault| self.request(vault, &name, GenerationRequest::Use))
     }
 
     /// Takes a generation away; contexts that were paid for stay in the archive.
     pub fn drop_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
         let name = self.known(name)?;
-        self.choose(vault)?.iter().try_for_each(|vault| self.wish(vault, &name, Wish::Drop))
+        self.choose(vault)?.iter().try_for_each(|vault| self.request(vault, &name, GenerationRequest::Drop))
     }
 
     /// Of each vault the generation that a search names.
@@ -119,10 +119,10 @@ impl Handle {
         })
     }
 
-    fn wish(&self, vault: &VaultShared, name: &str, wish: Wish) -> Result<(), CallError> {
+    fn request(&self, vault: &VaultShared, name: &str, request: GenerationRequest) -> Result<(), CallError> {
         ready(vault)?;
         let (reply, answer) = mpsc::channel();
-        self.send(Event::Generation { vault: vault.id, name: name.to_owned(), wish, reply })?;
+        self.send(Event::Generation { vault: vault.id, name: name.to_owned(), request, reply })?;
         answer.recv_timeout(PATIENCE).unwrap_or(Err(CallError::Timeout(PATIENCE.as_millis() as u64)))
     }
 }

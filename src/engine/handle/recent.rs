@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest, ready};
-use crate::decide::Desk;
+use crate::decide::NotePipeline;
 use context::cost::dollars;
 use index::NoteEntry;
 use note::Private;
@@ -27,8 +27,8 @@ impl Handle {
         let after = request.after.as_deref().map(place_of).transpose()?;
         let (mut found, mut total): (Vec<(Place, Arc<NoteEntry>)>, u64) = (Vec::new(), 0);
         for vault in self.choose(request.vault.as_deref())? {
-            let (snapshot, desk) = ready(&vault)?;
-            let hidden = desk.hidden(request.audience);
+            let (snapshot, pipeline) = ready(&vault)?;
+            let hidden = pipeline.hidden(request.audience);
             let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, &note.tags));
             for note in snapshot.notes().filter(shown) {
                 total += 1;
@@ -64,7 +64,7 @@ impl Handle {
             .load()
             .iter()
             .filter_map(|vault| ready(vault).ok())
-            .any(|(snapshot, desk)| snapshot.notes().any(|note| desk.private.covers(&note.path, &note.tags)))
+            .any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, &note.tags)))
     }
 
     /// Whether assistants may have a model asked that costs.
@@ -102,7 +102,7 @@ impl Handle {
     }
 }
 
-impl Desk {
+impl NotePipeline {
     /// What is kept from whom.
     pub(crate) fn hidden(&self, audience: Audience) -> Option<Arc<Private>> {
         audience.is_assistant().then(|| self.private.clone())
@@ -124,13 +124,4 @@ fn place_of(cursor: &str) -> Result<Place, CallError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_is_a_place() {
-        let place = (Reverse(-7), "v".to_owned(), "a/b c.md".to_owned());
-        assert_eq!(place_of(&cursor(&place)).unwrap(), place);
-        assert!(["", "7", "7/v", "x/v/a.md"].iter().all(|wrong| place_of(wrong).is_err()));
-    }
-}
+mod tests;

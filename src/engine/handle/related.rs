@@ -7,7 +7,7 @@ use super::search::{Asked, freshness, search_answer};
 use super::vectors::QueryVectors;
 use super::{CallError, Cancel, Group, HINT, Handle, RelatedRequest, SearchAnswer, not_found, ready};
 use crate::VaultShared;
-use crate::decide::Desk;
+use crate::decide::NotePipeline;
 use index::search;
 use index::search::{Near, Seed};
 use index::{Row, Snapshot};
@@ -34,9 +34,9 @@ impl Handle {
         let mut vectors = self.vectors();
         let (home, seed) = self.seed(&request, lines, &vaults, &mut vectors)?;
         if let Some(home) = &home {
-            let (snapshot, desk) = ready(home)?;
+            let (snapshot, pipeline) = ready(home)?;
             let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
-            let hidden = desk.hidden(request.audience);
+            let hidden = pipeline.hidden(request.audience);
             if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags))) {
                 let (what, name) =
                     if request.path.is_some() { ("note", &request.path) } else { ("chunk", &request.chunk) };
@@ -52,9 +52,9 @@ impl Handle {
         for vault in &vaults {
             let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
             if let Some(seed) = if is_home { Some(&seed) } else { direction.as_ref() } {
-                let (snapshot, desk) = ready(vault)?;
-                let hidden = desk.hidden(request.audience);
-                asked.push((vault, seed, hidden, snapshot, desk));
+                let (snapshot, pipeline) = ready(vault)?;
+                let hidden = pipeline.hidden(request.audience);
+                asked.push((vault, seed, hidden, snapshot, pipeline));
             }
         }
         let near = asked.iter().map(|(vault, seed, hidden, snapshot, _)| Near {
@@ -79,10 +79,10 @@ impl Handle {
     ) -> Result<(Option<Arc<VaultShared>>, Seed), CallError> {
         if let Some(path) = &request.path {
             let (vault, path) = self.find_note(request.vault.as_deref(), path)?;
-            let (snapshot, desk) = ready(&vault)?;
+            let (snapshot, pipeline) = ready(&vault)?;
             let note = snapshot.note_at(&path).ok_or_else(|| not_found("note", path.as_str(), HINT))?;
             let seed = match lines {
-                Some(lines) => selected(&snapshot, (&desk, vectors), &path, &note.rows, lines)?,
+                Some(lines) => selected(&snapshot, (&pipeline, vectors), &path, &note.rows, lines)?,
                 None => Seed::Note(note.no),
             };
             return Ok((Some(vault), seed));
@@ -125,7 +125,7 @@ fn lines(request: &RelatedRequest) -> Result<Option<(u32, u32)>, CallError> {
 /// The chunks that lines touch; if they are a part of a single one, that part.
 fn selected(
     snapshot: &Snapshot,
-    (desk, vectors): (&Desk, &mut QueryVectors<'_>),
+    (pipeline, vectors): (&NotePipeline, &mut QueryVectors<'_>),
     path: &VaultPath,
     rows: &[Row],
     (line, end): (u32, u32),
@@ -141,8 +141,8 @@ fn selected(
         _ => None,
     };
     // The text of a private note is embedded here or nowhere; its chunks have what vectors they have.
-    let private = snapshot.note_at(path).is_some_and(|note| desk.private.covers(&note.path, &note.tags));
-    let stays = private && desk.service.embedder.leaves_to().is_some();
+    let private = snapshot.note_at(path).is_some_and(|note| pipeline.private.covers(&note.path, &note.tags));
+    let stays = private && pipeline.service.embedder.leaves_to().is_some();
     if let Some((row, chunk)) = only.filter(|_| !stays) {
         let text = snapshot.text(row)?.text;
         let first = line.saturating_sub(chunk.lines.0) as usize;
@@ -151,7 +151,7 @@ fn selected(
         let part = part.join("\n");
         // Of a part that says nothing, such as a blank line, the chunk is what is meant.
         if part.chars().any(char::is_alphanumeric) {
-            let vector = vectors.of(desk, &part).ok_or_else(|| CallError::Provider(vectors.why()))?;
+            let vector = vectors.of(pipeline, &part).ok_or_else(|| CallError::Provider(vectors.why()))?;
             return Ok(Seed::Part(chunk.note, part, vector));
         }
     }

@@ -1,19 +1,21 @@
 //! Queries: answered from the published snapshots, on the caller's thread.
 
+mod expect;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::super::decide::Desk;
+use super::super::decide::NotePipeline;
 use super::super::disk_access::{Hangs, STATES_WITHIN};
 use super::super::indexer::disk::Disk;
 use super::super::rerank::Reranker;
 use super::vectors::QueryVectors;
 use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
-    expect, ready,
+    ready,
 };
 use index::Snapshot;
 use index::search;
@@ -36,30 +38,30 @@ pub(super) struct Asked {
     pub(super) merge: Option<bool>,
 }
 
-/// A vault while a query is answered from it: one snapshot, and the desk whose embedder made its vectors.
+/// A vault while a query is answered from it: one snapshot, and the pipeline whose embedder made its vectors.
 pub(super) struct Served {
     pub(super) vault: Arc<VaultShared>,
     pub(super) snapshot: Arc<Snapshot>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) pipeline: Arc<NotePipeline>,
 }
 
 impl Served {
     fn new(vault: &Arc<VaultShared>) -> Result<Self, CallError> {
-        let (snapshot, desk) = ready(vault)?;
-        Ok(Served { vault: vault.clone(), snapshot, desk })
+        let (snapshot, pipeline) = ready(vault)?;
+        Ok(Served { vault: vault.clone(), snapshot, pipeline })
     }
 
     /// What is asked of this vault. `query` and `options` are those of the request: what this vault adds is in the part
     /// alone, so that no other is asked with it.
     fn part(&self, query: &Parsed, options: &Options, hide: bool, vectors: &mut QueryVectors<'_>) -> Part<'_> {
         let mut part = Part { snapshot: &self.snapshot, query: query.clone(), vector: None, options: options.clone() };
-        part.query.filter.hidden = hide.then(|| self.desk.private.clone());
+        part.query.filter.hidden = hide.then(|| self.pipeline.private.clone());
         part.options.boosts.graph = self.vault.graph.load_full();
         if options.mode != Mode::Lexical && query.has_text() {
             let text = query.text();
-            part.vector = vectors.of(&self.desk, &text);
+            part.vector = vectors.of(&self.pipeline, &text);
             // A lane that does not know the language must not drag the other down.
-            part.options.dense_weight *= self.desk.service.embedder.familiarity(&text);
+            part.options.dense_weight *= self.pipeline.service.embedder.familiarity(&text);
         }
         part
     }
@@ -119,7 +121,7 @@ impl Handle {
         let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
         let mut unjudged = None;
         if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
-            let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.desk.private.clone())).collect();
+            let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
             unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
         }
         let mut answers = Vec::with_capacity(served.len());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Handle;
-use crate::decide::Desk;
+use crate::decide::NotePipeline;
 use crate::{Shared, VaultShared};
 use index::embed::Vector;
 use protocol::search::SearchAnswer;
@@ -20,12 +20,12 @@ pub(super) struct QueryVectors<'a> {
 
 impl QueryVectors<'_> {
     /// The vector of a text of the request; without one words alone answer.
-    pub(super) fn of(&mut self, desk: &Desk, text: &str) -> Option<Vector> {
-        let key = (desk.service.embedder.identity().to_owned(), text.to_owned());
+    pub(super) fn of(&mut self, pipeline: &NotePipeline, text: &str) -> Option<Vector> {
+        let key = (pipeline.service.embedder.identity().to_owned(), text.to_owned());
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let vector = match self.shared.query_vector(&desk.service, text) {
+        let vector = match self.shared.query_vector(&pipeline.service, text) {
             Ok(vector) => Some(vector),
             Err(why) => {
                 self.warnings.push(why);

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use protocol::status::{Enforcement, Sandbox};
 
+/// Of the process and not of an engine: the kernel holds all of it, for good.
 static STATE: OnceLock<Sandbox> = OnceLock::new();
 
 /// What holds this process; `None` before anybody decided.

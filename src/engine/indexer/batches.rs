@@ -8,8 +8,8 @@ use std::sync::mpsc::Sender;
 use tokio::sync::watch;
 
 use super::{Event, Place};
-use crate::batch::{BatchOrder, Control, Files, Wishes};
-use crate::decide::Desk;
+use crate::batch::{BatchJob, Control, Files, PendingByNote};
+use crate::decide::NotePipeline;
 use crate::writer::Writer;
 use context::plan::Reason;
 use note::fingerprint::context_key;
@@ -37,7 +37,7 @@ pub(super) struct ProviderBatches {
 pub(super) struct Client<'a> {
     pub(super) vault: u64,
     pub(super) place: &'a Place,
-    pub(super) desk: &'a Arc<Desk>,
+    pub(super) pipeline: &'a Arc<NotePipeline>,
     pub(super) budget: &'a BudgetConfig,
     pub(super) inbox: &'a Sender<Event>,
 }
@@ -75,24 +75,24 @@ impl ProviderBatches {
     }
 
     /// Gives a batch to the writer.
-    pub(super) fn hand(&mut self, writer: &Writer, of: &Client<'_>, run: u64, wishes: Wishes, wanted: Control) {
+    pub(super) fn hand(&mut self, writer: &Writer, of: &Client<'_>, run: u64, notes: PendingByNote, wanted: Control) {
         self.last_ticket += 1;
         let ticket = self.last_ticket;
-        let (control, orders) = watch::channel(wanted);
+        let (control, controlled) = watch::channel(wanted);
         let inbox = of.inbox.clone();
-        let tell = move |told| {
-            // The indexer may have ended; what was told is in the journal.
-            let _ = inbox.send(Event::Batch { ticket, told });
+        let tell = move |event| {
+            // The indexer may have ended; what it told is in the journal.
+            let _ = inbox.send(Event::Batch { ticket, event });
         };
-        writer.batch(BatchOrder {
+        writer.batch(BatchJob {
             dir: of.place.dir.clone(),
             run,
             vault: of.vault,
             vault_name: of.place.vault.name.clone(),
-            desk: of.desk.clone(),
-            wishes,
+            pipeline: of.pipeline.clone(),
+            wanted: notes,
             rebuild: (of.budget.rebuild, of.budget.rebuild_tokens),
-            control: orders,
+            control: controlled,
             tell: Arc::new(tell),
         });
         self.handed.insert(ticket, Handed { run, control, phase: String::new() });
@@ -124,24 +124,24 @@ impl ProviderBatches {
 }
 
 /// What a run wants and has not been asked for yet.
-pub(super) fn wishes(desk: &Desk) -> Result<Wishes, StoreError> {
-    let mut wishes = Vec::new();
-    for record in desk.store.notes()? {
-        let generation = desk.contextualizer(record.kind.as_deref());
-        let mut dues = Vec::new();
+pub(super) fn wanted(pipeline: &NotePipeline) -> Result<PendingByNote, StoreError> {
+    let mut wanted = Vec::new();
+    for record in pipeline.store.notes()? {
+        let generation = pipeline.contextualizer(record.kind.as_deref());
+        let mut pending = Vec::new();
         for chunk in &record.chunks {
             let Some(due) = chunk.due.filter(|due| due.reason == Reason::Rebuild && due.tries == 0) else {
                 continue;
             };
             let key = context_key(&chunk.keys, chunk.hash);
-            let written = desk.written_by(desk.claimant(&record), key, &generation)?;
+            let written = pipeline.written_by(pipeline.claimant(&record), key, &generation)?;
             if written.is_none_or(|context| context.written_at < due.since) {
-                dues.push((key, due));
+                pending.push((key, due));
             }
         }
-        if !dues.is_empty() {
-            wishes.push((record.path, dues));
+        if !pending.is_empty() {
+            wanted.push((record.path, pending));
         }
     }
-    Ok(wishes)
+    Ok(wanted)
 }

@@ -4,15 +4,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::batches::{Client, ProviderBatches, wishes};
+use super::batches::{Client, ProviderBatches, wanted};
 use super::contexts::{Asking, PendingContexts, remember_sync, synced_at};
 use super::rebuild::Run;
 use super::{ActorContext, TRY_AGAIN};
-use crate::batch::{BatchTold, Control, End};
-use crate::decide::{Desk, Task};
+use crate::batch::{BatchEvent, Control, End};
+use crate::context_job::ContextEvent;
+use crate::decide::{NotePipeline, Task};
+use crate::interrupted::{Interrupted, budget_message};
 use crate::jobs::Ended;
 use crate::runtime::GenerationRuntime;
-use crate::writer::{Held, Told, Writer, budget_message};
+use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
 use protocol::jobs::Scope;
@@ -24,7 +26,7 @@ const BUDGET_AGAIN: Duration = Duration::from_mins(1);
 /// Whose contexts they are.
 pub(super) struct At<'a> {
     pub(super) actor: &'a ActorContext,
-    pub(super) desk: &'a Arc<Desk>,
+    pub(super) pipeline: &'a Arc<NotePipeline>,
 }
 
 /// What else the indexer is at.
@@ -68,36 +70,36 @@ impl Buyer {
         self.pending.run.as_ref().map(|run| run.job)
     }
 
-    /// The writer says what came of an order.
-    pub(super) fn take(&mut self, at: &At<'_>, path: VaultPath, told: Told) -> Result<(), EngineError> {
-        if matches!(told, Told::Written(..)) {
+    /// The writer says what came of a job.
+    pub(super) fn take(&mut self, at: &At<'_>, path: VaultPath, event: ContextEvent) -> Result<(), EngineError> {
+        if matches!(event, ContextEvent::Written(..)) {
             at.actor.engine.jobs.bought(at.actor.shared.id, 1);
         }
-        match self.pending.take(at.desk, path, told, machine::now())? {
+        match self.pending.take(at.pipeline, path, event, machine::now())? {
             Some(held) => self.hold(at, &held),
             None => Ok(()),
         }
     }
 
-    /// Something keeps orders from being carried out.
-    fn hold(&mut self, at: &At<'_>, held: &Held) -> Result<(), EngineError> {
+    /// Something keeps jobs from being carried out.
+    fn hold(&mut self, at: &At<'_>, held: &Interrupted) -> Result<(), EngineError> {
         let now = machine::now();
         let until = match held {
-            Held::Changed | Held::Draining => return Ok(()),
-            Held::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
+            Interrupted::Changed | Interrupted::Draining => return Ok(()),
+            Interrupted::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
                 return self.stop_run(at, &held.to_string());
             }
-            Held::Budget(Refused::Io(_)) => now + TRY_AGAIN,
+            Interrupted::Budget(Refused::Io(_)) => now + TRY_AGAIN,
             // What is reserved and then not used comes back, so it is tried again before the day is over.
-            Held::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
-            Held::Useless => now + LEAVE_ALONE,
-            Held::Provider(_) => match self.pending.runtime.provider_returns(now) {
+            Interrupted::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
+            Interrupted::Useless => now + LEAVE_ALONE,
+            Interrupted::Provider(_) => match self.pending.runtime.provider_returns(now) {
                 Some(until) => until,
                 None => return Ok(()),
             },
         };
         let why = match held {
-            Held::Budget(refused) => budget_message(refused),
+            Interrupted::Budget(refused) => budget_message(refused),
             other => other.to_string(),
         };
         self.pending.runtime.hold_until(until, why);
@@ -118,9 +120,9 @@ impl Buyer {
         }
         let inactive = at.actor.shared.is_inactive();
         let asking = Asking { vault: at.actor.shared.id, vault_name: &at.actor.place.vault.name, inactive, now };
-        let orders = self.pending.orders(at.desk, &asking, is_busy)?;
+        let jobs = self.pending.jobs(at.pipeline, &asking, is_busy)?;
         if let Some(writer) = &self.pending.runtime.writer {
-            orders.into_iter().for_each(|order| writer.order(order));
+            jobs.into_iter().for_each(|job| writer.write(job));
         }
         Ok(())
     }
@@ -132,7 +134,7 @@ impl Buyer {
             return Ok(());
         }
         let interval = i64::try_from(sync.interval.as_secs()).unwrap_or(i64::MAX);
-        let (now, last) = (now_s(), synced_at(at.desk));
+        let (now, last) = (now_s(), synced_at(at.pipeline));
         *at.actor.shared.synced_at() = last;
         let due = last.map_or(0, |last| last.saturating_add(interval));
         // A clock that was set back must not put it off for ever.
@@ -146,12 +148,12 @@ impl Buyer {
 
     /// Asks for contexts that serve and should be better.
     pub(super) fn refresh(&mut self, at: &At<'_>, since: Option<i64>) -> Result<(), EngineError> {
-        if !at.desk.generation.costs {
+        if !at.pipeline.generation.costs {
             return Ok(());
         }
         let runtime = self.pending.runtime.clone();
-        let wanted = self.pending.refresh(at.desk, since, &runtime.config.context)?;
-        remember_sync(at.desk, now_s())?;
+        let wanted = self.pending.refresh(at.pipeline, since, &runtime.config.context)?;
+        remember_sync(at.pipeline, now_s())?;
         *at.actor.shared.synced_at() = Some(now_s());
         if wanted > 0 {
             tracing::info!(vault = at.actor.place.vault.name, chunks = wanted, "contexts are made anew by the sync");
@@ -170,19 +172,19 @@ impl Buyer {
 
     /// Begins a rebuild by the model in force.
     pub(super) fn begin_run(&mut self, at: &At<'_>, run: Run) -> Result<(), EngineError> {
-        let remembered = run.remember(at.desk);
+        let remembered = run.remember(at.pipeline);
         self.pending.run = Some(run);
         remembered
     }
 
     /// Takes up the rebuild that a former process left unfinished: its job, and what is still to be decided about.
     pub(super) fn resume_run(&mut self, at: &At<'_>) -> Result<Option<(u64, Vec<Task>)>, EngineError> {
-        let Some(mut run) = Run::unfinished(at.desk)? else { return Ok(None) };
+        let Some(mut run) = Run::unfinished(at.pipeline)? else { return Ok(None) };
         let scope = Scope { vault: Some(at.actor.place.vault.name.clone()), path: run.path.clone() };
         let vault = at.actor.shared.id;
         run.job = at.actor.engine.jobs.begin("rebuild", scope, [(vault, at.actor.place.vault.name.clone())]);
         run.done_before = run.total.saturating_sub(self.left_of_run(at));
-        let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.desk)? };
+        let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
         if !rest.is_empty() {
             // One step ends with the notes, one with the contexts.
@@ -194,7 +196,7 @@ impl Buyer {
 
     /// Chunks that a run still has to see to: of a generation that is built beside another, all that wait.
     fn left_of_run(&self, at: &At<'_>) -> u64 {
-        let sum = self.pending.tally.sum();
+        let sum = self.pending.counters.sum();
         if at.actor.shared.is_inactive() { sum.due } else { sum.rebuild }
     }
 
@@ -206,11 +208,11 @@ impl Buyer {
         let mut remembered = Ok(());
         if run.total == 0 && left > 0 {
             run.total = left;
-            remembered = run.remember(at.desk);
+            remembered = run.remember(at.pipeline);
         }
         let progress = run.progress(left, spent.micro_dollars);
         let job = run.job;
-        if run.told.replace((progress.processed, progress.failed)) != Some((progress.processed, progress.failed)) {
+        if run.announced.replace((progress.processed, progress.failed)) != Some((progress.processed, progress.failed)) {
             let (failures, phase) = (run.failures.clone(), self.batches.phase_of(run.id).to_owned());
             at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| {
                 part.phase = phase;
@@ -222,7 +224,7 @@ impl Buyer {
             self.pending.run = None;
             let seq = at.actor.shared.status().seq;
             at.actor.engine.tell_job(at.actor.engine.jobs.end_step(job, at.actor.shared.id, Ended::Done, seq));
-            return remembered.and_then(|()| Run::forget(at.desk));
+            return remembered.and_then(|()| Run::forget(at.pipeline));
         }
         remembered
     }
@@ -231,7 +233,7 @@ impl Buyer {
     pub(super) fn stop_run(&mut self, at: &At<'_>, why: &str) -> Result<(), EngineError> {
         let Some(run) = self.pending.run.take() else { return Ok(()) };
         tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
-        let taken_back = self.pending.take_back_rebuild(at.desk).and_then(|()| Run::forget(at.desk));
+        let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
         let ended = if at.actor.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
         let (vault, seq) = (at.actor.shared.id, at.actor.shared.status().seq);
         at.actor.engine.jobs.change(run.job, vault, |part| part.problem = Some(why.to_owned()));
@@ -274,13 +276,13 @@ impl Buyer {
         if work.deciding || self.batches.has(id) {
             return Ok(());
         }
-        if writer.asker.client.batches().is_none() {
-            let provider = writer.asker.model.provider.name();
+        if writer.author.client.batches().is_none() {
+            let provider = writer.author.model.provider.name();
             one_by_one(at, job, &format!("{provider} has no batch interface"));
             return self.end_batch(at, id);
         }
         let under_way = ProviderBatches::is_under_way(&at.actor.place, id);
-        let wanted = if under_way { Vec::new() } else { wishes(at.desk)? };
+        let wanted = if under_way { Vec::new() } else { wanted(at.pipeline)? };
         if wanted.is_empty() && !under_way {
             return self.end_batch(at, id);
         }
@@ -292,17 +294,17 @@ impl Buyer {
     fn end_batch(&mut self, at: &At<'_>, run: u64) -> Result<(), EngineError> {
         if let Some(run) = self.pending.run.as_mut().filter(|ours| ours.id == run) {
             run.batch = false;
-            run.remember(at.desk)?;
+            run.remember(at.pipeline)?;
         }
-        self.pending.queue_rebuilt(at.desk, machine::now())
+        self.pending.queue_rebuilt(at.pipeline, machine::now())
     }
 
     /// The writer says what came of a batch.
-    pub(super) fn batch_told(&mut self, at: &At<'_>, ticket: u64, told: BatchTold) -> Result<(), EngineError> {
+    pub(super) fn take_batch(&mut self, at: &At<'_>, ticket: u64, event: BatchEvent) -> Result<(), EngineError> {
         let current = self.pending.run.as_ref().map(|run| (run.id, run.job));
-        match told {
-            BatchTold::Note(path, told) => self.take(at, path, told),
-            BatchTold::Phase(phase) => {
+        match event {
+            BatchEvent::Note(path, event) => self.take(at, path, event),
+            BatchEvent::Phase(phase) => {
                 let run = self.batches.set_phase(ticket, phase.clone());
                 if let Some((_, job)) = current.filter(|(current, _)| Some(*current) == run) {
                     at.actor
@@ -311,7 +313,7 @@ impl Buyer {
                 }
                 Ok(())
             }
-            BatchTold::End(end) => {
+            BatchEvent::End(end) => {
                 let Some(run) = self.batches.ended(ticket) else { return Ok(()) };
                 let job = current.filter(|(current, _)| *current == run).map(|(_, job)| job);
                 match (&end, job) {
@@ -339,7 +341,7 @@ fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> Client<'a> {
     Client {
         vault: at.actor.shared.id,
         place: &at.actor.place,
-        desk: at.desk,
+        pipeline: at.pipeline,
         budget: &runtime.config.budget,
         inbox: &at.actor.inbox,
     }

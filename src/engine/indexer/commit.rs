@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::decide::{Decided, Desk, NO_HASH, facts, note_entry};
+use crate::decide::{Decided, NO_HASH, NotePipeline, facts, note_entry};
 use crate::embedding::{Service, Serving};
 use crate::{EngineError, VaultShared, now_s};
 use context::plan::{Action, NoteTraits, Reason, Trigger};
@@ -53,7 +53,7 @@ pub(crate) struct Removed {
 /// Store and index of one vault, and which notes are in them.
 pub(crate) struct Committer {
     /// What decides, and holds the store.
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) pipeline: Arc<NotePipeline>,
     shared: Arc<VaultShared>,
     pub(super) index: Index,
     known: Arc<KnownNotes>,
@@ -79,10 +79,10 @@ struct Pace {
 }
 
 impl Committer {
-    pub(crate) fn new(desk: Arc<Desk>, index: Index, shared: Arc<VaultShared>) -> Self {
+    pub(crate) fn new(pipeline: Arc<NotePipeline>, index: Index, shared: Arc<VaultShared>) -> Self {
         let pace = Pace { published: machine::now(), bulk_since: None, merging: false, segments: 0, dirty: true };
         Committer {
-            desk,
+            pipeline,
             shared,
             index,
             known: Arc::default(),
@@ -99,9 +99,9 @@ impl Committer {
     pub(crate) fn load(&mut self, each: &mut dyn FnMut(&NoteRecord)) -> Result<Vec<VaultPath>, EngineError> {
         let mut again = Vec::new();
         let mut known = KnownNotes::new();
-        for record in self.desk.store.take_scanned()? {
+        for record in self.pipeline.store.take_scanned()? {
             let inputs: Vec<_> = record.chunks.iter().flat_map(|c| c.inputs.iter().copied()).collect();
-            let mut vectors = self.desk.vectors.get_all(&inputs).into_iter();
+            let mut vectors = self.pipeline.vectors.get_all(&inputs).into_iter();
             let mut complete = true;
             let mut chunks = Vec::with_capacity(record.chunks.len());
             for (position, chunk) in record.chunks.iter().enumerate() {
@@ -110,7 +110,8 @@ impl Committer {
                 chunks.push((chunk_entry(&record, position), found));
             }
             let current = self.index.load(note_entry(&record), chunks) == IndexState::Current;
-            if !(current && (complete || self.desk.withholds_vectors(&record)) && self.desk.is_current(&record)) {
+            if !(current && (complete || self.pipeline.withholds_vectors(&record)) && self.pipeline.is_current(&record))
+            {
                 again.push(record.path.clone());
             }
             known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
@@ -122,7 +123,7 @@ impl Committer {
             self.numbers.insert(record.path, record.no);
         }
         self.known = Arc::new(known);
-        self.desk.store.release_loaded();
+        self.pipeline.store.release_loaded();
         self.index.drop_unknown()?;
         self.publish()?;
         Ok(again)
@@ -144,8 +145,8 @@ impl Committer {
             writes.push((path, write));
         }
         // Vectors first: a record that names an input whose vector is missing would have to be decided again.
-        self.desk.vectors.put(&vectors)?;
-        let records = self.desk.store.apply_many(writes)?;
+        self.pipeline.vectors.put(&vectors)?;
+        let records = self.pipeline.store.apply_many(writes)?;
         let mut committed = Vec::with_capacity(records.len());
         for (record, (path, moved_from, plan, mut entry, docs, missing, before)) in records.into_iter().zip(rest) {
             (entry.no, entry.seq) = (record.no, record.seq);
@@ -177,13 +178,13 @@ impl Committer {
         let mut removed: Vec<Removed> = Vec::with_capacity(paths.len());
         for path in paths {
             let no = self.numbers.get(path).copied();
-            let Some(record) = self.desk.store.note(path)? else {
+            let Some(record) = self.pipeline.store.note(path)? else {
                 removed.push(Removed { path: path.clone(), no, decision: None });
                 continue;
             };
-            let contexts = self.desk.store.contexts(path)?;
+            let contexts = self.pipeline.store.contexts(path)?;
             let facts = facts(&record, &contexts);
-            let plan = context::plan::plan(Some(&facts), None, &self.desk.generation, Trigger::Save, &|_| None);
+            let plan = context::plan::plan(Some(&facts), None, &self.pipeline.generation, Trigger::Save, &|_| None);
             let paid = record.chunks.iter().zip(contexts).filter(|(_, c)| c.is_paid());
             let archive = paid.map(|(chunk, context)| (context_key(&chunk.keys, chunk.hash), context)).collect();
             writes.push((path.clone(), NoteWrite { put: None, moved_from: None, archive }));
@@ -193,7 +194,7 @@ impl Committer {
             let decision = decision(&self.shared.name, path, &plan, &record, &before, began);
             removed.push(Removed { path: path.clone(), no, decision: Some(decision) });
         }
-        self.desk.store.apply_many(writes)?;
+        self.pipeline.store.apply_many(writes)?;
         for path in paths {
             self.known_mut().remove(path);
             if let Some(no) = self.numbers.remove(path) {
@@ -207,7 +208,7 @@ impl Committer {
 
     /// The text is the same, `stat` is not: only that is written.
     pub(crate) fn touch(&mut self, path: &VaultPath, stat: FileStat) -> Result<(), EngineError> {
-        self.desk.store.touch(path, stat)?;
+        self.pipeline.store.touch(path, stat)?;
         if let Some(known) = self.known_mut().get_mut(path) {
             known.stat = stat;
         }
@@ -258,7 +259,7 @@ impl Committer {
 
     /// Has what is indexed answer from now on.
     pub(crate) fn publish(&mut self) -> Result<(), EngineError> {
-        let snapshot = self.index.publish(self.desk.store.seq())?;
+        let snapshot = self.index.publish(self.pipeline.store.seq())?;
         {
             let mut status = self.shared.status();
             status.notes = snapshot.note_count() as u64;
@@ -272,7 +273,7 @@ impl Committer {
                 .map(|((action, reason), n)| DecisionCount { action: *action, reason: *reason, count: *n })
                 .collect();
         }
-        self.shared.publish(snapshot, self.desk.clone());
+        self.shared.publish(snapshot, self.pipeline.clone());
         let pace = &mut self.pace;
         (pace.dirty, pace.published, pace.segments) = (false, machine::now(), self.index.segments());
         Ok(())
@@ -312,15 +313,15 @@ impl Committer {
 
     /// Puts everything on the disk for a clean stop.
     pub(crate) fn flush(&mut self) -> Result<(), EngineError> {
-        self.desk.store.flush(true)?;
+        self.pipeline.store.flush(true)?;
         self.index.sync()?;
         Ok(())
     }
 
     /// Has another embedder serve from here on. Returns the notes whose records have yet to say so.
     pub(super) fn change_embedder(&mut self, fill: Fill, dir: &Path) -> Result<ChangedOver, EngineError> {
-        let Fill { service, desk, done, .. } = fill;
-        let cache = desk.vectors.clone();
+        let Fill { service, pipeline, done, .. } = fill;
+        let cache = pipeline.vectors.clone();
         cache.sync()?;
         // From here on a restart finds the new one in force; records that do not say so yet are decided again then,
         // from the cache.
@@ -334,11 +335,11 @@ impl Committer {
         };
         self.index.replace_vectors(service.embedder.dimensions(), &mut vectors_of);
         cache.release();
-        self.desk.store.serve_vectors(cache);
-        self.desk = desk;
+        self.pipeline.store.serve_vectors(cache);
+        self.pipeline = pipeline;
         // The pair of snapshot and embedder is published as one.
         self.publish()?;
-        forget_run(&self.desk)?;
+        forget_run(&self.pipeline)?;
         let (seen, unseen): (Vec<_>, Vec<_>) = done.into_iter().partition(|(_, inputs)| inputs.is_some());
         Ok(ChangedOver {
             records: seen.into_iter().filter_map(|(path, inputs)| Some((path, inputs?))).collect(),
@@ -348,15 +349,15 @@ impl Committer {
 
     /// Another handle of the embedder that serves, which makes the same vectors.
     pub(super) fn take_service(&mut self, service: &Arc<Service>) -> Result<(), EngineError> {
-        self.desk = with_embedder(&self.desk, service, self.desk.vectors.clone());
+        self.pipeline = with_embedder(&self.pipeline, service, self.pipeline.vectors.clone());
         self.publish()
     }
 
     /// Brings records up to date with the vectors that serve; what is indexed of the notes does not change.
     pub(super) fn amend_embedder(&self, records: &[(VaultPath, Vec<Vec<InputHash>>)]) -> Result<(), EngineError> {
-        let embedder = &self.desk.generation.embedder;
+        let embedder = &self.pipeline.generation.embedder;
         for (path, inputs) in records {
-            self.desk.store.amend(path, |record: &mut NoteRecord| {
+            self.pipeline.store.amend(path, |record: &mut NoteRecord| {
                 if record.embedder != *embedder && record.chunks.len() == inputs.len() {
                     record.embedder.clone_from(embedder);
                     record.chunks.iter_mut().zip(inputs).for_each(|(chunk, inputs)| chunk.inputs.clone_from(inputs));

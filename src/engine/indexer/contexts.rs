@@ -1,6 +1,6 @@
 //! Contexts that a model writes: which notes wait for it, which it has, and what is done with what comes back.
 //!
-//! That a context is wanted stands in the note's record ([`context::plan::Due`]), written in the transaction that decided
+//! That a context is wanted stands in the note's record ([`context::plan::PendingContext`]), written in the transaction that decided
 //! it. An answer goes to the journal and the archive; then the note is decided about again, and the plan finds it there.
 //! So nothing is lost when either side dies, and an answer to a text that has changed meanwhile stays in the archive.
 
@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use super::context_queue::{ContextQueue, Rank};
 use super::rebuild::Run;
-use crate::decide::Desk;
+use crate::context_job::{ContextEvent, ContextJob, MOST_TRIES};
+use crate::counters::ContextCounters;
+use crate::decide::NotePipeline;
+use crate::interrupted::Interrupted;
 use crate::runtime::GenerationRuntime;
-use crate::tally::Tally;
-use crate::writer::{Held, MOST_TRIES, Order, Told};
 use crate::{EngineError, now_s};
-use context::plan::{Due, Reason};
+use context::plan::{PendingContext, Reason};
 use context::settings::ContextConfig;
 use note::fingerprint::{ContextKey, context_key};
 use note::{PRIVATE_TAG, VaultPath};
@@ -49,7 +50,7 @@ pub(crate) struct PendingContexts {
     asked: HashSet<VaultPath>,
     /// Notes for which contexts came and that are to be decided about again.
     arrived: BTreeSet<VaultPath>,
-    pub(crate) tally: Tally,
+    pub(crate) counters: ContextCounters,
     /// The rebuild that goes on.
     pub(crate) run: Option<Run>,
     /// Quiet of a note before its structural changes are sent.
@@ -66,7 +67,7 @@ impl PendingContexts {
             queue: ContextQueue::default(),
             asked: HashSet::new(),
             arrived: BTreeSet::new(),
-            tally: Tally::default(),
+            counters: ContextCounters::default(),
             run: None,
             settle,
             draining: None,
@@ -87,20 +88,20 @@ impl PendingContexts {
     pub(crate) fn removed(&mut self, path: &VaultPath, no: Option<u32>) {
         self.queue.remove(path);
         if let Some(no) = no {
-            self.tally.remove(no);
+            self.counters.remove(no);
         }
     }
 
     /// `waits`: of what a save wants, and of the rest.
     fn put(&mut self, record: &NoteRecord, waits: (Duration, Duration), now: Instant) {
-        self.tally.put(record);
-        let mut dues = record.chunks.iter().filter_map(|chunk| chunk.due).peekable();
-        if dues.peek().is_none() {
+        self.counters.put(record);
+        let mut pending = record.chunks.iter().filter_map(|chunk| chunk.due).peekable();
+        if pending.peek().is_none() {
             self.queue.remove(&record.path);
             return;
         }
         let (rank, wait) =
-            if dues.any(|due| is_save(due.reason)) { (Rank::Save, waits.0) } else { (Rank::Bulk, waits.1) };
+            if pending.any(|due| is_save(due.reason)) { (Rank::Save, waits.0) } else { (Rank::Bulk, waits.1) };
         self.queue.put(record.path.clone(), rank, now + wait);
     }
 
@@ -132,42 +133,42 @@ impl PendingContexts {
         self.asked.len()
     }
 
-    /// The writer says what came of an order. Returns what keeps it from being carried out, if anything does.
+    /// The writer says what came of a job. Returns what keeps it from being carried out, if anything does.
     pub(crate) fn take(
         &mut self,
-        desk: &Desk,
+        pipeline: &NotePipeline,
         path: VaultPath,
-        told: Told,
+        event: ContextEvent,
         now: Instant,
-    ) -> Result<Option<Held>, EngineError> {
-        match told {
-            Told::Written(_, None) => {
+    ) -> Result<Option<Interrupted>, EngineError> {
+        match event {
+            ContextEvent::Written(_, None) => {
                 self.runtime.wrote();
                 self.arrived.insert(path);
             }
-            Told::Written(key, Some(record)) => {
+            ContextEvent::Written(key, Some(record)) => {
                 // Of a note that may not be known any more nobody can say here that it was not private.
-                let kept = desk.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
+                let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
                 self.arrived.insert(path);
                 kept?;
             }
-            Told::Tried(key) => self.tried(desk, &path, key, false)?,
-            Told::GaveUp(key, flaw) => {
+            ContextEvent::Tried(key) => self.tried(pipeline, &path, key, false)?,
+            ContextEvent::GaveUp(key, flaw) => {
                 tracing::debug!(?flaw, "the model gave no usable context for a chunk; the template stays");
                 if let Some(run) = &mut self.run {
                     run.failed(&path, flaw);
                 }
-                self.tried(desk, &path, key, true)?;
+                self.tried(pipeline, &path, key, true)?;
             }
-            Told::End(result) => {
+            ContextEvent::End(result) => {
                 self.asked.remove(&path);
                 let Err(held) = result else { return Ok(None) };
                 let again = match &held {
-                    Held::Changed => self.settle,
-                    Held::Budget(_) | Held::Draining => Duration::ZERO,
-                    Held::Provider(_) | Held::Useless => ASK_AGAIN,
+                    Interrupted::Changed => self.settle,
+                    Interrupted::Budget(_) | Interrupted::Draining => Duration::ZERO,
+                    Interrupted::Provider(_) | Interrupted::Useless => ASK_AGAIN,
                 };
-                if let Some(record) = desk.store.note(&path)? {
+                if let Some(record) = pipeline.store.note(&path)? {
                     self.put(&record, (again, again), now);
                 }
                 return Ok(Some(held));
@@ -182,18 +183,18 @@ impl PendingContexts {
     }
 
     /// What is to be asked now, as much as keeps the writer busy; `is_busy` says which notes are being decided about.
-    pub(crate) fn orders(
+    pub(crate) fn jobs(
         &mut self,
-        desk: &Arc<Desk>,
+        pipeline: &Arc<NotePipeline>,
         asking: &Asking<'_>,
         is_busy: impl Fn(&VaultPath) -> bool,
-    ) -> Result<Vec<Order>, EngineError> {
+    ) -> Result<Vec<ContextJob>, EngineError> {
         let runtime = self.runtime.clone();
         let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
         // One that stands beside the one in force buys nothing by itself.
         let automatic = if asking.inactive { self.run.is_some() } else { runtime.config.context.automatic };
         let deciding = self.is_deciding(asking.inactive);
-        let mut orders = Vec::new();
+        let mut jobs = Vec::new();
         while self.asked.len() < writer.room
             && let Some(path) = self.queue.pop(asking.now, deciding)
         {
@@ -202,34 +203,34 @@ impl PendingContexts {
                 self.queue.put(path, Rank::Save, asking.now + BUSY_AGAIN);
                 continue;
             }
-            let Some(record) = desk.store.note(&path)? else { continue };
-            let (dues, found) = self.open(desk, &record, automatic)?;
+            let Some(record) = pipeline.store.note(&path)? else { continue };
+            let (pending, found) = self.open(pipeline, &record, automatic)?;
             if found {
                 self.arrived.insert(path.clone());
             }
-            if !dues.is_empty() {
+            if !pending.is_empty() {
                 self.asked.insert(path.clone());
-                orders.push(self.order(desk, asking, path, dues));
+                jobs.push(self.job(pipeline, asking, path, pending));
             }
         }
-        Ok(orders)
+        Ok(jobs)
     }
 
     /// What a note still wants a model to write, and whether some of it is in the archive already and only has to be
     /// taken.
     fn open(
         &self,
-        desk: &Desk,
+        pipeline: &NotePipeline,
         record: &NoteRecord,
         automatic: bool,
-    ) -> Result<(Vec<(ContextKey, Due)>, bool), EngineError> {
-        let generation = desk.contextualizer(record.kind.as_deref());
+    ) -> Result<(Vec<(ContextKey, PendingContext)>, bool), EngineError> {
+        let generation = pipeline.contextualizer(record.kind.as_deref());
         let mut open = Vec::new();
         let mut found = false;
         for chunk in &record.chunks {
             let Some(due) = chunk.due.filter(|due| automatic || !is_save(due.reason)) else { continue };
             let key = context_key(&chunk.keys, chunk.hash);
-            let written = desk.written_by(desk.claimant(record), key, &generation)?;
+            let written = pipeline.written_by(pipeline.claimant(record), key, &generation)?;
             if written.is_some_and(|context| context.written_at >= due.since) {
                 found = true;
             } else if !self.waits_for_batch(due) {
@@ -240,25 +241,31 @@ impl PendingContexts {
     }
 
     /// Whether a context is not to be asked for alone.
-    fn waits_for_batch(&self, due: Due) -> bool {
+    fn waits_for_batch(&self, due: PendingContext) -> bool {
         due.reason == Reason::Rebuild && self.run.as_ref().is_some_and(|run| run.batch)
     }
 
-    fn order(&self, desk: &Arc<Desk>, asking: &Asking<'_>, path: VaultPath, dues: Vec<(ContextKey, Due)>) -> Order {
+    fn job(
+        &self,
+        pipeline: &Arc<NotePipeline>,
+        asking: &Asking<'_>,
+        path: VaultPath,
+        pending: Vec<(ContextKey, PendingContext)>,
+    ) -> ContextJob {
         let budget = &self.runtime.config.budget;
-        let reason = dues.first().map_or(Reason::NewNote, |(_, due)| due.reason);
+        let reason = pending.first().map_or(Reason::NewNote, |(_, due)| due.reason);
         let run = self.run.as_ref().filter(|_| reason == Reason::Rebuild || asking.inactive);
         let purpose = match (reason, run) {
             (_, Some(run)) => Purpose::Rebuild(run.id),
             (reason, None) if is_save(reason) => Purpose::Change,
             (_, None) => Purpose::Sync,
         };
-        Order {
+        ContextJob {
             vault: asking.vault,
             vault_name: asking.vault_name.to_owned(),
-            desk: desk.clone(),
+            pipeline: pipeline.clone(),
             path,
-            dues,
+            pending,
             purpose,
             rebuild: run.map(|_| (budget.rebuild, budget.rebuild_tokens)),
         }
@@ -282,13 +289,13 @@ impl PendingContexts {
     /// if given. Returns how many chunks.
     pub(crate) fn refresh(
         &mut self,
-        desk: &Desk,
+        pipeline: &NotePipeline,
         since: Option<i64>,
         context: &ContextConfig,
     ) -> Result<u64, EngineError> {
         let (renew, automatic) = (context.renew, context.automatic);
         let mut wanted = 0;
-        for record in desk.store.notes()? {
+        for record in pipeline.store.notes()? {
             let recent = since.is_none_or(|since| record.stat.mtime_ns.div_euclid(1_000_000_000) >= since);
             let stale = |reason| match reason {
                 Reason::Drifted | Reason::ContextFailed => true,
@@ -300,18 +307,19 @@ impl PendingContexts {
             if !recent || !record.chunks.iter().any(|c| is_stale(c) || put_off(c)) {
                 continue;
             }
-            let written: Vec<i64> = desk.store.contexts(&record.path)?.iter().map(|c| c.written_at).collect();
+            let written: Vec<i64> = pipeline.store.contexts(&record.path)?.iter().map(|c| c.written_at).collect();
             let now = now_s();
-            self.amend(desk, &record.path, |record| {
+            self.amend(pipeline, &record.path, |record| {
                 for (i, chunk) in record.chunks.iter_mut().enumerate() {
                     if put_off(chunk) {
-                        chunk.due = chunk.due.map(|due| Due { reason: Reason::ContextualizerChanged, ..due });
+                        chunk.due =
+                            chunk.due.map(|due| PendingContext { reason: Reason::ContextualizerChanged, ..due });
                         wanted += 1;
                     }
                     if let (None, Some(reason)) = (chunk.due, chunk.later.filter(|reason| stale(*reason))) {
                         // Younger than what it is to replace.
                         let since = now.max(written.get(i).map_or(0, |at| at + 1));
-                        (chunk.due, chunk.later) = (Some(Due { reason, since, tries: 0 }), None);
+                        (chunk.due, chunk.later) = (Some(PendingContext { reason, since, tries: 0 }), None);
                         wanted += 1;
                     }
                 }
@@ -321,9 +329,9 @@ impl PendingContexts {
     }
 
     /// Takes back what a rebuild wants.
-    pub(crate) fn take_back_rebuild(&mut self, desk: &Desk) -> Result<(), EngineError> {
-        for path in rebuilt(desk)? {
-            self.amend(desk, &path, |record| {
+    pub(crate) fn take_back_rebuild(&mut self, pipeline: &NotePipeline) -> Result<(), EngineError> {
+        for path in rebuilt(pipeline)? {
+            self.amend(pipeline, &path, |record| {
                 for chunk in &mut record.chunks {
                     if chunk.due.is_some_and(|due| due.reason == Reason::Rebuild) {
                         (chunk.due, chunk.later) = (None, chunk.later.or(Some(Reason::ContextualizerChanged)));
@@ -335,8 +343,8 @@ impl PendingContexts {
     }
 
     /// What a rebuild by batch left is asked for one by one.
-    pub(crate) fn queue_rebuilt(&mut self, desk: &Desk, now: Instant) -> Result<(), EngineError> {
-        for path in rebuilt(desk)? {
+    pub(crate) fn queue_rebuilt(&mut self, pipeline: &NotePipeline, now: Instant) -> Result<(), EngineError> {
+        for path in rebuilt(pipeline)? {
             if !self.asked.contains(&path) {
                 self.queue.put(path, Rank::Bulk, now);
             }
@@ -347,12 +355,12 @@ impl PendingContexts {
     /// Changes what a note's record wants; nothing that is indexed changes.
     fn amend(
         &mut self,
-        desk: &Desk,
+        pipeline: &NotePipeline,
         path: &VaultPath,
         change: impl FnOnce(&mut NoteRecord),
     ) -> Result<(), EngineError> {
         let mut after = None;
-        desk.store.amend(path, |record| {
+        pipeline.store.amend(path, |record| {
             change(record);
             after = Some(record.clone());
         })?;
@@ -363,8 +371,14 @@ impl PendingContexts {
     }
 
     /// An answer was of no use: counted, or given up.
-    fn tried(&mut self, desk: &Desk, path: &VaultPath, key: ContextKey, gave_up: bool) -> Result<(), EngineError> {
-        self.amend(desk, path, |record| {
+    fn tried(
+        &mut self,
+        pipeline: &NotePipeline,
+        path: &VaultPath,
+        key: ContextKey,
+        gave_up: bool,
+    ) -> Result<(), EngineError> {
+        self.amend(pipeline, path, |record| {
             for chunk in record.chunks.iter_mut().filter(|c| context_key(&c.keys, c.hash) == key) {
                 let Some(due) = &mut chunk.due else { continue };
                 due.tries = due.tries.saturating_add(1).min(MOST_TRIES);
@@ -377,21 +391,21 @@ impl PendingContexts {
 }
 
 /// Notes that a rebuild wants contexts for.
-fn rebuilt(desk: &Desk) -> Result<Vec<VaultPath>, EngineError> {
+fn rebuilt(pipeline: &NotePipeline) -> Result<Vec<VaultPath>, EngineError> {
     let wants = |record: &NoteRecord| {
         record.chunks.iter().any(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild))
     };
-    Ok(desk.store.notes()?.into_iter().filter(wants).map(|record| record.path).collect())
+    Ok(pipeline.store.notes()?.into_iter().filter(wants).map(|record| record.path).collect())
 }
 
 /// When the last sync was, seconds since 1970 (UTC).
-pub(crate) fn synced_at(desk: &Desk) -> Option<i64> {
-    desk.store.value(SYNCED).ok().flatten()?.parse().ok()
+pub(crate) fn synced_at(pipeline: &NotePipeline) -> Option<i64> {
+    pipeline.store.value(SYNCED).ok().flatten()?.parse().ok()
 }
 
 /// The last sync was now.
-pub(crate) fn remember_sync(desk: &Desk, now: i64) -> Result<(), EngineError> {
-    Ok(desk.store.set_value(SYNCED, Some(&now.to_string()))?)
+pub(crate) fn remember_sync(pipeline: &NotePipeline, now: i64) -> Result<(), EngineError> {
+    Ok(pipeline.store.set_value(SYNCED, Some(&now.to_string()))?)
 }
 
 /// Whether a save wants it, rather than a rebuild or a sync.

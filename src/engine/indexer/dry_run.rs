@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::disk::Disk;
-use crate::decide::{Desk, Task};
+use crate::decide::{NotePipeline, Task};
 use crate::now_s;
 use index::embed::Input;
 use note::VaultPath;
@@ -30,24 +30,26 @@ pub(crate) enum Needs {
 }
 
 /// Looks at notes with another embedder's eyes.
-pub(crate) fn dry_run(disk: &dyn Disk, desk: &Desk, paths: Vec<VaultPath>) -> Vec<DryRun> {
+pub(crate) fn dry_run(disk: &dyn Disk, pipeline: &NotePipeline, paths: Vec<VaultPath>) -> Vec<DryRun> {
     let look = |path: VaultPath| {
         // As when it was decided about: a note that makes a parser panic is passed over.
-        let needs = catch_unwind(AssertUnwindSafe(|| look_at(disk, desk, &path)));
+        let needs = catch_unwind(AssertUnwindSafe(|| look_at(disk, pipeline, &path)));
         DryRun { needs: needs.unwrap_or(Ok(Needs::Unsettled)).unwrap_or_else(Needs::Failed), path }
     };
     paths.into_iter().map(look).collect()
 }
 
-fn look_at(disk: &dyn Disk, desk: &Desk, path: &VaultPath) -> Result<Needs, StoreError> {
-    let Some(record) = desk.store.note(path)? else { return Ok(Needs::Nothing) };
-    let Ok((bytes, stat)) = disk.read(&desk.root, path, desk.max_note_bytes) else { return Ok(Needs::Unsettled) };
+fn look_at(disk: &dyn Disk, pipeline: &NotePipeline, path: &VaultPath) -> Result<Needs, StoreError> {
+    let Some(record) = pipeline.store.note(path)? else { return Ok(Needs::Nothing) };
+    let Ok((bytes, stat)) = disk.read(&pipeline.root, path, pipeline.max_note_bytes) else {
+        return Ok(Needs::Unsettled);
+    };
     if text_hash(&bytes) != record.hash {
         return Ok(Needs::Unsettled);
     }
-    let contexts = desk.store.contexts(path)?;
-    let decided = desk.decide(&Task::again(path.clone()), &bytes, stat, Some((record, contexts)), now_s())?;
-    desk.vectors.put(&decided.vectors)?;
+    let contexts = pipeline.store.contexts(path)?;
+    let decided = pipeline.decide(&Task::again(path.clone()), &bytes, stat, Some((record, contexts)), now_s())?;
+    pipeline.vectors.put(&decided.vectors)?;
     let chunks = decided.write.put.into_iter().flat_map(|(record, _)| record.chunks);
     Ok(Needs::Inputs { inputs: chunks.map(|chunk| chunk.inputs).collect(), missing: decided.missing })
 }

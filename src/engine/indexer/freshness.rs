@@ -30,7 +30,7 @@ pub(crate) struct Walk {
 
 /// What is to be looked at now.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Due {
+pub(crate) struct PendingContext {
     /// What was hinted at and has been quiet.
     pub(crate) hinted: Option<Batch>,
     /// Notes to read again; `true` if whatever they read is believed.
@@ -149,8 +149,8 @@ impl Freshness {
     }
 
     /// What is to be looked at now.
-    pub(crate) fn due(&mut self, now: Instant, git_locked: bool) -> Due {
-        let mut due = Due { hinted: self.pending.take(now, git_locked), ..Due::default() };
+    pub(crate) fn due(&mut self, now: Instant, git_locked: bool) -> PendingContext {
+        let mut due = PendingContext { hinted: self.pending.take(now, git_locked), ..PendingContext::default() };
         for (path, recheck) in self.recheck.iter_mut().filter(|(_, recheck)| recheck.at <= now) {
             due.again.push((path.clone(), recheck.failures == 0));
             // What comes of it says whether it stays; a look that is lost must not be asked for in every turn.

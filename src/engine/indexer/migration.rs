@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use super::dry_run::{DryRun, Needs};
 use crate::EngineError;
-use crate::decide::Desk;
+use crate::decide::NotePipeline;
 use crate::embedding::Service;
-use crate::embedding::worker::Order;
+use crate::embedding::worker::EmbedJob;
 use context::cost::dollars;
 use context::plan::{Generation, Reason};
 use index::embed::models;
@@ -80,7 +80,7 @@ enum Stage {
 /// The vectors of the new embedder, as far as they are made.
 pub(super) struct Fill {
     pub(super) service: Arc<Service>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) pipeline: Arc<NotePipeline>,
     /// Notes to look at.
     todo: BTreeSet<VaultPath>,
     /// So many are being looked at.
@@ -115,7 +115,7 @@ pub(super) enum Effect {
     /// The embedder is to be opened, on a thread that may wait.
     Open(EmbedConfig),
     /// Notes are to be looked at with the new embedder's eyes.
-    DryRun(Arc<Desk>, Vec<VaultPath>),
+    DryRun(Arc<NotePipeline>, Vec<VaultPath>),
     /// It is known what it will take.
     Estimated(Estimate),
     /// So many of so many notes are done.
@@ -306,24 +306,24 @@ impl EmbedderMigration {
 impl Fill {
     /// Begins with the notes that are known.
     pub(super) fn begin<'a>(
-        desk: &Desk,
+        pipeline: &NotePipeline,
         known: impl Iterator<Item = &'a VaultPath>,
         service: Arc<Service>,
         budget: &BudgetConfig,
     ) -> Result<Fill, EngineError> {
         let embedder = &service.embedder;
-        let cache = desk.store.vectors_of(embedder.identity(), embedder.dimensions())?;
+        let cache = pipeline.store.vectors_of(embedder.identity(), embedder.dimensions())?;
         cache.release();
-        let remembered = desk.store.value(RUN)?.and_then(|text| {
+        let remembered = pipeline.store.value(RUN)?.and_then(|text| {
             let (run, identity) = text.split_once(' ')?;
             (identity == embedder.identity()).then(|| run.parse::<u64>().ok()).flatten()
         });
         let run = remembered.unwrap_or_else(|| u64::try_from(machine::timestamp().as_millisecond()).unwrap_or(0));
         if remembered.is_none() {
-            desk.store.set_value(RUN, Some(&format!("{run} {}", embedder.identity())))?;
+            pipeline.store.set_value(RUN, Some(&format!("{run} {}", embedder.identity())))?;
         }
         Ok(Fill {
-            desk: with_embedder(desk, &service, cache),
+            pipeline: with_embedder(pipeline, &service, cache),
             service,
             todo: known.cloned().collect(),
             looking: 0,
@@ -361,7 +361,7 @@ impl Fill {
                 self.todo.remove(path);
             }
             self.looking = paths.len();
-            effects.push(Effect::DryRun(self.desk.clone(), paths));
+            effects.push(Effect::DryRun(self.pipeline.clone(), paths));
         }
         effects.push(Effect::Progress(self.finished(), self.total()));
         Ok(effects)
@@ -436,11 +436,11 @@ impl Fill {
                         continue;
                     }
                     self.ordered.insert(path.clone());
-                    worker.order(Order {
+                    worker.embed(EmbedJob {
                         vault,
                         vault_name: vault_name.to_owned(),
                         path,
-                        cache: Arc::downgrade(&self.desk.vectors),
+                        cache: Arc::downgrade(&self.pipeline.vectors),
                         documents: wanted,
                         bulk: true,
                         reason: Reason::EmbedderChanged,
@@ -460,24 +460,32 @@ impl Fill {
 }
 
 /// What decides about the same vault with another embedder.
-pub(super) fn with_embedder(desk: &Desk, service: &Arc<Service>, cache: Arc<VectorCache>) -> Arc<Desk> {
+pub(super) fn with_embedder(
+    pipeline: &NotePipeline,
+    service: &Arc<Service>,
+    cache: Arc<VectorCache>,
+) -> Arc<NotePipeline> {
     let embedder = service.embedder.identity().to_owned();
-    Arc::new(Desk {
-        root: desk.root.clone(),
-        max_note_bytes: desk.max_note_bytes,
-        rules: desk.rules.clone(),
-        private: desk.private.clone(),
-        writer_leaves: desk.writer_leaves,
-        chunk: desk.chunk.clone(),
+    Arc::new(NotePipeline {
+        root: pipeline.root.clone(),
+        disk: pipeline.disk.clone(),
+        max_note_bytes: pipeline.max_note_bytes,
+        rules: pipeline.rules.clone(),
+        private: pipeline.private.clone(),
+        writer_leaves: pipeline.writer_leaves,
+        chunk: pipeline.chunk.clone(),
         service: service.clone(),
         vectors: cache,
-        generation: Generation { embedder, ..desk.generation.clone() },
-        prompter: desk.prompter.clone(),
-        store: desk.store.clone(),
+        generation: Generation { embedder, ..pipeline.generation.clone() },
+        prompter: pipeline.prompter.clone(),
+        store: pipeline.store.clone(),
     })
 }
 
 /// The change is over: its number is forgotten.
-pub(super) fn forget_run(desk: &Desk) -> Result<(), EngineError> {
-    Ok(desk.store.set_value(RUN, None)?)
+pub(super) fn forget_run(pipeline: &NotePipeline) -> Result<(), EngineError> {
+    Ok(pipeline.store.set_value(RUN, None)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,6 @@ mod deletion_guard;
 pub(super) mod disk;
 mod dry_run;
 mod freshness;
-mod looking;
 mod migration;
 mod notes;
 mod reader;
@@ -31,14 +30,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use super::batch::BatchTold;
-use super::decide::{Desk, Outcome, Task};
+use super::batch::BatchEvent;
+use super::context_job::ContextEvent;
+use super::decide::{NotePipeline, Outcome, Task};
 use super::embedding::{self, serving};
 use super::error::CallError;
 use super::pool::Pool;
 use super::runtime::config_of;
 use super::shared::Stage;
-use super::writer::Told;
 use super::{EngineError, Shared, VaultShared, timing};
 use crate::settings::Settings;
 use buyer::{At, Buyer, Work};
@@ -89,11 +88,11 @@ pub(super) enum Event {
     /// A user asks for this generation to be built beside the one that answers.
     Build { job: u64, reply: Sender<Result<(), CallError>> },
     /// The writer says what came of an order.
-    Told { path: VaultPath, told: Told },
+    Context { path: VaultPath, event: ContextEvent },
     /// The writer says what came of a batch.
-    Batch { ticket: u64, told: BatchTold },
+    Batch { ticket: u64, event: BatchEvent },
     /// Vectors that were ordered have come.
-    Embedded(embedding::worker::Told),
+    Embedded(embedding::worker::EmbedEvent),
     /// An embedder that is to take over was opened, or could not be.
     Opened { ticket: u64, result: Result<Arc<embedding::Service>, EmbedError> },
     /// Notes were looked at with its eyes.
@@ -243,8 +242,9 @@ impl Indexer {
             )
         });
         let index = open_index(&lexical, embedder.dimensions(), Language::of_code(&config.search.language))?;
-        let desk = Arc::new(Desk {
+        let pipeline = Arc::new(NotePipeline {
             root: vault.path.clone(),
+            disk: shared.disk.clone(),
             max_note_bytes: vault.max_note_bytes,
             rules: vault.rules.clone(),
             private: Arc::new(note::Private::new(&vault.private)),
@@ -273,7 +273,7 @@ impl Indexer {
                 guard: DeletionGuard::new(&vault.name, read_root_id(&actor.place.dir)),
                 work: WorkQueue::default(),
                 workers: Workers { reader, pool: pool.clone(), landed: Vec::new(), had_work: false },
-                commit: Committer::new(desk, index, shared.clone()),
+                commit: Committer::new(pipeline, index, shared.clone()),
                 failure: None,
                 changes: Vec::new(),
                 decisions: Vec::new(),
@@ -366,7 +366,7 @@ impl Indexer {
         self.begin_drain(until);
         while !self.is_drained() {
             match inbox.recv_timeout(until.saturating_duration_since(machine::now())) {
-                Ok(event @ (Event::Told { .. } | Event::Batch { .. })) => self.take(event),
+                Ok(event @ (Event::Context { .. } | Event::Batch { .. })) => self.take(event),
                 Ok(_) => {}
                 Err(_) => return,
             }
@@ -389,7 +389,7 @@ impl Indexer {
         /// Queries and workers are done long before.
         const PATIENCE: Duration = Duration::from_secs(5);
         self.actor.shared.withdraw();
-        let store = self.notes.commit.desk.store.clone();
+        let store = self.notes.commit.pipeline.store.clone();
         drop(self);
         let until = machine::now() + PATIENCE;
         while Arc::strong_count(&store) > 1 && machine::now() < until {
@@ -401,7 +401,7 @@ impl Indexer {
     fn buy(&mut self, act: impl FnOnce(&mut Buyer, &At<'_>, Work) -> Result<(), EngineError>) {
         let work = self.buyer_work();
         let Indexer { actor, notes, buyer, .. } = self;
-        let result = act(buyer, &At { actor, desk: &notes.commit.desk }, work);
+        let result = act(buyer, &At { actor, pipeline: &notes.commit.pipeline }, work);
         self.notes.attempt(result);
     }
 
@@ -420,7 +420,7 @@ impl Indexer {
 /// The generation that a configuration puts in force.
 fn generation(config: &Settings, embedder: &Embedder) -> Generation {
     Generation {
-        // With a model it depends on the kind of note: see `Desk::contextualizer`.
+        // With a model it depends on the kind of note: see `NotePipeline::contextualizer`.
         contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },
         costs: config.context.costs(),
         embedder: embedder.identity().to_owned(),

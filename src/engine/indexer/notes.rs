@@ -1,13 +1,14 @@
 //! The notes of one vault, from the tasks to what is written: the half of an indexer that waits for nobody but the disk.
 //! What it has written goes to the other half, which sees to contexts and vectors, as [`Change`]s.
 
+mod looking;
+
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::commit::{Committed, Committer, Removed};
 use super::deletion_guard::DeletionGuard;
 use super::freshness::Freshness;
-use super::looking::{MOST_SKIPPED, TOLD_AT_ONCE};
 use super::reader::Assignment;
 use super::watch::VaultWatch;
 use super::work_queue::{AT_ONCE, Progress, Settled, Waiting, WorkQueue};
@@ -16,6 +17,7 @@ use crate::EngineError;
 use crate::decide::{Decided, Outcome, Task, read_note};
 use crate::jobs::Ended;
 use crate::pool::look;
+use looking::{MOST_SKIPPED, TOLD_AT_ONCE};
 use note::VaultPath;
 use protocol::decision::Decision;
 use protocol::events::Notice;
@@ -67,9 +69,9 @@ impl NoteIndexer {
             // What a worker is finding out about the note may be older, so it will not count; what it was to do is done
             // here.
             let waiting = self.work.overtake(&mut task);
-            let desk = &self.commit.desk;
-            let outcome = match read_note(&*self.watch.disk, desk, &task) {
-                Ok(read) => look(desk, &task, read),
+            let pipeline = &self.commit.pipeline;
+            let outcome = match read_note(&*self.watch.disk, pipeline, &task) {
+                Ok(read) => look(pipeline, &task, read),
                 Err(outcome) => outcome,
             };
             looked.push((task, outcome, waiting));
@@ -119,7 +121,7 @@ impl NoteIndexer {
                 // The indexer may have ended; then nobody needs the outcome.
                 let _ = inbox.send(Event::Looked { path, ticket, outcome });
             });
-            self.workers.reader.send(Assignment { desk: self.commit.desk.clone(), task, answer });
+            self.workers.reader.send(Assignment { pipeline: self.commit.pipeline.clone(), task, answer });
             room -= 1;
         }
     }
@@ -146,7 +148,7 @@ impl NoteIndexer {
         let mut decided: Vec<(VaultPath, Decided)> = Vec::new();
         let (mut gone, mut stale) = (Vec::new(), Vec::new());
         let (mut changed, mut unchanged) = (Waiting::default(), Waiting::default());
-        let embedder = self.commit.desk.generation.embedder.clone();
+        let embedder = self.commit.pipeline.generation.embedder.clone();
         for (task, outcome, waiting) in looked {
             let path = task.path.clone();
             match outcome {
@@ -349,7 +351,7 @@ impl NoteIndexer {
         if !due || self.is_at_work() || self.actor.engine.throttle.is_paused() {
             return false;
         }
-        match self.commit.desk.store.probe() {
+        match self.commit.pipeline.store.probe() {
             // The store is broken off, not closed: what it could not write is found by the look that follows.
             Ok(()) => true,
             Err(error) => {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 
 use super::disk::Disk;
-use crate::decide::{Desk, Task, read_note};
+use crate::decide::{NotePipeline, Task, read_note};
 use crate::host;
 use crate::pool::{Answer, Errand, Pool};
 
 /// A note to be read and decided about.
 pub(crate) struct Assignment {
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) pipeline: Arc<NotePipeline>,
     pub(crate) task: Task,
     pub(crate) answer: Answer,
 }
@@ -56,9 +56,9 @@ impl Reader {
 }
 
 impl Work {
-    fn carry_out(&self, Assignment { desk, task, answer }: Assignment) {
-        match read_note(&*self.disk, &desk, &task) {
-            Ok(read) => self.pool.send(Errand { desk, task, read, answer }),
+    fn carry_out(&self, Assignment { pipeline, task, answer }: Assignment) {
+        match read_note(&*self.disk, &pipeline, &task) {
+            Ok(read) => self.pool.send(Errand { pipeline, task, read, answer }),
             Err(outcome) => answer(outcome),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::decide::{Desk, Task};
+use crate::decide::{NotePipeline, Task};
 use crate::{EngineError, now_s};
 use context::plan::Reason;
 use context::quality::Flaw;
@@ -45,7 +45,7 @@ pub(crate) struct Run {
     pub(crate) done_before: u64,
     /// Chunks processed and failed when that was told last.
     #[serde(skip)]
-    pub(crate) told: Option<(u64, u64)>,
+    pub(crate) announced: Option<(u64, u64)>,
 }
 
 impl Run {
@@ -61,7 +61,7 @@ impl Run {
             failures: Vec::new(),
             since: machine::now(),
             done_before: 0,
-            told: None,
+            announced: None,
         }
     }
 
@@ -92,30 +92,30 @@ impl Run {
     }
 
     /// Writes it down, so that a restart goes on with it.
-    pub(crate) fn remember(&self, desk: &Desk) -> Result<(), EngineError> {
+    pub(crate) fn remember(&self, pipeline: &NotePipeline) -> Result<(), EngineError> {
         let text = serde_json::to_string(self).ok();
-        Ok(desk.store.set_value(NAME, text.as_deref())?)
+        Ok(pipeline.store.set_value(NAME, text.as_deref())?)
     }
 
     /// It is over.
-    pub(crate) fn forget(desk: &Desk) -> Result<(), EngineError> {
-        Ok(desk.store.set_value(NAME, None)?)
+    pub(crate) fn forget(pipeline: &NotePipeline) -> Result<(), EngineError> {
+        Ok(pipeline.store.set_value(NAME, None)?)
     }
 
     /// The rebuild that a former process did not finish.
-    pub(crate) fn unfinished(desk: &Desk) -> Result<Option<Run>, EngineError> {
-        let text = desk.store.value(NAME)?;
-        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).filter(|_| desk.generation.costs))
+    pub(crate) fn unfinished(pipeline: &NotePipeline) -> Result<Option<Run>, EngineError> {
+        let text = pipeline.store.value(NAME)?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).filter(|_| pipeline.generation.costs))
     }
 
     /// The notes of it that have not been decided about since it began.
-    pub(crate) fn rest(&self, desk: &Desk) -> Result<Vec<Task>, EngineError> {
+    pub(crate) fn rest(&self, pipeline: &NotePipeline) -> Result<Vec<Task>, EngineError> {
         let under = self.path.as_deref().and_then(VaultPath::parse);
         let in_scope = |path: &VaultPath| under.as_ref().is_none_or(|under| path.is_under(under));
         let of_the_run = |(reason, at): (Reason, i64)| {
             at > self.began || at == self.began && matches!(reason, Reason::Rebuild | Reason::ContextWritten)
         };
-        let notes = desk.store.notes()?.into_iter();
+        let notes = pipeline.store.notes()?.into_iter();
         let rest = notes.filter(|record| in_scope(&record.path) && !of_the_run(record.decided));
         Ok(rest.map(|record| Task::rebuild(record.path, self.began)).collect())
     }

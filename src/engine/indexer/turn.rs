@@ -56,7 +56,7 @@ impl Indexer {
             Event::Rebuild { job, under, batch } => {
                 let run = Run::new(job, under.as_ref().map(ToString::to_string), batch);
                 let since = run.began;
-                if self.notes.commit.desk.generation.costs {
+                if self.notes.commit.pipeline.generation.costs {
                     // One step ends with the notes, one with the contexts.
                     self.actor.engine.jobs.open_step(job, self.actor.shared.id);
                     self.buy(|buyer, at, _| buyer.begin_run(at, run));
@@ -68,9 +68,9 @@ impl Indexer {
                 // Whoever asked may have gone.
                 let _ = reply.send(Ok(()));
             }
-            Event::Told { path, told } => self.buy(|buyer, at, _| buyer.take(at, path, told)),
-            Event::Batch { ticket, told } => self.buy(|buyer, at, _| buyer.batch_told(at, ticket, told)),
-            Event::Embedded(told) => self.embedded(told),
+            Event::Context { path, event } => self.buy(|buyer, at, _| buyer.take(at, path, event)),
+            Event::Batch { ticket, event } => self.buy(|buyer, at, _| buyer.take_batch(at, ticket, event)),
+            Event::Embedded(event) => self.embedded(event),
             Event::Opened { ticket, result } => {
                 let begun = result.map_err(|error| error.to_string()).and_then(|service| self.begin_fill(service));
                 if let Some(migration) = &mut self.migration {
@@ -88,7 +88,7 @@ impl Indexer {
             }
             Event::Resume => {
                 self.buyer.resume();
-                self.notes.commit.desk.service.resume();
+                self.notes.commit.pipeline.service.resume();
                 self.migration.iter_mut().for_each(EmbedderMigration::resume);
             }
             Event::Reloaded(before) => self.reload(&before),
@@ -105,7 +105,7 @@ impl Indexer {
             match change {
                 Change::Written(committed, bulk) => {
                     let Committed { record, moved_from, missing, .. } = *committed;
-                    self.vectors.order(&self.notes.commit.desk, vault, &record, missing, bulk);
+                    self.vectors.ask(&self.notes.commit.pipeline, vault, &record, missing, bulk);
                     if let Some(migration) = &mut self.migration {
                         migration.note_changed(&record.path);
                         moved_from.iter().for_each(|old| migration.note_changed(old));
@@ -159,7 +159,7 @@ impl Indexer {
         self.decide_again_with_contexts();
         let work = self.buyer_work();
         let Indexer { actor, notes, buyer, .. } = self;
-        let at = At { actor, desk: &notes.commit.desk };
+        let at = At { actor, pipeline: &notes.commit.pipeline };
         let asked = buyer.ask(&at, work, |path| notes.work.is_looked_at(path));
         self.notes.attempt(asked);
         self.decide_again_with_contexts();
@@ -220,12 +220,12 @@ impl Indexer {
     }
 
     /// An embedder's worker says what came of an order.
-    fn embedded(&mut self, told: embedding::worker::Told) {
-        let embedding::worker::Told { identity, path, problem, .. } = told;
+    fn embedded(&mut self, event: embedding::worker::EmbedEvent) {
+        let embedding::worker::EmbedEvent { identity, path, problem, .. } = event;
         if let Some(migration) = self.migration.as_mut().filter(|migration| migration.is_to(&identity)) {
             let effects = migration.came(path, problem);
             self.carry_out_migration(effects);
-        } else if self.notes.commit.desk.service.embedder.identity() == identity {
+        } else if self.notes.commit.pipeline.service.embedder.identity() == identity {
             self.vectors.came(path);
         }
     }
@@ -244,7 +244,7 @@ impl Indexer {
     fn begin_fill(&self, service: Arc<Service>) -> Result<Fill, String> {
         let budget = self.actor.engine.config.load().budget.clone();
         let known = self.notes.commit.known().keys();
-        Fill::begin(&self.notes.commit.desk, known, service, &budget).map_err(|error| error.to_string())
+        Fill::begin(&self.notes.commit.pipeline, known, service, &budget).map_err(|error| error.to_string())
     }
 
     fn carry_out_migration(&mut self, effects: Vec<Effect>) {
@@ -270,12 +270,12 @@ impl Indexer {
                         migration.failed(error.to_string(), now);
                     }
                 }
-                Effect::DryRun(desk, paths) => {
+                Effect::DryRun(pipeline, paths) => {
                     let (disk, inbox, notes) = (self.notes.watch.disk.clone(), self.actor.inbox.clone(), paths.clone());
                     let look = move || {
                         crate::host::background_thread();
-                        let notes = dry_run(&*disk, &desk, notes);
-                        drop(desk);
+                        let notes = dry_run(&*disk, &pipeline, notes);
+                        drop(pipeline);
                         let _ = inbox.send(Event::DryRun { ticket, notes });
                     };
                     if let Err(error) = machine::spawn("dry-run", look) {
@@ -375,9 +375,9 @@ impl Indexer {
             status.doubt = self.notes.guard.doubt().map(str::to_owned);
         }
         let next = self.migration.as_ref().and_then(EmbedderMigration::service);
-        let services = || [Some(&self.notes.commit.desk.service), next].into_iter().flatten();
+        let services = || [Some(&self.notes.commit.pipeline.service), next].into_iter().flatten();
         services().for_each(|service| service.pause(self.actor.engine.throttle.all_waits()));
-        let serving = Some(&self.notes.commit.desk.service).filter(|_| self.vectors.waiting() > 0);
+        let serving = Some(&self.notes.commit.pipeline.service).filter(|_| self.vectors.waiting() > 0);
         *self.actor.shared.waited_for() = [serving, next].into_iter().flatten().cloned().collect();
         let waiting = self.buyer.pending.queue.len();
         let report = IndexerReport {
@@ -400,7 +400,7 @@ impl Indexer {
         };
         // First that there is work, then that nothing is waited for: who reads them the other way round is not misled.
         let changed = std::mem::replace(&mut *self.actor.shared.report(), report.clone()) != report;
-        *self.actor.shared.counts() = self.buyer.pending.tally.sum();
+        *self.actor.shared.counts() = self.buyer.pending.counters.sum();
         let mut embedding = EmbedStatus { waiting: self.vectors.waiting(), ..EmbedStatus::default() };
         self.migration.iter().for_each(|migration| migration.status(&mut embedding));
         *self.actor.shared.embedding() = embedding;
@@ -411,7 +411,7 @@ impl Indexer {
 
     /// Why vectors are not made at present.
     fn vector_problems(&self) -> Vec<String> {
-        let service = &self.notes.commit.desk.service;
+        let service = &self.notes.commit.pipeline.service;
         let gone = service.embedder.gone_because().map(|why| {
             format!(
                 "the embedder {} that made the vectors of vault `{}` cannot be used any more, so words alone answer \

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::Desk;
-use crate::embedding::worker::Order;
+use crate::decide::NotePipeline;
+use crate::embedding::worker::EmbedJob;
 use context::plan::Reason;
 use index::embed::Input;
 use note::VaultPath;
@@ -13,40 +13,40 @@ use store::record::NoteRecord;
 /// What an indexer knows of vectors that have not come yet.
 #[derive(Default)]
 pub(super) struct PendingVectors {
-    /// Notes whose vectors were ordered from the embedder that serves.
-    ordered: BTreeSet<VaultPath>,
+    /// Notes whose vectors were asked of the embedder that serves.
+    asked: BTreeSet<VaultPath>,
     /// Notes whose vectors came, and that are to be decided about again.
     arrived: BTreeSet<VaultPath>,
 }
 
 impl PendingVectors {
-    /// A note was decided about and lacks these vectors: they are ordered.
-    pub(super) fn order(
+    /// A note was decided about and lacks these vectors: they are asked for.
+    pub(super) fn ask(
         &mut self,
-        desk: &Desk,
+        pipeline: &NotePipeline,
         (vault, vault_name): (u64, &str),
         record: &NoteRecord,
         missing: Vec<Vec<Input>>,
         bulk: bool,
     ) {
-        let Some(worker) = &desk.service.worker else { return };
+        let Some(worker) = &pipeline.service.worker else { return };
         let path = &record.path;
-        if desk.withholds_vectors(record) {
-            // What was ordered before it became private is not sent any more.
+        if pipeline.withholds_vectors(record) {
+            // What was asked for before it became private is not sent any more.
             worker.forget(vault, path.clone());
-            self.ordered.remove(path);
+            self.asked.remove(path);
             return;
         }
         let documents: Vec<Vec<Input>> = missing.into_iter().filter(|document| !worker.refused(document)).collect();
         if documents.is_empty() {
             return;
         }
-        self.ordered.insert(path.clone());
-        worker.order(Order {
+        self.asked.insert(path.clone());
+        worker.embed(EmbedJob {
             vault,
             vault_name: vault_name.to_owned(),
             path: path.clone(),
-            cache: std::sync::Arc::downgrade(&desk.vectors),
+            cache: std::sync::Arc::downgrade(&pipeline.vectors),
             documents,
             bulk,
             reason: Reason::BodyChanged,
@@ -57,13 +57,13 @@ impl PendingVectors {
 
     /// The vectors of a note have come, or are given up.
     pub(super) fn came(&mut self, path: VaultPath) {
-        self.ordered.remove(&path);
+        self.asked.remove(&path);
         self.arrived.insert(path);
     }
 
     /// Another handle of the embedder takes over: what the old one had is asked for again.
     pub(super) fn ask_again(&mut self) {
-        self.arrived.append(&mut self.ordered);
+        self.arrived.append(&mut self.asked);
     }
 
     /// Notes whose vectors have come: they are to be decided about again.
@@ -73,6 +73,6 @@ impl PendingVectors {
 
     /// Notes that wait.
     pub(super) fn waiting(&self) -> u64 {
-        self.ordered.len() as u64
+        self.asked.len() as u64
     }
 }

@@ -17,7 +17,7 @@ use super::disk::Disk;
 use super::play::World;
 use super::played::Played;
 use super::process::{Process, Setup};
-use crate::decide::{Desk, Outcome, Task, read_note};
+use crate::decide::{NotePipeline, Outcome, Task, read_note};
 use crate::indexer::disk::file_system;
 use crate::pool::look;
 
@@ -36,23 +36,23 @@ pub(super) fn check(world: &mut World) -> Result<(), String> {
         return Err(format!("jobs without an end: {running:?}"));
     }
     let Some(published) = process.vault.published.load_full() else { return Err("nothing answers".to_owned()) };
-    let (snapshot, desk) = (published.0.clone(), published.1.clone());
+    let (snapshot, pipeline) = (published.0.clone(), published.1.clone());
     drop(published);
-    decided(&snapshot, &desk)?;
+    decided(&snapshot, &pipeline)?;
     equal_to_new(world, &snapshot)?;
-    if desk.generation.costs {
-        contexts(world, &desk)?;
+    if pipeline.generation.costs {
+        contexts(world, &pipeline)?;
     }
     let data = world.machine.disk.borrow().data();
     money(world, &data)
 }
 
 /// Deciding about every note once more changes nothing, and what is indexed is what the decision says.
-fn decided(snapshot: &Snapshot, desk: &Arc<Desk>) -> Result<(), String> {
+fn decided(snapshot: &Snapshot, pipeline: &Arc<NotePipeline>) -> Result<(), String> {
     for note in snapshot.notes() {
         let task = Task::again(note.path.clone());
-        let read = read_note(&*file_system(), desk, &task).map_err(|_| format!("{} cannot be read", note.path))?;
-        let Outcome::Decided(decided) = look(desk, &task, read) else {
+        let read = read_note(&*file_system(), pipeline, &task).map_err(|_| format!("{} cannot be read", note.path))?;
+        let Outcome::Decided(decided) = look(pipeline, &task, read) else {
             return Err(format!("{} cannot be decided about", note.path));
         };
         if let Some(step) = decided.plan.steps.iter().find(|step| step.action != Action::Keep) {
@@ -182,9 +182,9 @@ fn afresh(world: &mut World, words: &[String], whole: bool) -> Result<Picture, S
 }
 
 /// Every context that was paid for is there, once; and none is missing.
-fn contexts(world: &mut World, desk: &Arc<Desk>) -> Result<(), String> {
-    for record in desk.store.notes().map_err(|error| error.to_string())? {
-        let contexts = desk.store.contexts(&record.path).map_err(|error| error.to_string())?;
+fn contexts(world: &mut World, pipeline: &Arc<NotePipeline>) -> Result<(), String> {
+    for record in pipeline.store.notes().map_err(|error| error.to_string())? {
+        let contexts = pipeline.store.contexts(&record.path).map_err(|error| error.to_string())?;
         for (chunk, context) in record.chunks.iter().zip(contexts) {
             let settled = context.is_paid() || chunk.later.is_some();
             if chunk.due.is_some() || (chunk.wanted && !settled) {
@@ -193,7 +193,7 @@ fn contexts(world: &mut World, desk: &Arc<Desk>) -> Result<(), String> {
         }
     }
     let mut exported = Vec::new();
-    desk.store.export(&mut exported, false).map_err(|error| error.to_string())?;
+    pipeline.store.export(&mut exported, false).map_err(|error| error.to_string())?;
     let mut kept: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut private: HashSet<String> = HashSet::new();
     for line in String::from_utf8_lossy(&exported).lines() {
@@ -225,11 +225,11 @@ fn contexts(world: &mut World, desk: &Arc<Desk>) -> Result<(), String> {
     Ok(())
 }
 
-/// Names of the captions that a journal holds.
+/// Names of the captions that stand whole in the journals below a folder: a loss of power may have torn the last one.
 pub(super) fn journaled(data: &Path) -> HashSet<String> {
     let journals = super::disk::files(data).into_iter().filter(|path| path.ends_with("contexts.journal"));
-    let texts = journals.map(|path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned());
-    texts.flat_map(|text| names(&text).map(str::to_owned).collect::<Vec<_>>()).collect()
+    let contexts = journals.flat_map(|path| store::journaled(path.parent().unwrap()).unwrap());
+    contexts.flat_map(|(_, context)| names(&context.text).map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
 /// Names of captions in a text.

@@ -257,7 +257,7 @@ impl Process {
     /// What the model's answers were worth, for who reads of a failure.
     pub(super) fn outcomes(&self) -> String {
         let runtime = self.shared.runtime("");
-        let outcomes = runtime.writer.as_ref().map(|writer| writer.asker.outcomes.all());
+        let outcomes = runtime.writer.as_ref().map(|writer| writer.author.outcomes.all());
         format!("{outcomes:?}")
     }
 
@@ -288,8 +288,9 @@ impl Process {
                 continue;
             }
             let Some(indexer) = &mut self.indexer else { break };
-            let told = self.inbox.try_iter().filter(|event| matches!(event, Event::Told { .. } | Event::Batch { .. }));
-            told.for_each(|event| indexer.take(event));
+            let events =
+                self.inbox.try_iter().filter(|event| matches!(event, Event::Context { .. } | Event::Batch { .. }));
+            events.for_each(|event| indexer.take(event));
             if indexer.is_drained() {
                 break;
             }
@@ -320,7 +321,7 @@ fn name(event: &Event) -> &'static str {
         Event::Scanned { .. } => "scanned",
         Event::Looked { .. } => "looked",
         Event::Sync { .. } => "sync",
-        Event::Told { .. } => "told",
+        Event::Context { .. } => "context",
         Event::Embedded(_) => "embedded",
         Event::Reloaded(_) => "reloaded",
         Event::Wake => "wake",

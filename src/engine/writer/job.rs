@@ -7,11 +7,13 @@ use std::sync::{Arc, Weak};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
-use super::{FULL_TRIES, Held, MOST_TRIES, Order, Tell, Told, Work, prepare};
-use crate::ask::{Answers, Asker, Stopped, form_of};
+use super::{Tell, Work, prepare};
+use crate::ask::{Answers, Author, Stopped, form_of};
+use crate::context_job::{ContextEvent, ContextJob, FULL_TRIES, MOST_TRIES};
+use crate::interrupted::Interrupted;
 use context::ContextRecord;
 use context::document::Document;
-use context::plan::{Due, Reason};
+use context::plan::{PendingContext, Reason};
 use context::prompt::{Form, Prompt};
 use context::quality::Flaw;
 use note::VaultPath;
@@ -23,31 +25,31 @@ use store::Store;
 /// Asks about a note until every passage of it has its context or none is to be had, or something stops it: a budget,
 /// the provider, or `draining`.
 pub(super) async fn carry_out(
-    asker: &Asker,
-    order: Order,
+    author: &Author,
+    job: ContextJob,
     draining: watch::Receiver<bool>,
     tell: &Tell,
-) -> Result<(), Held> {
-    let spender = asker.spender.clone();
+) -> Result<(), Interrupted> {
+    let spender = author.spender.clone();
     let prepared = machine::blocking(move || {
-        let work = prepare(&order);
+        let work = prepare(&job);
         // The store must not be kept open by a question that takes minutes.
-        let store = Arc::downgrade(&order.desk.store);
+        let store = Arc::downgrade(&job.pipeline.store);
         let account = Account {
             spender,
-            vault: order.vault_name.into(),
-            path: order.path.to_string().into(),
-            reason: order.dues.first().map_or(Reason::NewNote, |(_, due)| due.reason),
-            purpose: order.purpose,
-            rebuild: order.rebuild,
+            vault: job.vault_name.into(),
+            path: job.path.to_string().into(),
+            reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
+            purpose: job.purpose,
+            rebuild: job.rebuild,
         };
-        (work, store, account, order.vault, order.path, order.dues)
+        (work, store, account, job.vault, job.path, job.pending)
     });
-    let (work, store, account, vault, path, dues) = prepared.await.map_err(|_| Held::Changed)?;
+    let (work, store, account, vault, path, pending) = prepared.await.map_err(|_| Interrupted::Changed)?;
     let Work { document, sketches, left } = work?;
     let shown = Arc::new((document, sketches));
     let mut note =
-        Note { asker, tell, vault, path, dues, account, store, shown, left, draining, narrow: false, held: None };
+        Note { author, tell, vault, path, pending, account, store, shown, left, draining, narrow: false, held: None };
     while !note.left.is_empty() && note.held.is_none() {
         note.round().await;
     }
@@ -56,11 +58,11 @@ pub(super) async fn carry_out(
 
 /// A note that is being asked about. It holds nothing open.
 struct Note<'a> {
-    asker: &'a Asker,
+    author: &'a Author,
     tell: &'a Tell,
     vault: u64,
     path: VaultPath,
-    dues: Vec<(ContextKey, Due)>,
+    pending: Vec<(ContextKey, PendingContext)>,
     account: Account,
     store: Weak<Store>,
     /// What the model is shown, and the sketches of its passages.
@@ -71,7 +73,7 @@ struct Note<'a> {
     /// Whether less of the note is shown, for the model found it too long.
     narrow: bool,
     /// What stops the asking.
-    held: Option<Held>,
+    held: Option<Interrupted>,
 }
 
 /// What became of a question.
@@ -81,14 +83,14 @@ enum Asked {
     /// Nothing was sent, for the asking was stopped before it had its turn.
     Unsent(Prompt),
     /// Nothing came back.
-    Failed(Prompt, Held),
+    Failed(Prompt, Interrupted),
 }
 
 impl Note<'_> {
     /// Asks once about every passage that is left.
     async fn round(&mut self) {
         if *self.draining.borrow() {
-            self.held = Some(Held::Draining);
+            self.held = Some(Interrupted::Draining);
             return;
         }
         let mut waiting: VecDeque<Prompt> = self.prompts().into();
@@ -103,7 +105,7 @@ impl Note<'_> {
             if running.is_empty() && short.is_some() {
                 // Nothing comes back any more unless something was answered meanwhile.
                 if !std::mem::take(&mut answered) {
-                    self.held = short.take().map(Held::Budget);
+                    self.held = short.take().map(Interrupted::Budget);
                 }
                 short = None;
                 stop.send_replace(false);
@@ -120,7 +122,7 @@ impl Note<'_> {
                 biased;
                 finished = running.join_next() => finished,
                 () = is_set(&mut self.draining), if self.held.is_none() => {
-                    self.held = Some(Held::Draining);
+                    self.held = Some(Interrupted::Draining);
                     stop.send_replace(true);
                     continue;
                 }
@@ -140,7 +142,7 @@ impl Note<'_> {
 
     /// The questions of a round: the whole note first, then passage by passage, then without the note.
     fn prompts(&self) -> Vec<Prompt> {
-        let prompter = if self.narrow { &self.asker.narrow } else { &self.asker.prompter };
+        let prompter = if self.narrow { &self.author.narrow } else { &self.author.prompter };
         let document = &self.shown.0;
         let of = |form: Option<Form>| {
             let mut wanted: Vec<u32> =
@@ -158,18 +160,18 @@ impl Note<'_> {
 
     /// Asks when there is a place for it, unless `stop` comes first; what was sent is waited for.
     fn question(&self, prompt: Prompt, mut stop: watch::Receiver<bool>) -> impl Future<Output = Asked> + Send + use<> {
-        let (asker, shown, account) = (self.asker.clone(), self.shown.clone(), self.account.clone());
+        let (author, shown, account) = (self.author.clone(), self.shown.clone(), self.account.clone());
         async move {
             let turn = tokio::select! {
                 biased;
                 () = is_set(&mut stop) => return Asked::Unsent(prompt),
-                turn = asker.client.turn() => turn,
+                turn = author.client.turn() => turn,
             };
             let answers = match turn {
-                Ok(turn) => asker.ask(turn, &shown.0, &shown.1, &prompt, &account).await,
+                Ok(turn) => author.ask(turn, &shown.0, &shown.1, &prompt, &account).await,
                 Err(failure) => {
-                    let held = Held::Provider(failure.message.clone());
-                    asker.failed(failure).and(Err(held))
+                    let held = Interrupted::Provider(failure.message.clone());
+                    author.failed(failure).and(Err(held))
                 }
             };
             answers.map_or_else(|held| Asked::Failed(prompt, held), Asked::Answered)
@@ -187,7 +189,7 @@ impl Note<'_> {
             }
             Ok(Asked::Unsent(prompt)) => Some((Some(prompt), None)),
             // The ledger itself fails: waiting for answers does not mend that.
-            Ok(Asked::Failed(prompt, Held::Budget(refused))) if !matches!(refused, Refused::Io(_)) => {
+            Ok(Asked::Failed(prompt, Interrupted::Budget(refused))) if !matches!(refused, Refused::Io(_)) => {
                 Some((Some(prompt), Some(refused)))
             }
             Ok(Asked::Failed(_, held)) => {
@@ -196,7 +198,7 @@ impl Note<'_> {
             }
             // A question that panicked: the note is left for later, or it would be asked for ever.
             Err(_) => {
-                self.held.get_or_insert(Held::Provider("asking about this note failed".to_owned()));
+                self.held.get_or_insert(Interrupted::Provider("asking about this note failed".to_owned()));
                 Some((None, None))
             }
         }
@@ -214,7 +216,7 @@ impl Note<'_> {
             Err(Stopped::Flaw(flaw)) => {
                 *tries += 1;
                 if *tries < MOST_TRIES {
-                    self.tell(Told::Tried(key));
+                    self.tell(ContextEvent::Tried(key));
                 } else {
                     self.give_up(n, key, flaw);
                 }
@@ -231,8 +233,8 @@ impl Note<'_> {
         if let Some(making) = &mut record.making {
             making.tries = tries;
         }
-        // Never older than the wish that it answers, whatever the clock says.
-        let since = self.dues.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
+        // Never older than the request that it answers, whatever the clock says.
+        let since = self.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
         record.written_at = record.written_at.max(since);
         // A store that was closed meanwhile, or that is full, is the engine's to open again.
         let (store, path, shown) = (self.store.clone(), self.path.clone(), self.shown.clone());
@@ -244,21 +246,21 @@ impl Note<'_> {
         match kept.await {
             Ok(unkept) => {
                 self.left.remove(&n);
-                self.tell(Told::Written(key, unkept));
+                self.tell(ContextEvent::Written(key, unkept));
             }
             Err(_) => {
-                self.held.get_or_insert(Held::Provider("a context could not be kept".to_owned()));
+                self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
             }
         }
     }
 
     fn give_up(&mut self, n: u32, key: ContextKey, flaw: Flaw) {
         self.left.remove(&n);
-        self.asker.outcomes.gave_up();
-        self.tell(Told::GaveUp(key, flaw));
+        self.author.outcomes.gave_up();
+        self.tell(ContextEvent::GaveUp(key, flaw));
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: ContextEvent) {
         (self.tell)(self.vault, self.path.clone(), told);
     }
 }

@@ -74,7 +74,8 @@ async fn what_was_not_shown_is_asked_for_again() {
         assert_eq!((completion.text.as_str(), broken, completion.attempts), (SAID, None, 2));
     }
     let server = FaultyServer::script(vec![Answer::new(200, "").how(How::Never)]);
-    let failure = streamed(&client(&server)).await.unwrap_err();
+    let impatient = client_with(&server, |config| config.timeout = Duration::from_secs(2));
+    let failure = streamed(&impatient).await.unwrap_err();
     assert!(failure.kind == FailureKind::Unavailable && failure.maybe_billed, "{failure:?}");
     let server = FaultyServer::script(vec![error(401)]);
     assert_eq!(streamed(&client(&server)).await.unwrap_err().kind, FailureKind::Unauthorized);

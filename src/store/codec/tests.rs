@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::tests::{note, paid, section};
 use context::Making;
-use context::plan::Due;
+use context::plan::PendingContext;
 use context::prompt::Form;
 use context::quality::Scores;
 use note::fingerprint::{ContextKey, text_hash};
@@ -122,7 +122,7 @@ proptest! {
         record.tags = tags;
         (record.no, record.seq, record.kind, record.decided.1) = (no, seq, kind, at);
         contexts[1].text = text;
-        record.chunks[2].due = due.map(|(reason, since, tries)| Due { reason: v1::reason(reason).unwrap(), since, tries });
+        record.chunks[2].due = due.map(|(reason, since, tries)| PendingContext { reason: v1::reason(reason).unwrap(), since, tries });
         contexts[1].making = making.map(|(form, [cut, weak], tries, took_ms, s)| Making {
             form: [Form::Note, Form::Chunk, Form::Simple][usize::from(form)],
             cut,

@@ -42,7 +42,7 @@ fn the_last_context_under_each_key_is_found_and_nothing_is_written() {
     bytes.extend(&bytes.clone()[..20]);
     std::fs::write(&path, &bytes).unwrap();
 
-    let found = journaled(dir.path()).unwrap();
+    let found: HashMap<_, _> = journaled(dir.path()).unwrap().into_iter().collect();
     let text = |key: ContextKey| found.get(&key).map(|context| context.text.as_str());
     assert_eq!(text(key(1, 1)), Some("better"));
     assert_eq!((text(key(2, 2)), text(key(2, 9))), (Some("second"), Some("second")));

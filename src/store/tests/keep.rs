@@ -114,7 +114,7 @@ fn amending_changes_the_record_alone() {
     let (store, _) = open(dir.path());
     let (at, write) = put("a.md", 2, 0);
     let before = store.apply(&at, write).unwrap();
-    let due = Due { reason: Reason::Rebuild, since: 5, tries: 2 };
+    let due = PendingContext { reason: Reason::Rebuild, since: 5, tries: 2 };
     let known = store.amend(&at, |record| {
         record.chunks[0].due = Some(due);
         record.chunks[0].later = None;

@@ -1,0 +1,149 @@
+use clap::CommandFactory as _;
+
+use super::*;
+
+#[test]
+fn the_definition_holds_together() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_command_parses() {
+    for line in [
+        "init",
+        "init /tmp",
+        "init --yes",
+        "run",
+        "run Notes",
+        "try",
+        "search a b -c",
+        "live",
+        "s x",
+        "search -- -x",
+        "related a.md",
+        "graph",
+        "graph work --by betweenness -n 5",
+        "graph --orphans --json",
+        "graph --unresolved",
+        "graph --dot -n 500",
+        "get a.md -l 3 -n 2",
+        "status",
+        "status work",
+        "service install --dry-run --linger",
+        "service uninstall --purge --yes",
+        "service logs -f -n 5",
+        "config reload",
+        "sync --wait",
+        "sync notes --accept-deletes",
+        "sync --since 24h",
+        "sync notes --since all --wait",
+        "rebuild Notes/Projects --yes",
+        "rebuild --batch --dry-run",
+        "jobs",
+        "jobs --cancel 3",
+        "plan a.md --stdin",
+        "explain a.md",
+        "cost",
+        "stats",
+        "stats work",
+        "contexts review",
+        "contexts review --sample 5 --vault n --jsonl",
+        "generate --document a.md --chunk -",
+        "generate --document a.md --chunk b.md --title T --max-words 20",
+        "doctor",
+        "doctor --full --json",
+        "doctor --provider",
+        "contexts export",
+        "contexts import x.jsonl --vault n",
+        "compact",
+        "config show --origin",
+        "config check",
+        "config path",
+        "call ping",
+        "call search {}",
+        "call get -",
+        "stop",
+        "schema",
+        "socket",
+        "pause",
+        "pause 60",
+        "resume",
+        "tail",
+        "tail -f --vault work --jsonl",
+        "completions bash",
+        "completions",
+        "man --out d",
+        "--json --data-dir d status",
+        "status --json --socket s -vv",
+        "generations",
+        "generations build haiku --yes",
+        "generations build haiku --dry-run --vault n",
+        "generations use default",
+        "generations drop haiku",
+        "search x --generation haiku",
+        "search x --mode dense --no-context --fresh --format {path}:{line} --limit 5 --vault n",
+        "search --jsonl x",
+        "search --open x",
+        "search x --open=3 --open-in obsidian",
+        "related a.md --open --hyperlinks always",
+        "search x --explain --expect a.md",
+        "eval",
+        "eval Notes --limit 50 --seed 7 --html report.html",
+        "eval --set d --json",
+        "eval notes --a a.toml --b b.toml",
+    ] {
+        let words = std::iter::once("situated").chain(line.split(' '));
+        if let Err(error) = Cli::try_parse_from(words) {
+            panic!("{line}: {error}");
+        }
+    }
+}
+
+#[test]
+fn options_after_the_words_are_options() {
+    let cli = Cli::try_parse_from(["situated", "search", "a", "b", "--limit", "3", "--json"]).unwrap();
+    let Command::Search(search) = cli.command else { panic!("not a search") };
+    assert_eq!((search.query.join(" ").as_str(), search.show.limit, cli.globals.json), ("a b", Some(3), true));
+}
+
+#[test]
+fn times_have_the_units_of_the_configuration() {
+    for (text, seconds) in [("24h", 86_400), ("90s", 90), ("7d", 604_800), ("1.5m", 90), ("all", 0), ("1s", 1)] {
+        assert_eq!(since(text), Ok(seconds), "{text}");
+    }
+    for text in ["", "0s", "-1h", "soon", "24", "999999999d"] {
+        assert!(since(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn contradictions_are_usage_errors() {
+    for line in [
+        "search",
+        "search x --format a --jsonl",
+        "search x --json --jsonl",
+        "search x --json --open",
+        "search x --open=0",
+        "search x --expect a.md --jsonl",
+        "eval notes --set d",
+        "eval --a a.toml",
+        "eval --limit 0",
+        "search x -m both",
+        "search x -n 0",
+        "frobnicate",
+        "rebuild --yes --dry-run",
+        "sync --since yesterday",
+        "sync --since 24",
+        "graph --by fame",
+        "graph --orphans --unresolved",
+        "graph --dot --json",
+        "graph -n 0",
+        "contexts review --sample 0",
+        "contexts review --json --jsonl",
+        "generate --chunk -",
+    ] {
+        let words = std::iter::once("situated").chain(line.split(' '));
+        let error = Cli::try_parse_from(words).expect_err(line);
+        assert_eq!(error.exit_code(), 2, "{line}");
+    }
+}

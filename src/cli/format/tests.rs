@@ -1,0 +1,17 @@
+use super::super::search::tests::hit;
+use super::*;
+
+#[test]
+fn formats() {
+    let filled = |template: &str| Format::parse(template).map(|format| format.fill(&hit(), &Roots::default()));
+    assert_eq!(filled("{path}:{line}").unwrap(), "Projects/Very long folder/Plan.md:12");
+    assert_eq!(filled("{{{title}}}\\t{heading}").unwrap(), "{Plan}\tPlan › Risks › Money");
+    assert_eq!(filled("{file}").unwrap(), "Projects/Very long folder/Plan.md");
+    assert_eq!(filled("").unwrap(), "");
+    assert!(!filled("{snippet}").unwrap().contains('\u{1b}'));
+    for bad in ["{pth}", "{path", "{}"] {
+        assert_eq!(filled(bad).unwrap_err().code(), 2, "{bad}");
+    }
+    let Failure::Said { message, .. } = filled("{pth}").unwrap_err() else { panic!("says nothing") };
+    assert!(message.contains("`pth`") && message.contains("path, line, end_line") && message.contains("file"));
+}

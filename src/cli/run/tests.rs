@@ -1,0 +1,84 @@
+use super::super::search::tests::Page;
+use super::*;
+use protocol::decision::Reason;
+use protocol::events::Event;
+
+fn decision(path: &str) -> Decision {
+    Decision {
+        vault: "notes".into(),
+        path: path.into(),
+        reason: Reason::BodyChanged,
+        kept: 7,
+        reembedded: 1,
+        regenerated: 0,
+        removed: 0,
+        steps: Vec::new(),
+        seq: 1,
+        took_ms: 4.2,
+        at: 1_700_000_000,
+    }
+}
+
+fn status() -> Status {
+    serde_json::from_value(serde_json::json!({
+        "state": "idle", "vaults": [], "problems": [], "leaves_machine": [], "contextualizer": "", "embedder": "",
+        "uptime_s": 0, "rss_bytes": 0, "version": "", "pid": 1, "supervisor": "none", "socket": "/s"
+    }))
+    .unwrap()
+}
+
+#[test]
+fn quiet_until_ready_then_a_line_for_each_decision() {
+    let page = Page::default();
+    let mut reporter = Reporter::new(Out::to(page.clone(), 90), true);
+    report(&Notice::Decision(decision("a.md")), &mut reporter);
+    assert_eq!(page.text(), "");
+    reporter.ready(&status());
+    report(&Notice::Decision(decision("Projects/Pl\u{1b}[2Jan.md")), &mut reporter);
+    report(&Notice::Decision(decision("b.md")), &mut reporter);
+    let text = page.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("ready  0 notes, 0 chunks") && lines[0].ends_with("/s"), "{text}");
+    assert!(lines[1].contains("BodyChanged") && lines[1].ends_with("kept 7, re-embedded 1  4.2 ms"), "{text}");
+    assert_eq!(lines[1].find("BodyChanged"), lines[2].find("BodyChanged"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn what_is_told_is_understood() {
+    let job = protocol::jobs::Job::dry_run("sync", protocol::jobs::Scope::default(), None, None);
+    for told in [
+        Notice::Decision(decision("a.md")),
+        Notice::Index { vault: "v".into(), seq: 1, notes: 2, chunks: 3 },
+        Notice::State { state: RunState::Idle },
+        Notice::Job { job: Box::new(job) },
+    ] {
+        let event = serde_json::json!(told);
+        assert_eq!(event["kind"], told.kind(), "{event}");
+        let read: Event = serde_json::from_value(event).unwrap();
+        assert!(matches!(&read, Event::Notice(notice) if *notice == told), "{read:?}");
+    }
+    assert!(serde_json::from_value::<Event>(serde_json::json!({ "kind": "weather" })).is_err());
+}
+
+#[test]
+fn a_reader_that_went_away_silences_the_report() {
+    struct Closed;
+    impl io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut reporter = Reporter::new(Out::to(Closed, 80), true);
+    reporter.ready(&status());
+    assert!(reporter.silent());
+}
+
+#[test]
+fn long_paths_keep_their_end() {
+    let line = decision_line(&decision("A very deep/folder of/projects/with a long name/Plan.md"), false, 80);
+    assert!(line.contains("…") && line.contains("Plan.md"), "{line}");
+}

@@ -1,0 +1,129 @@
+use super::super::search::tests::Page;
+use super::*;
+use protocol::contexts::Estimate;
+use protocol::jobs::SkippedFile;
+
+fn status() -> Status {
+    Status {
+        state: RunState::Idle,
+        vaults: vec![VaultStatus {
+            name: "no\u{1b}[31mtes".into(),
+            path: "/home/me/Notes".into(),
+            notes: 1234,
+            chunks: 5678,
+            last_change: Some(90),
+            watch: "inotify".into(),
+            skipped: (0..6).map(|i| SkippedFile { path: format!("{i}.md"), why: "too large".into() }).collect(),
+            skipped_total: 9,
+            ..VaultStatus::default()
+        }],
+        problems: vec!["the disk is full; make room".into()],
+        leaves_machine: Vec::new(),
+        contexts: protocol::status::ContextStatus::default(),
+        contextualizer: "template/1".into(),
+        embedder: "builtin/1".into(),
+        embedding: EmbedStatus { waiting: 2, next: Some("openai m".into()), done: 3, total: 1234 },
+        uptime_s: 61,
+        rss_bytes: 50_000_000,
+        version: "0.1.0".into(),
+        pid: 7,
+        held: vec!["making anew waits: on battery".into()],
+        paused_until: None,
+        sandbox: Sandbox { landlock: Enforcement::Full, abi: 6, network: false, why: None },
+        supervisor: "systemd".into(),
+        socket: "/run/user/1000/situated/sock".into(),
+    }
+}
+
+fn report(status: Status) -> Report {
+    Report { status, cost: Some(CostReport::default()), jobs: Vec::new() }
+}
+
+#[test]
+fn one_screen_answers_the_questions() {
+    let page = Page::default();
+    let job = |state: &str| Job {
+        state: state.into(),
+        done: 1200,
+        ..Job::dry_run("rebuild", protocol::jobs::Scope::default(), Some(5678), None)
+    };
+    let report = Report { jobs: vec![job("running"), job("done")], ..report(status()) };
+    print(&report, 100, &mut Out::to(page.clone(), 80)).unwrap();
+    let text = page.text();
+    for expected in [
+        "up to date, but see below",
+        "1,234 notes, 5,678 chunks",
+        "changed just now, by inotify",
+        "9 files skipped",
+        "and 6 more",
+        "doing     rebuild: 1,200 of 5,678 notes\n",
+        "cost      nothing today, nothing this month",
+        "making anew waits: on battery",
+        "leaves    nothing leaves this machine",
+        "it can read the vaults, write to its own folders",
+        "the disk is full; make room",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    assert!(text.lines().count() <= 24, "{text}");
+}
+
+fn shown(status: &Status, width: usize) -> String {
+    let page = Page::default();
+    print(&report(status.clone()), 10_000, &mut Out::to(page.clone(), width)).unwrap();
+    page.text().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn contexts_of_a_model_are_told_in_words() {
+    let renewal =
+        Estimate { micro_dollars: Some(420_000), price_as_of: Some("2026-11-12".into()), ..Estimate::default() };
+    let contexts = ContextStatus {
+        provider: "anthropic".into(),
+        model: "own\u{1b}[2J".into(),
+        wanted: 5678,
+        waiting: 12,
+        old_generation: 1234,
+        drifted: 3,
+        failed: 1,
+        held: Some("today's budget is used up".into()),
+        renewal: Some(renewal.clone()),
+        synced_at: Some(0),
+    };
+    let leaves = vec!["text of notes, to api.example.com".to_owned()];
+    let told = shown(&Status { contexts: contexts.clone(), leaves_machine: leaves, ..status() }, 80);
+    for expected in [
+        "contexts anthropic own it is to write 5,678 contexts; 12 wait for it",
+        "nothing is asked at present: today's budget is used up",
+        "1,234 contexts are of an older model or prompt; new ones would cost about $0.42 (prices of 2026-11-12): \
+         `situated rebuild`",
+        "3 contexts were written for text that has become another",
+        "1 chunk got nothing usable from the model",
+        "last look after stale ones: 2 h ago",
+        "leaves text of notes, to api.example.com",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
+    let unpriced = Estimate { micro_dollars: None, tokens_in: 900, tokens_out: 99, ..renewal };
+    let told =
+        shown(&Status { contexts: ContextStatus { renewal: Some(unpriced), ..contexts.clone() }, ..status() }, 120);
+    assert!(told.contains("new ones: price unknown: 999 tokens") && !told.contains('$'), "{told}");
+    let quiet = ContextStatus { provider: "ollama".into(), model: "m".into(), ..ContextStatus::default() };
+    let told = shown(&Status { contexts: quiet, ..status() }, 80);
+    assert!(told.contains("none waits for it") && told.contains("not yet") && !told.contains("an older"), "{told}");
+    // The template needs no words of its own.
+    for provider in ["template", ""] {
+        let contexts = ContextStatus { provider: provider.into(), ..contexts.clone() };
+        assert!(!shown(&Status { contexts, ..status() }, 80).contains("is to write"));
+    }
+}
+
+#[test]
+fn it_fits_a_terminal_of_twenty_columns() {
+    let page = Page::default();
+    print(&report(Status { vaults: Vec::new(), ..status() }), 100, &mut Out::to(page.clone(), 20)).unwrap();
+    for line in page.text().lines().skip(1) {
+        assert!(super::super::print::columns(line) <= 20, "{line:?}");
+    }
+}

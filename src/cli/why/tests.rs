@@ -1,0 +1,29 @@
+use super::super::search::tests::hit;
+use super::*;
+
+fn ranked(words: Option<u32>, meaning: Option<u32>) -> Hit {
+    let lane = |rank: Option<u32>| rank.map(|rank| LaneScore { rank, score: 0.5 });
+    Hit { lanes: Some(Lanes { lexical: lane(words), dense: lane(meaning), ..Lanes::default() }), ..hit() }
+}
+
+#[test]
+fn in_a_few_words() {
+    for (words, meaning, expected) in [
+        (Some(1), Some(1), "words + meaning"),
+        (Some(1), Some(200), "words"),
+        (None, Some(40), "meaning"),
+        (Some(150), Some(3), "meaning"),
+        (Some(40), Some(30), "words + meaning"),
+        (None, None, ""),
+    ] {
+        assert_eq!(why(&ranked(words, meaning), "budget -draft tag:plan"), expected);
+    }
+    assert_eq!(why(&ranked(Some(1), None), "plan"), "title + words");
+    let by_title = Hit { highlights: Vec::new(), ..ranked(Some(1), None) };
+    assert_eq!(why(&by_title, "the risk plan"), "title");
+    assert_eq!(why(&by_title, "lan"), "words", "not within a word");
+    assert_eq!(why(&Hit { lanes: None, ..hit() }, "plan"), "");
+    let mut linked = ranked(Some(1), None);
+    linked.lanes.as_mut().unwrap().boosts.links = 0.02;
+    assert_eq!(why(&linked, "budget"), "words + linked");
+}

@@ -1,0 +1,33 @@
+use super::*;
+use provider::ledger::{BudgetLimits, Ledger};
+use provider::{ProviderRuntime, Spender};
+
+fn spender(dir: &Path) -> Arc<Spender> {
+    Spender::new(Ledger::open(dir).unwrap(), BudgetLimits::default())
+}
+
+#[test]
+fn who_serves_is_remembered_without_a_key() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(Serving::read(dir.path()), None);
+    let config = EmbedConfig {
+        provider: EmbedProvider::OpenAi,
+        model: Some("m".to_owned()),
+        base_url: Some("http://127.0.0.1:1".to_owned()),
+        key: KeyConfig { command: Some("echo sk-secret".to_owned()), ..KeyConfig::default() },
+        ..EmbedConfig::default()
+    };
+    let (runtime, spender) = (ProviderRuntime::new(|| {}), spender(dir.path()));
+    let embedder = Embedder::open(&config, Some(7), Path::new(""), &runtime, &spender).unwrap();
+    let serving = Serving::of(&config, &embedder);
+    serving.write(dir.path()).unwrap();
+    assert_eq!(Serving::read(dir.path()), Some(serving.clone()));
+    assert!(!std::fs::read_to_string(dir.path().join(SERVING)).unwrap().contains("secret"));
+    assert!(is_asked_for(&config, &serving.identity, 7));
+    assert!(!is_asked_for(&EmbedConfig { dimensions: Some(8), ..config.clone() }, &serving.identity, 7));
+    assert!(!is_asked_for(&EmbedConfig::default(), &serving.identity, 7));
+    let again = serving.config(&EmbedConfig::default());
+    assert_eq!((again.identity(7), again.key.command), (serving.identity, None));
+    std::fs::write(dir.path().join(SERVING), "nonsense").unwrap();
+    assert_eq!(Serving::read(dir.path()), None);
+}

@@ -1,0 +1,116 @@
+//! Why a note was not found: what the index cannot know of it, and what [`search::expect`] says.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::super::{CallError, VaultShared, not_found, parse_path};
+use super::Served;
+use crate::disk_access::{Hangs, STATES_WITHIN};
+use index::search;
+use index::search::Part;
+use index::{NoteEntry, Snapshot};
+use note::{FileStat, VaultPath};
+use protocol::hit::{Expected, Hit, NoteStanding};
+use vault::policy::EntryKind;
+use vault::read::ReadError;
+
+/// How the note at `path` (or of that name) stands to the answer `hits` of these vaults.
+pub(super) fn expected(
+    path: &str,
+    (served, parts): (&[Served], &[Part<'_>]),
+    hits: &[Hit],
+) -> Result<Expected, CallError> {
+    let places = places(path, served)?;
+    for (at, path) in &places {
+        let Some((Served { vault, .. }, part)) = served.get(*at).zip(parts.get(*at)) else { continue };
+        let Some(note) = named(part.snapshot, path) else { continue };
+        let mut expected = search::expect(parts, *at, &vault.name, &note, hits)?;
+        let now = state(vault, &note.path);
+        expected.stale = now != OnDisk::Note(note.stat) && now != OnDisk::Unknown;
+        expected.why.extend(match now {
+            OnDisk::Unknown => Some(hanging(vault)),
+            OnDisk::Nothing | OnDisk::Other(_) => Some("It is gone from the disk since it was indexed.".to_owned()),
+            OnDisk::Note(_) if expected.stale => {
+                Some("It has changed on disk since it was indexed; --fresh waits for that.".to_owned())
+            }
+            OnDisk::Note(_) => None,
+        });
+        return Ok(expected);
+    }
+    // Where a file of that name lies, if one does; else the first vault is the one that lacks it.
+    let lies = places.iter().filter_map(|(at, path)| Some((&served.get(*at)?.vault, path)));
+    let mut found: Vec<_> = lies.map(|(vault, path)| (vault, path, state(vault, path))).collect();
+    found.sort_by_key(|(.., state)| *state == OnDisk::Nothing);
+    match found.first() {
+        Some((vault, path, state)) => Ok(unindexed(vault, path, state)),
+        None => Err(CallError::NotReady),
+    }
+}
+
+/// Where a note may lie: in each vault, or in the one that an absolute path leads to; the vaults by their index.
+fn places(path: &str, served: &[Served]) -> Result<Vec<(usize, VaultPath)>, CallError> {
+    if !Path::new(path).is_absolute() {
+        let path = parse_path(path)?;
+        return Ok((0..served.len()).map(|at| (at, path.clone())).collect());
+    }
+    let inside = |(at, served): (usize, &Served)| {
+        let relative = Path::new(path).strip_prefix(&served.vault.path).ok()?;
+        Some((at, VaultPath::from_relative(relative)?))
+    };
+    let places: Vec<_> = served.iter().enumerate().filter_map(inside).collect();
+    if places.is_empty() { Err(not_found("note", path, "it lies in no vault that was searched")) } else { Ok(places) }
+}
+
+/// The note at a path, else the one that a link so written would mean.
+fn named(snapshot: &Snapshot, path: &VaultPath) -> Option<Arc<NoteEntry>> {
+    let root = VaultPath::parse("query")?;
+    let by_name = || snapshot.note(snapshot.resolve(path.as_str(), &root)?);
+    snapshot.note_at(path).or_else(by_name).cloned()
+}
+
+/// What lies at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum OnDisk {
+    Note(FileStat),
+    /// A folder, a link, or what cannot be looked at.
+    Other(ReadError),
+    Nothing,
+    /// The file system did not answer.
+    Unknown,
+}
+
+fn state(vault: &VaultShared, path: &VaultPath) -> OnDisk {
+    let (root, path) = (vault.path.clone(), path.clone());
+    match vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path)) {
+        Ok(Ok(stat)) => OnDisk::Note(stat),
+        Ok(Err(ReadError::Gone)) => OnDisk::Nothing,
+        Ok(Err(error)) => OnDisk::Other(error),
+        Err(Hangs) => OnDisk::Unknown,
+    }
+}
+
+fn hanging(vault: &VaultShared) -> String {
+    format!("The vault `{}` does not answer, so what is on its disk now is not known.", vault.name)
+}
+
+/// Why a note is not in the index.
+fn unindexed(vault: &VaultShared, path: &VaultPath, state: &OnDisk) -> Expected {
+    let verdict = vault.policy.load().as_ref().map(|policy| policy.verdict(path, false));
+    let (standing, why) = match (state, verdict) {
+        (OnDisk::Nothing, _) => {
+            (NoteStanding::Missing, format!("There is no such note in the vault `{}`.", vault.name))
+        }
+        (OnDisk::Unknown, _) => (NoteStanding::Missing, hanging(vault)),
+        (_, Some(EntryKind::Ignored(why))) => (NoteStanding::Ignored, format!("It is left out of the index: {why}.")),
+        (OnDisk::Other(ReadError::NotAFile), _) => (NoteStanding::Missing, "That is no file; name a note.".to_owned()),
+        (OnDisk::Other(error), _) => (NoteStanding::NotIndexed, format!("It is not in the index, for {error}.")),
+        (OnDisk::Note(_), _) => {
+            let skipped = vault.status().skipped.iter().find(|file| file.path == path.as_str()).map(|f| f.why.clone());
+            let why =
+                skipped.map_or("; `situated sync --wait` looks at the disk now".to_owned(), |why| format!(": {why}"));
+            (NoteStanding::NotIndexed, format!("It is on the disk but not in the index{why}."))
+        }
+    };
+    let (name, path) = (vault.name.clone(), path.to_string());
+    Expected { vault: name, path, standing, why: vec![why], ..Expected::default() }
+}

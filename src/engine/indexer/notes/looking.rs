@@ -1,0 +1,271 @@
+//! Looks at the disk and turns what a look found into removals and tasks.
+
+use std::collections::BTreeSet;
+
+use super::super::deletion_guard::{RETURN_EVERY, Seen};
+use super::super::disk::Look;
+use super::super::freshness::Walk;
+use super::super::scan::{Extent, Findings, Touched};
+use super::super::work_queue::{AT_ONCE, Settled, Waiting};
+use super::super::{Event, write_root_id};
+use super::NoteIndexer;
+use crate::decide::Task;
+use crate::handle::supervisor;
+use crate::host::sandbox;
+use note::VaultPath;
+use protocol::jobs::SkippedFile;
+use vault::policy::EntryKind;
+use vault::root::VaultError;
+use vault::{Batch as Hinted, Hint, RescanReason};
+
+/// Decisions that are told one by one when a look finds so many.
+pub(super) const TOLD_AT_ONCE: usize = 100;
+
+/// Skipped files that `status` names.
+pub(super) const MOST_SKIPPED: usize = 100;
+
+impl NoteIndexer {
+    /// Looks at what was hinted at and has been quiet, and at what is due by itself.
+    pub(in crate::indexer) fn look_at_what_is_due(&mut self) {
+        let now = machine::now();
+        let locked = self.freshness.has_hints() && self.watch.disk.git_locked(&self.actor.place.vault.path);
+        let due = self.freshness.due(now, locked);
+        for (path, believed) in due.again {
+            self.work.enqueue(vec![Task { again: believed, ..Task::again(path) }], false);
+        }
+        match due.hinted {
+            Some(Hinted::Walk(reason)) => self.walk(reason, Vec::new()),
+            Some(Hinted::Paths { paths, folders }) => self.look_at(paths, folders),
+            None => {}
+        }
+        let reason = if self.watch.is_polled() { RescanReason::Poll } else { RescanReason::Interval };
+        if self.guard.look_at().is_some_and(|at| at <= now) && !self.freshness.is_walking() {
+            self.walk(RescanReason::Doubt, Vec::new());
+        } else if due.walk {
+            self.walk(reason, Vec::new());
+        }
+    }
+
+    fn look_at(&mut self, paths: BTreeSet<VaultPath>, folders: BTreeSet<VaultPath>) {
+        if paths.iter().any(|path| self.watch.policy.is_ignore_file(path)) {
+            if let Some(policy) = self.watch.renew_policy(&self.actor.place.vault) {
+                self.actor.shared.policy.store(Some(policy));
+            }
+            return self.walk(RescanReason::Asked, Vec::new());
+        }
+        if self.watch.disk.root_id(&self.actor.place.vault.path).ok() != self.guard.root() {
+            return self.walk(RescanReason::RootChanged, Vec::new());
+        }
+        if self.guard.doubt().is_some() {
+            // Only a look at everything can end a doubt, and something has just come back.
+            return self.walk(RescanReason::Doubt, Vec::new());
+        }
+        let few = folders.is_empty() && paths.len() <= AT_ONCE;
+        let extent = Extent::Some { paths, folders };
+        if few {
+            let found = self.watch.disk.scan(&Look {
+                root: &self.actor.place.vault.path,
+                policy: &self.watch.policy,
+                known: self.commit.known(),
+                extent: &extent,
+                max_bytes: self.actor.place.vault.max_note_bytes,
+            });
+            self.scanned(&extent, Vec::new(), found);
+        } else if self.freshness.request_part() {
+            self.spawn_look(extent, RescanReason::Asked, Vec::new());
+        }
+    }
+
+    /// Looks at everything; one look at a time.
+    pub(in crate::indexer) fn walk(&mut self, reason: RescanReason, jobs: Vec<u64>) {
+        if let Some(walk) = self.freshness.request(reason, jobs) {
+            self.begin_walk(walk);
+        }
+    }
+
+    pub(in crate::indexer) fn begin_walk(&mut self, walk: Walk) {
+        self.spawn_look(Extent::Everything, walk.reason, walk.jobs);
+    }
+
+    fn spawn_look(&mut self, extent: Extent, reason: RescanReason, jobs: Vec<u64>) {
+        tracing::debug!(vault = self.actor.place.vault.name, ?reason, "looking at the disk");
+        let (disk, policy) = (self.watch.disk.clone(), self.watch.policy.clone());
+        let (root, max_bytes) = (self.actor.place.vault.path.clone(), self.actor.place.vault.max_note_bytes);
+        let (known, inbox) = (self.commit.known().clone(), self.actor.inbox.clone());
+        let waiting = jobs.clone();
+        let look = move || {
+            let look = Look { root: &root, policy: &policy, known: &known, extent: &extent, max_bytes };
+            let result = disk.scan(&look);
+            drop(known);
+            // The indexer may have ended meanwhile.
+            let _ = inbox.send(Event::Scanned { extent, jobs, result });
+        };
+        if let Err(error) = machine::spawn("look", look) {
+            tracing::error!(%error, "no thread to look at the disk with; trying again");
+            self.freshness.failed_to_begin(machine::now() + RETURN_EVERY);
+            self.fail_parts(&waiting, &format!("no thread to look at the disk with: {error}"));
+        }
+    }
+
+    /// Turns what a look found into removals and tasks.
+    pub(in crate::indexer) fn scanned(
+        &mut self,
+        extent: &Extent,
+        jobs: Vec<u64>,
+        result: Result<Findings, VaultError>,
+    ) {
+        let (began, watch) = (machine::now(), self.actor.engine.config.load().watch.clone());
+        let whole = matches!(extent, Extent::Everything);
+        if whole {
+            let regular = self.actor.engine.throttle.walk_pause(watch.walk_interval);
+            let pause = if self.watch.needs_poll() { watch.poll_interval } else { regular };
+            self.freshness.walked(began, pause);
+        }
+        let findings = match result {
+            Ok(findings) => findings,
+            Err(error) => return self.unreadable(&error, &jobs),
+        };
+        let (mut findings, waiting) = self.check_again(findings);
+        let returned = self.guard.waits_for_return() && findings.root.is_some();
+        let root_changed = findings.root.is_some() && findings.root != self.guard.root();
+        let seen =
+            |notes| Seen { gone: findings.gone.len(), notes, known: self.commit.known().len(), root: findings.root };
+        let believed = match findings.seen.map(seen) {
+            Some(seen) => self.guard.believes(seen, began, watch.doubt),
+            None => true,
+        };
+        if let Some(root) = findings.root.filter(|root| self.guard.adopt(*root)) {
+            write_root_id(&self.actor.place.dir, root);
+        }
+        self.note_skipped(extent, &mut findings);
+        for path in std::mem::take(&mut findings.unread) {
+            self.freshness.unread(began, path);
+        }
+        let gone = if believed { std::mem::take(&mut findings.gone) } else { Vec::new() };
+        self.remove(&gone, began);
+        self.work.settle(&waiting, Settled::Changed);
+        let touched: BTreeSet<&VaultPath> = findings.touched.iter().map(|touched| &touched.path).collect();
+        self.work.settle_put_off(|path| extent.covers(path) && !touched.contains(path));
+        let unchanged = findings.seen.unwrap_or(0).saturating_sub(findings.touched.len()) as u64;
+        let tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
+        if tasks.len() <= AT_ONCE && jobs.is_empty() {
+            self.decide_here(tasks, began);
+        } else {
+            let quiet = tasks.len() > TOLD_AT_ONCE;
+            if quiet {
+                self.commit.bulk(true);
+            }
+            let doubt = self.guard.doubt().map(str::to_owned);
+            for job in &jobs {
+                let total = tasks.len() as u64 + unchanged;
+                self.actor.engine.jobs.change(*job, self.actor.shared.id, |part| {
+                    (part.total, part.done) = (Some(total), unchanged);
+                    part.phase = "indexing".to_owned();
+                });
+            }
+            if let Some(doubt) = doubt.filter(|_| !believed) {
+                self.fail_parts(&jobs, &doubt);
+            }
+            self.work.enqueue_for(jobs, tasks, unchanged, quiet);
+        }
+        if root_changed || returned {
+            self.watch.begin(&self.actor.place, &self.actor.inbox);
+        }
+    }
+
+    /// The root cannot be read: a doubt, not an empty vault.
+    fn unreadable(&mut self, error: &VaultError, jobs: &[u64]) {
+        let vault = &self.actor.place.vault.name;
+        let kept_from = self.is_kept_from(error);
+        let why = if kept_from {
+            format!(
+                "another folder is in the place of vault `{vault}`, and the kernel lets this process read only the one \
+                 that was there when it started; its index is kept as it was: start the daemon again, `situated \
+                 service restart`, or `situated stop` and `situated run`"
+            )
+        } else {
+            format!(
+                "vault `{vault}` cannot be read ({error}); its index is kept as it was and goes on when the vault is back"
+            )
+        };
+        self.fail_parts(jobs, &why);
+        self.guard.unreadable(why, machine::now());
+        if kept_from && supervisor() != "none" {
+            // Whoever supervises starts it again, and a new process may read the folder that is there now.
+            self.actor.engine.control.ask_for_restart();
+        }
+    }
+
+    /// Whether it is what holds this process ([`sandbox`]) that keeps it from reading the vault: its rules are
+    /// about the folder that was there at the start.
+    fn is_kept_from(&self, error: &VaultError) -> bool {
+        let VaultError::Unreadable { error, .. } = error else { return false };
+        error.kind() == std::io::ErrorKind::PermissionDenied
+            && sandbox::is_held()
+            && self.watch.disk.root_id(&self.actor.place.vault.path).is_ok_and(|root| Some(root) != self.guard.root())
+    }
+
+    /// A look takes a while, and saves are decided about meanwhile: what it says to be gone may be back, and what it
+    /// says to have moved may be known where it is now. Returns, too, who waited for notes that are gone.
+    fn check_again(&mut self, mut findings: Findings) -> (Findings, Waiting) {
+        let mut waiting = Waiting::default();
+        for touched in &mut findings.touched {
+            if self.commit.known().contains_key(&touched.path) {
+                findings.gone.extend(touched.moved_from.take());
+            }
+            if let Some(old) = &touched.moved_from {
+                self.work.moved(old, &touched.path);
+            }
+        }
+        let (now, max_bytes) = (machine::now(), self.actor.place.vault.max_note_bytes);
+        let NoteIndexer { actor, watch, freshness, work, .. } = self;
+        findings.gone.retain(|path| {
+            let is_back = watch.policy.verdict(path, false) == EntryKind::Note
+                && match watch.disk.stat(&actor.place.vault.path, path) {
+                    Ok(stat) => stat.size <= max_bytes,
+                    // Nobody could look: that does not make it gone.
+                    Err(error) => !error.is_final(),
+                };
+            if is_back {
+                work.doubt(path);
+                freshness.hint(now, Hint::Path(path.clone()));
+            } else {
+                waiting.join(work.forget(path));
+            }
+            !is_back
+        });
+        (findings, waiting)
+    }
+
+    fn note_skipped(&mut self, extent: &Extent, findings: &mut Findings) {
+        match extent {
+            Extent::Everything => {
+                let file = |(path, why): &(VaultPath, _)| SkippedFile { path: path.to_string(), why: format!("{why}") };
+                let mut status = self.actor.shared.status();
+                status.skipped_total = findings.skipped.len() as u64;
+                status.skipped =
+                    findings.skipped.iter().take(MOST_SKIPPED).map(|(p, why)| file(&(p.clone(), why))).collect();
+                drop(status);
+                self.watch.reconcile(std::mem::take(&mut findings.folders));
+            }
+            Extent::Some { paths, .. } => {
+                paths.iter().for_each(|path| self.forget_skipped(path));
+                for (path, why) in std::mem::take(&mut findings.skipped) {
+                    self.skip(&path, why.to_string(), &Waiting::default());
+                }
+            }
+        }
+    }
+
+    /// Somebody looks at a path that was skipped: if it still has to be, that is told again.
+    pub(super) fn forget_skipped(&self, path: &VaultPath) {
+        let mut status = self.actor.shared.status();
+        let before = status.skipped.len();
+        status.skipped.retain(|file| file.path != path.as_str());
+        status.skipped_total -= (before - status.skipped.len()) as u64;
+    }
+}
+
+fn task(touched: Touched) -> Task {
+    Task { moved_from: touched.moved_from, again: false, ..Task::again(touched.path) }
+}

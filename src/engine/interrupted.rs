@@ -1,0 +1,63 @@
+//! What keeps a model from being asked, in words for the user.
+
+use std::fmt;
+
+use super::outcomes::MOST_USELESS;
+use context::cost::dollars;
+use provider::ledger::Refused;
+
+/// Why a job was not carried out in full.
+#[derive(Clone, Debug)]
+pub(super) enum Interrupted {
+    /// The note cannot be read now, or holds nothing that it asked for any more.
+    Changed,
+    /// A limit of the budget.
+    Budget(Refused),
+    /// The provider: see [`Client::health`].
+    Provider(String),
+    /// The model has given nothing that could be used for a long while.
+    Useless,
+    /// Nothing more is sent, for the daemon ends or is configured anew.
+    Draining,
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Interrupted::Changed => f.write_str("the note has changed"),
+            Interrupted::Budget(refused) => f.write_str(&budget_message(refused)),
+            Interrupted::Provider(message) => f.write_str(message),
+            Interrupted::Useless => write!(
+                f,
+                "nothing in the model's last {MOST_USELESS} answers could be used (`situated stats` says why), so it is \
+                 left alone for half an hour; choose another model, or `situated resume`"
+            ),
+            Interrupted::Draining => f.write_str("the daemon ends, or is configured anew"),
+        }
+    }
+}
+
+/// What a limit of the budget means for the user.
+pub(super) fn budget_message(refused: &Refused) -> String {
+    match refused {
+        Refused::Day { limit, spent, .. } => format!(
+            "today's budget for contexts ({}, {} spent) is used up; it goes on tomorrow, or raise `budget.day`",
+            dollars(*limit),
+            dollars(*spent)
+        ),
+        Refused::Rebuild { limit, spent, .. } => format!(
+            "the rebuild has used up its budget ({}, {} spent); raise `budget.rebuild` and rebuild again",
+            dollars(*limit),
+            dollars(*spent)
+        ),
+        Refused::DayTokens { limit, spent, .. } => format!(
+            "today's tokens for models of unknown price ({limit}, {spent} used) are used up; it goes on tomorrow, \
+             or raise `budget.day_tokens`, or give the model's price in `[context.models]`"
+        ),
+        Refused::RebuildTokens { limit, spent, .. } => format!(
+            "the rebuild has used up its tokens ({limit}, {spent} used); raise `budget.rebuild_tokens` and rebuild \
+             again"
+        ),
+        Refused::Io(message) => message.clone(),
+    }
+}

@@ -1,0 +1,105 @@
+//! A text that lies in no vault, with a chunk that a client cut, and the context that a model writes for it.
+
+use std::collections::HashMap;
+
+use tokio::sync::oneshot;
+
+use super::ask::{Author, Stopped};
+use super::error::CallError;
+use context::document::Document;
+use context::quality::Flaw;
+use context::{ContextRecord, Making};
+use note::chunk::{Chunk, ChunkRules};
+use note::fingerprint::Sketch;
+use note::{Note, NoteRules, VaultPath};
+use protocol::contexts::GeneratedContext;
+use provider::Account;
+use provider::ledger::Purpose;
+
+/// A text that lies in no vault, with a chunk of it as somebody else cut it.
+pub(crate) struct OwnChunk {
+    pub(crate) note: Note,
+    pub(crate) chunks: Vec<Chunk>,
+    /// Which of them.
+    pub(crate) at: usize,
+}
+
+impl OwnChunk {
+    /// Finds the chunk in the text and lets it take the place of the one that begins there.
+    pub(crate) fn find(text: &str, title: Option<&str>, wanted: &str, rules: &ChunkRules) -> Result<Self, CallError> {
+        let name = title.unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
+        let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
+        let path = path.ok_or_else(|| CallError::Invalid("`title` cannot be a title".to_owned()))?;
+        let note = note::parse(&path, text.as_bytes(), &NoteRules::default());
+        let wanted = wanted.trim();
+        let missing = "`chunk` does not stand in `document`: give it as it stands there";
+        let start = note.text.find(wanted).ok_or_else(|| CallError::Invalid(missing.to_owned()))?;
+        let mut chunks = index::chunk::cut(&note, rules.of(note.kind.as_deref()));
+        let at = chunks.iter().position(|chunk| chunk.span.end > start).unwrap_or(0);
+        match chunks.get_mut(at) {
+            Some(chunk) => {
+                chunk.span = start..start + wanted.len();
+                chunk.hash = note::fingerprint::text_hash(wanted.as_bytes());
+                chunk.has_words = true;
+                chunk.lead = None;
+            }
+            None => return Err(CallError::Invalid("`document` is empty".to_owned())),
+        }
+        Ok(OwnChunk { note, chunks, at })
+    }
+}
+
+/// At most so many words.
+pub(crate) fn capped(text: &str, max_words: Option<u32>) -> String {
+    match max_words {
+        Some(most) => text.split_whitespace().take(most as usize).collect::<Vec<_>>().join(" "),
+        None => text.to_owned(),
+    }
+}
+
+/// What a model wrote about a chunk.
+pub(crate) fn generated(record: ContextRecord, chunk: &str, max_words: Option<u32>) -> GeneratedContext {
+    debug_assert!(matches!(record.making, Some(Making { .. })));
+    let context = capped(&record.text, max_words);
+    GeneratedContext {
+        contextualized: format!("{context}\n\n{}", chunk.trim()),
+        context,
+        quality: record.quality,
+        tokens: record.spent.tokens_in + record.spent.tokens_out,
+        micro_dollars: record.spent.micro_dollars,
+        generation: record.generation,
+    }
+}
+
+/// A context that somebody asks for outside of any vault.
+pub(super) struct AdHocContext {
+    pub(super) text: String,
+    pub(super) title: Option<String>,
+    pub(super) chunk: String,
+    pub(super) max_words: Option<u32>,
+    pub(super) reply: oneshot::Sender<Result<GeneratedContext, CallError>>,
+}
+
+impl AdHocContext {
+    /// Asks until an answer can be used: first with the whole text, then without it.
+    pub(super) async fn write(&self, author: &Author) -> Result<GeneratedContext, CallError> {
+        let own = OwnChunk::find(&self.text, self.title.as_deref(), &self.chunk, &author.chunk)?;
+        let document = Document::new(&own.note, &own.chunks);
+        let n = document.passages.get(own.at).map_or(1, |passage| passage.n);
+        let sketches = HashMap::from([(n, Sketch::of(&self.chunk))]);
+        let account = Account::of(&author.spender, Purpose::Asked);
+        let mut flaw = Flaw::Missing;
+        for prompt in [author.prompter.ask_one(&document, n), author.prompter.ask_simply(&document, n)] {
+            let turn = author.client.turn().await.map_err(|failure| CallError::Provider(failure.message))?;
+            let answers = author.ask(turn, &document, &sketches, &prompt, &account).await;
+            for (_, outcome) in answers.map_err(|held| CallError::Provider(held.to_string()))? {
+                match outcome {
+                    Ok(record) => return Ok(generated(record, &self.chunk, self.max_words)),
+                    Err(Stopped::Flaw(found)) => flaw = found,
+                    Err(Stopped::Refused) => {}
+                }
+            }
+        }
+        Err(CallError::Provider(format!("the model gave no usable context ({flaw:?})")))
+    }
+}

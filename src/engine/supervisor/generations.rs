@@ -1,0 +1,237 @@
+//! Generations side by side: contexts of another model or prompt are written into an index of their own beside
+//! the one that answers, compared with it, put in its place at once, and put back.
+//!
+//! Each generation has an indexer of its own over the same vault, with a folder of its own. One that is inactive follows
+//! every save with free contexts and what it has, and buys only while it is being built.
+
+use std::io::{BufReader, BufWriter, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Child, Event, Places, Reply, Supervisor};
+use crate::VaultShared;
+use crate::decide::NotePipeline;
+use crate::error::CallError;
+use crate::indexer::{self, GENERATIONS, generation_dir};
+use crate::runtime::shown;
+use crate::settings::Settings;
+use protocol::generations::DEFAULT_GENERATION;
+use vault::settings::VaultConfig;
+
+/// Names the generation that answers, in the vault's folder; absent for the plain one.
+const ACTIVE: &str = "active";
+
+/// What a user wants of a generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GenerationRequest {
+    /// That it is built beside the one that answers, under this job.
+    Build(u64),
+    /// That it answers.
+    Use,
+    /// That it goes; contexts that were paid for stay.
+    Drop,
+}
+
+/// The generation that answers for a vault: the one that was chosen last, if the configuration still has it.
+pub(super) fn active(config: &Settings, vault: &VaultConfig) -> String {
+    let path = generation_dir(&config.data_dir, &vault.path, "").join(ACTIVE);
+    let name = std::fs::read_to_string(path).unwrap_or_default();
+    let name = name.trim();
+    if config.generations.contains_key(name) { name.to_owned() } else { String::new() }
+}
+
+/// The generations of a vault that have an index, but for the one that answers.
+pub(super) fn built(config: &Settings, vault: &VaultConfig, answering: &str) -> Vec<String> {
+    let plain = generation_dir(&config.data_dir, &vault.path, "");
+    let is_built = |name: &&String| plain.join(GENERATIONS).join(name).is_dir();
+    let mut names: Vec<String> = config.generations.keys().filter(is_built).cloned().collect();
+    if plain.join("contexts.journal").exists() || plain.join("sled").exists() {
+        names.push(String::new());
+    }
+    names.retain(|name| name != answering);
+    names
+}
+
+/// Remembers which generation answers.
+fn remember_active(dir: &Path, generation: &str) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let path = dir.join(ACTIVE);
+    let written = dir.join("active.new");
+    let mut file = std::fs::File::create(&written)?;
+    writeln!(file, "{generation}")?;
+    file.sync_all()?;
+    std::fs::rename(written, path)
+}
+
+impl Supervisor {
+    /// Does what a user wants of a generation of the vault that `main` answers for, and replies.
+    pub(super) fn generation(&mut self, main: u64, name: &str, request: GenerationRequest, reply: Reply) {
+        let refused = match self.find(main, name, request) {
+            Ok(Found::Already) => Ok(()),
+            Ok(Found::Other(vault, other)) => return self.carry_out(main, &vault, name, other, request, reply),
+            Err(error) => Err(error),
+        };
+        // Whoever asked may have gone.
+        let _ = reply.send(refused);
+    }
+
+    fn find(&self, main: u64, name: &str, request: GenerationRequest) -> Result<Found, CallError> {
+        let Some(child) = self.children.get(&main) else { return Err(CallError::NotReady) };
+        if child.shared.generation == name {
+            let message = format!("`{}` is the generation that answers", shown(name));
+            return if request == GenerationRequest::Use {
+                Ok(Found::Already)
+            } else {
+                Err(CallError::Invalid(message))
+            };
+        }
+        let vault = child.vault.clone();
+        let is_it = |other: &Child| other.shared.is_inactive() && is_of(&other.shared, &vault.name, name);
+        let other = self.children.iter().find(|(_, other)| is_it(other)).map(|(id, _)| *id);
+        Ok(Found::Other(vault, other))
+    }
+
+    fn carry_out(
+        &mut self,
+        main: u64,
+        vault: &VaultConfig,
+        name: &str,
+        other: Option<u64>,
+        request: GenerationRequest,
+        reply: Reply,
+    ) {
+        let done = match (request, other) {
+            (GenerationRequest::Build(job), other) => {
+                if self.shared.config.load().context_of(name).is_none() {
+                    let _ = reply.send(Err(unknown(name)));
+                    return;
+                }
+                let id = other.unwrap_or_else(|| self.start(vault, name, true, &mut Places::new()));
+                self.publish_vaults();
+                self.shared.jobs.hand_over(job, main, id);
+                // It replies when it is open.
+                self.shared.indexers.send(id, indexer::Event::Build { job, reply });
+                return;
+            }
+            (GenerationRequest::Use, Some(other)) => self.swap(main, other),
+            (GenerationRequest::Drop, Some(other)) => return self.archive(main, other, reply),
+            (GenerationRequest::Use | GenerationRequest::Drop, None) => Err(CallError::NotFound {
+                what: "generation",
+                name: shown(name).to_owned(),
+                hint: "it is not built for this vault; `situated generations build` does".to_owned(),
+            }),
+        };
+        let _ = reply.send(done);
+    }
+
+    /// Has the other generation answer from here on.
+    fn swap(&mut self, main: u64, other: u64) -> Result<(), CallError> {
+        let (Some(answering), Some(chosen)) = (self.children.get(&main), self.children.get(&other)) else {
+            return Err(CallError::NotReady);
+        };
+        if chosen.shared.snapshot().is_none() {
+            return Err(CallError::NotReady);
+        }
+        let config = self.shared.config.load_full();
+        let plain = generation_dir(&config.data_dir, &chosen.vault.path, "");
+        remember_active(&plain, &chosen.shared.generation)
+            .map_err(|error| CallError::Storage(format!("the choice cannot be kept: {error}")))?;
+        answering.shared.set_inactive(true);
+        chosen.shared.set_inactive(false);
+        // That it answers now, its indexer tells.
+        chosen.shared.mark_unannounced();
+        self.publish_vaults();
+        for id in [main, other] {
+            self.shared.indexers.send(id, indexer::Event::Wake);
+        }
+        Ok(())
+    }
+
+    /// Puts the contexts of a generation that goes into the archive of the one that answers, on a thread of its own.
+    fn archive(&mut self, main: u64, other: u64, reply: Reply) {
+        let refused = match (self.children.get(&main), self.children.get(&other)) {
+            (Some(_), Some(from)) if from.shared.generation.is_empty() => Some(CallError::Invalid(format!(
+                "`{DEFAULT_GENERATION}` cannot be dropped: it is what `[context]` says"
+            ))),
+            (Some(_), Some(_)) if self.shared.jobs.is_built(other) => {
+                Some(CallError::Invalid("it is being built; cancel that job first".to_owned()))
+            }
+            (Some(to), Some(from)) => match (from.shared.pipeline(), to.shared.pipeline()) {
+                (Some(from_desk), Some(to_desk)) => {
+                    let (config, vault) = (self.shared.config.load_full(), from.vault.path.clone());
+                    let dir = generation_dir(&config.data_dir, &vault, &from.shared.generation);
+                    let (engine, answer) = (self.shared.clone(), reply.clone());
+                    let work = move || {
+                        let result = hand_down(&dir, &from_desk, &to_desk);
+                        drop((from_desk, to_desk));
+                        engine.control.send(Event::Archived { id: other, result, reply: answer });
+                    };
+                    let thread = std::thread::Builder::new().name("archive".to_owned()).spawn(work);
+                    thread.err().map(|error| CallError::Storage(error.to_string()))
+                }
+                _ => Some(CallError::NotReady),
+            },
+            _ => Some(CallError::NotReady),
+        };
+        if let Some(error) = refused {
+            let _ = reply.send(Err(error));
+        }
+    }
+
+    /// Takes a generation away whose contexts are in the archive of the one that answers.
+    pub(super) fn archived(&mut self, id: u64, result: Result<(), String>, reply: &Reply) {
+        if let Err(why) = result {
+            let _ = reply.send(Err(CallError::Storage(format!("the generation stays: {why}"))));
+            return;
+        }
+        let config = self.shared.config.load_full();
+        let Some(child) = self.stop(id, "the generation was dropped") else {
+            let _ = reply.send(Ok(()));
+            return;
+        };
+        self.publish_vaults();
+        let dir = generation_dir(&config.data_dir, &child.vault.path, &child.shared.generation);
+        let reply = reply.clone();
+        let work = move || {
+            child.wait_closed();
+            let removed = std::fs::remove_dir_all(dir);
+            let _ = reply.send(removed.map_err(|error| CallError::Storage(format!("the generation stays: {error}"))));
+        };
+        if let Err(error) = std::thread::Builder::new().name("drop-generation".to_owned()).spawn(work) {
+            tracing::error!(%error, "a generation that was dropped stays on the disk");
+        }
+    }
+}
+
+enum Found {
+    /// It is as asked for.
+    Already,
+    /// The vault, and the indexer of the generation if it has one.
+    Other(VaultConfig, Option<u64>),
+}
+
+/// Puts the contexts of one generation into the archive of another.
+fn hand_down(dir: &Path, from: &NotePipeline, to: &NotePipeline) -> Result<(), String> {
+    let path = dir.join("contexts.jsonl");
+    let written = std::fs::File::create(&path).map_err(|error| error.to_string())?;
+    from.store.export(BufWriter::new(written), false).map_err(|error| error.to_string())?;
+    let file = std::fs::File::open(&path).map_err(|error| error.to_string())?;
+    let report = to.store.import(BufReader::new(file)).map_err(|error| error.to_string())?;
+    match report.bad.first() {
+        Some((line, why)) => Err(format!("line {line} of its contexts: {why}")),
+        None => Ok(()),
+    }
+}
+
+fn unknown(name: &str) -> CallError {
+    CallError::NotFound {
+        what: "generation",
+        name: shown(name).to_owned(),
+        hint: "the configuration has none of that name: write `[generation.NAME]` and reload".to_owned(),
+    }
+}
+
+/// Whether this vault's generation is the one asked for.
+pub(crate) fn is_of(vault: &Arc<VaultShared>, name: &str, generation: &str) -> bool {
+    vault.name == name && vault.generation == generation
+}
