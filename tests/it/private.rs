@@ -208,8 +208,8 @@ fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_th
     place.configure(&config(false));
     daemon.call("reload", json!({}));
     daemon.wait_idle();
-    daemon.call("rebuild", json!({ "wait": true }));
-    assert!(all(&model).contains("quokkanette"));
+    let job = daemon.call("rebuild", json!({ "wait": true }));
+    assert!(job["state"] == "done" && all(&model).contains("quokkanette"), "{job}");
 }
 
 #[test]
