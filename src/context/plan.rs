@@ -350,7 +350,8 @@ impl Decision<'_> {
         if self.trigger == Trigger::Rebuild {
             let reason = if outdated { Reason::ContextualizerChanged } else { Reason::Rebuild };
             // What a model wrote serves until the model has written again.
-            let context = if wants_model { ContextSource::Stored(donor) } else { ContextSource::Fresh };
+            let stays = wants_model || (old.paid && self.generation.costs);
+            let context = if stays { ContextSource::Stored(donor) } else { self.rebuilt(chunk) };
             let due = wants_model.then_some(Reason::Rebuild);
             return Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due };
         }
@@ -398,7 +399,9 @@ impl Decision<'_> {
             Trigger::Save => reason,
         };
         let due = (self.generation.costs && self.wants_model(&self.now.chunks[index])).then_some(due);
-        Step { action: Action::Regenerate, reason, chunk: index, context: ContextSource::Fresh, later: None, due }
+        let chunk = &self.now.chunks[index];
+        let context = if self.trigger == Trigger::Rebuild { self.rebuilt(chunk) } else { ContextSource::Fresh };
+        Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due }
     }
 
     /// A chunk whose context the archive has; nothing is looked for when everything is to be made anew.
@@ -458,6 +461,14 @@ impl Decision<'_> {
             () if old.sketch.left_in(chunk.text) < DRIFT_BELOW => Some(Reason::Drifted),
             () => None,
         }
+    }
+
+    /// What stands in a rebuild for a chunk that has no model's context. One that no model is asked about takes what was
+    /// bought for its text when its note was larger, as with every save: the next look would find it.
+    fn rebuilt(&self, chunk: &CurrentChunk<'_>) -> ContextSource {
+        let key = context_key(&chunk.keys, chunk.hash);
+        let unasked = self.generation.costs && !self.wants_model(chunk);
+        if unasked && (self.archived)(key).is_some() { ContextSource::Archive(key) } else { ContextSource::Fresh }
     }
 
     fn wants_model(&self, chunk: &CurrentChunk<'_>) -> bool {

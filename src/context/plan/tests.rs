@@ -314,6 +314,31 @@ fn waiting(paid: bool, due: Option<PendingContext>) -> (Draft, StoredNote) {
     (draft, stored)
 }
 
+/// The simulation found this: a rebuild gave such a note its template, and the next look the archive's context.
+#[test]
+fn a_rebuild_leaves_what_no_model_is_asked_about_as_the_next_save_would() {
+    let draft = vec![Section { heading: Some(0), body: vec![1, 2, 3] }];
+    let (cuts, large) = (cut(&draft), Generation { llm_min_chunks: 9, ..generation(true) });
+    let now = current("n.md", &draft, &cuts);
+    let first = plan(None, Some(&now), &large, Trigger::Save, &|_| None);
+    let mut stored = apply(None, &now, &first, &large, &mut Archive::new());
+    stored.chunks[0].paid = false;
+    let found = Archived { contextualizer: "model/1".into(), sketch: Sketch::default(), written_at: 1 };
+    let decided = |stored: Option<&StoredNote>, trigger| {
+        let step = plan(stored, Some(&now), &large, trigger, &|_| Some(found.clone())).steps[0];
+        (step.context, step.due)
+    };
+    let bought = (ContextSource::Archive(context_key(&now.chunks[0].keys, now.chunks[0].hash)), None);
+    for trigger in [Trigger::Rebuild, Trigger::Save] {
+        assert_eq!((decided(Some(&stored), trigger), decided(None, trigger)), (bought, bought), "{trigger:?}");
+    }
+    let mut paid = stored.clone();
+    paid.chunks[0].paid = true;
+    for trigger in [Trigger::Rebuild, Trigger::Save] {
+        assert_eq!(decided(Some(&paid), trigger), (ContextSource::Stored(0), None), "{trigger:?}");
+    }
+}
+
 fn saved(draft: &Draft, stored: &StoredNote, written: Option<(&str, i64)>, trigger: Trigger) -> Step {
     let cuts = cut(draft);
     let now = current("n.md", draft, &cuts);
