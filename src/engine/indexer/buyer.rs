@@ -170,8 +170,9 @@ impl Buyer {
         Some(Duration::from_secs(left.max(1)))
     }
 
-    /// Begins a rebuild by the model in force.
+    /// Begins a rebuild by the model in force; one that goes on ends.
     pub(super) fn begin_run(&mut self, at: &At<'_>, run: Run) -> Result<(), EngineError> {
+        self.stop_run(at, "another rebuild has begun")?;
         let remembered = run.remember(at.pipeline);
         self.pending.run = Some(run);
         remembered

@@ -4,7 +4,7 @@
 //! it. An answer goes to the journal and the archive; then the note is decided about again, and the plan finds it there.
 //! So nothing is lost when either side dies, and an answer to a text that has changed meanwhile stays in the archive.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,8 @@ pub(crate) struct PendingContexts {
     pub(crate) queue: ContextQueue,
     /// Notes that the writer has.
     asked: HashSet<VaultPath>,
+    /// Notes that moved while the writer has them: its name of them → the present one.
+    moved: HashMap<VaultPath, VaultPath>,
     /// Notes for which contexts came and that are to be decided about again.
     arrived: BTreeSet<VaultPath>,
     pub(crate) counters: ContextCounters,
@@ -66,6 +68,7 @@ impl PendingContexts {
             runtime,
             queue: ContextQueue::default(),
             asked: HashSet::new(),
+            moved: HashMap::new(),
             arrived: BTreeSet::new(),
             counters: ContextCounters::default(),
             run: None,
@@ -82,6 +85,16 @@ impl PendingContexts {
     /// A record was written: what it wants takes its place in the queue.
     pub(crate) fn written(&mut self, record: &NoteRecord, now: Instant) {
         self.put(record, (self.settle, Duration::ZERO), now);
+    }
+
+    /// A note has moved. What the writer is asked about it, it is not asked again under the new name.
+    pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) {
+        self.queue.remove(old);
+        if self.asked.remove(old) {
+            self.asked.insert(new.clone());
+            let first = self.moved.iter().find(|(_, present)| *present == old).map(|(first, _)| first.clone());
+            self.moved.insert(first.unwrap_or_else(|| old.clone()), new.clone());
+        }
     }
 
     /// A note is gone; `no` is its number if it was indexed.
@@ -123,6 +136,7 @@ impl PendingContexts {
             return;
         }
         self.draining = None;
+        self.moved.clear();
         for path in std::mem::take(&mut self.asked) {
             self.queue.put(path, Rank::Bulk, now);
         }
@@ -141,6 +155,10 @@ impl PendingContexts {
         event: ContextEvent,
         now: Instant,
     ) -> Result<Option<Interrupted>, EngineError> {
+        let path = match &event {
+            ContextEvent::End(_) => self.moved.remove(&path).unwrap_or(path),
+            _ => self.moved.get(&path).cloned().unwrap_or(path),
+        };
         match event {
             ContextEvent::Written(_, None) => {
                 self.runtime.wrote();

@@ -111,7 +111,7 @@ impl Indexer {
                         moved_from.iter().for_each(|old| migration.note_changed(old));
                     }
                     if let Some(old) = &moved_from {
-                        self.buyer.pending.queue.remove(old);
+                        self.buyer.pending.moved(old, &record.path);
                     }
                     self.buyer.pending.written(&record, now);
                 }

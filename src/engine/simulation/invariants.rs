@@ -56,7 +56,9 @@ fn decided(snapshot: &Snapshot, pipeline: &Arc<NotePipeline>) -> Result<(), Stri
             return Err(format!("{} cannot be decided about", note.path));
         };
         if let Some(step) = decided.plan.steps.iter().find(|step| step.action != Action::Keep) {
-            return Err(format!("{}: deciding again would {step:?}", note.path));
+            let stored = pipeline.store.note(&note.path).ok().flatten().map(|record| record.chunks);
+            let contexts = pipeline.store.contexts(&note.path);
+            return Err(format!("{}: deciding again would {step:?}: {stored:#?} {contexts:#?}", note.path));
         }
         if !decided.missing.is_empty() {
             return Err(format!("{}: vectors are missing", note.path));

@@ -21,12 +21,15 @@ mod process;
 mod schedule;
 mod vault;
 
-use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Seeds that every run of the tests plays.
 const SEEDS: u64 = 300;
+
+/// And some that found a fault once: a note that moves while it is asked about (750, 844), a rebuild of what no model is
+/// asked about (763, 1158), a rebuild that takes the place of another (888).
+const FOUND: [u64; 5] = [750, 763, 844, 888, 1158];
 
 /// Failures that are told in full.
 const TOLD: usize = 3;
@@ -54,23 +57,20 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-fn seeds() -> Range<u64> {
+fn seeds() -> Vec<u64> {
     let text = std::env::var("SITUATED_SEEDS").unwrap_or_default();
-    match text.split_once("..") {
-        Some((from, to)) => from.parse().unwrap()..to.parse().unwrap(),
-        None => 0..text.parse().unwrap_or(SEEDS),
+    match (text.split_once(".."), text.parse()) {
+        (Some((from, to)), _) => (from.parse().unwrap()..to.parse().unwrap()).collect(),
+        (None, Ok(seeds)) => (0..seeds).collect(),
+        (None, Err(_)) => (0..SEEDS).chain(FOUND).collect(),
     }
 }
 
 /// Plays seeds side by side, each on a thread of its own; what failed, in order.
-fn play_all(seeds: Range<u64>) -> Vec<(u64, String)> {
-    let (next, failed) = (AtomicU64::new(seeds.start), Mutex::new(Vec::new()));
+fn play_all(seeds: Vec<u64>) -> Vec<(u64, String)> {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let play_some = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return;
-            }
+        while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(why) = play::play(seed) {
                 failed.lock().unwrap().push((seed, why));
             }

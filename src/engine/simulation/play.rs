@@ -273,10 +273,8 @@ impl World {
         self.process().send(Event::Rebuild { job, under: None, batch: false });
     }
 
-    /// Contexts are made anew whose text has become another. What the archive has for that very text, from before an undo,
-    /// is not found then: a known fault, so each may be bought once more.
+    /// Contexts are made anew whose text has become another.
     fn refresh(&mut self) {
-        self.rebuilds += usize::from(self.setup.costs);
         self.process().send(Event::Refresh { since: None });
     }
 

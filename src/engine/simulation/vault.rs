@@ -190,7 +190,8 @@ impl Vault {
 
     /// A note goes.
     pub(super) fn delete(&mut self) -> Changed {
-        let Some(name) = self.any() else { return self.create() };
+        // An emptied vault is kept in the index until the user says so.
+        let Some(name) = self.any().filter(|_| self.notes.len() > 1) else { return self.create() };
         self.notes.remove(&name);
         fs::remove_file(self.root.join(&name)).unwrap();
         changed([name])
