@@ -258,7 +258,7 @@ fn middle_of_code(text: &str, span: Range<usize>) -> Option<(Range<usize>, Strin
     Some((middle, format!("[… {left_out} lines …]\n")))
 }
 
-/// What a link reads as. What a wikilink points at is told even where it shows another name: that is how a
+/// What a link reads as. What a wikilink points at is named even where it shows another name: that is how a
 /// model comes to know that "she" is somebody with a note of her own.
 fn words_of(link: &Link) -> String {
     let name = file_name(&link.target);

@@ -339,7 +339,7 @@ impl Decision<'_> {
         let old = &notes.stored.chunks[donor];
         // A template stands where nothing was paid for; what was paid for this very text, at another time or for
         // a note that came and went, is better and must not be bought again. What a paid context is waiting to be
-        // replaced by counts only if it is newer than the wish for it.
+        // replaced by counts only if it is newer than the request for it.
         if let Some(found) = self.found(index, old.paid, old.due) {
             return found;
         }

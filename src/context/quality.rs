@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{Document, Passage};
 
-/// The parts of a score are told to people who judge contexts.
+/// The parts of a score, for people who judge contexts.
 pub use protocol::contexts::Scores;
 
 /// From this score on a context is taken as it is.

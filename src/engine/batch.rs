@@ -60,7 +60,7 @@ pub(super) enum Control {
 /// What comes of a batch; the last is [`BatchEvent::End`].
 #[derive(Debug)]
 pub(super) enum BatchEvent {
-    /// What it is at, for whoever looks at the job.
+    /// What it is doing, for `situated jobs`.
     Phase(String),
     /// Of a note.
     Note(VaultPath, ContextEvent),
@@ -83,7 +83,7 @@ pub(super) enum End {
 
 /// Why the work ends without an end.
 enum Halt {
-    /// The vault was closed, or the writer is to end: whoever opens it again goes on.
+    /// The vault was closed, or the writer is to end: the next process that opens it goes on.
     Gone,
     /// Something cannot be written or read.
     Store(String),

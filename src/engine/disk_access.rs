@@ -17,7 +17,7 @@ pub(super) const STATES_WITHIN: Duration = Duration::from_millis(500);
 /// How long a request waits for the text of a note.
 pub(super) const TEXT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Requests that wait for the thread at most; whoever comes then need not wait to know that it hangs.
+/// Requests that wait for the thread at most; the next one hears at once that it hangs.
 const MOST_WAITING: usize = 64;
 
 type Work = Box<dyn FnOnce(&dyn Disk) + Send>;
@@ -56,7 +56,7 @@ impl DiskAccess {
         }
         let (answer, answered) = mpsc::sync_channel(1);
         let work = move |disk: &dyn Disk| {
-            // Whoever asked may have given up.
+            // The caller may have given up.
             let _ = answer.send(work(disk));
         };
         self.send(Box::new(work))?;

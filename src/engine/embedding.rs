@@ -201,7 +201,7 @@ impl Serving {
 fn is_asked_for(config: &EmbedConfig, identity: &str, dimensions: usize) -> bool {
     match config.provider {
         EmbedProvider::Builtin => identity == Embedder::Builtin.identity(),
-        // Only the model itself says who it is: whoever opens it compares.
+        // Only the model itself says what it is: its identity is compared when it is opened.
         EmbedProvider::Transformer => identity.starts_with("transformer "),
         _ => {
             config.dimensions.is_none_or(|wanted| wanted as usize == dimensions)

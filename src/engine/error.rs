@@ -1,4 +1,4 @@
-//! What goes wrong with a call, and how it is told on the socket.
+//! What goes wrong with a call, and how the socket says it.
 
 use index::LexicalError;
 use index::search::TooMuch;
@@ -43,7 +43,7 @@ pub enum CallError {
     /// What is asked for needs a model, and none is configured.
     #[error("{0}")]
     NotConfigured(String),
-    /// Whoever asks may not.
+    /// The caller may not.
     #[error("{0}")]
     Forbidden(String),
     /// The model was asked in vain.

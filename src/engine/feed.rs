@@ -1,4 +1,4 @@
-//! What subscribers are told, and the decisions that `explain` remembers.
+//! Notices for subscribers, and the decisions that `explain` remembers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

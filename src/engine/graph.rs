@@ -70,7 +70,7 @@ impl Grapher {
 
     /// A vault has a new snapshot, or answers from now on.
     pub(super) fn changed(&self, vault: &Arc<VaultShared>) {
-        // The thread ends only when it is told to.
+        // The thread ends only by a message.
         let _ = self.messages.send(Message::Changed(Arc::downgrade(vault)));
     }
 

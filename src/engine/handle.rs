@@ -115,7 +115,7 @@ impl Handle {
         let (snapshot, pipeline) = ready(&vault)?;
         let hidden = pipeline.hidden(request.audience);
         let (bytes, seen) = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
-            // Whoever is not to hear of a note hears the same as of one that is not there.
+            // A caller that may not see a note gets the same answer as for one that is not there.
             let why = if hidden.is_some() { HINT.to_owned() } else { format!("it cannot be read: {error}") };
             not_found("note", path.as_str(), &why)
         })?;
@@ -326,7 +326,7 @@ impl Handle {
         let _ = stopping.wait_for(|stopping| *stopping).await;
     }
 
-    /// Whether it stops to be started again, by whoever supervises it: only a new process can have the rights it needs.
+    /// Whether it stops to be started again, by its service manager: only a new process can have the rights it needs.
     pub fn wants_restart(&self) -> bool {
         self.0.control.wants_restart()
     }
@@ -416,7 +416,7 @@ impl Handle {
         vault.map(|vault| (vault, path)).ok_or(CallError::NotReady)
     }
 
-    /// As `find_note`, for notes whose file is going to be read: what is ignored is nobody's to read either.
+    /// As `find_note`, for notes whose file is going to be read: what is ignored may not be read either.
     fn find_readable(&self, vault: Option<&str>, path: &str) -> Result<(Arc<VaultShared>, VaultPath), CallError> {
         let (vault, path) = self.find_note(vault, path)?;
         match vault.policy.load().as_ref().map(|policy| policy.verdict(&path, false)) {

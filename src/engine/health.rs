@@ -12,7 +12,7 @@ use protocol::events::Notice;
 use protocol::jobs::Job;
 use protocol::status::RunState;
 
-/// A vault that takes longer than this to open, or for a turn, is told of.
+/// `status` names a vault that takes longer than this to open, or for a turn.
 pub(super) const SLOW_TO_OPEN: Duration = Duration::from_secs(10);
 
 /// The same of one turn of an indexer.

@@ -1,7 +1,7 @@
 //! Jobs: work that a user asked for and may watch, wait for and cancel.
 //!
 //! A job has a part for each vault, and each part has one owner, the indexer of that vault, which alone changes it.
-//! What is told of the job is computed from its parts: the worst result, and sums of what was done.
+//! The state of a job is computed from its parts: the worst result, and sums of what was done.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ const REMEMBERED: usize = 50;
 /// Failed notes that a part remembers.
 const MOST_FAILED: usize = 100;
 
-/// All jobs of the daemon, shared between the indexers and whoever asks.
+/// All jobs of the daemon, shared between the indexers and queries.
 #[derive(Default)]
 pub(super) struct Jobs {
     table: Mutex<Table>,
@@ -154,7 +154,7 @@ impl Jobs {
         }
     }
 
-    /// Changes a running part and wakes whoever waits for the job; returns what the job is now.
+    /// Changes a running part and wakes the callers that wait for the job; returns what the job is now.
     pub(super) fn change(&self, number: u64, vault: u64, change: impl FnOnce(&mut Part)) -> Option<Job> {
         let mut table = self.table();
         let entry = table.jobs.get_mut(&number)?;
@@ -196,7 +196,7 @@ impl Jobs {
         })
     }
 
-    /// Whoever worked for these parts is gone: they fail.
+    /// The indexer of these parts is gone: they fail.
     pub(super) fn fail_all_of(&self, vault: u64, why: &str) -> Vec<Job> {
         let failed = |number| self.end_part(number, vault, Ended::Failed, Some(why.to_owned()));
         self.running_of(vault).into_iter().filter_map(failed).collect()
@@ -265,7 +265,7 @@ impl Entry {
         self.parts.values().any(|part| part.open > 0)
     }
 
-    /// What is told of it.
+    /// What the protocol says of it.
     fn now(&self) -> Job {
         let parts = || self.parts.values();
         let running = parts().find(|part| part.open > 0);

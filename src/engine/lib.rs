@@ -1,4 +1,4 @@
-//! The engine: indexers that keep vaults current, a supervisor that keeps the indexers, and a handle for whoever asks.
+//! The engine: indexers that keep vaults current, a supervisor that keeps the indexers, and a handle for queries.
 //!
 //! Each generation of each vault has an [`indexer`], a thread of its own with an inbox: it looks at the disk, decides
 //! about each note that differs ([`decide`]) and carries the decisions out. A saved note is decided on that thread at
@@ -211,7 +211,7 @@ impl Engine {
         let pool = Pool::start()?;
         let handle = Handle::new(shared.clone());
         let mut supervisor = Supervisor::new(shared.clone(), inbox, disk, pool);
-        // Listed at once, so that whoever asks early hears that they are being opened.
+        // Listed at once, so that an early request hears that they are being opened.
         supervisor.open(&config);
         let work = move || {
             if catch_unwind(AssertUnwindSafe(|| supervisor.run())).is_err() {

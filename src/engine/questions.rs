@@ -28,7 +28,7 @@ use provider as llm;
 use provider::ledger::Refused;
 use provider::{Account, Client, Completion, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};
 
-/// How often it is looked whether whoever asked has gone.
+/// How often the pool looks whether the caller has gone.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Queries whose phrasings are remembered.
@@ -43,7 +43,7 @@ type Known = (String, Expand, String);
 /// Who answers questions, once somebody has asked one.
 pub(super) struct Questions {
     made: Mutex<Option<Arc<Questioner>>>,
-    /// Phrasings. In memory alone: nobody's queries are on the disk.
+    /// Phrasings. In memory alone: no query is written to the disk.
     known: Mutex<LruCache<Known, Vec<String>>>,
 }
 
@@ -180,7 +180,7 @@ impl Questioner {
                     Unanswered::Provider(failure) => CallError::Provider(failure.message),
                 }),
             };
-            // Whoever asked may have gone.
+            // The caller may have gone.
             let _ = reply.send(answer);
         });
         answer.blocking_recv().unwrap_or_else(|_| Err(CallError::Provider("the daemon is stopping".to_owned())))
@@ -193,7 +193,7 @@ async fn cancelled(cancel: &Cancel) {
     }
 }
 
-/// What a limit of the budget means for somebody who asks.
+/// What a limit of the budget means for a question.
 fn refusal(refused: &Refused) -> String {
     match refused {
         Refused::Day { limit, spent, needed } => format!(

@@ -1,7 +1,7 @@
 //! The second stage of a search: the best chunks go to a reranker, within a deadline and the day's budget.
 //!
-//! Nothing of it can make a search fail. Whoever asks waits for the deadline at most and then has the first order, with
-//! a warning; an answer that comes later is kept all the same, for whoever asks the same again.
+//! Nothing of it can make a search fail. A search waits for the deadline at most and then has the first order, with
+//! a warning; an answer that comes later is kept all the same, for the next search of the same words.
 //! `situated eval` measures with the same one, beside the engine.
 
 mod judge;
@@ -52,7 +52,7 @@ pub struct Reranker {
 }
 
 impl Reranker {
-    /// Whoever a configuration names, or why that cannot be; `None` if it names nobody.
+    /// The reranker of a configuration, or why it cannot be had; `None` if it names none.
     pub fn start(
         config: &Settings,
         runtime: &ProviderRuntime,
@@ -133,7 +133,7 @@ impl Reranker {
             if let Ok(scores) = &scores {
                 cache.lock().put(key, scores.clone());
             }
-            // Whoever asked may have gone.
+            // The caller may have gone.
             let _ = reply.send(scores);
         });
         loop {

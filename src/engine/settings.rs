@@ -1,4 +1,4 @@
-//! What the engine is told: checked settings, each slice of it the type of the crate that it serves.
+//! The engine's settings, checked: each slice of it the type of the crate that it serves.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

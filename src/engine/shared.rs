@@ -1,4 +1,4 @@
-//! What an indexer and whoever asks share of a vault: the indexer publishes, the others read.
+//! What an indexer and queries share of a vault: the indexer publishes, the others read.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -61,7 +61,7 @@ pub(super) enum Event {
     Resume,
     /// Another configuration is in force.
     Reload(Box<Settings>),
-    /// Whoever watches wants to see that the supervisor lives.
+    /// A watchdog wants to see that the supervisor lives.
     Beat,
     /// Close everything and end.
     Stop,
@@ -295,7 +295,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts whoever judges what searches find, if somebody is configured to.
+    /// Starts the reranker, if one is configured.
     fn start_reranker(&self, config: &Settings) {
         let reranker = Reranker::start(config, &self.shared.provider, &self.shared.spender).unwrap_or_else(|why| {
             tracing::error!("searches are not reranked: {why}");
@@ -404,7 +404,7 @@ pub(super) fn take_limits(shared: &Shared, config: &Settings) {
     shared.generations.store(Arc::new(runtimes.iter().map(renewed).collect()));
 }
 
-/// The ends of indexers by vault and generation: whoever takes such a place waits for it.
+/// The ends of indexers by vault and generation: an indexer that takes such a place waits for it.
 pub(super) type Places = BTreeMap<(std::path::PathBuf, String), Receiver<()>>;
 
 /// How long the machine has been asleep since it was started.

@@ -61,7 +61,7 @@ impl State {
 }
 
 impl Throttle {
-    /// With the limits of a configuration; a pause that an earlier process was told of goes on if it is not over.
+    /// With the limits of a configuration; a pause that an earlier process began goes on if it is not over.
     pub(super) fn new(host: &HostConfig, data_dir: &Path) -> Self {
         let throttle = Throttle { state: Mutex::default(), pause_file: data_dir.join(PAUSED) };
         throttle.configure(host);
@@ -120,7 +120,7 @@ impl Throttle {
         if state.supply.on_battery { plugged * SELDOM } else { plugged }
     }
 
-    /// Of `room` tasks those that fit into the memory: one at a time per worker when it is tight, which is told too.
+    /// Of `room` tasks those that fit into the memory: one at a time per worker when it is tight, which it returns too.
     pub(super) fn fitting(&self, room: usize, workers: usize) -> (usize, bool) {
         let mut state = self.state();
         let resident = resident_bytes();

@@ -1,5 +1,5 @@
-//! The task that talks to the model: jobs in, what came of them out. It holds no state that matters: what is to be written
-//! stands in the store until it has been, and what was answered is in the journal before anybody hears of it.
+//! The task that talks to the model: jobs in, what came of them out. It holds no state that matters: what is to be
+//! written stands in the store until it has been, and every answer is in the journal before an event says so.
 
 mod job;
 
@@ -100,7 +100,7 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, author: Author, tell
                     let author = author.clone();
                     others.spawn(async move {
                         let made = wanted.write(&author).await;
-                        // Whoever asked may have gone.
+                        // The caller may have gone.
                         let _ = wanted.reply.send(made);
                     });
                 }

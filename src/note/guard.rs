@@ -1,5 +1,5 @@
 //! What makes a note private that does not read as a tag: front matter that cannot be read, and Logseq's page
-//! properties. A note that is being typed, or was written in part, must not become public for a moment: whoever makes
+//! properties. A note that is being typed, or was written in part, must not become public for a moment: a user who makes
 //! it private writes a tag, and only a tag that can be read can be taken away again.
 
 use serde_json::Value;

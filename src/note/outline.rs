@@ -92,7 +92,7 @@ pub(super) fn sections(text: &str, body: usize, outline: &[Heading]) -> Vec<Sect
         sections.push(Section { heading: None, path: Vec::new(), key, span: body..first, content: body..first });
     }
     let mut path: Vec<usize> = Vec::new();
-    // Equal paths are told by the equal path above and the heading's own text, without reading the whole
+    // Equal paths are recognized by the equal path above and the heading's own text, without reading the whole
     // path again: each distinct path has the number of the first heading that had it.
     let mut first_with: HashMap<(Option<usize>, u8, &str), (usize, u32)> = HashMap::with_capacity(outline.len());
     let mut numbers: Vec<usize> = Vec::with_capacity(outline.len());

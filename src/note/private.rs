@@ -81,7 +81,7 @@ fn folded_glob(glob: &str) -> String {
     glob.strip_prefix("./").map(str::to_owned).unwrap_or(glob)
 }
 
-/// A name typed in another case, or another form of the same letters, means the same to whoever typed it.
+/// A name typed in another case, or another form of the same letters, means the same to the user who typed it.
 fn folded(name: &str) -> String {
     name.nfc().collect::<String>().to_lowercase()
 }

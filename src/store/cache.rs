@@ -1,4 +1,4 @@
-//! The cached vectors of one embedder, for whoever decides, embeds or loads: a [`VectorFile`] behind a lock.
+//! The cached vectors of one embedder, for decisions, embedding and loading: a [`VectorFile`] behind a lock.
 
 use std::path::Path;
 use std::sync::Arc;

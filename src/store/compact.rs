@@ -87,7 +87,7 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreErr
     Ok(scan.notes.into_iter().flat_map(|note| note.chunks).flat_map(|chunk| chunk.inputs).collect())
 }
 
-/// Opens and scans; every paid context counts as known, for nobody asks for them here.
+/// Opens and scans; every paid context counts as known, for none is looked up here.
 fn open(path: &Path) -> Result<(Trees, Scan), Fault> {
     Trees::open_scanned(path, |_, _| true)
 }

@@ -16,7 +16,7 @@ use super::tree::Trees;
 /// vault.
 const AFTER: Duration = Duration::from_millis(500);
 
-/// How long whoever closes the store waits for a write that is under way; sled may wait for threads that are gone.
+/// How long closing the store waits for a write that is under way; sled may wait for threads that are gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The thread's other end.
@@ -98,7 +98,7 @@ fn run(inbox: &Receiver<()>, trees: &Trees) {
 }
 
 fn flush(trees: &Trees) {
-    // The next commit will fail of the same, and be told of.
+    // The next commit fails of the same, and reports it.
     if let Err(fault) = trees.flush(true) {
         tracing::debug!(?fault, "what was committed is not on the disk yet");
     }

@@ -235,7 +235,7 @@ impl Journal {
             return Ok(());
         }
         let _syncing = self.syncing.lock();
-        // Whoever synced meanwhile may have taken these bytes along.
+        // Another thread's fsync may have taken these bytes along.
         if self.synced.load(Ordering::Acquire) < length {
             let written = self.with_entries(|entries| entries.length);
             self.file.sync_data().map_err(|error| self.failed(&error))?;

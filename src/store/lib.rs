@@ -133,7 +133,7 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// What the journal is told of a note that holds contexts.
+/// What the journal learns of a note that holds contexts.
 fn held<'a>(note: &'a NoteRecord, contexts: &'a [(ContextKey, ContextRecord)]) -> NoteEvent<'a> {
     let contexts = contexts.iter().map(|(key, context)| (*key, context)).collect();
     NoteEvent::Held { path: &note.path, tags: &note.tags, contexts }

@@ -1,4 +1,4 @@
-//! What a journal of contexts holds, read beside whoever has the store open. Nothing is locked or written: the
+//! What a journal of contexts holds, read beside the process that has the store open. Nothing is locked or written: the
 //! journal only grows, and a frame that is being written just now is passed over.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use super::{JOURNAL, StoreError, codec};
 use context::ContextRecord;
 use note::fingerprint::ContextKey;
 
-/// How a store's files are, looked at beside whoever has it open. Nothing is changed.
+/// How a store's files are, looked at beside the process that has it open. Nothing is changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     /// Entries of the journal, and damaged stretches in it; or why it cannot be read.

@@ -153,7 +153,7 @@ impl Trees {
     }
 
     fn open_once(path: &Path) -> Result<Self, Fault> {
-        // Threads inherit it from whoever starts them; sled starts all of its when a database is opened.
+        // Threads inherit it from the thread that starts them; sled starts all of its when a database is opened.
         let _lazy = Lazy::begin();
         // `Config::mode` is read by nothing in this version of sled, so it is not set.
         let db =

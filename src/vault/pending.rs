@@ -132,7 +132,7 @@ fn at_once(reason: RescanReason) -> bool {
     }
 }
 
-/// Of several reasons the one that says most about the vault is told. It must not depend on their order.
+/// Of several reasons this keeps the one that says most about the vault. It must not depend on their order.
 fn weight(reason: RescanReason) -> u8 {
     use RescanReason as R;
     match reason {

@@ -14,7 +14,7 @@ pub struct VaultConfig {
     pub path: PathBuf,
     /// Globs that are left out, in the syntax of `.gitignore`.
     pub exclude: Vec<String>,
-    /// Globs of notes that no assistant is shown and that leave the machine for nobody, in the same syntax.
+    /// Globs of notes that no assistant sees and that never leave the machine, in the same syntax.
     pub private: Vec<String>,
     /// Larger files are skipped and reported.
     pub max_note_bytes: u64,

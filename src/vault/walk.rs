@@ -1,7 +1,7 @@
 //! Everything that is in a vault, as the disk has it now.
 //!
 //! Links are not followed, as in [`super::read`]: those that are named like a note, or lead to a
-//! folder, are told among what was skipped.
+//! folder, are listed among what was skipped.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -3,7 +3,7 @@
 //! On Linux each kept folder has a watch of its own, so that `.git` or `node_modules` cost nothing; a
 //! new or moved folder is hinted at once its watch and those below it stand, so that a walk of it
 //! misses nothing. On macOS one recursive stream covers the vault. Whatever may have been lost becomes
-//! a [`Hint::Rescan`]; what cannot be watched is told by [`Watcher::problem`] and wants polling.
+//! a [`Hint::Rescan`]; [`Watcher::problem`] says what cannot be watched and has to be polled.
 //!
 //! notify's own thread only queues; the watches are placed by a thread of this module.
 

@@ -1,5 +1,5 @@
-//! The first half of a batch: every context that is wanted becomes a question on the disk, note by note, and what all of them may cost
-//! is reserved. Nothing has left the machine when this is done.
+//! The first half of a batch: every context that is wanted becomes a question on the disk, note by note, and what all of
+//! them may cost is reserved. Nothing has left the machine when this is done.
 
 use std::io;
 

@@ -2,7 +2,7 @@
 //! how far each part of them is. Notes may change meanwhile and the daemon may die; nothing paid for is lost.
 //!
 //! `batch/<run>.jsonl` has a line per question and is written once. `batch/<run>.state` is replaced as things move
-//! on, and is never half written. `batch/<run>.lock` is held by whoever works on it.
+//! on, and is never half written. `batch/<run>.lock` is held by the process that works on it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};

@@ -1,5 +1,5 @@
 //! A batch from the wanted to the answers in the journal, on the writer's thread. What the provider has is written
-//! down before and after it gets it, so whoever comes after a kill goes on from there.
+//! down before and after it gets it, so the next process goes on from there after a kill.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -121,7 +121,7 @@ fn as_asked(mut author: Author, state: &State) -> Result<Author, Halt> {
     Ok(author)
 }
 
-/// Waits, but not for nobody.
+/// Waits; ends early when the writer is dropped or controls the batch.
 async fn pause(control: &mut watch::Receiver<Control>, length: Duration) -> Result<(), Halt> {
     tokio::select! {
         () = sleep(length) => Ok(()),

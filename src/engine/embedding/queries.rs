@@ -58,7 +58,7 @@ impl Shared {
             if let (Ok(vector), Some(shared)) = (&vector, shared.upgrade()) {
                 shared.queries.put(key, vector.clone());
             }
-            // Whoever waited may have given up.
+            // The caller may have given up.
             let _ = sender.send(vector);
         });
         let wait = embedder.query_timeout();

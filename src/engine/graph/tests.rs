@@ -11,5 +11,5 @@ fn quiet_is_waited_for_but_not_for_ever() {
     due.last = seconds(100);
     assert_eq!(due.at(Some(&seconds(30))), seconds(60));
     due.waiting.push(mpsc::channel().0);
-    assert_eq!(due.at(Some(&seconds(90))), start, "who asks is not kept waiting");
+    assert_eq!(due.at(Some(&seconds(90))), start, "a caller does not wait");
 }

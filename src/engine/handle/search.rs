@@ -74,7 +74,7 @@ impl Handle {
         self.search_hiding(request, hide, cancel)
     }
 
-    /// The same; with `hide` as if there were no private notes, whoever asks.
+    /// The same; with `hide` as if there were no private notes, even for the owner.
     pub(super) fn search_hiding(
         &self,
         request: SearchRequest,

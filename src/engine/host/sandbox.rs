@@ -1,4 +1,4 @@
-//! What holds this process, as it is told to users. The program enters the sandbox; the engine only knows of it.
+//! What restricts this process, as `status` says it. The program enters the sandbox; the engine only knows of it.
 
 use std::sync::OnceLock;
 

@@ -39,7 +39,7 @@ pub(crate) struct Committed {
 pub(crate) struct ChangedOver {
     /// Notes whose records have yet to say so.
     pub(crate) records: Vec<(VaultPath, Vec<Vec<InputHash>>)>,
-    /// Notes that could not be looked at and have no vectors now: whoever reads them next makes them.
+    /// Notes that could not be looked at and have no vectors now: the next look at them makes these.
     pub(crate) unseen: Vec<VaultPath>,
 }
 

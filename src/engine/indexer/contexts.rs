@@ -1,7 +1,7 @@
 //! Contexts that a model writes: which notes wait for it, which it has, and what is done with what comes back.
 //!
-//! That a context is wanted stands in the note's record ([`context::plan::PendingContext`]), written in the transaction that decided
-//! it. An answer goes to the journal and the archive; then the note is decided about again, and the plan finds it there.
+//! That a context is wanted stands in the note's record ([`context::plan::PendingContext`]), written in the transaction
+//! that decided it. An answer goes to the journal and the archive; then the note is decided about again, and the plan finds it there.
 //! So nothing is lost when either side dies, and an answer to a text that has changed meanwhile stays in the archive.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -21,7 +21,7 @@ pub(crate) struct DryRun {
 pub(crate) enum Needs {
     /// It is not in the store.
     Nothing,
-    /// It is not what the store knows, or cannot be read now: whoever decides about it next will see to it.
+    /// It is not what the store knows, or cannot be read now: the next decision sees to it.
     Unsettled,
     /// Its inputs by chunk, and documents that lack vectors.
     Inputs { inputs: Vec<Vec<InputHash>>, missing: Vec<Vec<Input>> },

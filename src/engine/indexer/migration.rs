@@ -6,7 +6,7 @@
 //! notes that are saved meanwhile are looked at again too. When no note lacks anything the vault changes over. All that
 //! was made is in the cache on disk, so a process that dies loses a batch at most, and switching back finds everything.
 //!
-//! A state machine: it is told what happened and what time it is, and says what is to be done.
+//! A state machine: it takes what happened and the time, and returns what is to be done.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

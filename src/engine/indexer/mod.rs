@@ -1,7 +1,7 @@
 //! An indexer: one generation of one vault, on a thread of its own. It owns store, index and watcher, and everything that
 //! changes comes to it through its inbox; queries read what it publishes.
 //!
-//! What it knows is kept by sub-machines that are told what happened and what time it is, and say what is to be done:
+//! What it knows is kept by sub-machines that take what happened and the time, and return what is to be done:
 //! when to look at the disk ([`freshness`]), how far to believe a look ([`deletion_guard`]), what to decide about
 //! ([`work_queue`]), what to write ([`commit`]), what to have written by a model ([`buyer`]), and how to change embedders
 //! ([`migration`]). The turns of its loop ([`turn`]) carry that out; what concerns notes alone is in [`notes`].
@@ -161,7 +161,7 @@ enum Exit {
     Reopen,
 }
 
-/// Runs an indexer until it is told to stop. What cannot be opened is tried again.
+/// Runs an indexer until [`Event::Stop`]. What cannot be opened is tried again.
 pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
     loop {
         seed.shared.set_turn(Some(seed.engine.now_ms()));
@@ -198,7 +198,7 @@ impl Seed {
                 Err(RecvTimeoutError::Timeout) => return false,
                 Ok(Event::Resume | Event::Reloaded(_)) => return false,
                 Ok(Event::Build { reply, .. }) => {
-                    // Whoever asked may have gone.
+                    // The caller may have gone.
                     let _ = reply.send(Err(CallError::Storage(why.to_owned())));
                     self.fail_jobs(why);
                 }

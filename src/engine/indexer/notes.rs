@@ -53,7 +53,7 @@ pub(super) struct NoteIndexer {
     pub(super) failure: Option<WriteFailure>,
     /// What was written, until the other half has taken it.
     pub(super) changes: Vec<Change>,
-    /// What is told when it can be found.
+    /// Announced when it can be found.
     pub(super) decisions: Vec<Decision>,
     /// Whether somebody waits for what was written: then it is published in this turn.
     pub(super) urgent: bool,
@@ -322,8 +322,8 @@ impl NoteIndexer {
         }
     }
 
-    /// Tells what was decided, then that other answers are given from now on: the snapshot came first, so what is told of
-    /// can be found, and whoever counts notes by the decisions gets the true number last.
+    /// Announces what was decided, then that answers have changed: the snapshot came first, so what is announced
+    /// can be found, and a client that counts notes by the decisions gets the true number last.
     fn announce(&mut self) {
         std::mem::take(&mut self.decisions).into_iter().for_each(|d| self.actor.engine.feed.remember(d));
         let shared = &self.actor.shared;

@@ -65,7 +65,7 @@ impl Indexer {
             }
             Event::Build { job, reply } => {
                 self.buy(|buyer, at, _| buyer.begin_run(at, Run::new(job, None, false)));
-                // Whoever asked may have gone.
+                // The caller may have gone.
                 let _ = reply.send(Ok(()));
             }
             Event::Context { path, event } => self.buy(|buyer, at, _| buyer.take(at, path, event)),
@@ -214,7 +214,7 @@ impl Indexer {
         let known = arrived.filter(|path| self.notes.commit.known().contains_key(path));
         let tasks: Vec<Task> = known.map(Task::again).collect();
         if !tasks.is_empty() {
-            // Nothing new was decided, so nobody is told of it.
+            // Nothing new was decided, so there is nothing to announce.
             self.notes.work.enqueue(tasks, true);
         }
     }

@@ -128,12 +128,12 @@ impl WorkQueue {
         self.looks.remove(path).map(|look| (look.task, Waiting(look.batches)))
     }
 
-    /// A note changed while it was read: whoever waits for it waits for the next look.
+    /// A note changed while it was read: the jobs that wait for it wait for the next look.
     pub(crate) fn put_off(&mut self, task: Task, waiting: Waiting) {
         self.looks.insert(task.path.clone(), UnderWay { ticket: None, task, batches: waiting.0 });
     }
 
-    /// A note has moved: whoever waits for the old name waits for the new one, which is looked at next.
+    /// A note has moved: the jobs that wait for the old name wait for the new one, which is looked at next.
     pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) {
         let Some(mut look) = self.looks.remove(old) else { return };
         look.ticket = None;
@@ -144,7 +144,7 @@ impl WorkQueue {
         }
     }
 
-    /// A note that a worker has is there after all, or again: what the worker finds does not count, and whoever waits
+    /// A note that a worker has is there after all, or again: what the worker finds does not count, and the jobs that wait
     /// for it waits for the next look.
     pub(crate) fn doubt(&mut self, path: &VaultPath) {
         if let Some(look) = self.looks.get_mut(path) {

@@ -48,7 +48,7 @@ pub(super) struct Local {
 }
 
 impl Judge {
-    /// Whoever the configuration names. Opens no connection and reads no file yet.
+    /// The judge that the configuration names. Opens no connection and reads no file yet.
     ///
     /// # Errors
     /// What is wrong with the address.
@@ -61,7 +61,7 @@ impl Judge {
         llm::RerankClient::new(config).map(Judge::Remote)
     }
 
-    /// See [`llm::RerankClient::judge`]. What is computed here goes on to its end: whoever asks again has it then.
+    /// See [`llm::RerankClient::judge`]. What is computed here goes on to its end: the next search has it then.
     pub(super) async fn judge(
         &self,
         query: &str,

@@ -71,7 +71,7 @@ impl Supervisor {
             Ok(Found::Other(vault, other)) => return self.carry_out(main, &vault, name, other, request, reply),
             Err(error) => Err(error),
         };
-        // Whoever asked may have gone.
+        // The caller may have gone.
         let _ = reply.send(refused);
     }
 

@@ -20,7 +20,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All of them, in the order in which they are told to users.
+    /// All of them, in the order in which messages list them.
     pub const ALL: [Strategy; 5] =
         [Strategy::Obsidian, Strategy::Markdown, Strategy::Semantic, Strategy::Sentence, Strategy::Fixed];
 

@@ -92,7 +92,7 @@ impl Worker {
         }
     }
 
-    /// Works until it is told to stop.
+    /// Works until [`Message::Stop`].
     pub(super) fn run(mut self, inbox: &Receiver<Message>) {
         loop {
             let first = match self.armed {

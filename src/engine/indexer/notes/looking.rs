@@ -18,7 +18,7 @@ use vault::policy::EntryKind;
 use vault::root::VaultError;
 use vault::{Batch as Hinted, Hint, RescanReason};
 
-/// Decisions that are told one by one when a look finds so many.
+/// A look that finds more changes than this announces no single decisions.
 pub(super) const TOLD_AT_ONCE: usize = 100;
 
 /// Skipped files that `status` names.
@@ -191,7 +191,7 @@ impl NoteIndexer {
         self.fail_parts(jobs, &why);
         self.guard.unreadable(why, machine::now());
         if kept_from && supervisor() != "none" {
-            // Whoever supervises starts it again, and a new process may read the folder that is there now.
+            // The service manager starts it again, and a new process may read the folder that is there now.
             self.actor.engine.control.ask_for_restart();
         }
     }
@@ -257,7 +257,7 @@ impl NoteIndexer {
         }
     }
 
-    /// Somebody looks at a path that was skipped: if it still has to be, that is told again.
+    /// A path that was skipped is looked at again: if it still has to be skipped, `status` says so again.
     pub(super) fn forget_skipped(&self, path: &VaultPath) {
         let mut status = self.actor.shared.status();
         let before = status.skipped.len();
