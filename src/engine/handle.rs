@@ -40,6 +40,7 @@ use super::throttle::now_ms;
 use super::{Shared, VaultShared, now_s};
 use index::{NoteEntry, Snapshot};
 use note::Note;
+use note::Private;
 use note::{FileStat, VaultPath};
 use store::record::NoteRecord;
 use vault::policy::EntryKind;
@@ -113,7 +114,7 @@ impl Handle {
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
         let (vault, path) = self.find_readable(request.vault.as_deref(), &request.path)?;
         let (snapshot, pipeline) = ready(&vault)?;
-        let hidden = pipeline.hidden(request.audience);
+        let hidden = hidden(&pipeline, request.audience);
         let (bytes, seen) = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
             // A caller that may not see a note gets the same answer as for one that is not there.
             let why = if hidden.is_some() { HINT.to_owned() } else { format!("it cannot be read: {error}") };
@@ -234,7 +235,7 @@ impl Handle {
         let under = scope.path.as_deref().map(|path| parse_path(path.trim_end_matches('/'))).transpose()?;
         let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
             let (snapshot, pipeline) = ready(vault)?;
-            let hidden = pipeline.hidden(audience);
+            let hidden = hidden(&pipeline, audience);
             let shown = |n: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&n.path, &n.tags));
             let within = snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u)));
             Ok(within.filter(shown).count() as u64)
@@ -426,6 +427,11 @@ impl Handle {
             None => Err(CallError::NotReady),
         }
     }
+}
+
+/// The notes that are kept from an audience.
+fn hidden(pipeline: &NotePipeline, audience: Audience) -> Option<Arc<Private>> {
+    audience.is_assistant().then(|| pipeline.private.clone())
 }
 
 /// A note's text without its comments; their line ends stay.

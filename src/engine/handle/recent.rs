@@ -3,11 +3,9 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest, ready};
-use crate::decide::NotePipeline;
+use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest, hidden, ready};
 use context::cost::dollars;
 use index::NoteEntry;
-use note::Private;
 use protocol::contexts::Estimate;
 use protocol::search::MAX_HITS;
 
@@ -28,7 +26,7 @@ impl Handle {
         let (mut found, mut total): (Vec<(Place, Arc<NoteEntry>)>, u64) = (Vec::new(), 0);
         for vault in self.choose(request.vault.as_deref())? {
             let (snapshot, pipeline) = ready(&vault)?;
-            let hidden = pipeline.hidden(request.audience);
+            let hidden = hidden(&pipeline, request.audience);
             let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, &note.tags));
             for note in snapshot.notes().filter(shown) {
                 total += 1;
@@ -99,13 +97,6 @@ impl Handle {
             _ => return Ok(()),
         };
         Err(CallError::Forbidden(over))
-    }
-}
-
-impl NotePipeline {
-    /// What is kept from whom.
-    pub(crate) fn hidden(&self, audience: Audience) -> Option<Arc<Private>> {
-        audience.is_assistant().then(|| self.private.clone())
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::search::{Asked, freshness, search_answer};
 use super::vectors::QueryVectors;
-use super::{CallError, Cancel, Group, HINT, Handle, RelatedRequest, SearchAnswer, not_found, ready};
+use super::{CallError, Cancel, Group, HINT, Handle, RelatedRequest, SearchAnswer, hidden, not_found, ready};
 use crate::VaultShared;
 use crate::decide::NotePipeline;
 use index::search;
@@ -36,7 +36,7 @@ impl Handle {
         if let Some(home) = &home {
             let (snapshot, pipeline) = ready(home)?;
             let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
-            let hidden = pipeline.hidden(request.audience);
+            let hidden = hidden(&pipeline, request.audience);
             if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags))) {
                 let (what, name) =
                     if request.path.is_some() { ("note", &request.path) } else { ("chunk", &request.chunk) };
@@ -53,7 +53,7 @@ impl Handle {
             let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
             if let Some(seed) = if is_home { Some(&seed) } else { direction.as_ref() } {
                 let (snapshot, pipeline) = ready(vault)?;
-                let hidden = pipeline.hidden(request.audience);
+                let hidden = hidden(&pipeline, request.audience);
                 asked.push((vault, seed, hidden, snapshot, pipeline));
             }
         }
