@@ -20,10 +20,14 @@ use tokio::sync::broadcast;
 pub use super::error::CallError;
 pub use super::questions::OnText;
 pub use index::Cancel;
+use protocol::ask::{AskAnswer, AskRequest};
 use protocol::audience::Audience;
+use protocol::contexts::{GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
+use protocol::cost::CostReport;
 use protocol::daemon::{Problem, VaultInfo};
 use protocol::decision::{DecidedStep, Decision};
 use protocol::events::Notice;
+use protocol::generations::GenerationInfo;
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
 use protocol::jobs::{Job, Scope};
 use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentRequest};
@@ -76,7 +80,7 @@ impl Handle {
     pub fn status(&self, vault: Option<&str>) -> Result<Status, CallError> {
         let chosen = if vault.is_none() && self.0.vaults.load().is_empty() { Vec::new() } else { self.choose(vault)? };
         // Before the state: that nothing is waited for is said after the work that follows from it has begun.
-        let (embedding, contexts) = (vectors::embed_status(&chosen), self.context_status());
+        let (embedding, contexts) = (vectors::embed_status(&chosen), contexts::context_status(self));
         let (state, problems) = self.0.state();
         let vaults = chosen.iter().map(|vault| {
             let mut status = vault.status().clone();
@@ -93,7 +97,7 @@ impl Handle {
             state,
             vaults,
             problems,
-            leaves_machine: self.leaves_machine(),
+            leaves_machine: contexts::leaves_machine(self),
             contextualizer,
             embedder,
             embedding,
@@ -222,6 +226,91 @@ impl Handle {
         Ok(())
     }
 
+    /// Answers a question from the notes by the model of `[context]`; what of the answer can be shown goes to
+    /// `on_text` as it comes, and all pieces together are the answer. Blocks for as long as the model takes.
+    ///
+    /// # Errors
+    /// No model is configured, the budget does not allow it, the model fails before it has said anything, or `cancel`.
+    pub fn ask(&self, request: AskRequest, cancel: &Cancel, on_text: OnText) -> Result<AskAnswer, CallError> {
+        ask::ask(self, request, cancel, on_text)
+    }
+
+    /// Whether searches ask a model for other words unless they say otherwise.
+    pub fn expands(&self) -> bool {
+        search::expansion::expands(self)
+    }
+
+    /// What was spent: today, this month, on what.
+    pub fn cost(&self) -> CostReport {
+        contexts::cost(self)
+    }
+
+    /// How the contexts are: counted from the store, a few milliseconds per thousand notes.
+    pub fn stats(&self, vault: Option<&str>) -> Result<Stats, CallError> {
+        contexts::stats(self, vault)
+    }
+
+    /// A context for a chunk of a text that lies in no vault; by the model in force, within the day's budget.
+    /// Blocks until the model has answered, or `cancel` is raised; the model's answer is then paid for and dropped.
+    pub fn generate_context(&self, request: GenerateRequest, cancel: &Cancel) -> Result<GeneratedContext, CallError> {
+        contexts::generate_context(self, request, cancel)
+    }
+
+    /// Contexts beside their chunks, for a person to judge: an even sample of those that a model wrote.
+    pub fn review(&self, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
+        contexts::review(self, request)
+    }
+
+    /// The generations that the configuration has, per vault, and how far they are.
+    pub fn generations(&self, vault: Option<&str>) -> Result<Vec<GenerationInfo>, CallError> {
+        generations::generations(self, vault)
+    }
+
+    /// Begins to build a generation beside the one that answers; with `dry_run` only says what it would take.
+    pub fn build_generation(&self, vault: Option<&str>, name: &str, dry_run: bool) -> Result<Job, CallError> {
+        generations::build_generation(self, vault, name, dry_run)
+    }
+
+    /// Has a generation answer from now on.
+    pub fn use_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
+        generations::use_generation(self, vault, name)
+    }
+
+    /// Takes a generation away; contexts that were paid for stay in the archive.
+    pub fn drop_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
+        generations::drop_generation(self, vault, name)
+    }
+
+    /// The notes of a vault by their place among the links, notes without links, and links that lead nowhere.
+    pub fn graph(&self, request: &GraphRequest, cancel: &Cancel) -> Result<GraphAnswer, CallError> {
+        graph::graph(self, request, cancel)
+    }
+
+    /// The notes that were changed last, a page of them.
+    pub fn recent(&self, request: &RecentRequest) -> Result<RecentAnswer, CallError> {
+        recent::recent(self, request)
+    }
+
+    /// Whether assistants may have a model asked that costs.
+    pub fn assistants_may_spend(&self) -> bool {
+        recent::assistants_may_spend(self)
+    }
+
+    /// What lies near a note, lines of one, a chunk or a text.
+    pub fn related(&self, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
+        related::related(self, request, cancel)
+    }
+
+    /// Answers a query from the published snapshots.
+    pub fn search(&self, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
+        search::search(self, request, cancel)
+    }
+
+    /// Whether searches are reranked unless they say otherwise.
+    pub fn reranks(&self) -> bool {
+        search::reranks(self)
+    }
+
     /// Begins to make a scope anew; with `dry_run` only says how much that is. `batch` has the provider's batch
     /// interface used for contexts, which is cheaper and slower.
     pub fn rebuild(&self, scope: Scope, dry_run: bool, batch: bool, audience: Audience) -> Result<Job, CallError> {
@@ -255,11 +344,12 @@ impl Handle {
         }
         if dry_run || audience.is_assistant() {
             let pipelines: Vec<Arc<NotePipeline>> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
-            let estimate = self.estimate(&self.answering(), &pipelines, under.as_ref(), false, batch)?;
+            let estimate =
+                contexts::estimate(self, &contexts::answering(self), &pipelines, under.as_ref(), false, batch)?;
             if dry_run {
                 return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
             }
-            self.may_rebuild(audience, estimate.as_ref())?;
+            recent::may_rebuild(self, audience, estimate.as_ref())?;
         }
         let job = self.begin("rebuild", scope, &vaults);
         for vault in &vaults {

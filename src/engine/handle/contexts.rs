@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use super::{CallError, Cancel, Handle, VaultShared, read, ready};
+use super::search::expansion;
+use super::{CallError, Cancel, Handle, VaultShared, read, ready, recent, vectors};
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
 use crate::now_s;
@@ -31,256 +32,257 @@ const MOST_REVIEWED: usize = 1000;
 /// How often a caller that waits for the model looks whether it has answered, and whether its own client has gone.
 const LOOK: Duration = Duration::from_millis(20);
 
-impl Handle {
-    /// What was spent: today, this month, on what.
-    pub fn cost(&self) -> CostReport {
-        self.0.spender.ledger().report(jiff::Zoned::now())
-    }
+/// See [`Handle::cost`].
+pub(super) fn cost(engine: &Handle) -> CostReport {
+    engine.0.spender.ledger().report(jiff::Zoned::now())
+}
 
-    /// The generation that answers.
-    pub(super) fn answering(&self) -> String {
-        self.0.vaults.load().first().map_or_else(String::new, |vault| vault.generation.clone())
-    }
+/// The generation that answers.
+pub(super) fn answering(engine: &Handle) -> String {
+    engine.0.vaults.load().first().map_or_else(String::new, |vault| vault.generation.clone())
+}
 
-    /// Its settings.
-    fn settings(&self) -> ContextConfig {
-        let config = self.0.config.load();
-        config.context_of(&self.answering()).unwrap_or(&config.context).clone()
-    }
+/// Its settings.
+fn settings(engine: &Handle) -> ContextConfig {
+    let config = engine.0.config.load();
+    config.context_of(&answering(engine)).unwrap_or(&config.context).clone()
+}
 
-    /// Who writes its contexts, if a model does.
-    fn writer(&self) -> Option<Writer> {
-        self.0.generations.load().get(&self.answering()).and_then(|runtime| runtime.writer.clone())
-    }
+/// Who writes its contexts, if a model does.
+fn writer(engine: &Handle) -> Option<Writer> {
+    engine.0.generations.load().get(&answering(engine)).and_then(|runtime| runtime.writer.clone())
+}
 
-    /// Why nothing is asked of the model at present.
-    fn held(&self) -> Option<String> {
-        self.0.model_problem()
-    }
+/// Why nothing is asked of the model at present.
+fn held(engine: &Handle) -> Option<String> {
+    engine.0.model_problem()
+}
 
-    /// What writing the contexts of these notes by a generation's model would take; `None` if they are free.
-    pub(super) fn estimate(
-        &self,
-        generation: &str,
-        pipelines: &[Arc<NotePipeline>],
-        under: Option<&VaultPath>,
-        only_old: bool,
-        batch: bool,
-    ) -> Result<Option<Estimate>, CallError> {
-        let config = self.0.config.load();
-        let Some(context) = config.context_of(generation) else { return Ok(None) };
-        let generations = self.0.generations.load();
-        let Some(writer) = generations.get(generation).and_then(|runtime| runtime.writer.as_ref()) else {
-            return Ok(None);
-        };
-        let mut sizes = Vec::new();
-        for pipeline in pipelines {
-            let notes = pipeline.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
-            let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
-            sizes.extend(notes.iter().filter(|record| in_scope(record)).filter_map(|note| size(note, only_old)));
-        }
-        let (form, words, concurrency) = (context.form, context.max_words, context.concurrency);
-        Ok(Some(cost::estimate(sizes, &writer.author.model, form, words, concurrency, batch)))
+/// What writing the contexts of these notes by a generation's model would take; `None` if they are free.
+pub(super) fn estimate(
+    engine: &Handle,
+    generation: &str,
+    pipelines: &[Arc<NotePipeline>],
+    under: Option<&VaultPath>,
+    only_old: bool,
+    batch: bool,
+) -> Result<Option<Estimate>, CallError> {
+    let config = engine.0.config.load();
+    let Some(context) = config.context_of(generation) else { return Ok(None) };
+    let generations = engine.0.generations.load();
+    let Some(writer) = generations.get(generation).and_then(|runtime| runtime.writer.as_ref()) else {
+        return Ok(None);
+    };
+    let mut sizes = Vec::new();
+    for pipeline in pipelines {
+        let notes = pipeline.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
+        let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
+        sizes.extend(notes.iter().filter(|record| in_scope(record)).filter_map(|note| size(note, only_old)));
     }
+    let (form, words, concurrency) = (context.form, context.max_words, context.concurrency);
+    Ok(Some(cost::estimate(sizes, &writer.author.model, form, words, concurrency, batch)))
+}
 
-    /// State of contexts in all vaults, for `status`.
-    pub(super) fn context_status(&self) -> ContextStatus {
-        let context = self.settings();
-        let vaults = self.0.vaults.load();
-        let counts = vaults.iter().map(|vault| *vault.counts());
-        let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
-        let held = self.held();
-        let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
-        let renewal = if sum.old > 0 { self.renewal((sum.old, seqs)) } else { None };
-        ContextStatus {
-            provider: context.provider.name().to_owned(),
-            model: context.model().to_owned(),
-            wanted: if context.costs() { sum.wanted } else { 0 },
-            waiting: sum.due,
-            old_generation: sum.old,
-            drifted: sum.drifted,
-            failed: sum.failed,
-            held,
-            renewal,
-            synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
-        }
+/// State of contexts in all vaults, for `status`.
+pub(super) fn context_status(engine: &Handle) -> ContextStatus {
+    let context = settings(engine);
+    let vaults = engine.0.vaults.load();
+    let counts = vaults.iter().map(|vault| *vault.counts());
+    let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
+    let held = held(engine);
+    let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
+    let renewal = if sum.old > 0 { renewal(engine, (sum.old, seqs)) } else { None };
+    ContextStatus {
+        provider: context.provider.name().to_owned(),
+        model: context.model().to_owned(),
+        wanted: if context.costs() { sum.wanted } else { 0 },
+        waiting: sum.due,
+        old_generation: sum.old,
+        drifted: sum.drifted,
+        failed: sum.failed,
+        held,
+        renewal,
+        synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
     }
+}
 
-    /// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
-    fn renewal(&self, state: (u64, u64)) -> Option<Estimate> {
-        let mut known = self.0.renewal.lock();
-        if let Some((of, estimate)) = &*known
-            && *of == state
-        {
-            return Some(estimate.clone());
-        }
-        let pipelines: Vec<_> = self.0.vaults.load().iter().filter_map(|vault| vault.pipeline()).collect();
-        let estimate = self.estimate(&self.answering(), &pipelines, None, true, false).ok().flatten()?;
-        *known = Some((state, estimate.clone()));
-        Some(estimate)
+/// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
+fn renewal(engine: &Handle, state: (u64, u64)) -> Option<Estimate> {
+    let mut known = engine.0.renewal.lock();
+    if let Some((of, estimate)) = &*known
+        && *of == state
+    {
+        return Some(estimate.clone());
     }
+    let pipelines: Vec<_> = engine.0.vaults.load().iter().filter_map(|vault| vault.pipeline()).collect();
+    let estimate = estimate(engine, &answering(engine), &pipelines, None, true, false).ok().flatten()?;
+    *known = Some((state, estimate.clone()));
+    Some(estimate)
+}
 
-    /// What leaves this machine: to where, and what.
-    pub(super) fn leaves_machine(&self) -> Vec<String> {
-        let generations = self.0.generations.load();
-        let writers = generations.values().filter_map(|runtime| runtime.writer.as_ref());
-        let mut to: Vec<String> = writers.filter_map(|writer| writer.author.client.leaves_to()).collect();
-        to.sort();
-        to.dedup();
-        let mut said: Vec<String> =
-            to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
-        said.extend(self.embedders_leave());
-        said.extend(self.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
-        if let Some(host) = self.0.questions.leaves_to(&self.0.config.load(), &self.0.provider) {
-            said.push(format!("what you `ask`, with the passages found for it, to {host}"));
-            if self.expands() {
-                said.push(format!("queries, to {host}, for other words (`search.expand`)"));
-            }
-        }
-        said
-    }
-
-    /// How the contexts are: counted from the store, a few milliseconds per thousand notes.
-    pub fn stats(&self, vault: Option<&str>) -> Result<Stats, CallError> {
-        let context = self.settings();
-        let mut stats = Stats {
-            provider: context.provider.name().to_owned(),
-            model: context.model().to_owned(),
-            status: "idle".to_owned(),
-            ..Stats::default()
-        };
-        let (mut chars, mut quality) = (0_usize, 0.0_f64);
-        for vault in self.choose(vault)? {
-            let (_, pipeline) = ready(&vault)?;
-            let storage = |error: store::StoreError| CallError::Storage(error.to_string());
-            for note in pipeline.store.notes().map_err(storage)? {
-                stats.total += note.chunks.len() as u64;
-                for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path).map_err(storage)?) {
-                    stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());
-                    stats.failed += u64::from(chunk.later == Some(context::plan::Reason::ContextFailed));
-                    if context.is_paid() {
-                        stats.contextualized += 1;
-                        chars += context.text.chars().count();
-                        quality += f64::from(context.quality);
-                        stats.tokens += context.spent.tokens_in + context.spent.tokens_out;
-                        stats.micro_dollars += context.spent.micro_dollars.unwrap_or(0);
-                        stats.unpriced += u64::from(context.spent.micro_dollars.is_none());
-                    }
-                }
-            }
-        }
-        if stats.contextualized > 0 {
-            stats.average_context_length = chars as f32 / stats.contextualized as f32;
-            stats.average_quality = (quality / stats.contextualized as f64) as f32;
-        }
-        if stats.total > 0 {
-            stats.percentage = stats.processed as f32 / stats.total as f32 * 100.0;
-        }
-        stats.outcomes = self.writer().map_or_else(BTreeMap::new, |writer| writer.author.outcomes.all());
-        self.running(&mut stats);
-        Ok(stats)
-    }
-
-    fn running(&self, stats: &mut Stats) {
-        let is_run = |job: &Job| job.kind == "rebuild" && job.state == "running";
-        let progress = self.0.jobs.all().into_iter().find(is_run).and_then(|job| job.contexts);
-        let waiting = self.0.vaults.load().iter().any(|vault| vault.counts().due > 0);
-        if let Some(progress) = progress {
-            (stats.elapsed_s, stats.remaining_s) = (Some(progress.elapsed_s), progress.remaining_s);
-        }
-        let state = self.0.state().0;
-        let status = match () {
-            () if state == RunState::Paused => "paused",
-            () if self.held().is_some() => "held",
-            () if progress.is_some() || waiting => "running",
-            () => "idle",
-        };
-        status.clone_into(&mut stats.status);
-    }
-
-    /// A context for a chunk of a text that lies in no vault; by the model in force, within the day's budget.
-    /// Blocks until the model has answered, or `cancel` is raised; the model's answer is then paid for and dropped.
-    pub fn generate_context(&self, request: GenerateRequest, cancel: &Cancel) -> Result<GeneratedContext, CallError> {
-        let GenerateRequest { chunk, document, title, max_words, audience } = request;
-        if chunk.trim().is_empty() {
-            return Err(CallError::Invalid("`chunk` is empty".to_owned()));
-        }
-        let Some(writer) = self.writer() else {
-            if self.settings().provider != Provider::Template {
-                return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
-            }
-            let pipeline = self.0.vaults.load().iter().find_map(|vault| vault.pipeline());
-            let rules = pipeline.map(|pipeline| pipeline.chunk.clone()).unwrap_or_default();
-            let own = OwnChunk::find(&document, title.as_deref(), &chunk, &rules)?;
-            let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
-            return Ok(GeneratedContext {
-                contextualized: format!("{context}\n\n{}", chunk.trim()),
-                context,
-                quality: 1.0,
-                tokens: 0,
-                micro_dollars: Some(0),
-                generation: context::TEMPLATE.to_owned(),
-            });
-        };
-        self.may_spend(audience, writer.author.model.price != Price::Free, "a context that the model writes")?;
-        let (reply, mut answer) = oneshot::channel();
-        writer.write_for(AdHocContext { text: document, title, chunk, max_words, reply });
-        loop {
-            match answer.try_recv() {
-                Ok(answer) => return answer,
-                Err(TryRecvError::Closed) => return Err(CallError::Stopping),
-                Err(TryRecvError::Empty) => cancel.check()?,
-            }
-            std::thread::sleep(LOOK);
+/// What leaves this machine: to where, and what.
+pub(super) fn leaves_machine(engine: &Handle) -> Vec<String> {
+    let generations = engine.0.generations.load();
+    let writers = generations.values().filter_map(|runtime| runtime.writer.as_ref());
+    let mut to: Vec<String> = writers.filter_map(|writer| writer.author.client.leaves_to()).collect();
+    to.sort();
+    to.dedup();
+    let mut said: Vec<String> =
+        to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
+    said.extend(vectors::embedders_leave(engine));
+    said.extend(engine.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
+    if let Some(host) = engine.0.questions.leaves_to(&engine.0.config.load(), &engine.0.provider) {
+        said.push(format!("what you `ask`, with the passages found for it, to {host}"));
+        if expansion::expands(engine) {
+            said.push(format!("queries, to {host}, for other words (`search.expand`)"));
         }
     }
+    said
+}
 
-    /// Contexts beside their chunks, for a person to judge: an even sample of those that a model wrote.
-    pub fn review(&self, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
-        let mut found: Vec<(Arc<NotePipeline>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)> = Vec::new();
+/// See [`Handle::stats`].
+pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallError> {
+    let context = settings(engine);
+    let mut stats = Stats {
+        provider: context.provider.name().to_owned(),
+        model: context.model().to_owned(),
+        status: "idle".to_owned(),
+        ..Stats::default()
+    };
+    let (mut chars, mut quality) = (0_usize, 0.0_f64);
+    for vault in engine.choose(vault)? {
+        let (_, pipeline) = ready(&vault)?;
         let storage = |error: store::StoreError| CallError::Storage(error.to_string());
-        for vault in self.choose(request.vault.as_deref())? {
-            let (_, pipeline) = ready(&vault)?;
-            for note in pipeline.store.notes().map_err(storage)? {
-                for (i, context) in pipeline.store.contexts(&note.path).map_err(storage)?.into_iter().enumerate() {
-                    if context.is_paid() {
-                        found.push((pipeline.clone(), vault.clone(), note.clone(), i, context));
-                    }
+        for note in pipeline.store.notes().map_err(storage)? {
+            stats.total += note.chunks.len() as u64;
+            for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path).map_err(storage)?) {
+                stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());
+                stats.failed += u64::from(chunk.later == Some(context::plan::Reason::ContextFailed));
+                if context.is_paid() {
+                    stats.contextualized += 1;
+                    chars += context.text.chars().count();
+                    quality += f64::from(context.quality);
+                    stats.tokens += context.spent.tokens_in + context.spent.tokens_out;
+                    stats.micro_dollars += context.spent.micro_dollars.unwrap_or(0);
+                    stats.unpriced += u64::from(context.spent.micro_dollars.is_none());
                 }
             }
         }
-        // By a hash of chunk and day: another sample tomorrow, the same one when asked twice.
-        let day = now_s() / 86_400;
-        found.sort_by_cached_key(|(_, _, note, i, _)| {
-            note::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
-        });
-        found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
-        let review = |(pipeline, vault, note, i, context): &(
-            Arc<NotePipeline>,
-            Arc<VaultShared>,
-            NoteRecord,
-            usize,
-            ContextRecord,
-        )| {
-            let chunk = note.chunks.get(*i)?;
-            let (bytes, _) = read(vault, &note.path, pipeline.max_note_bytes).ok()?.ok()?;
-            let parsed = note::parse(&note.path, &bytes, &pipeline.rules);
-            let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
-            Some(Reviewed {
-                vault: vault.name.clone(),
-                path: note.path.to_string(),
-                heading_path: chunk.heading_path.clone(),
-                lines: chunk.lines,
-                chunk: text.to_owned(),
-                context: context.text.clone(),
-                generation: context.generation.clone(),
-                quality: context.quality,
-                scores: context.making.map(|making| making.scores),
-                drifted: context.sketch.left_in(text) < DRIFT_BELOW,
-            })
-        };
-        Ok(found.iter().filter_map(review).collect())
     }
+    if stats.contextualized > 0 {
+        stats.average_context_length = chars as f32 / stats.contextualized as f32;
+        stats.average_quality = (quality / stats.contextualized as f64) as f32;
+    }
+    if stats.total > 0 {
+        stats.percentage = stats.processed as f32 / stats.total as f32 * 100.0;
+    }
+    stats.outcomes = writer(engine).map_or_else(BTreeMap::new, |writer| writer.author.outcomes.all());
+    running(engine, &mut stats);
+    Ok(stats)
+}
+
+fn running(engine: &Handle, stats: &mut Stats) {
+    let is_run = |job: &Job| job.kind == "rebuild" && job.state == "running";
+    let progress = engine.0.jobs.all().into_iter().find(is_run).and_then(|job| job.contexts);
+    let waiting = engine.0.vaults.load().iter().any(|vault| vault.counts().due > 0);
+    if let Some(progress) = progress {
+        (stats.elapsed_s, stats.remaining_s) = (Some(progress.elapsed_s), progress.remaining_s);
+    }
+    let state = engine.0.state().0;
+    let status = match () {
+        () if state == RunState::Paused => "paused",
+        () if held(engine).is_some() => "held",
+        () if progress.is_some() || waiting => "running",
+        () => "idle",
+    };
+    status.clone_into(&mut stats.status);
+}
+
+/// See [`Handle::generate_context`].
+pub(super) fn generate_context(
+    engine: &Handle,
+    request: GenerateRequest,
+    cancel: &Cancel,
+) -> Result<GeneratedContext, CallError> {
+    let GenerateRequest { chunk, document, title, max_words, audience } = request;
+    if chunk.trim().is_empty() {
+        return Err(CallError::Invalid("`chunk` is empty".to_owned()));
+    }
+    let Some(writer) = writer(engine) else {
+        if settings(engine).provider != Provider::Template {
+            return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
+        }
+        let pipeline = engine.0.vaults.load().iter().find_map(|vault| vault.pipeline());
+        let rules = pipeline.map(|pipeline| pipeline.chunk.clone()).unwrap_or_default();
+        let own = OwnChunk::find(&document, title.as_deref(), &chunk, &rules)?;
+        let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
+        return Ok(GeneratedContext {
+            contextualized: format!("{context}\n\n{}", chunk.trim()),
+            context,
+            quality: 1.0,
+            tokens: 0,
+            micro_dollars: Some(0),
+            generation: context::TEMPLATE.to_owned(),
+        });
+    };
+    recent::may_spend(engine, audience, writer.author.model.price != Price::Free, "a context that the model writes")?;
+    let (reply, mut answer) = oneshot::channel();
+    writer.write_for(AdHocContext { text: document, title, chunk, max_words, reply });
+    loop {
+        match answer.try_recv() {
+            Ok(answer) => return answer,
+            Err(TryRecvError::Closed) => return Err(CallError::Stopping),
+            Err(TryRecvError::Empty) => cancel.check()?,
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// See [`Handle::review`].
+pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
+    let mut found: Vec<(Arc<NotePipeline>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)> = Vec::new();
+    let storage = |error: store::StoreError| CallError::Storage(error.to_string());
+    for vault in engine.choose(request.vault.as_deref())? {
+        let (_, pipeline) = ready(&vault)?;
+        for note in pipeline.store.notes().map_err(storage)? {
+            for (i, context) in pipeline.store.contexts(&note.path).map_err(storage)?.into_iter().enumerate() {
+                if context.is_paid() {
+                    found.push((pipeline.clone(), vault.clone(), note.clone(), i, context));
+                }
+            }
+        }
+    }
+    // By a hash of chunk and day: another sample tomorrow, the same one when asked twice.
+    let day = now_s() / 86_400;
+    found.sort_by_cached_key(|(_, _, note, i, _)| {
+        note::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
+    });
+    found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
+    let review = |(pipeline, vault, note, i, context): &(
+        Arc<NotePipeline>,
+        Arc<VaultShared>,
+        NoteRecord,
+        usize,
+        ContextRecord,
+    )| {
+        let chunk = note.chunks.get(*i)?;
+        let (bytes, _) = read(vault, &note.path, pipeline.max_note_bytes).ok()?.ok()?;
+        let parsed = note::parse(&note.path, &bytes, &pipeline.rules);
+        let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
+        Some(Reviewed {
+            vault: vault.name.clone(),
+            path: note.path.to_string(),
+            heading_path: chunk.heading_path.clone(),
+            lines: chunk.lines,
+            chunk: text.to_owned(),
+            context: context.text.clone(),
+            generation: context.generation.clone(),
+            quality: context.quality,
+            scores: context.making.map(|making| making.scores),
+            drifted: context.sketch.left_in(text) < DRIFT_BELOW,
+        })
+    };
+    Ok(found.iter().filter_map(review).collect())
 }
 
 /// A note as far as an estimate needs it; `None` if nothing in it is to be written.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::{CallError, Handle, ready};
+use super::{CallError, Handle, contexts, ready};
 use crate::VaultShared;
 use crate::jobs::Ended;
 use crate::runtime::shown;
@@ -15,114 +15,117 @@ use protocol::jobs::{Job, Scope};
 /// Opening or closing an index takes a second; more means that the engine is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-impl Handle {
-    /// The generations that the configuration has, per vault, and how far they are.
-    pub fn generations(&self, vault: Option<&str>) -> Result<Vec<GenerationInfo>, CallError> {
-        let config = self.0.config.load_full();
-        let mut found = Vec::new();
-        for vault in self.choose(vault)? {
-            for name in std::iter::once("").chain(config.generations.keys().map(String::as_str)) {
-                let Some(context) = config.context_of(name) else { continue };
-                let active = vault.generation == name;
-                let open = if active { Some(vault.clone()) } else { self.inactive(&vault.name, name) };
-                let status = open.as_ref().map(|open| open.status().clone());
-                let counts = open.as_ref().map(|open| *open.counts()).unwrap_or_default();
-                found.push(GenerationInfo {
-                    vault: vault.name.clone(),
-                    name: shown(name).to_owned(),
-                    provider: context.provider.name().to_owned(),
-                    model: context.model().to_owned(),
-                    active,
-                    built: open.is_some(),
-                    notes: status.as_ref().map_or(0, |status| status.notes),
-                    chunks: status.as_ref().map_or(0, |status| status.chunks),
-                    waiting: counts.due,
-                    failed: counts.failed,
-                });
+/// See [`Handle::generations`].
+pub(super) fn generations(engine: &Handle, vault: Option<&str>) -> Result<Vec<GenerationInfo>, CallError> {
+    let config = engine.0.config.load_full();
+    let mut found = Vec::new();
+    for vault in engine.choose(vault)? {
+        for name in std::iter::once("").chain(config.generations.keys().map(String::as_str)) {
+            let Some(context) = config.context_of(name) else { continue };
+            let active = vault.generation == name;
+            let open = if active { Some(vault.clone()) } else { inactive(engine, &vault.name, name) };
+            let status = open.as_ref().map(|open| open.status().clone());
+            let counts = open.as_ref().map(|open| *open.counts()).unwrap_or_default();
+            found.push(GenerationInfo {
+                vault: vault.name.clone(),
+                name: shown(name).to_owned(),
+                provider: context.provider.name().to_owned(),
+                model: context.model().to_owned(),
+                active,
+                built: open.is_some(),
+                notes: status.as_ref().map_or(0, |status| status.notes),
+                chunks: status.as_ref().map_or(0, |status| status.chunks),
+                waiting: counts.due,
+                failed: counts.failed,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// See [`Handle::build_generation`].
+pub(super) fn build_generation(
+    engine: &Handle,
+    vault: Option<&str>,
+    name: &str,
+    dry_run: bool,
+) -> Result<Job, CallError> {
+    let name = known(engine, name)?;
+    let vaults = engine.choose(vault)?;
+    let scope = Scope { vault: vault.map(str::to_owned), path: None };
+    if dry_run {
+        let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
+        let estimate = contexts::estimate(engine, &name, &pipelines, None, false, false)?;
+        return Ok(Job::dry_run("generation", scope, None, estimate));
+    }
+    let job = engine.begin("generation", scope, &vaults);
+    for vault in &vaults {
+        if let Err(error) = request(engine, vault, &name, GenerationRequest::Build(job)) {
+            // Where it has begun it goes on; what follows is not begun.
+            for vault in &vaults {
+                engine.0.jobs.end_part(job, vault.id, Ended::Failed, Some(error.to_string()));
             }
+            return Err(error);
         }
-        Ok(found)
     }
+    engine.0.jobs.get(job)
+}
 
-    /// Begins to build a generation beside the one that answers; with `dry_run` only says what it would take.
-    pub fn build_generation(&self, vault: Option<&str>, name: &str, dry_run: bool) -> Result<Job, CallError> {
-        let name = self.known(name)?;
-        let vaults = self.choose(vault)?;
-        let scope = Scope { vault: vault.map(str::to_owned), path: None };
-        if dry_run {
-            let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
-            let estimate = self.estimate(&name, &pipelines, None, false, false)?;
-            return Ok(Job::dry_run("generation", scope, None, estimate));
+/// See [`Handle::use_generation`].
+pub(super) fn use_generation(engine: &Handle, vault: Option<&str>, name: &str) -> Result<(), CallError> {
+    let name = known(engine, name)?;
+    engine.choose(vault)?.iter().try_for_each(|vault| request(engine, vault, &name, GenerationRequest::Use))
+}
+
+/// See [`Handle::drop_generation`].
+pub(super) fn drop_generation(engine: &Handle, vault: Option<&str>, name: &str) -> Result<(), CallError> {
+    let name = known(engine, name)?;
+    engine.choose(vault)?.iter().try_for_each(|vault| request(engine, vault, &name, GenerationRequest::Drop))
+}
+
+/// Of each vault the generation that a search names.
+pub(super) fn of_generation(
+    engine: &Handle,
+    vaults: Vec<Arc<VaultShared>>,
+    name: &str,
+) -> Result<Vec<Arc<VaultShared>>, CallError> {
+    let name = known(engine, name)?;
+    let find = |vault: Arc<VaultShared>| {
+        if vault.generation == name {
+            return Ok(vault);
         }
-        let job = self.begin("generation", scope, &vaults);
-        for vault in &vaults {
-            if let Err(error) = self.request(vault, &name, GenerationRequest::Build(job)) {
-                // Where it has begun it goes on; what follows is not begun.
-                for vault in &vaults {
-                    self.0.jobs.end_part(job, vault.id, Ended::Failed, Some(error.to_string()));
-                }
-                return Err(error);
-            }
-        }
-        self.0.jobs.get(job)
-    }
-
-    /// Has a generation answer from now on.
-    pub fn use_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
-        let name = self.known(name)?;
-        self.choose(vault)?.iter().try_for_each(|vault| self.request(vault, &name, GenerationRequest::Use))
-    }
-
-    /// Takes a generation away; contexts that were paid for stay in the archive.
-    pub fn drop_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
-        let name = self.known(name)?;
-        self.choose(vault)?.iter().try_for_each(|vault| self.request(vault, &name, GenerationRequest::Drop))
-    }
-
-    /// Of each vault the generation that a search names.
-    pub(super) fn of_generation(
-        &self,
-        vaults: Vec<Arc<VaultShared>>,
-        name: &str,
-    ) -> Result<Vec<Arc<VaultShared>>, CallError> {
-        let name = self.known(name)?;
-        let find = |vault: Arc<VaultShared>| {
-            if vault.generation == name {
-                return Ok(vault);
-            }
-            self.inactive(&vault.name, &name).ok_or_else(|| CallError::NotFound {
-                what: "generation",
-                name: shown(&name).to_owned(),
-                hint: format!("it is not built for vault `{}`; `situated generations build` does", vault.name),
-            })
-        };
-        vaults.into_iter().map(find).collect()
-    }
-
-    fn inactive(&self, vault: &str, generation: &str) -> Option<Arc<VaultShared>> {
-        self.0.indexers.inactive.load().iter().find(|other| is_of(other, vault, generation)).cloned()
-    }
-
-    /// The name within the program of a generation that the configuration has.
-    fn known(&self, name: &str) -> Result<String, CallError> {
-        let config = self.0.config.load();
-        let name = if name == DEFAULT_GENERATION { "" } else { name };
-        if config.context_of(name).is_some() {
-            return Ok(name.to_owned());
-        }
-        let names: Vec<&str> =
-            std::iter::once(DEFAULT_GENERATION).chain(config.generations.keys().map(String::as_str)).collect();
-        Err(CallError::NotFound {
+        inactive(engine, &vault.name, &name).ok_or_else(|| CallError::NotFound {
             what: "generation",
-            name: name.to_owned(),
-            hint: format!("there are: {}; others are written as `[generation.NAME]`", names.join(", ")),
+            name: shown(&name).to_owned(),
+            hint: format!("it is not built for vault `{}`; `situated generations build` does", vault.name),
         })
-    }
+    };
+    vaults.into_iter().map(find).collect()
+}
 
-    fn request(&self, vault: &VaultShared, name: &str, request: GenerationRequest) -> Result<(), CallError> {
-        ready(vault)?;
-        let (reply, answer) = mpsc::channel();
-        self.send(Event::Generation { vault: vault.id, name: name.to_owned(), request, reply })?;
-        answer.recv_timeout(PATIENCE).unwrap_or(Err(CallError::Timeout(PATIENCE.as_millis() as u64)))
+fn inactive(engine: &Handle, vault: &str, generation: &str) -> Option<Arc<VaultShared>> {
+    engine.0.indexers.inactive.load().iter().find(|other| is_of(other, vault, generation)).cloned()
+}
+
+/// The name within the program of a generation that the configuration has.
+fn known(engine: &Handle, name: &str) -> Result<String, CallError> {
+    let config = engine.0.config.load();
+    let name = if name == DEFAULT_GENERATION { "" } else { name };
+    if config.context_of(name).is_some() {
+        return Ok(name.to_owned());
     }
+    let names: Vec<&str> =
+        std::iter::once(DEFAULT_GENERATION).chain(config.generations.keys().map(String::as_str)).collect();
+    Err(CallError::NotFound {
+        what: "generation",
+        name: name.to_owned(),
+        hint: format!("there are: {}; others are written as `[generation.NAME]`", names.join(", ")),
+    })
+}
+
+fn request(engine: &Handle, vault: &VaultShared, name: &str, request: GenerationRequest) -> Result<(), CallError> {
+    ready(vault)?;
+    let (reply, answer) = mpsc::channel();
+    engine.send(Event::Generation { vault: vault.id, name: name.to_owned(), request, reply })?;
+    answer.recv_timeout(PATIENCE).unwrap_or(Err(CallError::Timeout(PATIENCE.as_millis() as u64)))
 }

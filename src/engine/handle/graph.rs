@@ -20,26 +20,24 @@ const MOST: usize = 10_000;
 const SOURCES: usize = 10;
 const MOST_EDGES: usize = 500_000;
 
-impl Handle {
-    /// The notes of a vault by their place among the links, notes without links, and links that lead nowhere.
-    pub fn graph(&self, request: &GraphRequest, cancel: &Cancel) -> Result<GraphAnswer, CallError> {
-        let limit = request.limit.unwrap_or(USUAL);
-        if limit > MOST {
-            return Err(CallError::Invalid(format!("`limit` must be 0 to {MOST}, not {limit}")));
-        }
-        let vault = self.choose(request.vault.as_deref())?.first().cloned().ok_or(CallError::NotReady)?;
-        ready(&vault)?;
-        self.0.grapher.wait(&vault, PATIENCE, cancel);
-        cancel.check()?;
-        let (snapshot, _) = ready(&vault)?;
-        let graph = vault.graph.load_full().ok_or(CallError::NotReady)?;
-        let mut answer = tell(&snapshot, &graph, request.by, limit);
-        answer.vault = vault.name.clone();
-        if request.edges {
-            answer.edges = Some(edges(&snapshot, &graph, &answer.notes)?);
-        }
-        Ok(answer)
+/// See [`Handle::graph`].
+pub(super) fn graph(engine: &Handle, request: &GraphRequest, cancel: &Cancel) -> Result<GraphAnswer, CallError> {
+    let limit = request.limit.unwrap_or(USUAL);
+    if limit > MOST {
+        return Err(CallError::Invalid(format!("`limit` must be 0 to {MOST}, not {limit}")));
     }
+    let vault = engine.choose(request.vault.as_deref())?.first().cloned().ok_or(CallError::NotReady)?;
+    ready(&vault)?;
+    engine.0.grapher.wait(&vault, PATIENCE, cancel);
+    cancel.check()?;
+    let (snapshot, _) = ready(&vault)?;
+    let graph = vault.graph.load_full().ok_or(CallError::NotReady)?;
+    let mut answer = tell(&snapshot, &graph, request.by, limit);
+    answer.vault = vault.name.clone();
+    if request.edges {
+        answer.edges = Some(edges(&snapshot, &graph, &answer.notes)?);
+    }
+    Ok(answer)
 }
 
 fn tell(snapshot: &Snapshot, graph: &Graph, by: Measure, limit: usize) -> GraphAnswer {

@@ -15,89 +15,86 @@ const USUAL: usize = 20;
 /// What notes are in order of: the newest first, then by vault and path.
 type Place = (Reverse<i64>, String, String);
 
-impl Handle {
-    /// The notes that were changed last, a page of them.
-    pub fn recent(&self, request: &RecentRequest) -> Result<RecentAnswer, CallError> {
-        let limit = request.limit.unwrap_or(USUAL);
-        if limit == 0 || limit > MAX_HITS {
-            return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
-        }
-        let after = request.after.as_deref().map(place_of).transpose()?;
-        let (mut found, mut total): (Vec<(Place, Arc<NoteEntry>)>, u64) = (Vec::new(), 0);
-        for vault in self.choose(request.vault.as_deref())? {
-            let (snapshot, pipeline) = ready(&vault)?;
-            let hidden = hidden(&pipeline, request.audience);
-            let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, &note.tags));
-            for note in snapshot.notes().filter(shown) {
-                total += 1;
-                let place = (Reverse(note.stat.mtime_ns), vault.name.clone(), note.path.as_str().to_owned());
-                if after.as_ref().is_none_or(|after| place > *after) {
-                    found.push((place, note.clone()));
-                }
+/// See [`Handle::recent`].
+pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentAnswer, CallError> {
+    let limit = request.limit.unwrap_or(USUAL);
+    if limit == 0 || limit > MAX_HITS {
+        return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
+    }
+    let after = request.after.as_deref().map(place_of).transpose()?;
+    let (mut found, mut total): (Vec<(Place, Arc<NoteEntry>)>, u64) = (Vec::new(), 0);
+    for vault in engine.choose(request.vault.as_deref())? {
+        let (snapshot, pipeline) = ready(&vault)?;
+        let hidden = hidden(&pipeline, request.audience);
+        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, &note.tags));
+        for note in snapshot.notes().filter(shown) {
+            total += 1;
+            let place = (Reverse(note.stat.mtime_ns), vault.name.clone(), note.path.as_str().to_owned());
+            if after.as_ref().is_none_or(|after| place > *after) {
+                found.push((place, note.clone()));
             }
         }
-        let more = found.len() > limit;
-        if more {
-            found.select_nth_unstable_by(limit, |a, b| a.0.cmp(&b.0));
-            found.truncate(limit);
-        }
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        let next = found.last().filter(|_| more).map(|(place, _)| cursor(place));
-        let notes = found.into_iter().map(|((_, vault, path), note)| RecentNote {
-            vault,
-            path,
-            title: note.title.clone(),
-            tags: note.tags.clone(),
-            note_type: note.kind.clone(),
-            mtime: note.stat.mtime_ns.div_euclid(1_000_000_000),
-            bytes: note.stat.size,
-        });
-        Ok(RecentAnswer { notes: notes.collect(), total, next })
     }
-
-    /// Whether there are private notes.
-    pub(super) fn has_private(&self) -> bool {
-        self.0
-            .vaults
-            .load()
-            .iter()
-            .filter_map(|vault| ready(vault).ok())
-            .any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, &note.tags)))
+    let more = found.len() > limit;
+    if more {
+        found.select_nth_unstable_by(limit, |a, b| a.0.cmp(&b.0));
+        found.truncate(limit);
     }
-
-    /// Whether assistants may have a model asked that costs.
-    pub fn assistants_may_spend(&self) -> bool {
-        self.0.config.load().assistants_may_spend
-    }
-
-    /// Whether somebody may have a model asked that costs: the owner always, within the budget.
-    pub(super) fn may_spend(&self, audience: Audience, costs: bool, what: &str) -> Result<(), CallError> {
-        if audience.is_assistant() && costs && !self.assistants_may_spend() {
-            return Err(CallError::Forbidden(format!("{what} costs money, and assistants may not spend any")));
-        }
-        Ok(())
-    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let next = found.last().filter(|_| more).map(|(place, _)| cursor(place));
+    let notes = found.into_iter().map(|((_, vault, path), note)| RecentNote {
+        vault,
+        path,
+        title: note.title.clone(),
+        tags: note.tags.clone(),
+        note_type: note.kind.clone(),
+        mtime: note.stat.mtime_ns.div_euclid(1_000_000_000),
+        bytes: note.stat.size,
+    });
+    Ok(RecentAnswer { notes: notes.collect(), total, next })
 }
 
-impl Handle {
-    /// Whether an assistant may begin a rebuild that takes this: with leave, and within the budget of a rebuild. The
-    /// budget holds for everybody while it runs; who is not asked again should not begin what cannot end.
-    pub(super) fn may_rebuild(&self, audience: Audience, estimate: Option<&Estimate>) -> Result<(), CallError> {
-        let Some(estimate) = estimate else { return Ok(()) };
-        self.may_spend(audience, estimate.micro_dollars != Some(0), "writing these contexts anew")?;
-        let budget = &self.0.config.load().budget;
-        let tokens = estimate.tokens_in + estimate.tokens_out;
-        let over = match estimate.micro_dollars {
-            Some(cost) if cost > budget.rebuild => {
-                format!("it would cost about {}, and `budget.rebuild` is {}", dollars(cost), dollars(budget.rebuild))
-            }
-            None if tokens > budget.rebuild_tokens => {
-                format!("it would take about {tokens} tokens, and `budget.rebuild_tokens` is {}", budget.rebuild_tokens)
-            }
-            _ => return Ok(()),
-        };
-        Err(CallError::Forbidden(over))
+/// Whether there are private notes.
+pub(super) fn has_private(engine: &Handle) -> bool {
+    engine
+        .0
+        .vaults
+        .load()
+        .iter()
+        .filter_map(|vault| ready(vault).ok())
+        .any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, &note.tags)))
+}
+
+/// See [`Handle::assistants_may_spend`].
+pub(super) fn assistants_may_spend(engine: &Handle) -> bool {
+    engine.0.config.load().assistants_may_spend
+}
+
+/// Whether somebody may have a model asked that costs: the owner always, within the budget.
+pub(super) fn may_spend(engine: &Handle, audience: Audience, costs: bool, what: &str) -> Result<(), CallError> {
+    if audience.is_assistant() && costs && !assistants_may_spend(engine) {
+        return Err(CallError::Forbidden(format!("{what} costs money, and assistants may not spend any")));
     }
+    Ok(())
+}
+
+/// Whether an assistant may begin a rebuild that takes this: with leave, and within the budget of a rebuild. The
+/// budget holds for everybody while it runs; who is not asked again should not begin what cannot end.
+pub(super) fn may_rebuild(engine: &Handle, audience: Audience, estimate: Option<&Estimate>) -> Result<(), CallError> {
+    let Some(estimate) = estimate else { return Ok(()) };
+    may_spend(engine, audience, estimate.micro_dollars != Some(0), "writing these contexts anew")?;
+    let budget = &engine.0.config.load().budget;
+    let tokens = estimate.tokens_in + estimate.tokens_out;
+    let over = match estimate.micro_dollars {
+        Some(cost) if cost > budget.rebuild => {
+            format!("it would cost about {}, and `budget.rebuild` is {}", dollars(cost), dollars(budget.rebuild))
+        }
+        None if tokens > budget.rebuild_tokens => {
+            format!("it would take about {tokens} tokens, and `budget.rebuild_tokens` is {}", budget.rebuild_tokens)
+        }
+        _ => return Ok(()),
+    };
+    Err(CallError::Forbidden(over))
 }
 
 fn cursor((Reverse(mtime), vault, path): &Place) -> String {

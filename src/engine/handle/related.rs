@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::search::{Asked, freshness, search_answer};
 use super::vectors::QueryVectors;
-use super::{CallError, Cancel, Group, HINT, Handle, RelatedRequest, SearchAnswer, hidden, not_found, ready};
+use super::{CallError, Cancel, Group, HINT, Handle, RelatedRequest, SearchAnswer, hidden, not_found, ready, vectors};
 use crate::VaultShared;
 use crate::decide::NotePipeline;
 use index::search;
@@ -14,13 +14,14 @@ use index::{Row, Snapshot};
 use note::VaultPath;
 use note::fingerprint::ChunkId;
 
-impl Handle {
-    /// What lies near a note, lines of one, a chunk or a text.
-    pub fn related(&self, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
-        let began = Instant::now();
-        let lines = lines(&request)?;
-        let per_note = if request.group == Group::Note { Some(1) } else { request.per_note };
-        let mut options = self.options(&Asked {
+/// See [`Handle::related`].
+pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
+    let began = Instant::now();
+    let lines = lines(&request)?;
+    let per_note = if request.group == Group::Note { Some(1) } else { request.per_note };
+    let mut options = super::search::options(
+        engine,
+        &Asked {
             limit: request.limit,
             per_note,
             window_chars: request.window_chars,
@@ -28,80 +29,79 @@ impl Handle {
             explain: request.explain,
             merge: request.merge,
             ..Asked::default()
-        })?;
-        options.cancel = cancel.clone();
-        let vaults = self.choose(request.vault.as_deref())?;
-        let mut vectors = self.vectors();
-        let (home, seed) = self.seed(&request, lines, &vaults, &mut vectors)?;
-        if let Some(home) = &home {
-            let (snapshot, pipeline) = ready(home)?;
-            let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
+        },
+    )?;
+    options.cancel = cancel.clone();
+    let vaults = engine.choose(request.vault.as_deref())?;
+    let mut vectors = vectors::vectors(engine);
+    let (home, seed) = seed(engine, &request, lines, &vaults, &mut vectors)?;
+    if let Some(home) = &home {
+        let (snapshot, pipeline) = ready(home)?;
+        let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
+        let hidden = hidden(&pipeline, request.audience);
+        if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags))) {
+            let (what, name) = if request.path.is_some() { ("note", &request.path) } else { ("chunk", &request.chunk) };
+            return Err(not_found(what, name.as_deref().unwrap_or_default(), HINT));
+        }
+    }
+    // Elsewhere it is a direction, and nothing that could be linked.
+    let direction = match &home {
+        Some(home) => seed.elsewhere(&ready(home)?.0)?,
+        None => Some(seed.clone()),
+    };
+    let mut asked = Vec::new();
+    for vault in &vaults {
+        let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
+        if let Some(seed) = if is_home { Some(&seed) } else { direction.as_ref() } {
+            let (snapshot, pipeline) = ready(vault)?;
             let hidden = hidden(&pipeline, request.audience);
-            if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags))) {
-                let (what, name) =
-                    if request.path.is_some() { ("note", &request.path) } else { ("chunk", &request.chunk) };
-                return Err(not_found(what, name.as_deref().unwrap_or_default(), HINT));
-            }
+            asked.push((vault, seed, hidden, snapshot, pipeline));
         }
-        // Elsewhere it is a direction, and nothing that could be linked.
-        let direction = match &home {
-            Some(home) => seed.elsewhere(&ready(home)?.0)?,
-            None => Some(seed.clone()),
-        };
-        let mut asked = Vec::new();
-        for vault in &vaults {
-            let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
-            if let Some(seed) = if is_home { Some(&seed) } else { direction.as_ref() } {
-                let (snapshot, pipeline) = ready(vault)?;
-                let hidden = hidden(&pipeline, request.audience);
-                asked.push((vault, seed, hidden, snapshot, pipeline));
-            }
-        }
-        let near = asked.iter().map(|(vault, seed, hidden, snapshot, _)| Near {
-            snapshot,
-            vault: &vault.name,
-            seed,
-            hidden: hidden.as_deref(),
-        });
-        let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
-        let answers = found.into_iter().zip(&asked);
-        let answers = answers.map(|(found, (vault, _, _, snapshot, _))| freshness(found, vault, snapshot)).collect();
-        Ok(search_answer(answers, options.limit, began))
     }
+    let near = asked.iter().map(|(vault, seed, hidden, snapshot, _)| Near {
+        snapshot,
+        vault: &vault.name,
+        seed,
+        hidden: hidden.as_deref(),
+    });
+    let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
+    let answers = found.into_iter().zip(&asked);
+    let answers = answers.map(|(found, (vault, _, _, snapshot, _))| freshness(found, vault, snapshot)).collect();
+    Ok(search_answer(answers, options.limit, began))
+}
 
-    /// What is asked about, and the vault that it lies in.
-    fn seed(
-        &self,
-        request: &RelatedRequest,
-        lines: Option<(u32, u32)>,
-        vaults: &[Arc<VaultShared>],
-        vectors: &mut QueryVectors<'_>,
-    ) -> Result<(Option<Arc<VaultShared>>, Seed), CallError> {
-        if let Some(path) = &request.path {
-            let (vault, path) = self.find_note(request.vault.as_deref(), path)?;
-            let (snapshot, pipeline) = ready(&vault)?;
-            let note = snapshot.note_at(&path).ok_or_else(|| not_found("note", path.as_str(), HINT))?;
-            let seed = match lines {
-                Some(lines) => selected(&snapshot, (&pipeline, vectors), &path, &note.rows, lines)?,
-                None => Seed::Note(note.no),
-            };
-            return Ok((Some(vault), seed));
-        }
-        if let Some(name) = &request.chunk {
-            let id: ChunkId =
-                name.parse().map_err(|e: note::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
-            for vault in vaults {
-                if let Some(row) = ready(vault)?.0.row_of(id) {
-                    return Ok((Some(vault.clone()), Seed::Chunks(vec![row])));
-                }
-            }
-            return Err(not_found("chunk", name, "a hit has the id under `chunk`"));
-        }
-        let vault = vaults.first().ok_or(CallError::NotReady)?;
-        let text = request.text.as_deref().unwrap_or_default();
-        let vector = vectors.of(&ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
-        Ok((None, Seed::Text(text.to_owned(), vector)))
+/// What is asked about, and the vault that it lies in.
+fn seed(
+    engine: &Handle,
+    request: &RelatedRequest,
+    lines: Option<(u32, u32)>,
+    vaults: &[Arc<VaultShared>],
+    vectors: &mut QueryVectors<'_>,
+) -> Result<(Option<Arc<VaultShared>>, Seed), CallError> {
+    if let Some(path) = &request.path {
+        let (vault, path) = engine.find_note(request.vault.as_deref(), path)?;
+        let (snapshot, pipeline) = ready(&vault)?;
+        let note = snapshot.note_at(&path).ok_or_else(|| not_found("note", path.as_str(), HINT))?;
+        let seed = match lines {
+            Some(lines) => selected(&snapshot, (&pipeline, vectors), &path, &note.rows, lines)?,
+            None => Seed::Note(note.no),
+        };
+        return Ok((Some(vault), seed));
     }
+    if let Some(name) = &request.chunk {
+        let id: ChunkId =
+            name.parse().map_err(|e: note::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
+        for vault in vaults {
+            if let Some(row) = ready(vault)?.0.row_of(id) {
+                return Ok((Some(vault.clone()), Seed::Chunks(vec![row])));
+            }
+        }
+        return Err(not_found("chunk", name, "a hit has the id under `chunk`"));
+    }
+    let vault = vaults.first().ok_or(CallError::NotReady)?;
+    let text = request.text.as_deref().unwrap_or_default();
+    let vector = vectors.of(&ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
+    Ok((None, Seed::Text(text.to_owned(), vector)))
 }
 
 /// The lines that are asked about; also whether the request makes sense.

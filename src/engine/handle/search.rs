@@ -1,6 +1,7 @@
 //! Queries: answered from the published snapshots, on the caller's thread.
 
 mod expect;
+pub(super) mod expansion;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::super::rerank::Reranker;
 use super::vectors::QueryVectors;
 use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
-    ready,
+    generations, ready, vectors,
 };
 use index::Snapshot;
 use index::search;
@@ -67,34 +68,35 @@ impl Served {
     }
 }
 
-impl Handle {
-    /// Answers a query from the published snapshots.
-    pub fn search(&self, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
-        let hide = request.audience.is_assistant();
-        self.search_hiding(request, hide, cancel)
-    }
+/// See [`Handle::search`].
+pub(super) fn search(engine: &Handle, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
+    let hide = request.audience.is_assistant();
+    search_hiding(engine, request, hide, cancel)
+}
 
-    /// The same; with `hide` as if there were no private notes, even for the owner.
-    pub(super) fn search_hiding(
-        &self,
-        request: SearchRequest,
-        hide: bool,
-        cancel: &Cancel,
-    ) -> Result<SearchAnswer, CallError> {
-        let began = Instant::now();
-        let mut vaults = self.choose(request.vault.as_deref())?;
-        let contextual = match &request.contextual {
-            None => true,
-            Some(Contextual::Flag(flag)) => *flag,
-            Some(Contextual::Generation(name)) => {
-                let name = name.strip_prefix("gen:").ok_or_else(|| {
-                    CallError::Invalid("`contextual` is true, false, or `gen:` and the name of a generation".to_owned())
-                })?;
-                vaults = self.of_generation(vaults, name)?;
-                true
-            }
-        };
-        let mut options = self.options(&Asked {
+/// The same; with `hide` as if there were no private notes, even for the owner.
+pub(super) fn search_hiding(
+    engine: &Handle,
+    request: SearchRequest,
+    hide: bool,
+    cancel: &Cancel,
+) -> Result<SearchAnswer, CallError> {
+    let began = Instant::now();
+    let mut vaults = engine.choose(request.vault.as_deref())?;
+    let contextual = match &request.contextual {
+        None => true,
+        Some(Contextual::Flag(flag)) => *flag,
+        Some(Contextual::Generation(name)) => {
+            let name = name.strip_prefix("gen:").ok_or_else(|| {
+                CallError::Invalid("`contextual` is true, false, or `gen:` and the name of a generation".to_owned())
+            })?;
+            vaults = generations::of_generation(engine, vaults, name)?;
+            true
+        }
+    };
+    let mut options = options(
+        engine,
+        &Asked {
             mode: request.mode,
             limit: request.limit,
             per_note: request.per_note,
@@ -102,104 +104,103 @@ impl Handle {
             contextual,
             explain: request.explain,
             merge: request.merge,
-        })?;
-        options.cancel = cancel.clone();
-        let reranker = self.reranker(request.rerank)?;
-        let now = jiff::Zoned::now();
-        options.boosts.today = Some(now.date());
-        // A request that is refused must not wait before it is.
-        let mut parsed = parsed(&request, &now)?;
-        let unseen = if request.fresh { self.freshen(&vaults, cancel)? } else { None };
-        let expand = self.expands_for(request.audience, request.expand);
-        let (expansion, warning) = self.expansion(expand, &parsed, options.mode, cancel);
-        parsed.warnings.extend(warning);
-        let mut vectors = self.vectors();
-        let served = vaults.iter().map(Served::new).collect::<Result<Vec<_>, _>>()?;
-        let parts: Vec<Part<'_>> =
-            served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
-        let rankings = search::rank_together(&parts)?;
-        let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
-        let mut unjudged = None;
-        if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
-            let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
-            unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
-        }
-        let mut answers = Vec::with_capacity(served.len());
-        for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
-            cancel.check()?;
-            let found = search::finish(&served.snapshot, &served.vault.name, ranking, &part.options)?;
-            answers.push(freshness(found, &served.vault, &served.snapshot));
-        }
-        let mut answer = search_answer(answers, options.limit, began);
-        answer.warnings.extend(unjudged);
-        answer.warnings.extend(unseen);
-        if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
-            answer.expected = Some(expect::expected(path, (&served, &parts), &answer.hits)?);
-        }
-        Ok(vectors.warn(answer))
+        },
+    )?;
+    options.cancel = cancel.clone();
+    let reranker = reranker(engine, request.rerank)?;
+    let now = jiff::Zoned::now();
+    options.boosts.today = Some(now.date());
+    // A request that is refused must not wait before it is.
+    let mut parsed = parsed(&request, &now)?;
+    let unseen = if request.fresh { freshen(engine, &vaults, cancel)? } else { None };
+    let expand = expansion::expands_for(engine, request.audience, request.expand);
+    let (expansion, warning) = expansion::expansion(engine, expand, &parsed, options.mode, cancel);
+    parsed.warnings.extend(warning);
+    let mut vectors = vectors::vectors(engine);
+    let served = vaults.iter().map(Served::new).collect::<Result<Vec<_>, _>>()?;
+    let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
+    let rankings = search::rank_together(&parts)?;
+    let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
+    let mut unjudged = None;
+    if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
+        let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
+        unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
     }
+    let mut answers = Vec::with_capacity(served.len());
+    for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
+        cancel.check()?;
+        let found = search::finish(&served.snapshot, &served.vault.name, ranking, &part.options)?;
+        answers.push(freshness(found, &served.vault, &served.snapshot));
+    }
+    let mut answer = search_answer(answers, options.limit, began);
+    answer.warnings.extend(unjudged);
+    answer.warnings.extend(unseen);
+    if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
+        answer.expected = Some(expect::expected(path, (&served, &parts), &answer.hits)?);
+    }
+    Ok(vectors.warn(answer))
+}
 
-    /// Whether searches are reranked unless they say otherwise.
-    pub fn reranks(&self) -> bool {
-        self.0.reranker.load().is_some()
-    }
+/// See [`Handle::reranks`].
+pub(super) fn reranks(engine: &Handle) -> bool {
+    engine.0.reranker.load().is_some()
+}
 
-    /// Who judges what is found, if anybody is to.
-    fn reranker(&self, wanted: Option<bool>) -> Result<Option<Arc<Reranker>>, CallError> {
-        match (wanted, self.0.reranker.load_full()) {
-            (Some(false), _) => Ok(None),
-            (Some(true), None) => Err(CallError::Invalid(
-                "there is no reranker: `[rerank] provider` in the configuration names one".to_owned(),
-            )),
-            (_, reranker) => Ok(reranker),
+/// Who judges what is found, if anybody is to.
+fn reranker(engine: &Handle, wanted: Option<bool>) -> Result<Option<Arc<Reranker>>, CallError> {
+    match (wanted, engine.0.reranker.load_full()) {
+        (Some(false), _) => Ok(None),
+        (Some(true), None) => Err(CallError::Invalid(
+            "there is no reranker: `[rerank] provider` in the configuration names one".to_owned(),
+        )),
+        (_, reranker) => Ok(reranker),
+    }
+}
+
+pub(super) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallError> {
+    let search = engine.0.config.load().search.clone();
+    let limit = asked.limit.unwrap_or(search.limit);
+    if limit == 0 || limit > MAX_HITS {
+        return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
+    }
+    Ok(Options {
+        mode: asked.mode.unwrap_or_default(),
+        limit,
+        per_note: asked.per_note.unwrap_or(search.per_note).max(1),
+        contextual: asked.contextual,
+        window_chars: asked.window_chars.unwrap_or(search.window_chars).min(100_000),
+        dense_weight: search.dense_weight,
+        boosts: Boosts {
+            graph_weight: search.graph_weight,
+            link_weight: search.link_weight,
+            recency_weight: search.recency_weight,
+            recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
+            type_weights: search.type_weights,
+            today: None,
+            graph: None,
+        },
+        merge: asked.merge.unwrap_or(true),
+        explain: asked.explain,
+        ..Options::default()
+    })
+}
+
+/// Waits until everything that was saved before now is in these snapshots. Returns a warning if some of it may not be,
+/// because a vault could not be looked at.
+fn freshen(engine: &Handle, vaults: &[Arc<VaultShared>], cancel: &Cancel) -> Result<Option<String>, CallError> {
+    let until = Instant::now() + FRESH_WITHIN;
+    let only = vaults.first().filter(|_| vaults.len() == 1).map(|vault| vault.name.clone());
+    let job = engine.look_at(Scope { vault: only, path: None }, vaults, false);
+    while engine.wait_job(job, Duration::from_millis(100))?.state == "running" {
+        cancel.check()?;
+        if Instant::now() > until {
+            return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
         }
     }
-
-    pub(super) fn options(&self, asked: &Asked) -> Result<Options, CallError> {
-        let search = self.0.config.load().search.clone();
-        let limit = asked.limit.unwrap_or(search.limit);
-        if limit == 0 || limit > MAX_HITS {
-            return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
-        }
-        Ok(Options {
-            mode: asked.mode.unwrap_or_default(),
-            limit,
-            per_note: asked.per_note.unwrap_or(search.per_note).max(1),
-            contextual: asked.contextual,
-            window_chars: asked.window_chars.unwrap_or(search.window_chars).min(100_000),
-            dense_weight: search.dense_weight,
-            boosts: Boosts {
-                graph_weight: search.graph_weight,
-                link_weight: search.link_weight,
-                recency_weight: search.recency_weight,
-                recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
-                type_weights: search.type_weights,
-                today: None,
-                graph: None,
-            },
-            merge: asked.merge.unwrap_or(true),
-            explain: asked.explain,
-            ..Options::default()
-        })
-    }
-
-    /// Waits until everything that was saved before now is in these snapshots. Returns a warning if some of it may not be,
-    /// because a vault could not be looked at.
-    fn freshen(&self, vaults: &[Arc<VaultShared>], cancel: &Cancel) -> Result<Option<String>, CallError> {
-        let until = Instant::now() + FRESH_WITHIN;
-        let only = vaults.first().filter(|_| vaults.len() == 1).map(|vault| vault.name.clone());
-        let job = self.look_at(Scope { vault: only, path: None }, vaults, false);
-        while self.wait_job(job, Duration::from_millis(100))?.state == "running" {
-            cancel.check()?;
-            if Instant::now() > until {
-                return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
-            }
-        }
-        let job = self.job(job)?;
-        let why = job.problem.unwrap_or_else(|| "some notes could not be read".to_owned());
-        let fresh = job.state == "done" && job.failed.is_empty();
-        Ok((!fresh).then(|| format!("not all of this is fresh: {why}")))
-    }
+    let job = engine.job(job)?;
+    let why = job.problem.unwrap_or_else(|| "some notes could not be read".to_owned());
+    let fresh = job.state == "done" && job.failed.is_empty();
+    Ok((!fresh).then(|| format!("not all of this is fresh: {why}")))
 }
 
 /// What a request asks for: its query, and its filter as if the query had said it.

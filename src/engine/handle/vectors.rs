@@ -61,15 +61,13 @@ pub(super) fn embed_status(vaults: &[Arc<VaultShared>]) -> EmbedStatus {
     sum
 }
 
-impl Handle {
-    /// For the vectors of one request.
-    pub(super) fn vectors(&self) -> QueryVectors<'_> {
-        QueryVectors { shared: &self.0, known: HashMap::new(), warnings: Vec::new() }
-    }
+/// For the vectors of one request.
+pub(super) fn vectors(engine: &Handle) -> QueryVectors<'_> {
+    QueryVectors { shared: &engine.0, known: HashMap::new(), warnings: Vec::new() }
+}
 
-    /// Where embedders send texts, for `status`.
-    pub(super) fn embedders_leave(&self) -> Vec<String> {
-        let to = self.0.embedders();
-        to.into_iter().map(|host| format!("text of notes and queries, to {host}, which makes vectors")).collect()
-    }
+/// Where embedders send texts, for `status`.
+pub(super) fn embedders_leave(engine: &Handle) -> Vec<String> {
+    let to = engine.0.embedders();
+    to.into_iter().map(|host| format!("text of notes and queries, to {host}, which makes vectors")).collect()
 }
