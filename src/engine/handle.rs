@@ -6,14 +6,16 @@ mod ask;
 mod contexts;
 mod generations;
 mod graph;
+mod notes;
 mod recent;
 mod related;
 mod search;
 mod vectors;
+mod work;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::broadcast;
 
@@ -34,15 +36,14 @@ use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentReque
 use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 use protocol::status::Status;
 
-use super::decide::{NotePipeline, Task};
+use super::decide::NotePipeline;
 use super::disk_access::{Hangs, TEXT_WITHIN};
 use super::indexer::Event;
-use super::indexer::commit::decision;
 use super::jobs::Ended;
 use super::supervisor;
 use super::throttle::now_ms;
-use super::{Shared, VaultShared, now_s};
-use index::{NoteEntry, Snapshot};
+use super::{Shared, VaultShared};
+use index::Snapshot;
 use note::Note;
 use note::Private;
 use note::{FileStat, VaultPath};
@@ -116,81 +117,17 @@ impl Handle {
 
     /// The text of a note as it is on disk now.
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
-        let (vault, path) = self.find_readable(request.vault.as_deref(), &request.path)?;
-        let (snapshot, pipeline) = ready(&vault)?;
-        let hidden = hidden(&pipeline, request.audience);
-        let (bytes, seen) = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
-            // A caller that may not see a note gets the same answer as for one that is not there.
-            let why = if hidden.is_some() { HINT.to_owned() } else { format!("it cannot be read: {error}") };
-            not_found("note", path.as_str(), &why)
-        })?;
-        let note = note::parse(&path, &bytes, &pipeline.rules);
-        let known = snapshot.note_at(&path).map(|entry| entry.tags.as_slice());
-        if hidden.is_some_and(|hidden| hidden.covers_now(&note, known)) {
-            return Err(not_found("note", path.as_str(), HINT));
-        }
-        let first = request.line.unwrap_or(1).max(1);
-        // What a reader of the note does not see could only be meant for the machine.
-        let visible = if request.audience.is_assistant() { visible(&note) } else { Cow::Borrowed(note.text.as_str()) };
-        let total = visible.lines().count() as u32;
-        let wanted = request.lines.unwrap_or(u32::MAX);
-        let mut text = String::new();
-        let mut sent = 0;
-        for line in visible.split_inclusive('\n').skip(first as usize - 1).take(wanted as usize) {
-            if text.len() + line.len() > MOST_TEXT {
-                break;
-            }
-            text.push_str(line);
-            sent += 1;
-        }
-        let title = snapshot.note_at(&path).map_or_else(|| note.title.clone(), |entry| entry.title.clone());
-        Ok(NoteText {
-            vault: vault.name.clone(),
-            path: path.to_string(),
-            title,
-            text,
-            line: first,
-            lines: total,
-            mtime: seen.mtime_ns.div_euclid(1_000_000_000),
-            truncated: first - 1 + sent < total,
-            warnings: note.warnings.iter().map(|w| format!("line {}: {}", w.line, w.message)).collect(),
-        })
+        notes::get(self, request)
     }
 
     /// What would be decided about a note now: as it is on disk, or as a draft reads. Changes nothing.
     pub fn plan(&self, vault: Option<&str>, path: &str, text: Option<&str>) -> Result<Decision, CallError> {
-        let began = Instant::now();
-        let (vault, path) = self.find_readable(vault, path)?;
-        let (_, pipeline) = ready(&vault)?;
-        let (bytes, seen) = match text {
-            Some(text) => (text.as_bytes().to_vec(), FileStat::default()),
-            None => read(&vault, &path, pipeline.max_note_bytes)?
-                .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?,
-        };
-        let stored = stored(&pipeline, &path)?;
-        let task = Task::again(path.clone());
-        let decided =
-            pipeline.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
-        let record = decided.write.put.map(|(record, _)| record);
-        let record = record.ok_or_else(|| CallError::Storage("a plan without a note".to_owned()))?;
-        Ok(decision(&vault.name, &path, &decided.plan, &record, &decided.before, began))
+        notes::plan(self, vault, path, text)
     }
 
     /// The last decisions about a note, newest first.
     pub fn explain(&self, vault: Option<&str>, path: &str) -> Result<Vec<Decision>, CallError> {
-        let found = self.find_note(vault, path);
-        let text = found.as_ref().map_or(path, |(_, path)| path.as_str());
-        let of_note = |d: &Decision| d.path == text && vault.is_none_or(|name| d.vault == name);
-        let remembered = self.0.feed.last(20, of_note);
-        if !remembered.is_empty() {
-            return Ok(remembered);
-        }
-        let (vault, path) = found?;
-        let (_, pipeline) = ready(&vault)?;
-        match stored(&pipeline, &path)? {
-            Some((record, _)) => Ok(vec![recorded(&vault.name, &record)]),
-            None => Err(not_found("note", path.as_str(), "nothing was decided about it yet")),
-        }
+        notes::explain(self, vault, path)
     }
 
     /// Begins a look at the disk; returns its job.
@@ -201,29 +138,13 @@ impl Handle {
     /// As [`Handle::sync`]; with `accept_deletes` notes that seem gone are gone.
     pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool) -> Result<u64, CallError> {
         let vaults = self.choose(scope.vault.as_deref())?;
-        Ok(self.look_at(scope, &vaults, accept_deletes))
-    }
-
-    /// Begins a look at the disk of these vaults; returns its job.
-    fn look_at(&self, scope: Scope, vaults: &[Arc<VaultShared>], accept_deletes: bool) -> u64 {
-        let job = self.begin("sync", scope, vaults);
-        for vault in vaults {
-            self.send_part(vault, job, Event::Sync { job, accept_deletes });
-        }
-        job
+        Ok(work::look_at(self, scope, &vaults, accept_deletes))
     }
 
     /// Has contexts that serve and should be better made anew, of notes that changed in the last so many
     /// seconds; of all with 0.
     pub fn refresh(&self, scope: &Scope, seconds: u64) -> Result<(), CallError> {
-        let ago = i64::try_from(seconds).unwrap_or(i64::MAX);
-        let since = (seconds > 0).then(|| now_s().saturating_sub(ago));
-        for vault in self.choose(scope.vault.as_deref())? {
-            if !self.0.indexers.send(vault.id, Event::Refresh { since }) {
-                return Err(CallError::NotReady);
-            }
-        }
-        Ok(())
+        work::refresh(self, scope, seconds)
     }
 
     /// Answers a question from the notes by the model of `[context]`; what of the answer can be shown goes to
@@ -314,48 +235,7 @@ impl Handle {
     /// Begins to make a scope anew; with `dry_run` only says how much that is. `batch` has the provider's batch
     /// interface used for contexts, which is cheaper and slower.
     pub fn rebuild(&self, scope: Scope, dry_run: bool, batch: bool, audience: Audience) -> Result<Job, CallError> {
-        if let Some(running) = self.0.jobs.all().into_iter().find(|j| j.kind == "rebuild" && j.state == "running")
-            && !dry_run
-        {
-            let message = format!("rebuild {} is running; wait for it, or `situated jobs --cancel {0}`", running.job);
-            return Err(CallError::Conflict { message, job: running.job });
-        }
-        let vaults = self.choose(scope.vault.as_deref())?;
-        let under = scope.path.as_deref().map(|path| parse_path(path.trim_end_matches('/'))).transpose()?;
-        let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
-            let (snapshot, pipeline) = ready(vault)?;
-            let hidden = hidden(&pipeline, audience);
-            let shown = |n: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&n.path, &n.tags));
-            let within = snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u)));
-            Ok(within.filter(shown).count() as u64)
-        };
-        let mut total = 0;
-        for vault in &vaults {
-            total += count(vault)?;
-        }
-        if total == 0
-            && let Some(path) = &scope.path
-        {
-            return Err(not_found(
-                "note",
-                path,
-                "no note or folder of that name is indexed; paths are relative to the vault",
-            ));
-        }
-        if dry_run || audience.is_assistant() {
-            let pipelines: Vec<Arc<NotePipeline>> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
-            let estimate =
-                contexts::estimate(self, &contexts::answering(self), &pipelines, under.as_ref(), false, batch)?;
-            if dry_run {
-                return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
-            }
-            recent::may_rebuild(self, audience, estimate.as_ref())?;
-        }
-        let job = self.begin("rebuild", scope, &vaults);
-        for vault in &vaults {
-            self.send_part(vault, job, Event::Rebuild { job, under: under.clone(), batch });
-        }
-        self.0.jobs.get(job)
+        work::rebuild(self, scope, dry_run, batch, audience)
     }
 
     /// All jobs, newest first.

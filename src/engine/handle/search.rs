@@ -16,7 +16,7 @@ use super::super::rerank::Reranker;
 use super::vectors::QueryVectors;
 use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
-    generations, ready, vectors,
+    generations, ready, vectors, work,
 };
 use index::Snapshot;
 use index::search;
@@ -190,7 +190,7 @@ pub(super) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallErr
 fn freshen(engine: &Handle, vaults: &[Arc<VaultShared>], cancel: &Cancel) -> Result<Option<String>, CallError> {
     let until = Instant::now() + FRESH_WITHIN;
     let only = vaults.first().filter(|_| vaults.len() == 1).map(|vault| vault.name.clone());
-    let job = engine.look_at(Scope { vault: only, path: None }, vaults, false);
+    let job = work::look_at(engine, Scope { vault: only, path: None }, vaults, false);
     while engine.wait_job(job, Duration::from_millis(100))?.state == "running" {
         cancel.check()?;
         if Instant::now() > until {

@@ -1,0 +1,85 @@
+//! What users have done: looks at the disk, refreshes, rebuilds.
+
+use std::sync::Arc;
+
+use super::{CallError, Handle, contexts, hidden, not_found, parse_path, ready, recent};
+use crate::decide::NotePipeline;
+use crate::indexer::Event;
+use crate::now_s;
+use crate::shared::VaultShared;
+use index::NoteEntry;
+use protocol::audience::Audience;
+use protocol::jobs::{Job, Scope};
+
+/// Begins a look at the disk of these vaults; returns its job.
+pub(super) fn look_at(engine: &Handle, scope: Scope, vaults: &[Arc<VaultShared>], accept_deletes: bool) -> u64 {
+    let job = engine.begin("sync", scope, vaults);
+    for vault in vaults {
+        engine.send_part(vault, job, Event::Sync { job, accept_deletes });
+    }
+    job
+}
+
+/// See [`Handle::refresh`].
+pub(super) fn refresh(engine: &Handle, scope: &Scope, seconds: u64) -> Result<(), CallError> {
+    let ago = i64::try_from(seconds).unwrap_or(i64::MAX);
+    let since = (seconds > 0).then(|| now_s().saturating_sub(ago));
+    for vault in engine.choose(scope.vault.as_deref())? {
+        if !engine.0.indexers.send(vault.id, Event::Refresh { since }) {
+            return Err(CallError::NotReady);
+        }
+    }
+    Ok(())
+}
+
+/// See [`Handle::rebuild`].
+pub(super) fn rebuild(
+    engine: &Handle,
+    scope: Scope,
+    dry_run: bool,
+    batch: bool,
+    audience: Audience,
+) -> Result<Job, CallError> {
+    if let Some(running) = engine.0.jobs.all().into_iter().find(|j| j.kind == "rebuild" && j.state == "running")
+        && !dry_run
+    {
+        let message = format!("rebuild {} is running; wait for it, or `situated jobs --cancel {0}`", running.job);
+        return Err(CallError::Conflict { message, job: running.job });
+    }
+    let vaults = engine.choose(scope.vault.as_deref())?;
+    let under = scope.path.as_deref().map(|path| parse_path(path.trim_end_matches('/'))).transpose()?;
+    let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
+        let (snapshot, pipeline) = ready(vault)?;
+        let hidden = hidden(&pipeline, audience);
+        let shown = |n: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&n.path, &n.tags));
+        let within = snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u)));
+        Ok(within.filter(shown).count() as u64)
+    };
+    let mut total = 0;
+    for vault in &vaults {
+        total += count(vault)?;
+    }
+    if total == 0
+        && let Some(path) = &scope.path
+    {
+        return Err(not_found(
+            "note",
+            path,
+            "no note or folder of that name is indexed; paths are relative to the vault",
+        ));
+    }
+    if dry_run || audience.is_assistant() {
+        let pipelines: Vec<Arc<NotePipeline>> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
+        let estimate =
+            contexts::estimate(engine, &contexts::answering(engine), &pipelines, under.as_ref(), false, batch)?;
+        if dry_run {
+            return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
+        }
+        recent::may_rebuild(engine, audience, estimate.as_ref())?;
+    }
+    let job = engine.begin("rebuild", scope, &vaults);
+    for vault in &vaults {
+        engine.send_part(vault, job, Event::Rebuild { job, under: under.clone(), batch });
+    }
+    engine.0.jobs.get(job)
+}
