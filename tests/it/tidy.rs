@@ -56,7 +56,7 @@ const PURE: &[&str] = &[
     "mcp/results.rs",
     "mcp/schema.rs",
     "mcp/size.rs",
-    "cli/live/desk.rs",
+    "cli/live/requests.rs",
     "cli/live/keys.rs",
     "cli/live/line.rs",
     "cli/live/state.rs",

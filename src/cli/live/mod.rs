@@ -1,9 +1,9 @@
 //! `situated` alone on a terminal: a live search. [`state`] is a machine that knows neither terminal nor socket,
 //! [`view`] draws what it knows, and here both meet the world.
 
-mod desk;
 mod keys;
 mod line;
+mod requests;
 mod screen;
 mod state;
 mod threads;
@@ -19,8 +19,8 @@ use super::open::{self, Place};
 use super::print::{Color, now};
 use super::session::{Failure, Session};
 use crate::daemon::config::Opener;
-use desk::Ask;
 use protocol::hit::Hit;
+use requests::Ask;
 use screen::Screen;
 use state::{Effect, Input, State};
 use view::Theme;

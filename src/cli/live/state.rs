@@ -3,9 +3,9 @@
 
 use ratatui::crossterm::event::KeyEvent;
 
-use super::desk::{Ask, Desk, Slot, What};
 use super::keys::{Action, action};
 use super::line::Line;
+use super::requests::{Ask, Requests, Slot, What};
 use protocol::decision::Reason;
 use protocol::events::Notice;
 use protocol::hit::Hit;
@@ -123,7 +123,7 @@ pub(super) struct Measures {
 }
 
 /// Everything that is shown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct State {
     /// What is typed.
     pub query: Line,
@@ -145,8 +145,8 @@ pub(super) struct State {
     pub side: Vec<Hit>,
     /// Which pane the keys go to.
     pub pane: Pane,
-    /// Whether the preview is wanted.
-    pub preview: bool,
+    /// Whether the preview is hidden.
+    pub preview_hidden: bool,
     /// The first line of the preview; where something was found for `None`.
     pub scroll: Option<usize>,
     /// Whether the keys are shown.
@@ -155,36 +155,13 @@ pub(super) struct State {
     pub said: Option<String>,
     /// From the last drawing.
     pub measures: Measures,
-    desk: Desk,
+    requests: Requests,
+    /// What is to be done about the input that is being dealt with.
+    effects: Vec<Effect>,
     /// The list that is asked for is the one that is shown, made anew.
     again: bool,
     /// The index moved on while an answer was on its way, which may not know of it.
     behind: bool,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        State {
-            query: Line::default(),
-            mode: Mode::Hybrid,
-            vault: None,
-            link: Link::Looking,
-            job: None,
-            list: List::default(),
-            failure: None,
-            near: None,
-            side: Vec::new(),
-            pane: Pane::List,
-            preview: true,
-            scroll: None,
-            help: false,
-            said: None,
-            measures: Measures::default(),
-            desk: Desk::default(),
-            again: false,
-            behind: false,
-        }
-    }
 }
 
 impl State {
@@ -195,7 +172,7 @@ impl State {
 
     /// Whether an answer for the list is on its way.
     pub(super) fn is_waiting(&self) -> bool {
-        self.desk.is_waiting()
+        self.requests.is_waiting()
     }
 
     /// Whether several vaults are searched, so that hits say theirs.
@@ -206,150 +183,137 @@ impl State {
     /// Takes something in; says what is to be done.
     pub(super) fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Key(key) => match action(key, self.query.text().is_empty()) {
-                Some(action) => self.act(action),
-                None => Vec::new(),
-            },
+            Input::Key(key) => {
+                if let Some(action) = action(key, self.query.text().is_empty()) {
+                    self.act(action);
+                }
+            }
             Input::Paste(text) => {
                 self.said = None;
                 let typed = self.query.insert(&text);
-                self.typed(typed)
+                self.typed(typed);
             }
-            Input::Resized => Vec::new(),
+            Input::Resized => {}
             Input::Answer(number, outcome) => self.answered(number, outcome),
             Input::There(arrival) => self.arrived(*arrival),
-            Input::Away(why) => {
-                self.link = Link::Away(why);
-                self.job = None;
-                Vec::new()
-            }
+            Input::Away(why) => (self.link, self.job) = (Link::Away(why), None),
             Input::Notice(notice) => self.told(*notice),
-            Input::Say(text) => {
-                self.said = Some(text);
-                Vec::new()
-            }
-            Input::End => vec![Effect::Leave(None)],
+            Input::Say(text) => self.said = Some(text),
+            Input::End => self.effects.push(Effect::Leave(None)),
         }
+        std::mem::take(&mut self.effects)
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn act(&mut self, action: Action) {
         self.said = None;
         if self.help && !matches!(action, Action::Leave | Action::Redraw) {
             self.help = false;
-            return Vec::new();
+            return;
         }
         match action {
             Action::Type(c) => {
                 let typed = self.query.insert(c.encode_utf8(&mut [0; 4]));
-                self.typed(typed)
+                self.typed(typed);
             }
             Action::Remove(to) => {
                 let typed = self.query.remove(to);
-                self.typed(typed)
+                self.typed(typed);
             }
-            Action::Go(to) => {
-                self.query.go(to);
-                Vec::new()
-            }
+            Action::Go(to) => self.query.go(to),
             Action::Step(by) if self.pane == Pane::Preview => self.scroll(by),
             Action::Page(by) if self.pane == Pane::Preview => {
-                self.scroll(by * self.measures.preview_page.max(1) as isize)
+                self.scroll(by * self.measures.preview_page.max(1) as isize);
             }
             Action::Step(by) => self.step(by),
             Action::Page(by) => self.step(by * self.measures.page.max(1) as isize),
             Action::Scroll(by) => self.scroll(by),
             Action::Switch => {
                 self.pane = if self.pane == Pane::List { Pane::Preview } else { Pane::List };
-                self.preview |= self.pane == Pane::Preview;
-                Vec::new()
+                self.preview_hidden &= self.pane == Pane::List;
             }
-            Action::Preview => {
-                self.preview = !self.preview;
-                self.pane = Pane::List;
-                Vec::new()
-            }
-            Action::Related if self.near.is_some() => self.back_to_results(),
-            Action::Related => self.list_near(),
+            Action::Preview => (self.preview_hidden, self.pane) = (!self.preview_hidden, Pane::List),
+            Action::Related if self.near.is_none() => self.list_near(),
             Action::Mode => {
                 self.mode = match self.mode {
                     Mode::Hybrid => Mode::Lexical,
                     Mode::Lexical => Mode::Dense,
                     Mode::Dense => Mode::Hybrid,
                 };
-                self.typed(true)
+                self.typed(true);
             }
             Action::Vault => self.next_vault(),
-            Action::Open | Action::Obsidian => self.selected().map_or_else(Vec::new, |hit| {
-                vec![Effect::Open { hit: Box::new(hit.clone()), obsidian: action == Action::Obsidian }]
-            }),
+            Action::Open | Action::Obsidian => {
+                let obsidian = action == Action::Obsidian;
+                let hit = self.selected().cloned().map(Box::new);
+                self.effects.extend(hit.map(|hit| Effect::Open { hit, obsidian }));
+            }
             Action::Take => {
-                self.selected().map_or_else(Vec::new, |hit| vec![Effect::Leave(Some(Box::new(hit.clone())))])
+                let hit = self.selected().cloned().map(Box::new);
+                self.effects.extend(hit.map(|hit| Effect::Leave(Some(hit))));
             }
-            Action::Help => {
-                self.help = true;
-                Vec::new()
-            }
-            Action::Redraw => vec![Effect::Redraw],
+            Action::Help => self.help = true,
+            Action::Redraw => self.effects.push(Effect::Redraw),
+            Action::Related => self.back_to_results(),
             Action::Back if self.near.is_some() => self.back_to_results(),
-            Action::Back | Action::Leave => vec![Effect::Leave(None)],
+            Action::Back | Action::Leave => self.effects.push(Effect::Leave(None)),
         }
     }
 
     /// The query, its mode or its vault has become another.
-    fn typed(&mut self, changed: bool) -> Vec<Effect> {
+    fn typed(&mut self, changed: bool) {
         if !changed {
-            return Vec::new();
+            return;
         }
         if let Some((_, before)) = self.near.take() {
             self.list = before;
         }
         self.again = false;
         self.pane = Pane::List;
-        self.ask()
+        self.ask();
     }
 
     /// Asks for what the list should show.
-    fn ask(&mut self) -> Vec<Effect> {
+    fn ask(&mut self) {
         let what = if let Some((hit, _)) = &self.near {
             What::Related { chunk: hit.chunk.clone(), vault: hit.vault.clone(), limit: NEAR_LIST }
         } else if self.query.text().trim().is_empty() {
-            self.desk.forget(Slot::List);
-            self.desk.forget(Slot::Side);
+            self.requests.forget(Slot::List);
+            self.requests.forget(Slot::Side);
             self.list = List::default();
             self.side.clear();
             self.failure = None;
-            return Vec::new();
+            return;
         } else {
             let query = self.query.text().trim_start().to_owned();
             What::Search { query, mode: self.mode, vault: self.vault.clone() }
         };
-        self.desk.want(Slot::List, what).map(Effect::Ask).into_iter().collect()
+        self.effects.extend(self.requests.want(Slot::List, what).map(Effect::Ask));
     }
 
     /// Asks once more for what is shown: the index has moved on, or the daemon is back.
-    fn refresh(&mut self) -> Vec<Effect> {
+    fn refresh(&mut self) {
         if !matches!(self.link, Link::There { .. }) {
-            return Vec::new();
+            return;
         }
-        if self.desk.is_waiting() {
+        if self.requests.is_waiting() {
             self.behind = true;
-            return Vec::new();
+            return;
         }
         self.again = true;
-        self.ask()
+        self.ask();
     }
 
-    fn answered(&mut self, number: u64, outcome: Result<Box<SearchAnswer>, String>) -> Vec<Effect> {
-        let (slot, next) = self.desk.landed(number);
-        let mut effects: Vec<Effect> = next.map(Effect::Ask).into_iter().collect();
+    fn answered(&mut self, number: u64, outcome: Result<Box<SearchAnswer>, String>) {
+        let (slot, next) = self.requests.landed(number);
+        self.effects.extend(next.map(Effect::Ask));
         match (slot, outcome) {
             (Some(Slot::List), Ok(answer)) => {
                 self.failure = None;
                 self.show(*answer);
                 if std::mem::take(&mut self.behind) {
-                    effects.extend(self.refresh());
+                    self.refresh();
                 } else {
-                    effects.extend(self.look_around());
+                    self.look_around();
                 }
             }
             (Some(Slot::List), Err(why)) => {
@@ -361,7 +325,6 @@ impl State {
             (Some(Slot::Side), Err(_)) => self.side.clear(),
             (None, _) => {}
         }
-        effects
     }
 
     /// Puts an answer in place of the list. When it is the same list made anew, what was selected stays selected.
@@ -381,90 +344,90 @@ impl State {
     }
 
     /// Asks for what lies near the selected hit.
-    fn look_around(&mut self) -> Option<Effect> {
+    fn look_around(&mut self) {
         let Some(hit) = self.selected() else {
             self.side.clear();
-            self.desk.forget(Slot::Side);
-            return None;
+            self.requests.forget(Slot::Side);
+            return;
         };
         let what = What::Related { chunk: hit.chunk.clone(), vault: hit.vault.clone(), limit: NEAR };
-        self.desk.want(Slot::Side, what).map(Effect::Ask)
+        self.effects.extend(self.requests.want(Slot::Side, what).map(Effect::Ask));
     }
 
-    fn step(&mut self, by: isize) -> Vec<Effect> {
+    fn step(&mut self, by: isize) {
         let last = self.list.answer.hits.len().saturating_sub(1);
         let selected = self.list.selected.saturating_add_signed(by).min(last);
-        if selected == self.list.selected {
-            return Vec::new();
+        if selected != self.list.selected {
+            self.list.selected = selected;
+            self.scroll = None;
+            self.side.clear();
+            self.look_around();
         }
-        self.list.selected = selected;
-        self.scroll = None;
-        self.side.clear();
-        self.look_around().into_iter().collect()
     }
 
-    fn scroll(&mut self, by: isize) -> Vec<Effect> {
+    fn scroll(&mut self, by: isize) {
         let Measures { preview_rows, preview_page, preview_top, .. } = self.measures;
         let last = preview_rows.saturating_sub(preview_page);
         self.scroll = Some(preview_top.saturating_add_signed(by).min(last));
         // Several keys may come between two drawings.
         self.measures.preview_top = self.scroll.unwrap_or_default();
-        Vec::new()
     }
 
-    fn list_near(&mut self) -> Vec<Effect> {
-        let Some(hit) = self.selected().cloned() else { return Vec::new() };
+    fn list_near(&mut self) {
+        let Some(hit) = self.selected().cloned() else { return };
         let before = std::mem::take(&mut self.list);
         self.near = Some((Box::new(hit), before));
         self.side.clear();
         self.scroll = None;
         self.pane = Pane::List;
         self.again = false;
-        self.ask()
+        self.ask();
     }
 
-    fn back_to_results(&mut self) -> Vec<Effect> {
+    fn back_to_results(&mut self) {
         if let Some((_, before)) = self.near.take() {
             self.list = before;
         }
-        self.desk.forget(Slot::List);
+        self.requests.forget(Slot::List);
         self.failure = None;
         self.side.clear();
         self.scroll = None;
-        self.look_around().into_iter().collect()
+        self.look_around();
     }
 
-    fn next_vault(&mut self) -> Vec<Effect> {
-        let Link::There { vaults, .. } = &self.link else { return Vec::new() };
+    fn next_vault(&mut self) {
+        let Link::There { vaults, .. } = &self.link else { return };
         if vaults.len() < 2 {
             self.said = Some("there is one vault".to_owned());
-            return Vec::new();
+            return;
         }
         let next = match &self.vault {
             None => 0,
             Some(name) => vaults.iter().position(|(other, _)| other == name).map_or(0, |at| at + 1),
         };
         self.vault = vaults.get(next).map(|(name, _)| name.clone());
-        self.typed(true)
+        self.typed(true);
     }
 
-    fn arrived(&mut self, arrival: Arrival) -> Vec<Effect> {
+    fn arrived(&mut self, arrival: Arrival) {
         let Arrival { status, job } = arrival;
         let vaults: Vec<(String, u64)> = status.vaults.iter().map(|vault| (vault.name.clone(), vault.notes)).collect();
         // A daemon that was started anew may serve others.
         self.vault = self.vault.take().filter(|name| vaults.iter().any(|(other, _)| other == name));
         self.link = Link::There { daemon: status.state, vaults };
         self.job = job;
-        self.refresh()
+        self.refresh();
     }
 
     /// Something in a vault has changed, which may be one that is searched.
-    fn changed(&mut self, vault: &str) -> Vec<Effect> {
-        if self.vault.as_ref().is_none_or(|searched| searched == vault) { self.refresh() } else { Vec::new() }
+    fn changed(&mut self, vault: &str) {
+        if self.vault.as_ref().is_none_or(|searched| searched == vault) {
+            self.refresh();
+        }
     }
 
-    fn told(&mut self, notice: Notice) -> Vec<Effect> {
-        let Link::There { daemon, vaults } = &mut self.link else { return Vec::new() };
+    fn told(&mut self, notice: Notice) {
+        let Link::There { daemon, vaults } = &mut self.link else { return };
         match notice {
             Notice::State { state } => *daemon = state,
             Notice::Job { job } => self.job = Some(*job).filter(|job| job.state == "running"),
@@ -472,7 +435,7 @@ impl State {
                 if let Some((_, count)) = vaults.iter_mut().find(|(name, _)| *name == vault) {
                     *count = notes;
                 }
-                return self.changed(&vault);
+                self.changed(&vault);
             }
             // A lone save is told as a decision only.
             Notice::Decision(decision) => {
@@ -483,10 +446,9 @@ impl State {
                         _ => {}
                     }
                 }
-                return self.changed(&decision.vault);
+                self.changed(&decision.vault);
             }
         }
-        Vec::new()
     }
 }
 

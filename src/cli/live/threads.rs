@@ -8,7 +8,7 @@ use std::time::Duration;
 use ratatui::crossterm::event::{self, Event as Typed};
 use serde::Deserialize as _;
 
-use super::desk::{Ask, What};
+use super::requests::{Ask, What};
 use super::screen;
 use super::state::{Arrival, Input};
 use crate::cli::session::Missed;

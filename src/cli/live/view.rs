@@ -136,7 +136,7 @@ fn body(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, me
         return;
     }
     let wide = area.width >= SIDE_BY_SIDE;
-    if !state.preview || (!wide && state.pane == Pane::List) {
+    if state.preview_hidden || (!wide && state.pane == Pane::List) {
         list(state, theme, now, area, frame, measures);
         return;
     }

@@ -265,7 +265,7 @@ fn the_preview_scrolls_within_its_bounds() {
     press(&mut state, KeyCode::PageUp);
     assert_eq!(state.scroll, Some(0));
     press(&mut state, KeyCode::F(2));
-    assert!(!state.preview && state.pane == Pane::List);
+    assert!(state.preview_hidden && state.pane == Pane::List);
     press(&mut state, KeyCode::Tab);
-    assert!(state.preview);
+    assert!(!state.preview_hidden);
 }

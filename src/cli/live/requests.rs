@@ -46,38 +46,31 @@ pub(super) struct Ask {
 
 /// The requests that are in flight and wait.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Desk {
+pub(super) struct Requests {
     number: u64,
     flying: Option<(u64, Slot)>,
-    list: Option<Ask>,
-    side: Option<Ask>,
-    /// The newest wish of each slot, whether it flies, waits or has been answered.
+    /// The request that waits in each slot.
+    waiting: [Option<Ask>; 2],
+    /// The number of the newest request of each slot, whether it flies, waits or has been answered.
     newest: [u64; 2],
 }
 
-impl Desk {
-    /// Notes a wish, which takes the place of one that waits; gives the request to send now, if any.
+impl Requests {
+    /// Takes a request, which replaces one that waits in its slot; gives the request to send now, if any.
     pub(super) fn want(&mut self, slot: Slot, what: What) -> Option<Ask> {
         self.number += 1;
         self.newest[slot as usize] = self.number;
-        let ask = Some(Ask { number: self.number, what });
-        match slot {
-            Slot::List => {
-                self.list = ask;
-                // It belonged to a hit of the list that is going.
-                self.forget(Slot::Side);
-            }
-            Slot::Side => self.side = ask,
+        self.waiting[slot as usize] = Some(Ask { number: self.number, what });
+        if slot == Slot::List {
+            // It belonged to a hit of the list that is going.
+            self.forget(Slot::Side);
         }
         self.next()
     }
 
     /// Nothing is wanted in this slot any more: what waits is forgotten, and what flies will be dropped.
     pub(super) fn forget(&mut self, slot: Slot) {
-        match slot {
-            Slot::List => self.list = None,
-            Slot::Side => self.side = None,
-        }
+        self.waiting[slot as usize] = None;
         self.newest[slot as usize] = 0;
     }
 
@@ -95,17 +88,16 @@ impl Desk {
 
     /// Whether the list is still to be answered.
     pub(super) fn is_waiting(&self) -> bool {
-        self.list.is_some() || matches!(self.flying, Some((number, Slot::List)) if number == self.newest[0])
+        self.waiting[Slot::List as usize].is_some()
+            || matches!(self.flying, Some((number, Slot::List)) if number == self.newest[0])
     }
 
     fn next(&mut self) -> Option<Ask> {
         if self.flying.is_some() {
             return None;
         }
-        let (slot, ask) = match self.list.take() {
-            Some(ask) => (Slot::List, ask),
-            None => (Slot::Side, self.side.take()?),
-        };
+        let waits = |slot: Slot| Some((slot, self.waiting[slot as usize].take()?));
+        let (slot, ask) = [Slot::List, Slot::Side].into_iter().find_map(waits)?;
         self.flying = Some((ask.number, slot));
         Some(ask)
     }
