@@ -1,5 +1,6 @@
 //! Build script: says what this machine has that some tests need, so that those which cannot run here count as ignored
-//! and not as passed. `touch tests/machine/needs.rs` has it look again.
+//! and not as passed. `touch tests/machine/needs.rs` has it look again. It also lists the files of the sample vault, which
+//! are compiled in.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,9 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=tests/machine/needs.rs");
     println!("cargo::rerun-if-env-changed=PATH");
+    println!("cargo::rerun-if-changed=tests/vault");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    list_sample_vault(&out);
     let is_root = succeeds("sh", &["-c", "test $(id -u) = 0"]);
     let others_may_run = out.ancestors().all(is_open_to_others);
     let needs = [
@@ -35,6 +38,28 @@ fn main() {
             println!("cargo::rustc-cfg={need}");
         }
     }
+}
+
+/// Writes `FILES`: the path of each file of the sample vault, and its text.
+fn list_sample_vault(out: &Path) {
+    let vault =
+        Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR")).join("tests/vault");
+    let mut files = Vec::new();
+    let mut folders = vec![vault.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the sample vault can be read") {
+            let path = entry.expect("the sample vault can be read").path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    let line = |file: &PathBuf| {
+        let name = file.strip_prefix(&vault).expect("it lies in the vault");
+        format!("    ({name:?}, include_str!({file:?})),\n")
+    };
+    let lines: String = files.iter().map(line).collect();
+    let list = format!("/// Path in the vault, and text.\npub(super) const FILES: &[(&str, &str)] = &[\n{lines}];\n");
+    std::fs::write(out.join("sample.rs"), list).expect("OUT_DIR can be written to");
 }
 
 fn succeeds(program: &str, arguments: &[&str]) -> bool {
