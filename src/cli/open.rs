@@ -4,9 +4,17 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 use super::print::printable;
 use crate::daemon::config::Opener;
 use note::VaultPath;
+
+/// What a part of an address does not hold as it is.
+const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The same for a path.
+const PATH: &AsciiSet = &PART.remove(b'/');
 
 /// A line of a note on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,12 +180,12 @@ pub(super) fn obsidian_uri(place: &Place) -> String {
     let vault = above.unwrap_or(&place.root);
     let name = vault.file_name().unwrap_or_default();
     let file = place.file.strip_prefix(vault).unwrap_or(&place.file);
-    format!("obsidian://open?vault={}&file={}", percent(name, false), percent(file.as_os_str(), false))
+    format!("obsidian://open?vault={}&file={}", percent(name, PART), percent(file.as_os_str(), PART))
 }
 
 /// `file://host/path`, as terminals that open links want it.
 pub(super) fn file_url(file: &Path, host: &str) -> String {
-    format!("file://{}{}", percent(OsStr::new(host), false), percent(file.as_os_str(), true))
+    format!("file://{}{}", percent(OsStr::new(host), PART), percent(file.as_os_str(), PATH))
 }
 
 /// What this machine is called, as far as that can be read; terminals open links of their own machine only.
@@ -187,18 +195,9 @@ pub(super) fn host() -> String {
     name.trim().to_owned()
 }
 
-/// Everything but letters, digits and `-._~` as `%XX`.
-fn percent(text: &OsStr, slashes: bool) -> String {
+fn percent(text: &OsStr, set: &'static AsciiSet) -> String {
     use std::os::unix::ffi::OsStrExt as _;
-    let mut out = String::new();
-    for byte in text.as_bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(*byte)),
-            b'/' if slashes => out.push('/'),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    percent_encode(text.as_bytes(), set).to_string()
 }
 
 #[cfg(test)]

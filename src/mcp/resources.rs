@@ -1,5 +1,6 @@
 //! Notes as resources: `note://VAULT/PATH`, listed by how recently they were changed.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{ListResourcesResult, MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 
@@ -9,6 +10,12 @@ use protocol::note::{RecentAnswer, RecentNote};
 
 const SCHEME: &str = "note://";
 
+/// What the name of a vault does not hold as it is in an address.
+const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The same for a path.
+const PATH: &AsciiSet = &PART.remove(b'/');
+
 /// What stands in `_meta` of everything that is text of a note.
 const MARK: &str = "situated/trust";
 
@@ -17,7 +24,7 @@ pub(super) const PAGE: usize = 100;
 
 /// The address of a note.
 pub(super) fn uri(vault: &str, path: &str) -> String {
-    format!("{SCHEME}{}/{}", encode(vault, false), encode(path, true))
+    format!("{SCHEME}{}/{}", utf8_percent_encode(vault, PART), utf8_percent_encode(path, PATH))
 }
 
 /// Vault and path of an address.
@@ -25,20 +32,6 @@ pub(super) fn place(uri: &str) -> Option<(String, String)> {
     let (vault, path) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     let (vault, path) = (decode(vault)?, decode(path)?);
     (!vault.is_empty() && !path.is_empty()).then_some((vault, path))
-}
-
-fn encode(text: &str, is_path: bool) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            b'/' if is_path => out.push('/'),
-            // Writing to a string cannot fail.
-            _ => drop(write!(out, "%{byte:02X}")),
-        }
-    }
-    out
 }
 
 fn decode(text: &str) -> Option<String> {
