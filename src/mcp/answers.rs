@@ -1,20 +1,21 @@
 //! What each tool does: arguments in, calls of the daemon, a cleaned and sized result out.
 
-mod reindex;
-mod search;
+pub(super) mod reindex;
+pub(super) mod search;
+
+use std::pin::Pin;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::caller::Caller;
 use super::daemon::Trouble;
 use super::params;
 use super::results::{
     Answered, Cited, ContextStats, DaemonState, Generated, NamedNote, NoteLines, Omitted, RecentNotes, TRUST,
     VaultState,
 };
-use super::server::Caller;
-use super::tools::Kind;
 use super::{clean, show, size};
 use protocol::ask::{AskRequest, Citation};
 use protocol::contexts::{GenerateRequest, StatsRequest};
@@ -23,42 +24,29 @@ use protocol::note::{GetRequest, RecentNote, RecentRequest};
 use protocol::status::{StatusRequest, VaultStatus};
 
 /// The result of a tool.
-pub(super) struct Answer {
+pub(super) struct ToolResult {
     /// For clients that show text alone.
     pub(super) text: String,
     /// As its schema says.
     pub(super) structured: Value,
 }
 
-impl Answer {
+impl ToolResult {
     fn new(text: String, structured: &impl Serialize) -> Result<Self, Trouble> {
         let structured =
             serde_json::to_value(structured).map_err(|_| Trouble::internal("a result has no JSON form"))?;
-        Ok(Answer { text, structured })
+        Ok(ToolResult { text, structured })
     }
 }
 
-/// Carries a tool out.
-pub(super) async fn answer(kind: Kind, arguments: Map<String, Value>, caller: &Caller) -> Result<Answer, Trouble> {
-    match kind {
-        Kind::SearchNotes => search::notes(read(arguments)?, caller).await,
-        Kind::ContextualSearch => search::contextual(read(arguments)?, caller).await,
-        Kind::RelatedNotes => search::related(read(arguments)?, caller).await,
-        Kind::ReadNote => {
-            let (note, text) = note(read(arguments)?, caller).await?;
-            Answer::new(text, &note)
-        }
-        Kind::RecentNotes => recent(read(arguments)?, caller).await,
-        Kind::Ask => ask(read(arguments)?, caller).await,
-        Kind::VaultStatus => status(read(arguments)?, caller).await,
-        Kind::GenerateContext => generate(read(arguments)?, caller).await,
-        Kind::Reindex => reindex::start(read(arguments)?, caller).await,
-        Kind::ReindexProgress => reindex::progress(&read(arguments)?, caller).await,
-        Kind::ContextStats => stats(read(arguments)?, caller).await,
-    }
-}
+/// What carries a tool out, of its arguments as they came.
+pub(super) type Run = for<'a> fn(Map<String, Value>, &'a Caller) -> BoxFuture<'a>;
 
-fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Trouble> {
+/// A tool at work.
+pub(super) type BoxFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, Trouble>> + Send + 'a>>;
+
+/// Reads the arguments of a tool.
+pub(super) fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Trouble> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {
         // The message quotes what was sent, which may be a whole document.
         let why: String = error.to_string().chars().take(300).collect();
@@ -78,6 +66,12 @@ fn lines(texts: &[String]) -> Vec<String> {
 /// A vault as the daemon knows it.
 fn vault(named: Option<&String>) -> Option<String> {
     named.map(|name| clean::named(name))
+}
+
+/// `read_note`.
+pub(super) async fn read_note(asked: params::Read, caller: &Caller) -> Result<ToolResult, Trouble> {
+    let (note, text) = note(asked, caller).await?;
+    ToolResult::new(text, &note)
 }
 
 /// Lines of a note that fit, and their text form.
@@ -122,7 +116,8 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<(NoteLi
     Ok((shown, text))
 }
 
-async fn recent(asked: params::Recent, caller: &Caller) -> Result<Answer, Trouble> {
+/// `recent_notes`.
+pub(super) async fn recent(asked: params::Recent, caller: &Caller) -> Result<ToolResult, Trouble> {
     let (vault, limit, after) = (vault(asked.vault.as_ref()), asked.limit, asked.after);
     let found = caller.call(RecentRequest { vault, limit, after, ..RecentRequest::default() }).await?;
     let named = |note: &RecentNote| NamedNote {
@@ -135,10 +130,11 @@ async fn recent(asked: params::Recent, caller: &Caller) -> Result<Answer, Troubl
     };
     let notes = found.notes.iter().map(named).collect();
     let recent = RecentNotes { trust: TRUST.to_owned(), notes, total: found.total, next: found.next };
-    Answer::new(show::recent(&recent), &recent)
+    ToolResult::new(show::recent(&recent), &recent)
 }
 
-async fn ask(asked: params::Ask, caller: &Caller) -> Result<Answer, Trouble> {
+/// `ask`.
+pub(super) async fn ask(asked: params::Ask, caller: &Caller) -> Result<ToolResult, Trouble> {
     let request = AskRequest {
         question: asked.question,
         vault: vault(asked.vault.as_ref()),
@@ -193,10 +189,11 @@ async fn ask(asked: params::Ask, caller: &Caller) -> Result<Answer, Trouble> {
         let (what, how) = ("some citations", "a larger `max_chars`, or fewer `passages`, shows them");
         answered.omitted = Some(Omitted { what: what.to_owned(), how: how.to_owned() });
     }
-    Answer::new(show::answer(&answered), &answered)
+    ToolResult::new(show::answer(&answered), &answered)
 }
 
-async fn generate(asked: params::Generate, caller: &Caller) -> Result<Answer, Trouble> {
+/// `generate_context_for_chunk`.
+pub(super) async fn generate(asked: params::Generate, caller: &Caller) -> Result<ToolResult, Trouble> {
     let title = asked.metadata.as_ref().and_then(|known| known.get("title")).and_then(Value::as_str);
     let (chunk, document, max_words) = (asked.chunk, asked.document, asked.max_words);
     let title = title.map(str::to_owned);
@@ -219,10 +216,11 @@ async fn generate(asked: params::Generate, caller: &Caller) -> Result<Answer, Tr
         generated.omitted = Some(Omitted { what: what.to_owned(), how: how.to_owned() });
     }
     let what = format!("A context by {}, quality {:.2}.", generated.generation, generated.quality);
-    Answer::new(show::made(&what, &generated.context, generated.omitted.as_ref()), &generated)
+    ToolResult::new(show::made(&what, &generated.context, generated.omitted.as_ref()), &generated)
 }
 
-async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Answer, Trouble> {
+/// `get_contextual_retrieval_stats`.
+pub(super) async fn stats(asked: params::OfVault, caller: &Caller) -> Result<ToolResult, Trouble> {
     let request = StatsRequest { vault: vault(asked.vault.as_ref()), ..StatsRequest::default() };
     let stats = caller.call(request).await?;
     let told = ContextStats {
@@ -253,10 +251,11 @@ async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Answer, Troubl
         told.unpriced_contexts,
         told.status
     );
-    Answer::new(text, &told)
+    ToolResult::new(text, &told)
 }
 
-async fn status(asked: params::OfVault, caller: &Caller) -> Result<Answer, Trouble> {
+/// `vault_status`.
+pub(super) async fn status(asked: params::OfVault, caller: &Caller) -> Result<ToolResult, Trouble> {
     let request = StatusRequest { vault: vault(asked.vault.as_ref()), ..StatusRequest::default() };
     let status = caller.call(request).await?;
     let state = |(i, vault): (usize, &VaultStatus)| VaultState {
@@ -290,5 +289,5 @@ async fn status(asked: params::OfVault, caller: &Caller) -> Result<Answer, Troub
         n => format!(" Problems: {n}; the user sees them with `situated status`."),
     };
     let text = format!("The daemon is {}. Vaults: {}. {leaves}{problems}", told.state, vaults.join(", "));
-    Answer::new(text, &told)
+    ToolResult::new(text, &told)
 }

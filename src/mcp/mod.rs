@@ -6,6 +6,7 @@
 //! is text that anybody may have written, so it is cleaned ([`clean`]), marked, and cut to a model's window ([`size`]).
 
 mod answers;
+mod caller;
 mod clean;
 mod daemon;
 mod lines;

@@ -12,10 +12,8 @@ pub(super) struct Generate {
     /// The whole document, Markdown.
     pub(super) document: String,
     /// What is known of the document: `title`; other members are ignored.
-    #[serde(default)]
     pub(super) metadata: Option<Map<String, Value>>,
     /// Words of the context at most.
-    #[serde(default)]
     pub(super) max_words: Option<u32>,
 }
 
@@ -37,7 +35,6 @@ pub(super) struct Reindex {
 
 /// Arguments of `get_reindexing_progress`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
 pub(super) struct Progress {
     /// A job by its number; the running or the last one if absent.
     pub(super) job: Option<u64>,
@@ -45,7 +42,6 @@ pub(super) struct Progress {
 
 /// A vault, or all.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
 pub(super) struct OfVault {
     /// The vault by name; all if absent.
     pub(super) vault: Option<String>,
@@ -53,7 +49,6 @@ pub(super) struct OfVault {
 
 /// Which notes are looked at; everything given must hold.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
 pub(super) struct Filters {
     /// Folder, note or glob, relative to the vault.
     pub(super) path: Option<String>,
@@ -74,22 +69,16 @@ pub(super) struct ContextualSearch {
     /// What is sought: words, or a question. `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:` are understood.
     pub(super) query: String,
     /// Hits at most, 1 to 100; 10 if absent.
-    #[serde(default)]
     pub(super) top_k: Option<usize>,
     /// Whether the contexts of chunks take part; they do if absent.
-    #[serde(default)]
     pub(super) contextual: Option<bool>,
     /// The vault by name; all if absent.
-    #[serde(default)]
     pub(super) vault: Option<String>,
     /// Which notes are looked at.
-    #[serde(default)]
     pub(super) filters: Option<Filters>,
     /// `hybrid` (words and meaning), `lexical` or `dense`.
-    #[serde(default)]
     pub(super) mode: Option<Mode>,
     /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
-    #[serde(default)]
     pub(super) max_chars: Option<usize>,
 }
 
@@ -99,16 +88,12 @@ pub(super) struct SearchNotes {
     /// What is sought: words, or a question. `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:` are understood.
     pub(super) query: String,
     /// Notes at most, 1 to 100; 10 if absent.
-    #[serde(default)]
     pub(super) limit: Option<usize>,
     /// The vault by name; all if absent.
-    #[serde(default)]
     pub(super) vault: Option<String>,
     /// Which notes are looked at.
-    #[serde(default)]
     pub(super) filters: Option<Filters>,
     /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
-    #[serde(default)]
     pub(super) max_chars: Option<usize>,
 }
 
@@ -137,16 +122,12 @@ pub(super) struct Read {
     /// The note's path in its vault, as hits have it.
     pub(super) path: String,
     /// The vault by name; found by the path if absent.
-    #[serde(default)]
     pub(super) vault: Option<String>,
     /// First line, from 1.
-    #[serde(default)]
     pub(super) line: Option<u32>,
     /// Lines at most.
-    #[serde(default)]
     pub(super) lines: Option<u32>,
     /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
-    #[serde(default)]
     pub(super) max_chars: Option<usize>,
 }
 
@@ -174,7 +155,6 @@ pub(super) struct Related {
 
 /// Arguments of `recent_notes`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
 pub(super) struct Recent {
     /// The vault by name; all if absent.
     pub(super) vault: Option<String>,
@@ -190,15 +170,11 @@ pub(super) struct Ask {
     /// What is asked of the notes.
     pub(super) question: String,
     /// The vault by name; all if absent.
-    #[serde(default)]
     pub(super) vault: Option<String>,
     /// Which notes are looked at.
-    #[serde(default)]
     pub(super) filters: Option<Filters>,
     /// Passages that the model is shown, 1 to 50.
-    #[serde(default)]
     pub(super) passages: Option<usize>,
     /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
-    #[serde(default)]
     pub(super) max_chars: Option<usize>,
 }

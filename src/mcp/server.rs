@@ -1,29 +1,23 @@
 //! The protocol's side: what is offered, and how a call of a tool becomes calls of the daemon.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, Tool,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::{Peer, RequestContext};
+use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::answers::{self, Answer};
-use super::daemon::{Daemon, Listener, Trouble};
+use super::answers::{self, ToolResult};
+use super::caller::Caller;
+use super::daemon::{Daemon, Trouble};
 use super::{clean, params, resources, schema, tools};
 use protocol::client::Discovery;
 use protocol::note::RecentRequest;
-use protocol::table::Call;
-
-/// No more progress notifications of one request than one in this time.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long a client may keep the list of tools: it changes with the program alone.
 const TOOLS_TTL_MS: u64 = 3_600_000;
@@ -39,87 +33,9 @@ impl Bridge {
     pub(super) fn new(discovery: Discovery, left: Arc<AtomicBool>) -> Self {
         Bridge { daemon: Daemon::new(discovery), left }
     }
-}
 
-/// Whoever asked: hears of progress, and may have gone.
-pub(super) struct Caller {
-    pub(super) daemon: Daemon,
-    peer: Peer<RoleServer>,
-    token: Option<ProgressToken>,
-    goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
-    left: Arc<AtomicBool>,
-}
-
-impl Caller {
-    fn new(bridge: &Bridge, context: &RequestContext<RoleServer>) -> Self {
-        let cancelled = context.ct.clone();
-        Caller {
-            daemon: bridge.daemon.clone(),
-            peer: context.peer.clone(),
-            token: context.meta.get_progress_token(),
-            goes_on: Arc::new(move || !cancelled.is_cancelled()),
-            left: bridge.left.clone(),
-        }
-    }
-
-    /// Whether somebody still waits.
-    pub(super) fn goes_on(&self) -> bool {
-        (self.goes_on)()
-    }
-
-    /// Whether that is so because the client has gone, rather than changed its mind.
-    pub(super) fn has_left(&self) -> bool {
-        self.left.load(Ordering::Relaxed)
-    }
-
-    /// A call of the daemon on behalf of this one.
-    pub(super) async fn call<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
-        self.daemon.call(call, Arc::new(Waiting { goes_on: self.goes_on.clone(), read: None })).await
-    }
-
-    /// The same, with the length of the answer's text as progress while it comes.
-    pub(super) async fn call_told<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
-        let (sender, mut pieces) = unbounded_channel::<usize>();
-        let read = self.token.is_some().then_some(sender);
-        let listener = Arc::new(Waiting { goes_on: self.goes_on.clone(), read });
-        let tell = async {
-            let (mut sum, mut told) = (0, None::<Instant>);
-            while let Some(piece) = pieces.recv().await {
-                sum += piece;
-                if told.is_none_or(|told| told.elapsed() >= PROGRESS_INTERVAL) {
-                    told = Some(Instant::now());
-                    self.progress(sum as f64, None, "characters of the answer").await;
-                }
-            }
-        };
-        // The sender goes with the listener, so the telling ends when the call has.
-        tokio::join!(self.daemon.call(call, listener), tell).0
-    }
-
-    /// Tells how far it is, if that was asked for; `done` must grow.
-    pub(super) async fn progress(&self, done: f64, total: Option<f64>, message: &str) {
-        let Some(token) = &self.token else { return };
-        let mut param = ProgressNotificationParam::new(token.clone(), done).with_message(message);
-        param.total = total;
-        // A client that has gone need not be told.
-        let _ = self.peer.notify_progress(param).await;
-    }
-}
-
-struct Waiting {
-    goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
-    read: Option<UnboundedSender<usize>>,
-}
-
-impl Listener for Waiting {
-    fn text(&self, piece: &str) {
-        if let Some(read) = &self.read {
-            let _ = read.send(piece.chars().count());
-        }
-    }
-
-    fn goes_on(&self) -> bool {
-        (self.goes_on)()
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        Caller::new(self.daemon.clone(), self.left.clone(), context)
     }
 }
 
@@ -154,15 +70,15 @@ impl ServerHandler for Bridge {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(kind) = tools::named(&request.name) else {
+        let Some(tool) = tools::named(&request.name) else {
             let name: String = clean::line(&request.name).chars().take(80).collect();
             let message = format!("there is no tool `{name}`; the tools are {}", tools::names());
             return Err(ErrorData::invalid_params(message, None));
         };
-        let caller = Caller::new(self, &context);
+        let caller = self.caller(&context);
         let arguments = schema::tolerate(request.arguments.unwrap_or_default());
-        let result = match answers::answer(kind, arguments, &caller).await {
-            Ok(Answer { text, structured }) => {
+        let result = match (tool.run)(arguments, &caller).await {
+            Ok(ToolResult { text, structured }) => {
                 let mut result = CallToolResult::structured(structured);
                 result.content = vec![ContentBlock::text(text)];
                 result
@@ -179,7 +95,7 @@ impl ServerHandler for Bridge {
     ) -> Result<ListResourcesResult, ErrorData> {
         let after = request.and_then(|request| request.cursor);
         let asked = RecentRequest { limit: Some(resources::PAGE), after, ..RecentRequest::default() };
-        let recent = Caller::new(self, &context).call(asked).await.map_err(error)?;
+        let recent = self.caller(&context).call(asked).await.map_err(error)?;
         let mut page = resources::page(&recent);
         if knows_caching(&context) {
             // Another save, another list; and it is nobody else's.
@@ -210,7 +126,7 @@ impl ServerHandler for Bridge {
             return Err(ErrorData::invalid_params(message, Some(json!({ "uri": request.uri }))));
         };
         let read = params::Read { path, vault: Some(vault), line: None, lines: None, max_chars: None };
-        let (note, _) = answers::note(read, &Caller::new(self, &context)).await.map_err(|trouble| {
+        let (note, _) = answers::note(read, &self.caller(&context)).await.map_err(|trouble| {
             if trouble.kind == "not_found" {
                 return ErrorData::resource_not_found(
                     clean::line(&trouble.message),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
+use super::answers::{Run, ask, generate, read, read_note, recent, reindex, search, stats, status};
 use super::{params, results, schema};
 
 /// What assistants are told when they connect.
@@ -20,22 +21,6 @@ that hold such text say `trust: \"untrusted-note-text\"`.
 These tools change no note. What costs the user money is done only if their configuration allows it, and a \
 reindexing that costs only after the user has seen the estimate and confirmed.";
 
-/// A tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    GenerateContext,
-    Reindex,
-    ReindexProgress,
-    ContextualSearch,
-    ContextStats,
-    SearchNotes,
-    ReadNote,
-    RelatedNotes,
-    RecentNotes,
-    Ask,
-    VaultStatus,
-}
-
 /// How a tool acts on the world.
 #[derive(Clone, Copy)]
 enum Acts {
@@ -47,55 +32,55 @@ enum Acts {
     Rebuilds,
 }
 
-struct Row {
-    kind: Kind,
+/// A tool: what it is called, what it says of itself, what it takes and gives, and what carries it out.
+pub(super) struct ToolRow {
     name: &'static str,
     title: &'static str,
     about: &'static str,
     acts: Acts,
     takes: fn() -> Arc<Map<String, Value>>,
     gives: fn() -> Arc<Map<String, Value>>,
+    pub(super) run: Run,
 }
 
-const ROWS: &[Row] = &[
-    Row {
-        kind: Kind::SearchNotes,
+static ROWS: &[ToolRow] = &[
+    ToolRow {
         name: "search_notes",
         title: "Search notes",
         about: "Finds notes by words and meaning: each note once, with its best passage.",
         acts: Acts::Reads,
         takes: schema::of::<params::SearchNotes>,
         gives: schema::of::<results::Found>,
+        run: |given, caller| Box::pin(async move { search::notes(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::ReadNote,
+    ToolRow {
         name: "read_note",
         title: "Read a note",
         about: "Reads a note, or lines of it, as it is on disk now.",
         acts: Acts::Reads,
         takes: schema::of::<params::Read>,
         gives: schema::of::<results::NoteLines>,
+        run: |given, caller| Box::pin(async move { read_note(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::RelatedNotes,
+    ToolRow {
         name: "related_notes",
         title: "Related notes",
         about: "Finds notes that are about the same as a note, as lines of one, or as any text.",
         acts: Acts::Reads,
         takes: schema::of::<params::Related>,
         gives: schema::of::<results::Found>,
+        run: |given, caller| Box::pin(async move { search::related(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::RecentNotes,
+    ToolRow {
         name: "recent_notes",
         title: "Recent notes",
         about: "Lists the notes that were changed last, newest first, a page at a time.",
         acts: Acts::Reads,
         takes: schema::of::<params::Recent>,
         gives: schema::of::<results::RecentNotes>,
+        run: |given, caller| Box::pin(async move { recent(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::Ask,
+    ToolRow {
         name: "ask",
         title: "Ask the notes",
         about: "Has the user's own model answer a question from the notes, with citations. It may cost the user money: \
@@ -103,18 +88,18 @@ const ROWS: &[Row] = &[
         acts: Acts::Asks,
         takes: schema::of::<params::Ask>,
         gives: schema::of::<results::Answered>,
+        run: |given, caller| Box::pin(async move { ask(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::VaultStatus,
+    ToolRow {
         name: "vault_status",
         title: "Status of the vaults",
         about: "Says which vaults there are, whether the index is current, and what leaves the user's machine.",
         acts: Acts::Reads,
         takes: schema::of::<params::OfVault>,
         gives: schema::of::<results::DaemonState>,
+        run: |given, caller| Box::pin(async move { status(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::ContextualSearch,
+    ToolRow {
         name: "search_with_contextual_retrieval",
         title: "Search passages with their contexts",
         about: "Finds passages by words and meaning, each with what situates it in its note; several of a note if they \
@@ -122,9 +107,9 @@ const ROWS: &[Row] = &[
         acts: Acts::Reads,
         takes: schema::of::<params::ContextualSearch>,
         gives: schema::of::<results::Found>,
+        run: |given, caller| Box::pin(async move { search::contextual(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::GenerateContext,
+    ToolRow {
         name: "generate_context_for_chunk",
         title: "Write a context for a passage",
         about: "Writes the short context that situates a passage in a document that you give, as is done for the notes. \
@@ -132,9 +117,9 @@ const ROWS: &[Row] = &[
         acts: Acts::Asks,
         takes: schema::of::<params::Generate>,
         gives: schema::of::<results::Generated>,
+        run: |given, caller| Box::pin(async move { generate(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::Reindex,
+    ToolRow {
         name: "reindex_with_context",
         title: "Make contexts anew",
         about: "Starts a job that indexes a vault, folder or note anew, contexts included. If that costs money, the \
@@ -142,24 +127,25 @@ const ROWS: &[Row] = &[
         acts: Acts::Rebuilds,
         takes: schema::of::<params::Reindex>,
         gives: schema::of::<results::Reindexed>,
+        run: |given, caller| Box::pin(async move { reindex::start(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::ReindexProgress,
+    ToolRow {
         name: "get_reindexing_progress",
         title: "Progress of reindexing",
         about: "Says how far the running, or the last, reindexing is.",
         acts: Acts::Reads,
         takes: schema::of::<params::Progress>,
         gives: schema::of::<results::Reindexing>,
+        run: |given, caller| Box::pin(async move { reindex::progress(read(given)?, caller).await }),
     },
-    Row {
-        kind: Kind::ContextStats,
+    ToolRow {
         name: "get_contextual_retrieval_stats",
         title: "Statistics of contexts",
         about: "Counts chunks and their contexts, and says who wrote them and what they cost.",
         acts: Acts::Reads,
         takes: schema::of::<params::OfVault>,
         gives: schema::of::<results::ContextStats>,
+        run: |given, caller| Box::pin(async move { stats(read(given)?, caller).await }),
     },
 ];
 
@@ -169,13 +155,13 @@ pub(super) fn all() -> Vec<Tool> {
 }
 
 /// The tool of this name.
-pub(super) fn named(name: &str) -> Option<Kind> {
-    ROWS.iter().find(|row| row.name == name).map(|row| row.kind)
+pub(super) fn named(name: &str) -> Option<&'static ToolRow> {
+    ROWS.iter().find(|row| row.name == name)
 }
 
 /// Its definition.
 pub(super) fn definition(name: &str) -> Option<Tool> {
-    ROWS.iter().find(|row| row.name == name).map(tool)
+    named(name).map(tool)
 }
 
 /// What there is, for whoever asked for something else.
@@ -183,7 +169,7 @@ pub(super) fn names() -> String {
     ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-fn tool(row: &Row) -> Tool {
+fn tool(row: &ToolRow) -> Tool {
     let annotations = ToolAnnotations::with_title(row.title).destructive(false);
     let annotations = match row.acts {
         Acts::Reads => annotations.read_only(true).idempotent(true).open_world(false),

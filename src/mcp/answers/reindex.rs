@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use super::super::caller::Caller;
 use super::super::daemon::Trouble;
 use super::super::params::{Progress, Reindex};
 use super::super::results::{Cost, Reindexed, Reindexing};
-use super::super::server::Caller;
-use super::{Answer, decimal, vault};
+use super::{ToolResult, decimal, vault};
 use crate::mcp::clean;
 use protocol::contexts::{Estimate, StatsRequest};
 use protocol::daemon::HelloRequest;
@@ -15,7 +15,7 @@ use protocol::jobs::{CancelRequest, Job, JobList, JobsRequest, RebuildRequest};
 /// How often a job that is waited for is looked at.
 const LOOK: Duration = Duration::from_millis(300);
 
-pub(super) async fn start(asked: Reindex, caller: &Caller) -> Result<Answer, Trouble> {
+pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<ToolResult, Trouble> {
     let (vault, path) = (vault(asked.vault.as_ref()), asked.path.as_deref().map(clean::named));
     let request = RebuildRequest { vault: vault.clone(), path, ..RebuildRequest::default() };
     let plan = caller.call(RebuildRequest { dry_run: true, ..request.clone() }).await?;
@@ -66,8 +66,8 @@ async fn may_spend(caller: &Caller) -> Result<bool, Trouble> {
     Ok(caller.call(HelloRequest::default()).await?.assistants_may_spend)
 }
 
-fn done(reindexed: Reindexed) -> Result<Answer, Trouble> {
-    Answer::new(reindexed.message.clone(), &reindexed)
+fn done(reindexed: Reindexed) -> Result<ToolResult, Trouble> {
+    ToolResult::new(reindexed.message.clone(), &reindexed)
 }
 
 /// A job has begun; if it is waited for, until it has ended.
@@ -76,7 +76,7 @@ async fn begun(
     wait: bool,
     told: &(dyn Fn(&str, String) -> Reindexed + Sync),
     caller: &Caller,
-) -> Result<Answer, Trouble> {
+) -> Result<ToolResult, Trouble> {
     let id = job.job;
     if !wait {
         let message = format!("Job {id} has begun; `get_reindexing_progress` says how far it is.");
@@ -122,10 +122,10 @@ struct Nobody;
 
 impl super::super::daemon::Listener for Nobody {}
 
-pub(super) async fn progress(asked: &Progress, caller: &Caller) -> Result<Answer, Trouble> {
+pub(in crate::mcp) async fn progress(asked: Progress, caller: &Caller) -> Result<ToolResult, Trouble> {
     if let Some(job) = find(asked.job, caller).await? {
         let told = of_job(&job);
-        return Answer::new(sentence(&told), &told);
+        return ToolResult::new(sentence(&told), &told);
     }
     if let Some(id) = asked.job {
         return Err(Trouble::invalid(format!(
@@ -146,7 +146,7 @@ pub(super) async fn progress(asked: &Progress, caller: &Caller) -> Result<Answer
         micro_dollars: None,
         problem: None,
     };
-    Answer::new(sentence(&told), &told)
+    ToolResult::new(sentence(&told), &told)
 }
 
 /// The job of this number; without one the running reindexing, else the last one.

@@ -1,11 +1,11 @@
 //! What finds passages.
 
+use super::super::caller::Caller;
 use super::super::daemon::Trouble;
 use super::super::params::{ContextualSearch, Filters, Related, SearchNotes};
 use super::super::results::{Found, FoundPassage, Omitted, TRUST};
-use super::super::server::Caller;
 use super::super::{clean, show, size};
-use super::{Answer, lines, vault};
+use super::{ToolResult, lines, vault};
 use protocol::hit::Hit;
 use protocol::search::{Contextual, Group, Mode, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
@@ -32,7 +32,7 @@ fn said(query: &str) -> Result<(), Trouble> {
     if query.trim().is_empty() { Err(Trouble::invalid("`query` is empty: say what is sought")) } else { Ok(()) }
 }
 
-pub(super) async fn notes(asked: SearchNotes, caller: &Caller) -> Result<Answer, Trouble> {
+pub(in crate::mcp) async fn notes(asked: SearchNotes, caller: &Caller) -> Result<ToolResult, Trouble> {
     said(&asked.query)?;
     let request = SearchRequest {
         query: asked.query,
@@ -46,7 +46,7 @@ pub(super) async fn notes(asked: SearchNotes, caller: &Caller) -> Result<Answer,
     found(caller.call(request).await?, false, asked.max_chars)
 }
 
-pub(super) async fn contextual(asked: ContextualSearch, caller: &Caller) -> Result<Answer, Trouble> {
+pub(in crate::mcp) async fn contextual(asked: ContextualSearch, caller: &Caller) -> Result<ToolResult, Trouble> {
     said(&asked.query)?;
     let contextual = asked.contextual.unwrap_or(true);
     let request = SearchRequest {
@@ -62,7 +62,7 @@ pub(super) async fn contextual(asked: ContextualSearch, caller: &Caller) -> Resu
     found(caller.call(request).await?, contextual, asked.max_chars)
 }
 
-pub(super) async fn related(asked: Related, caller: &Caller) -> Result<Answer, Trouble> {
+pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<ToolResult, Trouble> {
     let request = RelatedRequest {
         path: asked.path.as_deref().map(clean::named),
         line: asked.line,
@@ -78,14 +78,14 @@ pub(super) async fn related(asked: Related, caller: &Caller) -> Result<Answer, T
     found(caller.call(request).await?, false, asked.max_chars)
 }
 
-fn found(answer: SearchAnswer, contexts: bool, max_chars: Option<usize>) -> Result<Answer, Trouble> {
+fn found(answer: SearchAnswer, contexts: bool, max_chars: Option<usize>) -> Result<ToolResult, Trouble> {
     let SearchAnswer { hits, truncated: more, warnings, .. } = answer;
     let snippets: Vec<String> = hits.iter().map(|hit| clean::line(&hit.snippet)).collect();
     let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, contexts)).collect();
     let warnings = lines(&warnings);
     let sized = Sized { hits: &hits, snippets: &snippets, more, warnings: &warnings };
     let (text, found) = sized.within(size::limit(max_chars));
-    Answer::new(text, &found)
+    ToolResult::new(text, &found)
 }
 
 fn passage(hit: Hit, contexts: bool) -> FoundPassage {

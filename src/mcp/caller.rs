@@ -1,0 +1,99 @@
+//! The client on whose behalf the daemon is called: it hears of progress, may cancel, and may have gone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rmcp::RoleServer;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RequestContext};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::daemon::{Daemon, Listener, Trouble};
+use protocol::table::Call;
+
+/// No more progress notifications of one request than one in this time.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Whoever asked: hears of progress, and may have gone.
+pub(super) struct Caller {
+    pub(super) daemon: Daemon,
+    peer: Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
+    left: Arc<AtomicBool>,
+}
+
+impl Caller {
+    /// `left` is set once the client's input has ended.
+    pub(super) fn new(daemon: Daemon, left: Arc<AtomicBool>, context: &RequestContext<RoleServer>) -> Self {
+        let cancelled = context.ct.clone();
+        Caller {
+            daemon,
+            peer: context.peer.clone(),
+            token: context.meta.get_progress_token(),
+            goes_on: Arc::new(move || !cancelled.is_cancelled()),
+            left,
+        }
+    }
+
+    /// Whether somebody still waits.
+    pub(super) fn goes_on(&self) -> bool {
+        (self.goes_on)()
+    }
+
+    /// Whether that is so because the client has gone, rather than changed its mind.
+    pub(super) fn has_left(&self) -> bool {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// A call of the daemon on behalf of this one.
+    pub(super) async fn call<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
+        self.daemon.call(call, Arc::new(Waiting { goes_on: self.goes_on.clone(), read: None })).await
+    }
+
+    /// The same, with the length of the answer's text as progress while it comes.
+    pub(super) async fn call_told<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
+        let (sender, mut pieces) = unbounded_channel::<usize>();
+        let read = self.token.is_some().then_some(sender);
+        let listener = Arc::new(Waiting { goes_on: self.goes_on.clone(), read });
+        let tell = async {
+            let (mut sum, mut told) = (0, None::<Instant>);
+            while let Some(piece) = pieces.recv().await {
+                sum += piece;
+                if told.is_none_or(|told| told.elapsed() >= PROGRESS_INTERVAL) {
+                    told = Some(Instant::now());
+                    self.progress(sum as f64, None, "characters of the answer").await;
+                }
+            }
+        };
+        // The sender goes with the listener, so the telling ends when the call has.
+        tokio::join!(self.daemon.call(call, listener), tell).0
+    }
+
+    /// Tells how far it is, if that was asked for; `done` must grow.
+    pub(super) async fn progress(&self, done: f64, total: Option<f64>, message: &str) {
+        let Some(token) = &self.token else { return };
+        let mut param = ProgressNotificationParam::new(token.clone(), done).with_message(message);
+        param.total = total;
+        // A client that has gone need not be told.
+        let _ = self.peer.notify_progress(param).await;
+    }
+}
+
+struct Waiting {
+    goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
+    read: Option<UnboundedSender<usize>>,
+}
+
+impl Listener for Waiting {
+    fn text(&self, piece: &str) {
+        if let Some(read) = &self.read {
+            let _ = read.send(piece.chars().count());
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        (self.goes_on)()
+    }
+}
