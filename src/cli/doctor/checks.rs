@@ -1,7 +1,8 @@
 //! Facts → findings. Pure: a table of facts is a test.
 
 use super::super::print::{bytes, counted, millis};
-use super::facts::{Daemon, Facts, Place, ProviderFacts};
+use super::daemon::Daemon;
+use super::facts::{Facts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
 use super::{Check, Level};
 use Level::{Fail, Note, Ok, Warn};

@@ -3,9 +3,10 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::super::session::{Failure, Session};
+use super::super::session::Session;
+use super::daemon::Daemon;
 use super::provider::{self, Key};
 use super::{host, vaults};
 use crate::daemon::config::{Config, ConfigErrors, default_data_dir};
@@ -14,8 +15,6 @@ use index::embed::builtin;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use protocol::client::Discovery;
-use protocol::locate;
-use protocol::status::{Status, StatusRequest};
 
 /// All that `doctor` judges.
 #[derive(Clone, Debug, Default)]
@@ -47,18 +46,6 @@ pub(super) struct Facts {
     pub(super) now: i64,
     /// The newest time that a file of ours has.
     pub(super) newest: Option<i64>,
-}
-
-/// Whether a daemon answers.
-#[derive(Clone, Debug, Default)]
-pub(super) enum Daemon {
-    /// It does.
-    Answers(Box<Status>, f64),
-    /// One holds the data and does not answer: why.
-    Silent(String),
-    /// None runs.
-    #[default]
-    Absent,
 }
 
 /// A file or folder that has to be ours alone.
@@ -99,7 +86,7 @@ pub(super) fn gather(session: &Session) -> Facts {
     };
     let data_dir = if found.data_dir.as_os_str().is_empty() { default_data_dir() } else { found.data_dir.clone() };
     let discovery = Discovery { socket: found.socket, data_dir: data_dir.clone() };
-    let daemon = ask(session, &data_dir);
+    let daemon = Daemon::ask(session, &data_dir);
     let socket = match &daemon {
         Daemon::Answers(status, _) => status.socket.clone(),
         _ => discovery.socket(),
@@ -134,21 +121,6 @@ pub(super) fn gather(session: &Session) -> Facts {
         newest: newest(&data_dir),
         daemon,
         data_dir,
-    }
-}
-
-/// A status, or why there is none.
-fn ask(session: &Session, data_dir: &Path) -> Daemon {
-    let began = Instant::now();
-    let asked: Result<Status, Failure> =
-        session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
-    match asked {
-        Ok(status) => Daemon::Answers(Box::new(status), began.elapsed().as_secs_f64() * 1e3),
-        Err(failure) if locate::is_locked(data_dir) => Daemon::Silent(match failure {
-            Failure::Said { message, .. } => message,
-            Failure::Quiet => "it hung up".to_owned(),
-        }),
-        Err(_) => Daemon::Absent,
     }
 }
 

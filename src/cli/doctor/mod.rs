@@ -2,6 +2,7 @@
 //! pure function ([`checks`]), and shown so that they can be pasted into a public place ([`redact`]).
 
 mod checks;
+mod daemon;
 mod facts;
 mod host;
 mod provider;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::facts::Daemon;
+use super::daemon::Daemon;
 use crate::daemon::config::Config;
 use store::Looked;
 use vault::policy::Policy;

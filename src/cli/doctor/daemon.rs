@@ -1,0 +1,37 @@
+//! Whether a daemon answers, and what it says of itself.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::super::session::{Failure, Session};
+use protocol::locate;
+use protocol::status::{Status, StatusRequest};
+
+/// Whether a daemon answers.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Daemon {
+    /// It does.
+    Answers(Box<Status>, f64),
+    /// One holds the data and does not answer: why.
+    Silent(String),
+    /// None runs.
+    #[default]
+    Absent,
+}
+
+impl Daemon {
+    /// Asks for its status, or finds out why there is none.
+    pub(super) fn ask(session: &Session, data_dir: &Path) -> Self {
+        let began = Instant::now();
+        let asked: Result<Status, Failure> =
+            session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
+        match asked {
+            Ok(status) => Daemon::Answers(Box::new(status), began.elapsed().as_secs_f64() * 1e3),
+            Err(failure) if locate::is_locked(data_dir) => Daemon::Silent(match failure {
+                Failure::Said { message, .. } => message,
+                Failure::Quiet => "it hung up".to_owned(),
+            }),
+            Err(_) => Daemon::Absent,
+        }
+    }
+}
