@@ -6,12 +6,9 @@ use std::path::PathBuf;
 
 use rustix::net::sockopt;
 
-use super::bind::BindError;
-
-/// The socket that was handed over, with its path; `None` if there is none.
-pub(super) fn handed_over() -> Result<Option<(UnixListener, PathBuf)>, BindError> {
-    let refused = |why: String| BindError::HandedOver(why);
-    let mut descriptors = sd_notify::listen_fds().map_err(|error| refused(error.to_string()))?;
+/// The socket that was handed over, with its path; `None` if there is none. The error says why it cannot be served.
+pub(super) fn handed_over() -> Result<Option<(UnixListener, PathBuf)>, String> {
+    let mut descriptors = sd_notify::listen_fds().map_err(|error| error.to_string())?;
     let Some(first) = descriptors.next() else { return Ok(None) };
     if descriptors.len() > 0 {
         tracing::warn!(more = descriptors.len(), "of the sockets that were handed over only the first is served");
@@ -20,7 +17,7 @@ pub(super) fn handed_over() -> Result<Option<(UnixListener, PathBuf)>, BindError
     // process knows of it: this is called once, by the one who binds.
     #[allow(unsafe_code)]
     let descriptor = unsafe { OwnedFd::from_raw_fd(first) };
-    checked(descriptor).map(Some).map_err(refused)
+    checked(descriptor).map(Some)
 }
 
 fn checked(descriptor: OwnedFd) -> Result<(UnixListener, PathBuf), String> {

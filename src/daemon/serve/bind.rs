@@ -162,6 +162,14 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// Notes which file the socket is, and announces its path.
+    fn new(listener: UnixListener, path: PathBuf, handed_over: bool, lock: DataLock) -> Result<Bound, BindError> {
+        let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
+        let bound = Bound { listener, path, identity, handed_over, lock };
+        announce(&bound)?;
+        Ok(bound)
+    }
+
     /// Where it listens.
     pub fn socket(&self) -> &Path {
         &self.path
@@ -227,14 +235,11 @@ impl Drop for Bound {
 /// Binds the socket that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down. One
 /// that the service manager hands over is taken as it is.
 pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindError> {
-    if let Some((listener, path)) = activation::handed_over()? {
+    if let Some((listener, path)) = activation::handed_over().map_err(BindError::HandedOver)? {
         if configured.is_some_and(|configured| configured != path) {
             tracing::warn!(socket = %path.display(), "the socket that was handed over is served, not the configured one");
         }
-        let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
-        let bound = Bound { listener, path, identity, handed_over: true, lock };
-        announce(&bound)?;
-        return Ok(bound);
+        return Bound::new(listener, path, true, lock);
     }
     bind_in(&Surroundings::here(), configured, lock)
 }
@@ -254,10 +259,7 @@ fn bind_in(around: &Surroundings, configured: Option<&Path>, lock: DataLock) -> 
     }
     remove_stale(&path)?;
     let listener = listen(&path).map_err(BindError::create(&path))?;
-    let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
-    let bound = Bound { listener, path, identity, handed_over: false, lock };
-    announce(&bound)?;
-    Ok(bound)
+    Bound::new(listener, path, false, lock)
 }
 
 /// Writes the socket's path where clients in other environments find it.

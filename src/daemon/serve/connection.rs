@@ -319,7 +319,7 @@ impl Connection {
             _ = &mut idle => return false,
             () = hangup(&self.stream) => return true,
             _ = &mut self.writer.0 => return true,
-            () = tokio::time::sleep(GRACE) => self.running.stop_all(&methods::stopping()),
+            () = tokio::time::sleep(GRACE) => self.running.stop_all(&CallError::Stopping.into()),
         }
         tokio::select! {
             _ = idle => false,

@@ -269,10 +269,5 @@ pub(super) fn nothing_to_cancel() -> RpcError {
     RpcError::new(ErrorKind::InvalidParams, "`cancel` takes `id` or `job`")
 }
 
-/// The daemon is about to end.
-pub(super) fn stopping() -> RpcError {
-    CallError::Stopping.into()
-}
-
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::methods;
+use engine::handle::CallError;
 use protocol::envelope::{ErrorKind, RpcError};
 use protocol::search::Expand;
 use protocol::table::{AnyCall, Method, Pool};
@@ -124,7 +124,7 @@ impl Pools {
             Some(all) => Some(Arc::clone(all).try_acquire_owned().map_err(|_| busy(pool))?),
             None => None,
         };
-        let running = Arc::clone(&places.running).acquire_owned().await.map_err(|_| methods::stopping())?;
+        let running = Arc::clone(&places.running).acquire_owned().await.map_err(|_| CallError::Stopping)?;
         Ok(Place { _running: running, _all: all })
     }
 

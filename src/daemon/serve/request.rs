@@ -65,7 +65,7 @@ impl Shared {
         match tokio::task::spawn_blocking(work).await {
             Ok(outcome) => outcome,
             Err(error) if error.is_panic() => Err(RpcError::internal("the request met a fault and was given up")),
-            Err(_) => Err(methods::stopping()),
+            Err(_) => Err(CallError::Stopping.into()),
         }
     }
 
@@ -197,7 +197,7 @@ impl Accepted {
         let reply = loop {
             tokio::select! {
                 biased;
-                stopped = &mut self.stopped => return Err(stopped.unwrap_or_else(|_| methods::stopping())),
+                stopped = &mut self.stopped => return Err(stopped.unwrap_or_else(|_| CallError::Stopping.into())),
                 Some(text) = texts.recv() => self.tell(text, &mut texts).await,
                 reply = &mut answer => break reply?,
                 () = &mut late, if !is_endless => {
@@ -216,9 +216,9 @@ impl Accepted {
                 let waiting = wait(shared.as_ref(), &self.outbox, job, token);
                 tokio::select! {
                     biased;
-                    stopped = &mut self.stopped => Err(stopped.unwrap_or_else(|_| methods::stopping())),
+                    stopped = &mut self.stopped => Err(stopped.unwrap_or_else(|_| CallError::Stopping.into())),
                     job = waiting => envelope::body(&job?),
-                    _ = self.draining.wait_for(|draining| *draining) => Err(methods::stopping()),
+                    _ = self.draining.wait_for(|draining| *draining) => Err(CallError::Stopping.into()),
                 }
             }
         }
