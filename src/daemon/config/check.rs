@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::layers::{Loaded, ValueOrigin};
-use super::{Problem, VaultConfig, socket_too_long, units};
+use super::{Loaded, Problem, ValueOrigin, VaultConfig, socket_too_long, units};
 use context::settings::{KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::{EmbedProvider, NO_TRANSFORMER};
 use index::search::rerank::RerankProvider;
@@ -135,13 +134,7 @@ impl Check<'_> {
             }
             _ => {}
         }
-        if rerank.key.file.is_some() && rerank.key.command.is_some() {
-            self.relation(
-                ["rerank.key_command", "rerank.key_file"],
-                "rerank.key_file and rerank.key_command are both set, and there is one key; leave one of them out"
-                    .to_owned(),
-            );
-        }
+        self.one_key("rerank", &rerank.key);
         if rerank.price_per_mtok.is_some() && rerank.price_per_1k.is_some() {
             self.relation(
                 ["rerank.price_per_1k", "rerank.price_per_mtok"],

@@ -364,6 +364,11 @@ fn shown_battery(host: &HostConfig) -> String {
     }
 }
 
+/// The key of this name in a section.
+pub(super) fn find(section: &str, name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.section == section && key.name == name)
+}
+
 /// The names of the keys of a section.
 pub(super) fn names_in(section: &str) -> Vec<&'static str> {
     KEYS.iter().filter(|key| key.section == section).map(|key| key.name).collect()

@@ -1,82 +1,20 @@
 //! Defaults < file < environment < flags. Every value knows which layer it came from.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::keys::{KEYS, Key, SECTIONS, SIZES};
-use super::raw::{CHUNK_TYPES, Placed, RawConfig, RawPrompt, RawTable, RawVault, Reader, advice, is_a_key, take, text};
-use super::units::{self, Value};
+use super::keys::{self, KEYS, Key, SECTIONS, SIZES};
+use super::raw::{CHUNK_TYPES, RawConfig, RawTable, Reader, advice, is_a_key};
+use super::units::{self, Placed, Value};
 use super::{
-    Config, ConfigErrors, Opener, Problem, VaultConfig, check, default_config_file, default_data_dir, name_of_folder,
+    Config, ConfigErrors, Loaded, Overrides, Problem, ValueOrigin, VaultConfig, Whereabouts, check,
+    default_config_file, default_data_dir, name_of_folder,
 };
 use context::settings::{KindPrompt, ModelOverride};
-use note::Private;
 use note::chunk::ChunkConfig;
 
 /// A configuration is small; a larger file is a mistake (a device, a log, a note).
 const FILE_BYTES: u64 = 1 << 20;
-
-/// What the command line says; it is stronger than all else.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides {
-    /// `--config`.
-    pub config: Option<PathBuf>,
-    /// `--data-dir`.
-    pub data_dir: Option<PathBuf>,
-    /// `--socket`.
-    pub socket: Option<PathBuf>,
-    /// `situated run VAULT`: this vault alone, with the file's settings for it if the file names it.
-    pub vault: Option<PathBuf>,
-}
-
-/// Which layer a value came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ValueOrigin {
-    /// Nobody said anything.
-    Default,
-    /// The file, at this 1-based line.
-    File(PathBuf, u32),
-    /// This variable of the environment.
-    Env(String),
-    /// This flag or argument.
-    Flag(&'static str),
-}
-
-impl fmt::Display for ValueOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ValueOrigin::Default => f.write_str("default"),
-            ValueOrigin::File(path, line) => write!(f, "{}:{line}", path.display()),
-            ValueOrigin::Env(name) => write!(f, "env {name}"),
-            ValueOrigin::Flag(name) => write!(f, "flag {name}"),
-        }
-    }
-}
-
-/// A checked configuration and where each value came from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
-    /// What it means.
-    pub config: Config,
-    /// By key: `search.limit`, `vault.NAME.path`. Keys that are not here have their defaults.
-    pub origins: BTreeMap<String, ValueOrigin>,
-    /// The file that was read, if there is one.
-    pub file: Option<PathBuf>,
-}
-
-/// Where a daemon is to be found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whereabouts {
-    /// Its data folder.
-    pub data_dir: PathBuf,
-    /// Its socket, if somebody said so.
-    pub socket: Option<PathBuf>,
-    /// What opens a note for a person: no daemon's matter, but clients read it here too.
-    pub open: Opener,
-    /// What is wrong with the configuration, if anything: worth telling if no daemon is found.
-    pub problems: Vec<Problem>,
-}
 
 pub(super) type Environment = BTreeMap<String, String>;
 
@@ -141,13 +79,8 @@ fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Probl
         Err(error) => {
             let hint = if error.kind() == std::io::ErrorKind::NotFound { "; `situated init` writes one" } else { "" };
             let by = asked_by.map_or_else(String::new, |origin| format!(" ({origin})"));
-            merge.problems.push(Problem {
-                file: Some(path),
-                line: None,
-                column: None,
-                key: None,
-                message: format!("the configuration{by} cannot be read: {error}{hint}"),
-            });
+            let message = format!("the configuration{by} cannot be read: {error}{hint}");
+            merge.problems.push(Problem { file: Some(path), ..unplaced(None, message) });
         }
     }
     merge.environment(environment);
@@ -188,25 +121,19 @@ impl Merge {
     fn file(&mut self, path: &Path, content: &str) {
         let mut reader = Reader::new(path, content);
         let RawConfig { scalars, vaults, prompts, models, generations, types } = reader.read();
-        for (full, Placed { value, line, column }) in scalars {
-            let Some(key) = KEYS.iter().find(|key| key.full() == full) else {
-                continue;
-            };
-            match (key.set)(&mut self.config, &value) {
-                Ok(()) => {
-                    self.origins.insert(full, ValueOrigin::File(path.to_path_buf(), line));
-                }
-                Err(message) => reader.problem_at(&full, line, column, message),
+        for (key, placed) in scalars {
+            if reader.take(&key.full(), &placed, |value| (key.set)(&mut self.config, value)).is_some() {
+                self.note_origin(path, key.full(), placed.line);
             }
         }
         for raw in vaults {
-            self.vault(path, raw, &mut reader);
+            self.vault(path, &raw, &mut reader);
         }
         for raw in prompts {
             self.prompt(path, &raw, &mut reader);
         }
         for (model, Placed { value: table, line, .. }) in models {
-            self.origins.insert(format!("context.models.{model}"), ValueOrigin::File(path.to_path_buf(), line));
+            self.note_origin(path, format!("context.models.{model}"), line);
             self.config.engine.context.models.push(ModelOverride { model, table });
         }
         self.types = types;
@@ -215,6 +142,10 @@ impl Merge {
             self.generation(raw, &mut reader);
         }
         self.problems.append(&mut reader.problems);
+    }
+
+    fn note_origin(&mut self, file: &Path, key: String, line: u32) {
+        self.origins.insert(key, ValueOrigin::File(file.to_path_buf(), line));
     }
 
     fn generation(&mut self, raw: RawTable, reader: &mut Reader<'_>) {
@@ -226,94 +157,58 @@ impl Merge {
             return reader.problem_at(&full, line, column, message);
         }
         let mut config = self.config.clone();
-        for (key, Placed { value, line, column }) in raw.scalars {
-            let Some(known) = KEYS.iter().find(|known| known.section == "context" && known.name == key) else {
-                continue;
-            };
-            if let Err(message) = (known.set)(&mut config, &value) {
-                reader.problem_at(&format!("{full}.{key}"), line, column, message);
-            }
+        for (key, placed) in &raw.entries {
+            let Some(known) = keys::find("context", key) else { continue };
+            reader.take(&format!("{full}.{key}"), placed, |value| (known.set)(&mut config, value));
         }
         self.config.engine.generations.insert(name, config.engine.context);
     }
 
-    fn vault(&mut self, file: &Path, raw: RawVault, reader: &mut Reader<'_>) {
-        let Some(placed) = &raw.path else {
-            reader.problem_at(
-                "vault",
-                raw.line,
-                raw.column,
-                "this vault has no `path`; write the folder of its notes".to_owned(),
-            );
-            return;
+    fn vault(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
+        let Some(placed) = raw.get("path") else {
+            let message = "this vault has no `path`; write the folder of its notes".to_owned();
+            return reader.problem_at("vault", raw.name.line, raw.name.column, message);
         };
-        let Some(path) = take(reader, "vault.path", placed, units::path) else {
-            return;
+        let Some(path) = reader.take("vault.path", placed, units::path) else { return };
+        let name = match raw.get("name") {
+            Some(placed) => reader.take("vault.name", placed, units::string),
+            None => Some(name_of_folder(&path)),
         };
-        let name = match &raw.name {
-            Some(placed) => match text(reader, "vault.name", placed) {
-                Some(name) => name,
-                None => return,
-            },
-            None => name_of_folder(&path),
-        };
+        let Some(name) = name else { return };
         let mut vault = VaultConfig::new(name.clone(), path);
-        let mut lines = vec![("path", placed.line)];
-        lines.extend(raw.name.as_ref().map(|placed| ("name", placed.line)));
-        if let Some(placed) = &raw.exclude {
-            vault.exclude = placed.value.iter().filter_map(|glob| text(reader, "vault.exclude", glob)).collect();
-            for (glob, at) in vault.exclude.iter().zip(&placed.value) {
-                if let Err(error) = ignore::gitignore::GitignoreBuilder::new("").add_line(None, glob) {
-                    reader.problem_at("vault.exclude", at.line, at.column, format!("not a pattern: {error}"));
+        for (key, placed) in &raw.entries {
+            let full = format!("vault.{key}");
+            match key.as_str() {
+                "exclude" => vault.exclude = reader.list(&full, placed, units::pattern),
+                "private" => vault.private = reader.list(&full, placed, units::private_pattern),
+                "max_note_bytes" => {
+                    let bytes = reader.take(&full, placed, |value| units::bytes(value, 1..=1 << 30));
+                    vault.max_note_bytes = bytes.unwrap_or(vault.max_note_bytes);
                 }
+                "poll" => vault.poll = reader.take(&full, placed, units::boolean),
+                "kinds" => vault.rules.folders.extend(reader.kinds(&full, placed)),
+                _ => {}
             }
-            lines.push(("exclude", placed.line));
-        }
-        if let Some(placed) = &raw.private {
-            vault.private = placed.value.iter().filter_map(|glob| text(reader, "vault.private", glob)).collect();
-            for (glob, at) in vault.private.iter().zip(&placed.value) {
-                if let Some(error) = Private::problem(glob) {
-                    reader.problem_at("vault.private", at.line, at.column, format!("not a pattern: {error}"));
-                }
-            }
-            lines.push(("private", placed.line));
-        }
-        if let Some(placed) = &raw.max_note_bytes {
-            if let Some(bytes) = take(reader, "vault.max_note_bytes", placed, |v| units::bytes(v, 1..=1 << 30)) {
-                vault.max_note_bytes = bytes;
-            }
-            lines.push(("max_note_bytes", placed.line));
-        }
-        if let Some(placed) = &raw.poll {
-            vault.poll = take(reader, "vault.poll", placed, units::boolean);
-            lines.push(("poll", placed.line));
-        }
-        if let Some(placed) = &raw.kinds {
-            for (folder, kind) in &placed.value {
-                if let Some(kind) = text(reader, "vault.kinds", kind) {
-                    vault.rules.folders.push((folder.clone(), kind));
-                }
-            }
-            lines.push(("kinds", placed.line));
-        }
-        for (key, line) in lines {
-            self.origins.insert(format!("vault.{name}.{key}"), ValueOrigin::File(file.to_path_buf(), line));
+            self.note_origin(file, format!("vault.{name}.{key}"), placed.line);
         }
         self.config.engine.vaults.push(vault);
     }
 
-    fn prompt(&mut self, file: &Path, raw: &RawPrompt, reader: &mut Reader<'_>) {
+    fn prompt(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
         const KEY: &str = "context.prompt";
-        let (Some(kind), Some(instructions)) = (&raw.kind, &raw.instructions) else {
-            let missing =
-                if raw.kind.is_none() { "`kind`; write the kind of note, or \"*\"" } else { "`instructions`" };
-            reader.problem_at(KEY, raw.line, raw.column, format!("this prompt has no {missing}"));
-            return;
+        let Placed { line, column, .. } = raw.name;
+        let (kind, instructions) = match (raw.get("kind"), raw.get("instructions")) {
+            (Some(kind), Some(instructions)) => (kind, instructions),
+            (kind, _) => {
+                let missing =
+                    if kind.is_none() { "`kind`; write the kind of note, or \"*\"" } else { "`instructions`" };
+                return reader.problem_at(KEY, line, column, format!("this prompt has no {missing}"));
+            }
         };
-        let kind = take(reader, "context.prompt.kind", kind, units::words);
-        let instructions = take(reader, "context.prompt.instructions", instructions, units::instructions);
-        let version = match &raw.version {
-            Some(placed) => take(reader, "context.prompt.version", placed, |v| units::count(v, 0..=1_000_000)),
+        let kind = reader.take("context.prompt.kind", kind, units::words);
+        let instructions = reader.take("context.prompt.instructions", instructions, units::instructions);
+        let version = match raw.get("version") {
+            Some(placed) => reader.take("context.prompt.version", placed, |v| units::count(v, 0..=1_000_000)),
             None => Some(1),
         };
         let (Some(kind), Some(instructions), Some(version)) = (kind, instructions, version) else { return };
@@ -321,11 +216,10 @@ impl Merge {
         if known.iter().any(|other| other.kind == kind) {
             let message =
                 format!("there are two prompts for notes of the kind `{}`; leave one out", kind.escape_debug());
-            reader.problem_at(KEY, raw.line, raw.column, message);
-            return;
+            return reader.problem_at(KEY, line, column, message);
         }
-        self.origins.insert(format!("context.prompt.{kind}"), ValueOrigin::File(file.to_path_buf(), raw.line));
-        known.push(KindPrompt { kind, instructions, version: version as u32 });
+        known.push(KindPrompt { kind: kind.clone(), instructions, version: version as u32 });
+        self.note_origin(file, format!("context.prompt.{kind}"), line);
     }
 
     /// Sizes that nobody gave are those of the strategy.
@@ -343,7 +237,7 @@ impl Merge {
     fn types(&mut self, file: Option<&Path>) {
         let Some(file) = file else { return };
         let mut reader = Reader::new(file, "");
-        for RawTable { name: Placed { value: kind, line, column }, scalars } in std::mem::take(&mut self.types) {
+        for RawTable { name: Placed { value: kind, line, column }, entries } in std::mem::take(&mut self.types) {
             let full = format!("{CHUNK_TYPES}.{kind}");
             let twice = self.config.engine.chunk.types.keys().any(|other| other.eq_ignore_ascii_case(&kind));
             if let Some(message) = bad_kind(&kind, twice) {
@@ -352,17 +246,10 @@ impl Merge {
             }
             let mut config = self.config.clone();
             for strategy in [true, false] {
-                for (key, Placed { value, line, column }) in
-                    scalars.iter().filter(|(k, _)| (k == "strategy") == strategy)
-                {
-                    let Some(known) = KEYS.iter().find(|known| known.section == "chunk" && known.name == key) else {
-                        continue;
-                    };
-                    match (known.set)(&mut config, value) {
-                        Ok(()) => {
-                            self.origins.insert(format!("{full}.{key}"), ValueOrigin::File(file.to_path_buf(), *line));
-                        }
-                        Err(message) => reader.problem_at(&format!("{full}.{key}"), *line, *column, message),
+                for (key, placed) in entries.iter().filter(|(key, _)| (key == "strategy") == strategy) {
+                    let (Some(known), full) = (keys::find("chunk", key), format!("{full}.{key}")) else { continue };
+                    if reader.take(&full, placed, |value| (known.set)(&mut config, value)).is_some() {
+                        self.note_origin(file, full, placed.line);
                     }
                 }
                 if strategy && config.engine.chunk.plain.strategy != self.config.engine.chunk.plain.strategy {
@@ -404,13 +291,8 @@ impl Merge {
                 }
                 _ => advice(section, key),
             };
-            self.problems.push(Problem {
-                file: None,
-                line: None,
-                column: None,
-                key: Some(format!("{section}.{key}")),
-                message: format!("the environment variable {name} means no key; {advice}"),
-            });
+            let message = format!("the environment variable {name} means no key; {advice}");
+            self.problems.push(unplaced(Some(format!("{section}.{key}")), message));
         }
     }
 
@@ -450,15 +332,16 @@ impl Merge {
             Ok(()) => {
                 self.origins.insert(key.full(), origin);
             }
-            Err(message) => self.problems.push(Problem {
-                file: None,
-                line: None,
-                column: None,
-                key: Some(key.full()),
-                message: format!("{message} (from {origin})"),
-            }),
+            Err(message) => {
+                self.problems.push(unplaced(Some(key.full()), format!("{message} (from {origin})")));
+            }
         }
     }
+}
+
+/// A problem that stands at no line of the file.
+fn unplaced(key: Option<String>, message: String) -> Problem {
+    Problem { file: None, line: None, column: None, key, message }
 }
 
 /// Takes one of [`SIZES`] over.

@@ -14,6 +14,7 @@ mod show;
 mod tests;
 mod units;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use engine::settings::Settings;
 use protocol::daemon::Problem;
 use vault::settings::VaultConfig;
 
-pub use layers::{Loaded, Overrides, ValueOrigin, Whereabouts, config_file};
+pub use layers::config_file;
 pub use paths::{default_config_file, default_data_dir, home, socket_too_long};
 pub use show::{sample_file, sample_file_of};
 
@@ -90,6 +91,67 @@ impl Config {
     pub fn whereabouts(overrides: &Overrides) -> Whereabouts {
         layers::whereabouts(overrides, &layers::environment())
     }
+}
+
+/// What the command line says; it is stronger than all else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--data-dir`.
+    pub data_dir: Option<PathBuf>,
+    /// `--socket`.
+    pub socket: Option<PathBuf>,
+    /// `situated run VAULT`: this vault alone, with the file's settings for it if the file names it.
+    pub vault: Option<PathBuf>,
+}
+
+/// Which layer a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValueOrigin {
+    /// Nobody said anything.
+    Default,
+    /// The file, at this 1-based line.
+    File(PathBuf, u32),
+    /// This variable of the environment.
+    Env(String),
+    /// This flag or argument.
+    Flag(&'static str),
+}
+
+impl fmt::Display for ValueOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ValueOrigin::Default => f.write_str("default"),
+            ValueOrigin::File(path, line) => write!(f, "{}:{line}", path.display()),
+            ValueOrigin::Env(name) => write!(f, "env {name}"),
+            ValueOrigin::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// A checked configuration and where each value came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// What it means.
+    pub config: Config,
+    /// By key: `search.limit`, `vault.NAME.path`. Keys that are not here have their defaults.
+    pub origins: BTreeMap<String, ValueOrigin>,
+    /// The file that was read, if there is one.
+    pub file: Option<PathBuf>,
+}
+
+/// Where a daemon is to be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// Its data folder.
+    pub data_dir: PathBuf,
+    /// Its socket, if somebody said so.
+    pub socket: Option<PathBuf>,
+    /// What opens a note for a person: no daemon's matter, but clients read it here too.
+    pub open: Opener,
+    /// What is wrong with the configuration, if anything: worth telling if no daemon is found.
+    pub problems: Vec<Problem>,
 }
 
 /// All that is wrong with a configuration; never empty.

@@ -10,8 +10,8 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{self, KEYS, PROMPT_KEYS, SECTIONS, VAULT_KEYS};
-use super::units::{Value, nearest};
+use super::keys::{self, KEYS, Key, PROMPT_KEYS, SECTIONS, VAULT_KEYS};
+use super::units::{Placed, Value, nearest};
 use super::{Problem, units};
 
 /// Ways of writing contexts beside the one in force, each under a name.
@@ -22,6 +22,7 @@ const VAULT: &str = "vault";
 const CONTEXT: &str = "context";
 /// Tables in `[context]`.
 const PROMPT: &str = "prompt";
+const PROMPTS: &str = "context.prompt";
 const MODELS: &str = "models";
 const CHUNK: &str = "chunk";
 /// The tables in `[chunk]`.
@@ -29,58 +30,29 @@ const TYPES: &str = "types";
 /// Their names' prefix.
 pub(super) const CHUNK_TYPES: &str = "chunk.types";
 
-/// A value and where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Placed<T> {
-    pub value: T,
-    pub line: u32,
-    pub column: u32,
-}
-
-/// Folders (or globs) and the kinds of their notes.
-pub(super) type Kinds = Vec<(String, Placed<Value>)>;
-
-/// A `[[vault]]` as typed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RawVault {
-    pub line: u32,
-    pub column: u32,
-    pub name: Option<Placed<Value>>,
-    pub path: Option<Placed<Value>>,
-    pub exclude: Option<Placed<Vec<Placed<Value>>>>,
-    pub private: Option<Placed<Vec<Placed<Value>>>>,
-    pub max_note_bytes: Option<Placed<Value>>,
-    pub poll: Option<Placed<Value>>,
-    /// Folder and kind, in the order of the file.
-    pub kinds: Option<Placed<Kinds>>,
-}
-
-/// A `[[context.prompt]]` as typed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RawPrompt {
-    pub line: u32,
-    pub column: u32,
-    pub kind: Option<Placed<Value>>,
-    pub instructions: Option<Placed<Value>>,
-    pub version: Option<Placed<Value>>,
-}
-
-/// A `[generation.NAME]` or `[chunk.types.NAME]` as typed: keys of `[context]` or of `[chunk]`.
+/// A table as typed: a `[[vault]]` or `[[context.prompt]]`, which has no name, or a `[generation.NAME]` or
+/// `[chunk.types.NAME]`. It holds only keys that such a table takes.
 #[derive(Clone, Debug)]
 pub(super) struct RawTable {
     pub name: Placed<String>,
-    pub scalars: Vec<(String, Placed<Value>)>,
+    pub entries: Vec<(String, Placed<Value>)>,
+}
+
+impl RawTable {
+    /// The value of a key, if it was given.
+    pub(super) fn get(&self, key: &str) -> Option<&Placed<Value>> {
+        self.entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
 }
 
 /// The whole file.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub(super) struct RawConfig {
+    pub scalars: Vec<(&'static Key, Placed<Value>)>,
+    pub vaults: Vec<RawTable>,
+    pub prompts: Vec<RawTable>,
     pub generations: Vec<RawTable>,
     pub types: Vec<RawTable>,
-    /// `section.name` and value.
-    pub scalars: Vec<(String, Placed<Value>)>,
-    pub vaults: Vec<RawVault>,
-    pub prompts: Vec<RawPrompt>,
     /// Model and its `[context.models."…"]` as TOML.
     pub models: Vec<(String, Placed<String>)>,
 }
@@ -113,15 +85,51 @@ impl<'a> Reader<'a> {
         Placed { value, line, column }
     }
 
-    fn problem(&mut self, key: &str, span: &Range<usize>, message: String) {
+    fn problem(&mut self, key: &str, span: &Range<usize>, message: impl Into<String>) {
         let (line, column) = self.place(span.start);
-        self.problems.push(Problem {
-            file: Some(self.file.to_path_buf()),
-            line: Some(line),
-            column: Some(column),
-            key: (!key.is_empty()).then(|| key.to_owned()),
-            message,
-        });
+        self.problem_at(key, line, column, message.into());
+    }
+
+    /// Notes a problem whose place is known already.
+    pub(super) fn problem_at(&mut self, key: &str, line: u32, column: u32, message: String) {
+        let (file, key) = (Some(self.file.to_path_buf()), (!key.is_empty()).then(|| key.to_owned()));
+        self.problems.push(Problem { file, line: Some(line), column: Some(column), key, message });
+    }
+
+    /// Reads a value with one of the readers of [`units`], and notes the problem if it fails.
+    pub(super) fn take<T>(
+        &mut self,
+        key: &str,
+        placed: &Placed<Value>,
+        read: impl FnOnce(&Value) -> Result<T, String>,
+    ) -> Option<T> {
+        read(&placed.value).map_err(|message| self.problem_at(key, placed.line, placed.column, message)).ok()
+    }
+
+    /// Reads the items of a list, each of which has a place of its own.
+    pub(super) fn list<T>(
+        &mut self,
+        key: &str,
+        placed: &Placed<Value>,
+        read: impl Fn(&Value) -> Result<T, String>,
+    ) -> Vec<T> {
+        let Value::List(items) = &placed.value else {
+            let name = key.rsplit('.').next().unwrap_or(key);
+            let message = format!("write a list, such as `{name} = [\"Templates/\", \"*.draft.md\"]`");
+            self.problem_at(key, placed.line, placed.column, message);
+            return Vec::new();
+        };
+        items.iter().filter_map(|item| self.take(key, item, &read)).collect()
+    }
+
+    /// Reads the kinds of notes by folder.
+    pub(super) fn kinds(&mut self, key: &str, placed: &Placed<Value>) -> Vec<(String, String)> {
+        let Value::Table(items) = &placed.value else {
+            let message = "write a table, such as `kinds = { \"Daily/\" = \"daily\" }`".to_owned();
+            self.problem_at(key, placed.line, placed.column, message);
+            return Vec::new();
+        };
+        items.iter().filter_map(|(folder, kind)| Some((folder.clone(), self.take(key, kind, units::string)?))).collect()
     }
 
     /// Reads the text; what could not be understood is in `problems`.
@@ -138,37 +146,34 @@ impl<'a> Reader<'a> {
         }
         for (key, value) in in_order(document.get_ref()) {
             let name = key.get_ref().as_ref();
+            let is_section = SECTIONS.iter().any(|(section, _)| *section == name);
             match value.get_ref() {
                 DeValue::Array(items) if name == VAULT => {
                     for item in items {
-                        self.vault(item, &mut raw);
+                        match item.get_ref().as_table() {
+                            Some(table) => {
+                                let vault = self.table(self.placed(String::new(), &item.span()), VAULT, VAULT, table);
+                                raw.vaults.push(vault);
+                            }
+                            None => self.problem(VAULT, &item.span(), "write `[[vault]]` with its keys below"),
+                        }
                     }
                 }
                 _ if name == VAULT => {
-                    self.problem(
-                        VAULT,
-                        &key.span(),
-                        "write `[[vault]]`, with two brackets: there may be several".to_owned(),
-                    );
+                    self.problem(VAULT, &key.span(), "write `[[vault]]`, with two brackets: there may be several");
                 }
                 DeValue::Table(table) if name == GENERATION => {
                     raw.generations = self.tables(GENERATION, CONTEXT, table);
                 }
-                DeValue::Table(table) if SECTIONS.iter().any(|(section, _)| *section == name) => {
-                    self.section(name, table, &mut raw);
+                DeValue::Table(table) if is_section => self.section(name, table, &mut raw),
+                _ if is_section => {
+                    let message = format!("`{name}` is a section; write `[{name}]` on a line of its own");
+                    self.problem(name, &key.span(), message);
                 }
-                _ if SECTIONS.iter().any(|(section, _)| *section == name) => {
-                    self.problem(
-                        name,
-                        &key.span(),
-                        format!("`{name}` is a section; write `[{name}]` on a line of its own"),
-                    );
+                DeValue::Table(_) | DeValue::Array(_) if keys::find("", name).is_none() => {
+                    self.unknown_section(name, &key.span());
                 }
-                scalar if keys::names_in("").contains(&name) => {
-                    raw.scalars.push((name.to_owned(), self.placed(Self::scalar(scalar), &value.span())));
-                }
-                DeValue::Table(_) | DeValue::Array(_) => self.unknown_section(name, &key.span()),
-                _ => self.unknown_key("", name, &key.span()),
+                _ => self.scalar("", key, value, &mut raw),
             }
         }
         raw
@@ -176,37 +181,31 @@ impl<'a> Reader<'a> {
 
     fn section(&mut self, section: &str, table: &DeTable<'_>, raw: &mut RawConfig) {
         for (key, value) in in_order(table) {
-            let name = key.get_ref().as_ref();
-            match (section, name) {
-                (CONTEXT, PROMPT) => {
-                    self.prompts(value, raw);
-                    continue;
-                }
-                (CONTEXT, MODELS) => {
-                    self.models(value, raw);
-                    continue;
-                }
-                (CHUNK, TYPES) => {
-                    match value.get_ref() {
-                        DeValue::Table(table) => raw.types = self.tables(CHUNK_TYPES, CHUNK, table),
-                        _ => self.problem(CHUNK_TYPES, &key.span(), form(CHUNK_TYPES, CHUNK)),
-                    }
-                    continue;
-                }
-                (CONTEXT, "model") if matches!(value.get_ref(), DeValue::Table(_)) => {
-                    let message =
-                        "what is known about models stands in `[context.models.\"ID\"]`; `model` names the one to ask";
-                    self.problem("context.model", &key.span(), message.to_owned());
-                    continue;
-                }
-                _ => {}
+            match (section, key.get_ref().as_ref(), value.get_ref()) {
+                (CONTEXT, PROMPT, _) => self.prompts(value, raw),
+                (CONTEXT, MODELS, _) => self.models(value, raw),
+                (CHUNK, TYPES, DeValue::Table(table)) => raw.types = self.tables(CHUNK_TYPES, CHUNK, table),
+                (CHUNK, TYPES, _) => self.problem(CHUNK_TYPES, &key.span(), form(CHUNK_TYPES, CHUNK)),
+                (CONTEXT, "model", DeValue::Table(_)) => self.problem(
+                    "context.model",
+                    &key.span(),
+                    "what is known about models stands in `[context.models.\"ID\"]`; `model` names the one to ask",
+                ),
+                _ => self.scalar(section, key, value, raw),
             }
-            if keys::names_in(section).contains(&name) {
-                raw.scalars
-                    .push((format!("{section}.{name}"), self.placed(Self::scalar(value.get_ref()), &value.span())));
-            } else {
-                self.unknown_key(section, name, &key.span());
-            }
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        section: &str,
+        key: &Spanned<Cow<'_, str>>,
+        value: &Spanned<DeValue<'_>>,
+        raw: &mut RawConfig,
+    ) {
+        match keys::find(section, key.get_ref()) {
+            Some(known) => raw.scalars.push((known, self.value(value))),
+            None => self.unknown_key(section, section, key.get_ref(), &key.span()),
         }
     }
 
@@ -214,76 +213,43 @@ impl<'a> Reader<'a> {
     fn tables(&mut self, prefix: &str, section: &str, tables: &DeTable<'_>) -> Vec<RawTable> {
         let mut found = Vec::new();
         for (name, value) in in_order(tables) {
-            let Some(keys) = value.get_ref().as_table() else {
+            let Some(table) = value.get_ref().as_table() else {
                 self.problem(prefix, &name.span(), form(prefix, section));
                 continue;
             };
-            let mut scalars = Vec::new();
-            for (key, value) in in_order(keys) {
-                let key_name = key.get_ref().as_ref();
-                if keys::names_in(section).contains(&key_name) {
-                    scalars.push((key_name.to_owned(), self.placed(Self::scalar(value.get_ref()), &value.span())));
-                } else if section == CHUNK {
-                    let message = format!("there is no such key; {}", advice(CHUNK_TYPES, key_name));
-                    self.problem(&format!("{prefix}.{}.{key_name}", name.get_ref()), &key.span(), message);
-                } else {
-                    self.unknown_key(section, key_name, &key.span());
-                }
-            }
+            let types = format!("{CHUNK_TYPES}.{}", name.get_ref());
+            let (kind, full) = if section == CHUNK { (CHUNK_TYPES, types.as_str()) } else { (section, section) };
             let name = self.placed(name.get_ref().to_string(), &name.span());
-            found.push(RawTable { name, scalars });
+            found.push(self.table(name, kind, full, table));
         }
         found
     }
 
-    fn vault(&mut self, item: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
-        let DeValue::Table(table) = item.get_ref() else {
-            self.problem(VAULT, &item.span(), "write `[[vault]]` with its keys below".to_owned());
-            return;
-        };
-        let (line, column) = self.place(item.span().start);
-        let mut vault = RawVault { line, column, ..RawVault::default() };
+    /// A table of this kind; `full` stands before the names of its keys in problems.
+    fn table(&mut self, name: Placed<String>, kind: &str, full: &str, table: &DeTable<'_>) -> RawTable {
+        let known = taken_by(kind);
+        let mut entries = Vec::new();
         for (key, value) in in_order(table) {
-            let scalar = self.placed(Self::scalar(value.get_ref()), &value.span());
-            match key.get_ref().as_ref() {
-                "name" => vault.name = Some(scalar),
-                "path" => vault.path = Some(scalar),
-                "max_note_bytes" => vault.max_note_bytes = Some(scalar),
-                "poll" => vault.poll = Some(scalar),
-                "exclude" => vault.exclude = self.list("exclude", value),
-                "private" => vault.private = self.list("private", value),
-                "kinds" => vault.kinds = self.kinds(value),
-                name => self.unknown_key(VAULT, name, &key.span()),
+            let key_name = key.get_ref().as_ref();
+            if known.contains(&key_name) {
+                entries.push((key_name.to_owned(), self.value(value)));
+            } else {
+                self.unknown_key(kind, full, key_name, &key.span());
             }
         }
-        raw.vaults.push(vault);
+        RawTable { name, entries }
     }
 
     fn prompts(&mut self, value: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
-        let tables: Option<Vec<_>> = match value.get_ref() {
-            DeValue::Array(items) => {
-                items.iter().map(|item| item.get_ref().as_table().map(|t| (item.span(), t))).collect()
-            }
-            _ => None,
-        };
-        let Some(tables) = tables else {
+        let items = value.get_ref().as_array();
+        let Some(items) = items.filter(|items| items.iter().all(|item| item.get_ref().is_table())) else {
             let message = "write `[[context.prompt]]`, with two brackets, and its keys below: there may be several";
-            self.problem("context.prompt", &value.span(), message.to_owned());
-            return;
+            return self.problem(PROMPTS, &value.span(), message);
         };
-        for (span, table) in tables {
-            let (line, column) = self.place(span.start);
-            let mut prompt = RawPrompt { line, column, ..RawPrompt::default() };
-            for (key, value) in in_order(table) {
-                let scalar = self.placed(Self::scalar(value.get_ref()), &value.span());
-                match key.get_ref().as_ref() {
-                    "kind" => prompt.kind = Some(scalar),
-                    "instructions" => prompt.instructions = Some(scalar),
-                    "version" => prompt.version = Some(scalar),
-                    name => self.unknown_key("context.prompt", name, &key.span()),
-                }
+        for item in items {
+            if let Some(table) = item.get_ref().as_table() {
+                raw.prompts.push(self.table(self.placed(String::new(), &item.span()), PROMPTS, PROMPTS, table));
             }
-            raw.prompts.push(prompt);
         }
     }
 
@@ -291,8 +257,7 @@ impl<'a> Reader<'a> {
     fn models(&mut self, value: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
         const EXPECTED: &str = "write `[context.models.\"ID\"]` and what is known about the model below";
         let Some(table) = value.get_ref().as_table() else {
-            self.problem("context.models", &value.span(), EXPECTED.to_owned());
-            return;
+            return self.problem("context.models", &value.span(), EXPECTED);
         };
         // Read once more without places, for only this form can be written out again.
         let plain = toml::from_str::<toml::Table>(self.text).ok();
@@ -302,41 +267,14 @@ impl<'a> Reader<'a> {
             let text = plain.and_then(|models| toml::to_string(models.get(id_text)?.as_table()?).ok());
             match text {
                 Some(text) => raw.models.push((id_text.to_owned(), self.placed(text, &id.span()))),
-                None => self.problem("context.models", &model.span(), EXPECTED.to_owned()),
+                None => self.problem("context.models", &model.span(), EXPECTED),
             }
         }
     }
 
-    fn list(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Placed<Vec<Placed<Value>>>> {
-        let DeValue::Array(items) = value.get_ref() else {
-            let message = format!("write a list, such as `{key} = [\"Templates/\", \"*.draft.md\"]`");
-            self.problem(&format!("vault.{key}"), &value.span(), message);
-            return None;
-        };
-        let list = items.iter().map(|item| self.placed(Self::scalar(item.get_ref()), &item.span())).collect();
-        Some(self.placed(list, &value.span()))
-    }
-
-    fn kinds(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Placed<Kinds>> {
-        let DeValue::Table(table) = value.get_ref() else {
-            self.problem(
-                "vault.kinds",
-                &value.span(),
-                "write a table, such as `kinds = { \"Daily/\" = \"daily\" }`".to_owned(),
-            );
-            return None;
-        };
-        let kinds = in_order(table)
-            .into_iter()
-            .map(|(folder, kind)| {
-                (folder.get_ref().to_string(), self.placed(Self::scalar(kind.get_ref()), &kind.span()))
-            })
-            .collect();
-        Some(self.placed(kinds, &value.span()))
-    }
-
-    fn scalar(value: &DeValue<'_>) -> Value {
-        match value {
+    /// A value with its place, and the places of what it holds.
+    fn value(&self, spanned: &Spanned<DeValue<'_>>) -> Placed<Value> {
+        let value = match spanned.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
             DeValue::Integer(n) => {
                 i64::from_str_radix(n.as_str(), n.radix()).map_or(Value::Other("a very large integer"), Value::Int)
@@ -344,14 +282,13 @@ impl<'a> Reader<'a> {
             DeValue::Float(x) => x.as_str().parse().map_or(Value::Other("a float"), Value::Float),
             DeValue::Boolean(b) => Value::Bool(*b),
             DeValue::Datetime(_) => Value::Other("a date"),
-            DeValue::Array(_) => Value::Other("a list"),
+            DeValue::Array(items) => Value::List(items.iter().map(|item| self.value(item)).collect()),
             DeValue::Table(table) => {
-                let item = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
-                    (key.get_ref().to_string(), Self::scalar(value.get_ref()))
-                };
-                Value::Table(in_order(table).into_iter().map(item).collect())
+                let entries = in_order(table).into_iter();
+                Value::Table(entries.map(|(key, value)| (key.get_ref().to_string(), self.value(value))).collect())
             }
-        }
+        };
+        self.placed(value, &spanned.span())
     }
 
     fn unknown_section(&mut self, name: &str, span: &Range<usize>) {
@@ -366,13 +303,13 @@ impl<'a> Reader<'a> {
         self.problem(name, span, message);
     }
 
-    fn unknown_key(&mut self, section: &str, name: &str, span: &Range<usize>) {
-        let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
-        if is_a_key(section, name) {
-            self.problem(&full, span, format!("no key stands in this file; {}", units::where_keys_go(section)));
-            return;
-        }
-        let message = format!("there is no such key; {}", advice(section, name));
+    fn unknown_key(&mut self, section: &str, prefix: &str, name: &str, span: &Range<usize>) {
+        let full = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+        let message = if is_a_key(section, name) {
+            format!("no key stands in this file; {}", units::where_keys_go(section))
+        } else {
+            format!("there is no such key; {}", advice(section, name))
+        };
         self.problem(&full, span, message);
     }
 }
@@ -386,16 +323,24 @@ pub(super) fn is_a_key(section: &str, name: &str) -> bool {
         && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
 }
 
-/// What may have been meant by a key that does not exist.
-pub(super) fn advice(section: &str, name: &str) -> String {
-    let here: Vec<&str> = match section {
+/// The keys that a section, or a table of this kind, takes.
+fn taken_by(section: &str) -> Vec<&'static str> {
+    match section {
         VAULT => VAULT_KEYS.iter().map(|(key, _)| *key).collect(),
-        "context.prompt" => PROMPT_KEYS.to_vec(),
-        CONTEXT => keys::names_in(section).into_iter().chain([PROMPT, MODELS]).collect(),
-        CHUNK => keys::names_in(section).into_iter().chain([TYPES]).collect(),
+        PROMPTS => PROMPT_KEYS.to_vec(),
         CHUNK_TYPES => keys::names_in(CHUNK),
         _ => keys::names_in(section),
-    };
+    }
+}
+
+/// What may have been meant by a key that does not exist.
+pub(super) fn advice(section: &str, name: &str) -> String {
+    let mut here = taken_by(section);
+    match section {
+        CONTEXT => here.extend([PROMPT, MODELS]),
+        CHUNK => here.push(TYPES),
+        _ => {}
+    }
     if let Some(near) = nearest(name, &here) {
         return format!("did you mean `{near}`?");
     }
@@ -427,32 +372,4 @@ fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<Cow<'i, str>>, &
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
-}
-
-/// Reads a scalar of a vault with one of the readers of [`units`], and notes the problem if it fails.
-pub(super) fn take<T>(
-    reader: &mut Reader<'_>,
-    key: &str,
-    placed: &Placed<Value>,
-    read: impl FnOnce(&Value) -> Result<T, String>,
-) -> Option<T> {
-    read(&placed.value).map_err(|message| reader.problem_at(key, placed.line, placed.column, message)).ok()
-}
-
-impl Reader<'_> {
-    /// Notes a problem whose place is known already.
-    pub(super) fn problem_at(&mut self, key: &str, line: u32, column: u32, message: String) {
-        self.problems.push(Problem {
-            file: Some(self.file.to_path_buf()),
-            line: Some(line),
-            column: Some(column),
-            key: Some(key.to_owned()),
-            message,
-        });
-    }
-}
-
-/// A string of a list or table.
-pub(super) fn text(reader: &mut Reader<'_>, key: &str, placed: &Placed<Value>) -> Option<String> {
-    take(reader, key, placed, units::string)
 }

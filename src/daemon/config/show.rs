@@ -3,14 +3,13 @@
 use std::fmt::Write as _;
 
 use super::keys::{HIDDEN, KEYS, SECTIONS, VAULT_KEYS};
-use super::layers::{Loaded, ValueOrigin};
-use super::{Config, VaultConfig, units};
+use super::{Config, Loaded, ValueOrigin, VaultConfig, units};
 use context::settings::{KindPrompt, Provider};
 use note::chunk::ChunkConfig;
 
 /// One value in force.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Shown {
+pub struct ShownValue {
     /// `search.limit`, `vault.NAME.path`.
     pub key: String,
     /// As TOML.
@@ -26,10 +25,10 @@ impl Loaded {
     }
 
     /// Every value in force, in the order of [`Loaded::show`].
-    pub fn values(&self) -> Vec<Shown> {
+    pub fn values(&self) -> Vec<ShownValue> {
         let shown = |key: String, value: String| {
             let origin = self.origin(&key).to_string();
-            Shown { key, value, origin }
+            ShownValue { key, value, origin }
         };
         let mut values = Vec::new();
         for key in KEYS {
@@ -42,7 +41,7 @@ impl Loaded {
         for prompt in &self.config.engine.context.prompts {
             let full = format!("context.prompt.{}", prompt.kind);
             let origin = self.origin(&full).to_string();
-            let value = |(key, value)| Shown { key: format!("{full}.{key}"), value, origin: origin.clone() };
+            let value = |(key, value)| ShownValue { key: format!("{full}.{key}"), value, origin: origin.clone() };
             values.extend(prompt_values(prompt).into_iter().skip(1).map(value));
         }
         for model in &self.config.engine.context.models {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::layers::{Environment, Loaded, Overrides, load, whereabouts};
+use super::layers::{Environment, load, whereabouts};
 use super::*;
 use vault::settings::WatchConfig;
 

@@ -7,7 +7,15 @@ use std::time::Duration;
 
 use super::{Opener, paths};
 
-/// A scalar as typed. Numbers in TOML have a type of their own, in the environment all is text.
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Placed<T> {
+    pub value: T,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// A value as typed. Numbers in TOML have a type of their own, in the environment all is text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     /// A TOML string.
@@ -21,7 +29,9 @@ pub(super) enum Value {
     /// A variable of the environment, or a flag: relative paths mean the current folder.
     Typed(String),
     /// A TOML table, in the order of the file.
-    Table(Vec<(String, Value)>),
+    Table(Vec<(String, Placed<Value>)>),
+    /// A TOML list.
+    List(Vec<Placed<Value>>),
     /// Something that no key takes, by its name in TOML.
     Other(&'static str),
 }
@@ -41,6 +51,7 @@ impl Value {
             Value::Float(_) => "a float",
             Value::Bool(_) => "a boolean",
             Value::Table(_) => "a table",
+            Value::List(_) => "a list",
             Value::Other(kind) => kind,
         }
     }
@@ -51,7 +62,7 @@ impl Value {
             Value::Int(n) => format!("`{n}`"),
             Value::Float(x) => format!("`{x}`"),
             Value::Bool(b) => format!("`{b}`"),
-            Value::Table(_) | Value::Other(_) => self.kind().to_owned(),
+            Value::Table(_) | Value::List(_) | Value::Other(_) => self.kind().to_owned(),
         }
     }
 }
@@ -183,7 +194,7 @@ pub(super) fn shares(value: &Value) -> Result<BTreeMap<String, f32>, String> {
         Some((name.trim().to_owned(), Value::Typed(share.to_owned())))
     };
     let items: Option<Vec<(String, Value)>> = match value {
-        Value::Table(items) => Some(items.clone()),
+        Value::Table(items) => Some(items.iter().map(|(name, placed)| (name.clone(), placed.value.clone())).collect()),
         Value::Typed(text) => text.split(',').filter(|item| !item.trim().is_empty()).map(typed).collect(),
         _ => None,
     };
@@ -219,6 +230,21 @@ pub(super) fn boolean(value: &Value) -> Result<bool, String> {
 /// A string.
 pub(super) fn string(value: &Value) -> Result<String, String> {
     value.text().map(str::to_owned).ok_or_else(|| format!("expected a string in quotes, found {}", value.kind()))
+}
+
+/// A pattern of what is left out, in the syntax of .gitignore.
+pub(super) fn pattern(value: &Value) -> Result<String, String> {
+    let glob = string(value)?;
+    match ignore::gitignore::GitignoreBuilder::new("").add_line(None, &glob) {
+        Ok(_) => Ok(glob),
+        Err(error) => Err(format!("not a pattern: {error}")),
+    }
+}
+
+/// A pattern of what is private.
+pub(super) fn private_pattern(value: &Value) -> Result<String, String> {
+    let glob = string(value)?;
+    note::Private::problem(&glob).map_or(Ok(glob), |error| Err(format!("not a pattern: {error}")))
 }
 
 /// One of a few words.

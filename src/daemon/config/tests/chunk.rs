@@ -1,7 +1,6 @@
 //! `[chunk]`: the sizes that each strategy brings, and tables for kinds of notes.
 
-use super::super::Config;
-use super::super::layers::ValueOrigin;
+use super::super::{Config, ValueOrigin};
 use super::Bench;
 use note::chunk::{ChunkConfig, ChunkRules, Strategy};
 
