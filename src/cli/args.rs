@@ -17,12 +17,13 @@ pub(super) use ask::Ask;
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
 pub(super) use mcp::{Mcp, McpAction, McpInstall};
-pub(super) use models::{Contexts, ContextsAction, Generate, GenerationCommand, Generations, Review, Stats};
+pub(super) use models::{ContextsAction, Generate, GenerationCommand, Generations, Review};
 pub(super) use search::{OpenIn, Related, Search, Show};
-pub(super) use service::{Install, Logs, Service, ServiceAction, Uninstall};
+pub(super) use service::{Install, Logs, ServiceAction, Uninstall};
 pub(super) use shell::{Completions, Manual, Tail};
 
 use super::print::Color;
+use crate::daemon::config::{Overrides, typed_duration};
 
 /// Searches your Markdown notes by words and meaning, and keeps the index true while you write.
 ///
@@ -69,6 +70,19 @@ pub struct Globals {
     pub color: Color,
 }
 
+impl Globals {
+    /// What they say about the configuration.
+    pub(super) fn overrides(&self) -> Overrides {
+        let Globals { config, data_dir, socket, .. } = self.clone();
+        Overrides { config, data_dir, socket, vault: None }
+    }
+
+    /// The options that say where configuration, data and socket are, as another run of the program takes them.
+    pub(super) fn places(&self) -> [(&'static str, &Option<PathBuf>); 3] {
+        [("--config", &self.config), ("--data-dir", &self.data_dir), ("--socket", &self.socket)]
+    }
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -94,7 +108,7 @@ pub(crate) enum Command {
     /// Measure how well a vault is found, with queries made from it or with a set
     Eval(Eval),
     /// Say how the daemon is
-    Status(Status),
+    Status(OnlyVault),
     /// Look at the disk now
     Sync(Sync),
     /// Make a vault, folder or note anew
@@ -104,27 +118,30 @@ pub(crate) enum Command {
     /// Say what would be decided about a note now
     Plan(Plan),
     /// Say what was decided about a note, and why
-    Explain(Explain),
+    Explain(NoteName),
     /// Say what models have cost: today, this month, on what
     Cost,
     /// Say how the contexts are
-    Stats(Stats),
+    Stats(OnlyVault),
     /// Other ways of writing contexts, built beside the one that answers
     Generations(Generations),
     /// Review contexts; export or import them (while no daemon runs)
-    Contexts(Contexts),
+    #[command(subcommand)]
+    Contexts(ContextsAction),
     /// Have a context written for a passage of any text
     Generate(Generate),
     /// Find what is wrong, with what to do about each; fit to be shown to others
     Doctor(Doctor),
     /// Give back the disk space of what is gone (while no daemon runs)
-    Compact(Compact),
+    Compact(OnlyVault),
     /// Show, check or locate the configuration
-    Config(Config),
+    #[command(subcommand)]
+    Config(ConfigAction),
     /// Call a method of the socket
     Call(Call),
     /// Have the daemon run as a login service; see how it stands, and its log
-    Service(Service),
+    #[command(subcommand)]
+    Service(ServiceAction),
     /// Serve an AI assistant over MCP, on standard input and output; or connect one
     Mcp(Mcp),
     /// Stop the daemon
@@ -195,20 +212,17 @@ pub(crate) struct Get {
 /// `plan`
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// A note: its path in the vault, or on the disk
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub note: PathBuf,
-    /// The vault, if the path is one in a vault
-    #[arg(long, value_name = "NAME")]
-    pub vault: Option<String>,
+    /// Which note
+    #[command(flatten)]
+    pub note: NoteName,
     /// Decide about the text on standard input in place of what is on disk
     #[arg(long)]
     pub stdin: bool,
 }
 
-/// `explain`
+/// A note as users name it: `explain`, and part of `plan`
 #[derive(Debug, Args)]
-pub(crate) struct Explain {
+pub(crate) struct NoteName {
     /// A note: its path in the vault, or on the disk
     #[arg(value_hint = ValueHint::FilePath)]
     pub note: PathBuf,
@@ -217,9 +231,9 @@ pub(crate) struct Explain {
     pub vault: Option<String>,
 }
 
-/// `status`
+/// At most one vault: `status`, `stats`, `compact`
 #[derive(Debug, Args)]
-pub(crate) struct Status {
+pub(crate) struct OnlyVault {
     /// Only this vault
     pub vault: Option<String>,
 }
@@ -246,7 +260,7 @@ fn since(text: &str) -> Result<u64, String> {
     if text == "all" {
         return Ok(0);
     }
-    crate::daemon::config::typed_duration(text).map(|time| time.as_secs().max(1))
+    typed_duration(text).map(|time| time.as_secs().max(1))
 }
 
 /// `rebuild`
@@ -290,21 +304,6 @@ pub(crate) struct Doctor {
     /// Name folders, notes, user and host in full: not fit to be shown to others
     #[arg(long, conflicts_with = "provider")]
     pub full: bool,
-}
-
-/// `compact`
-#[derive(Debug, Args)]
-pub(crate) struct Compact {
-    /// Only this vault
-    pub vault: Option<String>,
-}
-
-/// `config`
-#[derive(Debug, Args)]
-pub(crate) struct Config {
-    /// What to do
-    #[command(subcommand)]
-    pub action: ConfigAction,
 }
 
 /// What to do with the configuration.

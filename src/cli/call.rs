@@ -48,11 +48,7 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
 pub(super) fn stop(session: &mut Session) -> Result<u8, Failure> {
     let found = Config::whereabouts(&session.overrides());
     if !is_locked(&found.data_dir) {
-        if session.globals.json {
-            session.json(json!({ "stopped": false, "running": false }))?;
-        }
-        session.say("no daemon runs");
-        return Ok(exit::OK);
+        return session.done(json!({ "stopped": false, "running": false }), "no daemon runs");
     }
     session.client()?.call(&ShutdownRequest {})?;
     if !freed(&found.data_dir, STOP_PATIENCE) {
@@ -63,11 +59,7 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, Failure> {
         );
         return Err(Failure::new(exit::TIMEOUT, message));
     }
-    if session.globals.json {
-        session.json(json!({ "stopped": true, "running": false }))?;
-    }
-    session.say("stopped");
-    Ok(exit::OK)
+    session.done(json!({ "stopped": true, "running": false }), "stopped")
 }
 
 /// Waits until nobody holds the data folder.
@@ -92,10 +84,5 @@ pub(super) fn schema(session: &mut Session) -> Result<u8, Failure> {
 pub(super) fn socket(session: &mut Session) -> Result<u8, Failure> {
     let found = Config::whereabouts(&session.overrides());
     let socket = Surroundings::here().find(found.socket.as_deref(), &found.data_dir);
-    if session.globals.json {
-        session.json(json!({ "socket": socket, "running": is_locked(&found.data_dir) }))?;
-    } else {
-        session.out.line(socket.to_string_lossy())?;
-    }
-    Ok(exit::OK)
+    session.result(json!({ "socket": socket, "running": is_locked(&found.data_dir) }), socket.to_string_lossy())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::args::{Config as Args, ConfigAction};
+use super::args::ConfigAction;
 use super::exit;
 use super::print::{printable, printable_lines};
 use super::session::{Failure, Session};
@@ -10,8 +10,8 @@ use crate::daemon::config::{Config, config_file};
 use protocol::daemon::{Problem, Problems, ReloadRequest};
 
 /// `situated config`.
-pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
-    match args.action {
+pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, Failure> {
+    match action {
         ConfigAction::Show { origin } => show(origin, session),
         ConfigAction::Check => check(session),
         ConfigAction::Path => path(session),
@@ -70,13 +70,9 @@ fn reload(session: &mut Session) -> Result<u8, Failure> {
 
 fn path(session: &mut Session) -> Result<u8, Failure> {
     let path = config_file(&session.overrides());
-    if session.globals.json {
-        session.json(json!({ "file": path, "exists": path.exists() }))?;
-    } else {
-        session.out.line(path.to_string_lossy())?;
-        if !path.exists() {
-            session.say("(it does not exist: the defaults are in force; `situated init` writes it)");
-        }
+    session.result(json!({ "file": path, "exists": path.exists() }), path.to_string_lossy())?;
+    if !path.exists() {
+        session.say("(it does not exist: the defaults are in force; `situated init` writes it)");
     }
     Ok(exit::OK)
 }

@@ -17,10 +17,8 @@ const LABEL: usize = 34;
 /// `situated cost`.
 pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
     let reply = session.client()?.ask(&CostRequest {})?;
-    if session.globals.json {
-        session.json(reply.into_json())?;
-    } else {
-        print(&reply.read()?, &mut session.out)?;
+    if let Some(report) = session.unless_json(reply)? {
+        print(&report, &mut session.out)?;
     }
     Ok(exit::OK)
 }

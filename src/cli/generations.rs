@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::args::{GenerationCommand, Generations as Args};
-use super::exit;
 use super::jobs::follow;
 use super::print::{bold, counted, dim, green, padded, printable};
-use super::rebuild::{confirmed, taken};
+use super::rebuild::taken;
 use super::session::{Failure, Session, safe};
+use super::{confirm, exit};
 use protocol::generations::{
     BuildGenerationRequest, DropGenerationRequest, GenerationInfo, GenerationList, GenerationsRequest,
     UseGenerationRequest,
@@ -22,30 +22,18 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
         GenerationCommand::Build { name, yes, dry_run } => build(&name, vault.as_deref(), yes, dry_run, session),
         GenerationCommand::Use { name } => {
             session.client()?.call(&UseGenerationRequest { name: name.clone(), vault })?;
-            done(session, format!("searches are answered from `{}` now", safe(&name)))
+            session.done(Value::Null, format!("searches are answered from `{}` now", safe(&name)))
         }
         GenerationCommand::Drop { name } => {
             session.client()?.call(&DropGenerationRequest { name: name.clone(), vault })?;
-            done(session, format!("`{}` is gone; what was paid for is in the archive", safe(&name)))
+            session.done(Value::Null, format!("`{}` is gone; what was paid for is in the archive", safe(&name)))
         }
     }
-}
-
-fn done(session: &mut Session, said: String) -> Result<u8, Failure> {
-    if session.globals.json {
-        session.json(Value::Null)?;
-    }
-    session.say(said);
-    Ok(exit::OK)
 }
 
 fn list(vault: Option<&str>, session: &mut Session) -> Result<u8, Failure> {
     let reply = session.client()?.ask(&GenerationsRequest { vault: vault.map(str::to_owned) })?;
-    if session.globals.json {
-        session.json(reply.into_json())?;
-        return Ok(exit::OK);
-    }
-    let GenerationList { generations } = reply.read()?;
+    let Some(GenerationList { generations }) = session.unless_json(reply)? else { return Ok(exit::OK) };
     for generation in &generations {
         session.out.line(line(generation))?;
     }
@@ -97,7 +85,7 @@ fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mu
     if dry_run {
         return Ok(exit::OK);
     }
-    if !yes && !confirmed()? {
+    if !yes && !confirm::go_on()? {
         session.say("nothing was done");
         return Ok(exit::OK);
     }

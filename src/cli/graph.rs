@@ -17,11 +17,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, Failure> {
     let limit = args.limit.map_or(if args.dot { 200 } else { 20 }, usize::from);
     let request = GraphRequest { vault: args.vault.clone(), by, limit: Some(limit), edges: args.dot };
     let reply = session.client()?.ask(&request)?;
-    if session.globals.json {
-        session.json(reply.into_json())?;
-        return Ok(exit::OK);
-    }
-    let answer = reply.read()?;
+    let Some(answer) = session.unless_json(reply)? else { return Ok(exit::OK) };
     if !answer.current {
         session.say(format!("{} the vault is changing; this is the graph of a moment ago", yellow("note:")));
     }

@@ -88,9 +88,7 @@ fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<()
 fn at_login(globals: &Globals, session: &Session) -> Result<u8, Failure> {
     let program = std::env::current_exe()?;
     let mut command = Command::new(program);
-    for (option, value) in
-        [("--config", &globals.config), ("--data-dir", &globals.data_dir), ("--socket", &globals.socket)]
-    {
+    for (option, value) in globals.places() {
         if let Some(value) = value {
             command.arg(option).arg(value);
         }

@@ -45,11 +45,8 @@ pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, Failure> {
     if args.wait {
         return follow(job, &mut client, session);
     }
-    if session.globals.json {
-        session.json(json!({ "job": job }))?;
-    }
-    session.say(format!("looking at {} in the background (job {})", target::named(&scope), job.job));
-    Ok(exit::OK)
+    let said = format!("looking at {} in the background (job {})", target::named(&scope), job.job);
+    session.done(json!({ "job": job }), said)
 }
 
 /// What `--since` sets going.
@@ -238,11 +235,7 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
         session.say(format!("job {job} will stop at the next note"));
     }
     let reply = client.ask(&JobsRequest::default())?;
-    if session.globals.json {
-        session.json(reply.into_json())?;
-        return Ok(exit::OK);
-    }
-    let JobList { jobs } = reply.read()?;
+    let Some(JobList { jobs }) = session.unless_json(reply)? else { return Ok(exit::OK) };
     if jobs.is_empty() {
         session.say("no jobs yet");
     }
@@ -280,26 +273,14 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
 /// `situated pause`.
 pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, Failure> {
     session.client()?.call(&PauseRequest { seconds: args.seconds })?;
-    answered(
-        session,
-        &args.seconds.map_or("paused until `situated resume`; searches are answered".to_owned(), |s| {
-            format!("paused for {s} s; searches are answered")
-        }),
-    )
+    let until = args.seconds.map_or("until `situated resume`".to_owned(), |s| format!("for {s} s"));
+    session.done(Value::Null, format!("paused {until}; searches are answered"))
 }
 
 /// `situated resume`.
 pub(super) fn resume(session: &mut Session) -> Result<u8, Failure> {
     session.client()?.call(&ResumeRequest {})?;
-    answered(session, "going on")
-}
-
-fn answered(session: &mut Session, text: &str) -> Result<u8, Failure> {
-    if session.globals.json {
-        session.json(Value::Null)?;
-    }
-    session.say(text);
-    Ok(exit::OK)
+    session.done(Value::Null, "going on")
 }
 
 #[cfg(test)]

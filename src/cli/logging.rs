@@ -13,7 +13,7 @@ use tracing_subscriber::{EnvFilter, fmt};
 use super::args::{Cli, Command};
 use super::print::{Color, printable};
 use crate::daemon::LIFE;
-use crate::daemon::config::{Config, Overrides};
+use crate::daemon::config::Config;
 use crate::service::logfile::LogFile;
 use crate::service::logs;
 use crate::service::logs::FIELDS;
@@ -93,7 +93,7 @@ pub(super) fn begin(cli: &Cli) {
     let lines = sinks.stderr || sinks.journal && journal.is_none();
     let file = sinks.file.then(|| match named {
         Some(path) => LogFile::open(&path).map_err(|error| trouble = Some(format!("{}: {error}", path.display()))).ok(),
-        None => Some(LogFile::in_data(&Config::whereabouts(&overrides(cli)).data_dir)),
+        None => Some(LogFile::in_data(&Config::whereabouts(&cli.globals.overrides()).data_dir)),
     });
     let file = file.flatten().map(|file| FILE.get_or_init(|| Arc::new(file)).clone());
     let plain = cli.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -122,16 +122,6 @@ pub(super) fn last_words(message: &str) {
         let lines: String = message.lines().map(|line| format!("{now} ERROR {}\n", printable(line))).collect();
         // There is nobody left to tell that it failed.
         let _ = file.as_ref().write_all(lines.as_bytes());
-    }
-}
-
-fn overrides(cli: &Cli) -> Overrides {
-    let globals = &cli.globals;
-    Overrides {
-        config: globals.config.clone(),
-        data_dir: globals.data_dir.clone(),
-        socket: globals.socket.clone(),
-        vault: None,
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::args::{Mcp, McpAction, McpInstall};
 use super::print::{bold, dim, printable};
 use super::session::{Failure, Session};
-use super::{exit, rebuild};
+use super::{confirm, exit};
 use crate::daemon::config::Config;
 use clients::Client;
 use edit::Refusal;
@@ -80,7 +80,7 @@ fn install(args: &McpInstall, session: &mut Session) -> Result<u8, Failure> {
     if !session.globals.json {
         show(client, &file, &entry, old.is_some(), session)?;
     }
-    let write = !args.dry_run && (args.yes || (!session.globals.json && rebuild::confirmed()?));
+    let write = !args.dry_run && (args.yes || (!session.globals.json && confirm::go_on()?));
     let backup = if write { replace(&file, old.as_deref(), &new).map_err(failed)? } else { None };
     if session.globals.json {
         session.json(json!({
@@ -139,14 +139,9 @@ fn program() -> Result<PathBuf, Failure> {
 
 /// `mcp`, with what this run was told of where the daemon is: the assistant's program has another environment.
 fn arguments(session: &Session) -> Vec<String> {
-    let globals = &session.globals;
-    let told = [
-        ("--config", "SITUATED_CONFIG", &globals.config),
-        ("--data-dir", "SITUATED_DATA_DIR", &globals.data_dir),
-        ("--socket", "SITUATED_SOCKET", &globals.socket),
-    ];
+    let variables = ["SITUATED_CONFIG", "SITUATED_DATA_DIR", "SITUATED_SOCKET"];
     let mut arguments = Vec::new();
-    for (flag, variable, given) in told {
+    for ((flag, given), variable) in session.globals.places().into_iter().zip(variables) {
         let variable = || std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(path) = given.clone().or_else(variable) {
             let path = std::path::absolute(&path).unwrap_or(path);

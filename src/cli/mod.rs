@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod call;
 mod config;
+mod confirm;
 mod cost;
 mod doctor;
 mod edits;
@@ -137,7 +138,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Get(args) => note::get(args, session),
         Command::Eval(args) => eval::run(&args, session),
         Command::Plan(args) => note::plan(args, session),
-        Command::Explain(args) => note::explain(args, session),
+        Command::Explain(args) => note::explain(&args, session),
         Command::Status(args) => status::run(args, session),
         Command::Sync(args) => jobs::sync(args, session),
         Command::Rebuild(args) => rebuild::run(&args, session),

@@ -2,11 +2,12 @@
 
 use std::io::{IsTerminal as _, Read as _};
 
-use super::args::{Explain, Get, Plan};
+use super::args::{Get, NoteName, Plan};
 use super::exit;
 use super::print::{Out, bold, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow};
 use super::session::{Failure, Session, safe};
 use super::target;
+use protocol::client::Client;
 use protocol::decision::{Action, Decision, Decisions, ExplainRequest, PlanRequest};
 use protocol::note::GetRequest;
 
@@ -22,11 +23,7 @@ pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, Failure> {
     let path = target::note(&scope)?;
     let (vault, line, lines) = (scope.vault, args.line.or(line), args.lines);
     let reply = client.ask(&GetRequest { path, vault, line, lines, ..GetRequest::default() })?;
-    if session.globals.json {
-        session.json(reply.into_json())?;
-        return Ok(exit::OK);
-    }
-    let note = reply.read()?;
+    let Some(note) = session.unless_json(reply)? else { return Ok(exit::OK) };
     session.out.text(&printable_lines(&note.text))?;
     if !note.text.is_empty() && !note.text.ends_with('\n') {
         session.out.line("")?;
@@ -44,18 +41,19 @@ pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, Failure> {
 pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, Failure> {
     let draft = args.stdin.then(draft).transpose()?;
     let mut client = session.client()?;
-    let here = std::env::current_dir()?;
-    let scope = target::path(&args.note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
-    let request = PlanRequest { path: target::note(&scope)?, vault: scope.vault, text: draft };
-    let reply = client.ask(&request)?;
-    if session.globals.json {
-        session.json(reply.into_json())?;
-        return Ok(exit::OK);
-    }
-    let decision = reply.read()?;
+    let (path, vault) = place(&args.note, &mut client)?;
+    let reply = client.ask(&PlanRequest { path, vault, text: draft })?;
+    let Some(decision) = session.unless_json(reply)? else { return Ok(exit::OK) };
     session.say(dim("If it were saved now (nothing is changed by asking):"));
     print_decision(&decision, &mut session.out)?;
     Ok(exit::OK)
+}
+
+/// The path of the note that is named, and its vault.
+fn place(named: &NoteName, client: &mut Client) -> Result<(String, Option<String>), Failure> {
+    let here = std::env::current_dir()?;
+    let scope = target::path(&named.note, named.vault.as_deref(), &target::vaults(client)?, &here);
+    Ok((target::note(&scope)?, scope.vault))
 }
 
 fn draft() -> Result<String, Failure> {
@@ -72,11 +70,10 @@ fn draft() -> Result<String, Failure> {
 }
 
 /// `situated explain`.
-pub(super) fn explain(args: Explain, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, Failure> {
     let mut client = session.client()?;
-    let here = std::env::current_dir()?;
-    let scope = target::path(&args.note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
-    let reply = client.ask(&ExplainRequest { path: target::note(&scope)?, vault: scope.vault })?;
+    let (path, vault) = place(note, &mut client)?;
+    let reply = client.ask(&ExplainRequest { path, vault })?;
     let Decisions { decisions } = reply.read()?;
     let code = if decisions.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::args::{Compact, Contexts, ContextsAction};
+use super::args::{ContextsAction, OnlyVault};
 use super::exit;
 use super::print::{bytes, counted, printable, yellow};
 use super::session::{Failure, Session, safe};
@@ -64,8 +64,8 @@ fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
 }
 
 /// `situated contexts`.
-pub(super) fn contexts(args: Contexts, session: &mut Session) -> Result<u8, Failure> {
-    match args.action {
+pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<u8, Failure> {
+    match action {
         // A client of the daemon, unlike the other two.
         ContextsAction::Review(args) => super::review::review(&args, session),
         ContextsAction::Export { vault: name, templates, file } => {
@@ -141,7 +141,7 @@ impl Write for Pipe {
 }
 
 /// `situated compact`.
-pub(super) fn compact(args: Compact, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn compact(args: OnlyVault, session: &mut Session) -> Result<u8, Failure> {
     let loaded = session.config()?;
     let vaults: Vec<&VaultConfig> = match &args.vault {
         Some(name) => vec![vault(Some(name), &loaded)?],

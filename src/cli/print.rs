@@ -345,15 +345,7 @@ pub(super) fn mark(text: &str) -> String {
 
 /// A number with its thousands apart.
 pub(super) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    indicatif::HumanCount(n).to_string()
 }
 
 /// `1 note`, `2 notes`.

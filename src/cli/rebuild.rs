@@ -1,16 +1,14 @@
 //! `situated rebuild`: says what it takes, asks, and follows it to its end.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
-
 use serde_json::json;
 
 use super::args::Rebuild;
-use super::exit;
 use super::jobs::{follow, scope};
 use super::money::{estimated, minutes, tokens};
 use super::print::{bold, counted};
 use super::session::{Failure, Session, safe};
 use super::target;
+use super::{confirm, exit};
 use protocol::contexts::Estimate;
 use protocol::jobs::RebuildRequest;
 use protocol::status::{Status, StatusRequest};
@@ -45,7 +43,7 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, Failure> 
         session.say("there is nothing to do");
         return Ok(exit::NOTHING);
     }
-    if !args.yes && !confirmed()? {
+    if !args.yes && !confirm::go_on()? {
         session.say("nothing was done");
         return Ok(exit::OK);
     }
@@ -80,19 +78,6 @@ pub(super) fn taken(estimate: &Estimate, batch: bool, status: &Status) -> String
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
-pub(super) fn confirmed() -> Result<bool, Failure> {
-    let mut stdin = std::io::stdin().lock();
-    if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage(
-            "nobody can be asked here; say `--yes` to go on, or `--dry-run` to see what it would do",
-        ));
-    }
-    write!(std::io::stderr(), "Go on? [y/N] ")?;
-    let mut answer = String::new();
-    stdin.read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 #[cfg(test)]

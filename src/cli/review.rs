@@ -136,11 +136,7 @@ pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Fai
     let mut client = session.client()?;
     client.set_timeout(Some(GENERATE_PATIENCE));
     let reply = client.ask(&request)?;
-    if session.globals.json {
-        session.json(reply.into_json())?;
-        return Ok(exit::OK);
-    }
-    let made = reply.read()?;
+    let Some(made) = session.unless_json(reply)? else { return Ok(exit::OK) };
     session.out.line(printable_lines(&made.context))?;
     let weak = if made.quality < GOOD { yellow(" (weak)") } else { String::new() };
     session.say(dim(format!(

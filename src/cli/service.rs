@@ -2,15 +2,14 @@
 
 mod show;
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::args::{Install, Logs, Service as Args, ServiceAction, Uninstall};
-use super::exit;
+use super::args::{Install, Logs, ServiceAction, Uninstall};
 use super::print::{bold, dim, green, millis, printable, yellow};
 use super::session::{Failure, Session, safe};
+use super::{confirm, exit};
 use crate::daemon::config::{Config, Loaded};
 use crate::service;
 use crate::service::control;
@@ -31,8 +30,8 @@ impl From<ServiceError> for Failure {
 }
 
 /// `situated service`.
-pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, Failure> {
-    match &args.action {
+pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, Failure> {
+    match action {
         ServiceAction::Install(install) => installed(install, session),
         ServiceAction::Uninstall(uninstall) => uninstalled(uninstall, session),
         ServiceAction::Start => {
@@ -195,32 +194,23 @@ fn dry_run(plan: &InstallPlan, session: &mut Session) -> Result<u8, Failure> {
 }
 
 fn answered(session: &mut Session, answer: &ServiceReply, said: &str) -> Result<u8, Failure> {
-    if session.globals.json {
-        session.json(
-            json!({ "pid": answer.pid, "version": answer.version, "took_ms": answer.after.as_millis() as u64 }),
-        )?;
-        return Ok(exit::OK);
-    }
+    let json = json!({ "pid": answer.pid, "version": answer.version, "took_ms": answer.after.as_millis() as u64 });
     let took = if answer.after.is_zero() {
         String::new()
     } else {
         format!(", answered after {}", millis(answer.after.as_secs_f64() * 1e3))
     };
-    session.out.line(format!("{} {said} (pid {}){took}", green("●"), answer.pid))?;
-    Ok(exit::OK)
+    session.result(json, format!("{} {said} (pid {}){took}", green("●"), answer.pid))
 }
 
 fn stop(session: &mut Session) -> Result<u8, Failure> {
     let ran = control::stop()?;
-    if session.globals.json {
-        session.json(json!({ "stopped": ran }))?;
-    }
-    session.say(if ran {
+    let said = if ran {
         "stopped; it starts again at the next login, or by `situated service start`"
     } else {
         "it did not run"
-    });
-    Ok(exit::OK)
+    };
+    session.done(json!({ "stopped": ran }), said)
 }
 
 fn uninstalled(args: &Uninstall, session: &mut Session) -> Result<u8, Failure> {
@@ -268,21 +258,12 @@ fn purgeable(data_dir: &Path) -> Vec<PathBuf> {
 }
 
 fn confirmed(data_dir: &Path) -> Result<bool, Failure> {
-    let mut stdin = std::io::stdin().lock();
-    if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage("nobody can be asked here; say `--yes` to remove the indexes"));
-    }
-    let mut err = std::io::stderr();
     let folder = shown(data_dir);
-    write!(
-        err,
+    let question = format!(
         "This removes all indexes in {folder}, the record of what models cost, and contexts that were paid for\n\
-         (`situated contexts export` saves those). Vaults and configuration stay. Remove? [y/N] "
-    )?;
-    err.flush()?;
-    let mut answer = String::new();
-    stdin.read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+         (`situated contexts export` saves those). Vaults and configuration stay. Remove?"
+    );
+    confirm::answered_yes(&question, "say `--yes` to remove the indexes")
 }
 
 fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, Failure> {

@@ -8,7 +8,8 @@ use super::args::Globals;
 use super::exit;
 use super::print::{Out, printable, printable_json, printable_lines};
 use crate::daemon::config::{Config, ConfigErrors, Loaded, Opener, Overrides};
-use protocol::client::{Client, ClientError, Discovery};
+use protocol::client::{Client, ClientError, Discovery, Reply};
+use protocol::table::Call;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -128,12 +129,7 @@ impl Session {
 
     /// What the command line says about the configuration.
     pub fn overrides(&self) -> Overrides {
-        Overrides {
-            config: self.globals.config.clone(),
-            data_dir: self.globals.data_dir.clone(),
-            socket: self.globals.socket.clone(),
-            vault: None,
-        }
+        self.globals.overrides()
     }
 
     /// The checked configuration.
@@ -171,6 +167,35 @@ impl Session {
     /// The result as one JSON object: the members of `value` after `"schema": 1`.
     pub fn json(&mut self, value: Value) -> Result<(), Failure> {
         Ok(self.out.json(&with_schema(value))?)
+    }
+
+    /// The daemon's answer, to be shown to a person. With `--json` it is printed as it came, and there is nothing left to
+    /// show.
+    pub(super) fn unless_json<C: Call>(&mut self, reply: Reply<C>) -> Result<Option<C::Answer>, Failure> {
+        if self.globals.json {
+            self.json(reply.into_json())?;
+            return Ok(None);
+        }
+        Ok(Some(reply.read()?))
+    }
+
+    /// Ends a command whose result a program wants as members of an object, and a person as a sentence beside it.
+    pub(super) fn done(&mut self, json: Value, said: impl AsRef<str>) -> Result<u8, Failure> {
+        if self.globals.json {
+            self.json(json)?;
+        }
+        self.say(said);
+        Ok(exit::OK)
+    }
+
+    /// Ends a command whose result is a line on standard output.
+    pub(super) fn result(&mut self, json: Value, line: impl AsRef<str>) -> Result<u8, Failure> {
+        if self.globals.json {
+            self.json(json)?;
+        } else {
+            self.out.line(line)?;
+        }
+        Ok(exit::OK)
     }
 }
 

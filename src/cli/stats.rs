@@ -1,6 +1,6 @@
 //! `situated stats`: how the contexts are, and what came of asking for them.
 
-use super::args::Stats as Args;
+use super::args::OnlyVault;
 use super::exit;
 use super::money::outcome;
 use super::print::{Out, bold, counted, dim, grouped, millis};
@@ -9,12 +9,10 @@ use context::cost::dollars;
 use protocol::contexts::{Stats, StatsRequest};
 
 /// `situated stats`.
-pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, Failure> {
     let reply = session.client()?.ask(&StatsRequest { vault: args.vault, ..StatsRequest::default() })?;
-    if session.globals.json {
-        session.json(reply.into_json())?;
-    } else {
-        print(&reply.read()?, &mut session.out)?;
+    if let Some(stats) = session.unless_json(reply)? {
+        print(&stats, &mut session.out)?;
     }
     Ok(exit::OK)
 }

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::args::Status as Args;
+use super::args::OnlyVault;
 use super::exit;
 use super::jobs::is_free;
 use super::money::{estimated, spent};
@@ -22,7 +22,7 @@ use protocol::table::Call;
 const SHOWN: usize = 3;
 
 /// `situated status`.
-pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, Failure> {
     let request = StatusRequest { vault: args.vault, ..StatusRequest::default() };
     let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
         Ok(reply) => reply,

@@ -23,7 +23,7 @@ pub(crate) struct Ask {
     #[arg(long, short, value_name = "hybrid|lexical|dense", value_parser = super::search::mode)]
     pub mode: Option<Mode>,
     /// Have the model say the question in other words too, and search for these
-    #[arg(long, value_name = "off|queries|hyde", value_parser = expand)]
+    #[arg(long, value_name = "off|queries|hyde", value_parser = super::search::expand)]
     pub expand: Option<Expand>,
     /// Show the passages that the model was shown, how they were found, and what the answer took
     #[arg(long, short)]
@@ -31,9 +31,4 @@ pub(crate) struct Ask {
     /// Wait until all that was saved before is in
     #[arg(long, short)]
     pub fresh: bool,
-}
-
-/// A way of expanding a query.
-pub(super) fn expand(text: &str) -> Result<Expand, String> {
-    serde_json::from_value(text.into()).map_err(|_| "there is `off`, `queries` and `hyde`".to_owned())
 }

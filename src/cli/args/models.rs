@@ -4,14 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-/// `contexts`
-#[derive(Debug, Args)]
-pub(crate) struct Contexts {
-    /// What to do
-    #[command(subcommand)]
-    pub action: ContextsAction,
-}
-
 /// What to do with contexts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextsAction {
@@ -108,11 +100,4 @@ pub(crate) enum GenerationCommand {
         /// Its name
         name: String,
     },
-}
-
-/// `stats`
-#[derive(Debug, Args)]
-pub(crate) struct Stats {
-    /// Only this vault
-    pub vault: Option<String>,
 }

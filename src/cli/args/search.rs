@@ -31,7 +31,7 @@ pub(crate) struct Search {
     #[arg(long)]
     pub no_rerank: bool,
     /// Have the model of `context.provider` say the query in other words too, and search for these
-    #[arg(long, value_name = "off|queries|hyde", value_parser = super::ask::expand)]
+    #[arg(long, value_name = "off|queries|hyde", value_parser = expand)]
     pub expand: Option<protocol::search::Expand>,
     /// Say why this note was not found, or stands where it stands: its path in the vault, or on the disk
     #[arg(long, value_name = "NOTE", value_hint = ValueHint::FilePath, conflicts_with_all = ["format", "jsonl"])]
@@ -41,8 +41,14 @@ pub(crate) struct Search {
     pub fresh: bool,
 }
 
+/// Which lanes answer.
 pub(super) fn mode(text: &str) -> Result<protocol::search::Mode, String> {
     serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
+}
+
+/// A way of expanding a query.
+pub(super) fn expand(text: &str) -> Result<protocol::search::Expand, String> {
+    serde_json::from_value(text.into()).map_err(|_| "there is `off`, `queries` and `hyde`".to_owned())
 }
 
 /// How hits are chosen and shown.

@@ -2,14 +2,6 @@
 
 use clap::{Args, Subcommand};
 
-/// `service`
-#[derive(Debug, Args)]
-pub(crate) struct Service {
-    /// What to do
-    #[command(subcommand)]
-    pub action: ServiceAction,
-}
-
 /// What to do with the service.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServiceAction {

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use super::source::Source;
-use crate::cli::exit;
 use crate::cli::print::counted;
-use crate::cli::rebuild::confirmed;
 use crate::cli::session::{Failure, Session};
+use crate::cli::{confirm, exit};
 use crate::daemon::config::Config;
 use crate::daemon::serve::bind::DataLock;
 use context::cost::dollars;
@@ -73,6 +72,6 @@ impl Second {
             format!("{} at most", dollars(most.saturating_mul(times as u64)))
         });
         session.say(format!("It is asked up to {asked}: {price}, and within the day's budget."));
-        Ok(yes || confirmed()?)
+        Ok(yes || confirm::go_on()?)
     }
 }
