@@ -1,5 +1,6 @@
 //! What must hold between values, and between them and the disk.
 
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use super::{Loaded, Problem, ValueOrigin, VaultConfig, socket_too_long, units};
@@ -51,29 +52,21 @@ impl Check<'_> {
             self.chunk(&format!("chunk.types.{kind}"), chunk);
         }
         let watch = &self.loaded.config.engine.watch;
-        if watch.lone > watch.burst {
-            self.relation(
-                ["watch.quiet", "watch.burst"],
-                format!("watch.quiet {:?} is longer than watch.burst {:?}; set both", watch.lone, watch.burst),
-            );
-        }
-        if watch.burst > watch.storm {
-            self.relation(
-                ["watch.burst", "watch.storm"],
-                format!("watch.burst {:?} is longer than watch.storm {:?}; set both", watch.burst, watch.storm),
-            );
-        }
+        self.order(["watch.quiet", "watch.burst"], [watch.lone, watch.burst], "longer than");
+        self.order(["watch.burst", "watch.storm"], [watch.burst, watch.storm], "longer than");
     }
 
     fn chunk(&mut self, table: &str, chunk: &ChunkConfig) {
         let [min, target, max] = ["min", "target", "max"].map(|key| format!("{table}.{key}"));
-        if chunk.min > chunk.target {
-            let message = format!("{min} {} is above {target} {}; set both", chunk.min, chunk.target);
-            self.relation([&min, &target], message);
-        }
-        if chunk.target > chunk.max {
-            let message = format!("{target} {} is above {max} {}; set both", chunk.target, chunk.max);
-            self.relation([&target, &max], message);
+        self.order([&min, &target], [chunk.min, chunk.target], "above");
+        self.order([&target, &max], [chunk.target, chunk.max], "above");
+    }
+
+    /// The first of two values must not be `above` the second.
+    fn order<T: PartialOrd + Debug>(&mut self, keys: [&str; 2], values: [T; 2], above: &str) {
+        let ([low_key, high_key], [low, high]) = (keys, values);
+        if low > high {
+            self.relation(keys, format!("{low_key} {low:?} is {above} {high_key} {high:?}; set both"));
         }
     }
 

@@ -79,6 +79,13 @@ pub(super) const VAULT_KEYS: [(&str, &str); 7] = [
     ("kinds", "Kinds of notes by folder, first match wins."),
 ];
 
+const PROVIDERS: [Provider; 5] =
+    [Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
+const DIALECTS: [(&str, Dialect); 2] = [("openai", Dialect::OpenAi), ("compat", Dialect::Compat)];
+const FORMS: [(&str, FormChoice); 3] =
+    [("auto", FormChoice::Auto), ("note", FormChoice::Note), ("chunk", FormChoice::Chunk)];
+const EXPANSIONS: [Expand; 3] = [Expand::Off, Expand::Queries, Expand::Hyde];
+
 const DAY: Duration = Duration::from_hours(24);
 const MS: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_mins(1);
@@ -97,14 +104,9 @@ fn table(shares: &BTreeMap<String, f32>) -> String {
     format!("{{ {} }}", items.collect::<Vec<_>>().join(", "))
 }
 
-fn provider(name: &str) -> Provider {
-    let all = [Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
-    all.into_iter().find(|provider| provider.name() == name).unwrap_or_default()
-}
-
-fn strategy(value: &Value) -> Result<Strategy, String> {
-    let name = units::word(value, &Strategy::ALL.map(Strategy::name))?;
-    Ok(Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).unwrap_or(Strategy::Obsidian))
+/// The word of [`units::one_of`] that has this meaning.
+fn word_for<T: PartialEq>(meaning: T, words: &[(&'static str, T)]) -> Option<String> {
+    words.iter().find(|(_, other)| *other == meaning).and_then(|(word, _)| quoted(word))
 }
 
 macro_rules! key {
@@ -144,7 +146,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.watch.doubt = units::duration(v, 100 * MS..=DAY)?, time(c.engine.watch.doubt)),
     key!("chunk" "strategy",
         "\"obsidian\" (sections, small ones merged), \"markdown\" (sections), \"semantic\" (long sections cut where the subject changes), \"sentence\" or \"fixed\". Each has sizes of its own if none are given.",
-        |c, v| c.engine.chunk.plain.strategy = strategy(v)?, quoted(c.engine.chunk.plain.strategy.name())),
+        |c, v| c.engine.chunk.plain.strategy = units::one_of(v, &Strategy::ALL.map(|strategy| (strategy.name(), strategy)))?, quoted(c.engine.chunk.plain.strategy.name())),
     key!("chunk" "target", "What a chunk should reach before the next one is begun.",
         |c, v| c.engine.chunk.plain.target = units::count(v, 20..=8000)? as u32, Some(c.engine.chunk.plain.target.to_string())),
     key!("chunk" "min", "Smaller chunks are merged with a neighbour.",
@@ -155,7 +157,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.chunk.plain.overlap_percent = units::percent(v, 0..=50)?, Some(c.engine.chunk.plain.overlap_percent.to_string())),
     key!("context" "provider",
         "\"template\": free, made from the note itself, nothing leaves the machine. Or a model of \"anthropic\", \"bedrock\", \"openai\" (or compatible), \"ollama\".",
-        |c, v| c.engine.context.provider = provider(units::word(v, &["template", "anthropic", "bedrock", "openai", "ollama"])?),
+        |c, v| c.engine.context.provider = units::one_of(v, &PROVIDERS.map(|provider| (provider.name(), provider)))?,
         quoted(c.engine.context.provider.name())),
     key!("context" "model", "The model; the provider's cheapest known one if absent.",
         |c, v| c.engine.context.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
@@ -168,14 +170,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.context.api_version = units::plain(v, |c| c.is_ascii_alphanumeric() || c == '-', "a version such as \"2023-06-01\"")?,
         quoted(&c.engine.context.api_version)),
     key!("context" "dialect", "Of an OpenAI-compatible server: \"openai\" or \"compat\"; decided by the address if absent.",
-    |c, v| c.engine.context.dialect = Some(match units::word(v, &["openai", "compat"])? {
-        "openai" => Dialect::OpenAi,
-        _ => Dialect::Compat,
-    }),
-    c.engine.context.dialect.and_then(|dialect| quoted(match dialect {
-        Dialect::OpenAi => "openai",
-        Dialect::Compat => "compat",
-    }))),
+        |c, v| c.engine.context.dialect = Some(units::one_of(v, &DIALECTS)?), c.engine.context.dialect.and_then(|d| word_for(d, &DIALECTS))),
     key!("context" "region", "AWS region of Bedrock.",
         |c, v| c.engine.context.region = units::plain(v, |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-', "a region such as \"eu-central-1\"")?,
         quoted(&c.engine.context.region)),
@@ -195,16 +190,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("context" "llm_min_chunks", "Notes with fewer chunks never get a model's context.",
         |c, v| c.engine.context.llm_min_chunks = units::count(v, 1..=1_000_000)? as u32, Some(c.engine.context.llm_min_chunks.to_string())),
     key!("context" "form", "\"note\": one call for a whole note, \"chunk\": one per chunk, \"auto\": what suits the note.",
-    |c, v| c.engine.context.form = match units::word(v, &["auto", "note", "chunk"])? {
-        "note" => FormChoice::Note,
-        "chunk" => FormChoice::Chunk,
-        _ => FormChoice::Auto,
-    },
-    quoted(match c.engine.context.form {
-        FormChoice::Auto => "auto",
-        FormChoice::Note => "note",
-        FormChoice::Chunk => "chunk",
-    })),
+        |c, v| c.engine.context.form = units::one_of(v, &FORMS)?, word_for(c.engine.context.form, &FORMS)),
     key!("context" "max_words", "Words of a context at most.",
         |c, v| c.engine.context.max_words = units::count(v, 20..=400)? as u32, Some(c.engine.context.max_words.to_string())),
     key!("context" "concurrency", "Calls at once at most.",
@@ -222,10 +208,7 @@ pub(super) static KEYS: &[Key] = &[
         quoted(&c.engine.context.keep_alive)),
     key!("embed" "provider",
         "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"transformer\" (in this process), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
-        |c, v| {
-            let name = units::word(v, &EmbedProvider::ALL.map(EmbedProvider::name))?;
-            c.engine.embed.provider = EmbedProvider::ALL.into_iter().find(|p| p.name() == name).unwrap_or_default();
-        },
+        |c, v| c.engine.embed.provider = units::one_of(v, &EmbedProvider::ALL.map(|provider| (provider.name(), provider)))?,
         quoted(c.engine.embed.provider.name())),
     key!("embed" "model", "The model; a cheap one of the provider if absent. Of \"transformer\": a folder or a hub's id.",
         |c, v| c.engine.embed.model = Some(units::plain(v, |c| !c.is_control(), "the model's id as the provider spells it")?),
@@ -266,7 +249,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("search" "dense_weight", "Weight of meaning, from 0 (words alone) to 1 (meaning alone).",
         |c, v| c.engine.search.dense_weight = units::share(v)?, Some(format!("{:?}", c.engine.search.dense_weight))),
     key!("search" "language", "What words are stemmed as: \"auto\" looks at each note (front matter `lang:` decides), or one language for all. Taken over at the next start, which indexes the words anew.",
-        |c, v| c.engine.search.language = units::word(v, &["auto", "en", "de", "fr", "es", "it", "pt", "nl", "ru", "sv", "no", "da", "fi"])?.to_owned(), quoted(&c.engine.search.language)),
+        |c, v| c.engine.search.language = units::one_of(v, &["auto", "en", "de", "fr", "es", "it", "pt", "nl", "ru", "sv", "no", "da", "fi"].map(|word| (word, word)))?.to_owned(), quoted(&c.engine.search.language)),
     key!("search" "graph_weight", "What a note gains by its place among the links, from 0 (nothing) to 1.",
         |c, v| c.engine.search.graph_weight = units::share(v)?, Some(format!("{:?}", c.engine.search.graph_weight))),
     key!("search" "link_weight", "What a note gains that the query names; half of it one that is linked with such a note.",
@@ -279,10 +262,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.search.type_weights = units::shares(v)?, Some(table(&c.engine.search.type_weights))),
     key!("rerank" "provider",
         "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM). \"transformer\": a cross-encoder in this process, where the build has it.",
-        |c, v| {
-            let name = units::word(v, &RerankProvider::ALL.map(RerankProvider::name))?;
-            c.engine.rerank.provider = RerankProvider::ALL.into_iter().find(|p| p.name() == name).unwrap_or_default();
-        },
+        |c, v| c.engine.rerank.provider = units::one_of(v, &RerankProvider::ALL.map(|provider| (provider.name(), provider)))?,
         quoted(c.engine.rerank.provider.name())),
     key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" its folder.",
         |c, v| c.engine.rerank.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
@@ -307,11 +287,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("rerank" "price_per_1k", "Or dollars per thousand searches.",
         |c, v| c.engine.rerank.price_per_1k = Some(units::dollars(v)?), c.engine.rerank.price_per_1k.map(decimal_dollars)),
     key!("search" "expand", "What the model of [context] adds to a query: \"off\", \"queries\" (other phrasings) or \"hyde\" (a passage).",
-        |c, v| c.engine.search.expand = match units::word(v, &["off", "queries", "hyde"])? {
-            "queries" => Expand::Queries,
-            "hyde" => Expand::Hyde,
-            _ => Expand::Off,
-        }, quoted(c.engine.search.expand.name())),
+        |c, v| c.engine.search.expand = units::one_of(v, &EXPANSIONS.map(|expand| (expand.name(), expand)))?, quoted(c.engine.search.expand.name())),
     key!("ask" "model", "Another model of the same provider than the one that writes contexts.",
         |c, v| c.engine.ask.model = Some(units::words(v)?), c.engine.ask.model.as_ref().and_then(quoted)),
     key!("ask" "passages", "Passages that the model is shown; each is a hit with its neighbours (search.window_chars).",
@@ -340,7 +316,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("serve" "query_timeout", "After this a query is given up.",
         |c, v| c.serve.query_timeout = units::duration(v, 10 * MS..=10 * MINUTE)?, time(c.serve.query_timeout)),
     key!("host" "sandbox", "\"auto\" has the kernel (Landlock) keep the daemon to the vaults and its own folders; \"off\".",
-        |c, v| c.engine.host.sandbox = units::word(v, &["auto", "off"])? == "auto",
+        |c, v| c.engine.host.sandbox = units::one_of(v, &[("auto", true), ("off", false)])?,
         quoted(if c.engine.host.sandbox { "auto" } else { "off" })),
     key!("host" "battery", "On battery, work in bulk waits below 50 %, and all work but saves below 20 %: \"auto\", or \"ignore\".",
         |c, v| c.engine.host.battery = battery(v)?, quoted(shown_battery(&c.engine.host))),
@@ -352,7 +328,7 @@ pub(super) static KEYS: &[Key] = &[
 fn battery(value: &Value) -> Result<Option<PathBuf>, String> {
     match value {
         Value::Typed(text) | Value::Text(text) if text.starts_with('/') => units::path(value).map(Some),
-        _ => Ok((units::word(value, &["auto", "ignore"])? == "auto").then(|| HostConfig::POWER_SUPPLY.into())),
+        _ => Ok(units::one_of(value, &[("auto", true), ("ignore", false)])?.then(|| HostConfig::POWER_SUPPLY.into())),
     }
 }
 

@@ -59,17 +59,10 @@ impl Loaded {
     pub fn show(&self, origin: bool) -> String {
         let mut out = String::new();
         let mut lines: Vec<(String, String)> = Vec::new();
-        let mut line = |name: &str, value: &str, key: &str| {
-            lines.push((format!("{name} = {value}"), self.origin(key).to_string()));
-        };
-        for key in KEYS.iter().filter(|key| key.section.is_empty()) {
-            if let Some(value) = (key.get)(&self.config) {
-                line(key.name, &value, &key.full());
+        for section in std::iter::once("").chain(SECTIONS.map(|(section, _)| section)) {
+            if !section.is_empty() {
+                let _ = writeln!(out, "\n[{section}]");
             }
-        }
-        push_aligned(&mut out, &mut lines, origin);
-        for (section, _) in SECTIONS {
-            let _ = writeln!(out, "\n[{section}]");
             for key in KEYS.iter().filter(|key| key.section == section) {
                 if let Some(value) = (key.get)(&self.config) {
                     let hidden = if value == HIDDEN { "# " } else { "" };

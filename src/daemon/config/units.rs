@@ -247,11 +247,12 @@ pub(super) fn private_pattern(value: &Value) -> Result<String, String> {
     note::Private::problem(&glob).map_or(Ok(glob), |error| Err(format!("not a pattern: {error}")))
 }
 
-/// One of a few words.
-pub(super) fn word(value: &Value, words: &[&'static str]) -> Result<&'static str, String> {
+/// What one of a few words means.
+pub(super) fn one_of<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Result<T, String> {
     let text = string(value)?;
-    words.iter().find(|word| **word == text).copied().ok_or_else(|| {
-        let near = nearest(&text, words).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
+        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let near = nearest(&text, &words).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let all = words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", ");
         format!("{} is not known{near} (there is {all})", value.shown())
     })
