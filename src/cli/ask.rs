@@ -10,7 +10,7 @@ use super::exit;
 use super::money::price;
 use super::print::{bold, columns, counted, cut, cut_front, cyan, dim, grouped, millis, now, printable_lines, yellow};
 use super::search::{Look, print_hit};
-use super::session::{Failure, Session, safe, with_schema};
+use super::session::{CliFailure, Session, safe, with_schema};
 use super::signals::Interrupt;
 use super::why::judged;
 use protocol::ask::{AskAnswer, AskPassage, AskRequest, PastTurn};
@@ -30,11 +30,11 @@ const MOST_TYPED: u64 = 64 << 10;
 const NEAREST: usize = 5;
 
 /// `situated ask [QUESTION]`.
-pub(super) fn run(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
     let question = args.question.join(" ");
     if args.question.is_empty() && std::io::stdin().is_terminal() {
         if session.globals.json {
-            return Err(Failure::usage("with --json give the question: `situated ask --json \"…\"`"));
+            return Err(CliFailure::usage("with --json give the question: `situated ask --json \"…\"`"));
         }
         return converse(args, session);
     }
@@ -47,17 +47,17 @@ pub(super) fn run(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// A question that is piped in.
-fn typed() -> Result<String, Failure> {
+fn typed() -> Result<String, CliFailure> {
     let mut text = String::new();
     std::io::stdin().take(MOST_TYPED).read_to_string(&mut text)?;
     if text.trim().is_empty() {
-        return Err(Failure::usage("there is no question: `situated ask \"…\"`, or pipe one in"));
+        return Err(CliFailure::usage("there is no question: `situated ask \"…\"`, or pipe one in"));
     }
     Ok(text)
 }
 
 /// Question after question, at a terminal.
-fn converse(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
+fn converse(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     client.set_timeout(Some(PATIENCE));
     let interrupt = Interrupt::listen();
@@ -88,7 +88,7 @@ fn converse(args: &Ask, session: &mut Session) -> Result<u8, Failure> {
                 history.drain(..history.len().saturating_sub(TURNS));
             }
             Ok(_) => {}
-            Err(Failure::Quiet) => return Err(Failure::Quiet),
+            Err(CliFailure::Quiet) => return Err(CliFailure::Quiet),
             Err(failure) => {
                 failure.tell(false);
                 // A daemon that was restarted is found again; one that is gone ends the conversation.
@@ -129,7 +129,7 @@ impl Asked<'_> {
         client: &mut Client,
         interrupt: &Interrupt,
         session: &mut Session,
-    ) -> Result<(u8, Option<AskAnswer>), Failure> {
+    ) -> Result<(u8, Option<AskAnswer>), CliFailure> {
         let json = session.globals.json;
         let mut shown = false;
         let mut unheard = None;
@@ -170,7 +170,7 @@ impl Asked<'_> {
     }
 
     /// What stands behind the text of an answer.
-    fn tell(&self, answer: &AskAnswer, session: &mut Session) -> Result<(), Failure> {
+    fn tell(&self, answer: &AskAnswer, session: &mut Session) -> Result<(), CliFailure> {
         if let Some(why) = &answer.unfinished {
             session.say(format!("{} {}", yellow("unfinished:"), safe(why)));
         }
@@ -217,9 +217,9 @@ impl Asked<'_> {
         error: ClientError,
         client: &mut Client,
         session: &mut Session,
-    ) -> Result<(u8, Option<AskAnswer>), Failure> {
+    ) -> Result<(u8, Option<AskAnswer>), CliFailure> {
         let is_of_model = matches!(&error, ClientError::Remote(remote) if matches!(remote.kind.as_str(), "not_configured" | "provider"));
-        let failure = Failure::from(error);
+        let failure = CliFailure::from(error);
         if !is_of_model {
             return Err(failure);
         }
@@ -234,7 +234,7 @@ impl Asked<'_> {
         };
         let Ok(SearchAnswer { hits, .. }) = client.call(&request) else { return Err(failure) };
         if session.globals.json {
-            let Failure::Said { code, message } = &failure else { return Err(failure) };
+            let CliFailure::Said { code, message } = &failure else { return Err(failure) };
             let error = json!({ "error": { "code": code, "message": message }, "passages": hits });
             session.out.json(&with_schema(error))?;
             // On standard error alone: standard output has its one object.
@@ -281,7 +281,7 @@ impl Place<'_> {
 }
 
 /// The passages with their scores and lengths, and what the answer took.
-fn explain(answer: &AskAnswer, several: bool, session: &mut Session) -> Result<(), Failure> {
+fn explain(answer: &AskAnswer, several: bool, session: &mut Session) -> Result<(), CliFailure> {
     let out = &mut session.out;
     out.line("")?;
     out.line(bold(format!("{} shown to the model", counted(answer.passages.len() as u64, "passage"))))?;

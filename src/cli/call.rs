@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::args::Call;
 use super::exit;
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use crate::daemon::config::Config;
 use protocol::daemon::ShutdownRequest;
 use protocol::locate::{Surroundings, is_locked};
@@ -19,7 +19,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(20);
 const PARAMS_BYTES: u64 = (1 << 20) - 1024;
 
 /// `situated call METHOD [JSON|-]`: prints the result as it came.
-pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, CliFailure> {
     let text = match args.params.as_deref() {
         None => "{}".to_owned(),
         Some("-") => {
@@ -30,10 +30,12 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
         Some(text) => text.to_owned(),
     };
     let params: Value = serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!("the parameters are not JSON: {error}; quote them, such as '{{\"query\": \"plan\"}}'"))
+        CliFailure::usage(format!(
+            "the parameters are not JSON: {error}; quote them, such as '{{\"query\": \"plan\"}}'"
+        ))
     })?;
     if !params.is_object() {
-        return Err(Failure::usage("the parameters are a JSON object, such as '{\"query\": \"plan\"}'"));
+        return Err(CliFailure::usage("the parameters are a JSON object, such as '{\"query\": \"plan\"}'"));
     }
     let result = session.client()?.call_raw(&args.method, params)?;
     if session.globals.json {
@@ -45,7 +47,7 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// `situated stop`: asks, and waits until the data folder is free for another daemon.
-pub(super) fn stop(session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn stop(session: &mut Session) -> Result<u8, CliFailure> {
     let found = Config::whereabouts(&session.overrides());
     if !is_locked(&found.data_dir) {
         return session.done(json!({ "stopped": false, "running": false }), "no daemon runs");
@@ -57,7 +59,7 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, Failure> {
             found.data_dir.display(),
             STOP_PATIENCE.as_secs()
         );
-        return Err(Failure::new(exit::TIMEOUT, message));
+        return Err(CliFailure::new(exit::TIMEOUT, message));
     }
     session.done(json!({ "stopped": true, "running": false }), "stopped")
 }
@@ -75,13 +77,13 @@ pub(super) fn freed(data_dir: &std::path::Path, patience: Duration) -> bool {
 }
 
 /// `situated schema`.
-pub(super) fn schema(session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn schema(session: &mut Session) -> Result<u8, CliFailure> {
     session.json(protocol::schema::schema())?;
     Ok(exit::OK)
 }
 
 /// `situated socket`: where a client would ask now.
-pub(super) fn socket(session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn socket(session: &mut Session) -> Result<u8, CliFailure> {
     let found = Config::whereabouts(&session.overrides());
     let socket = Surroundings::here().find(found.socket.as_deref(), &found.data_dir);
     session.result(json!({ "socket": socket, "running": is_locked(&found.data_dir) }), socket.to_string_lossy())

@@ -5,12 +5,12 @@ use serde_json::json;
 use super::args::ConfigAction;
 use super::exit;
 use super::print::{printable, printable_lines};
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, config_file};
 use protocol::daemon::{Problem, Problems, ReloadRequest};
 
 /// `situated config`.
-pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, CliFailure> {
     match action {
         ConfigAction::Show { origin } => show(origin, session),
         ConfigAction::Check => check(session),
@@ -19,7 +19,7 @@ pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, Fai
     }
 }
 
-fn show(origin: bool, session: &mut Session) -> Result<u8, Failure> {
+fn show(origin: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let loaded = session.config()?;
     if session.globals.json {
         session.json(json!({ "file": loaded.file, "values": loaded.values() }))?;
@@ -29,7 +29,7 @@ fn show(origin: bool, session: &mut Session) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn check(session: &mut Session) -> Result<u8, Failure> {
+fn check(session: &mut Session) -> Result<u8, CliFailure> {
     let problems = Config::load(&session.overrides()).map_or_else(|errors| errors.problems, |_| Vec::new());
     if problems.is_empty() && !session.globals.json {
         session.say("the configuration is fine");
@@ -38,7 +38,7 @@ fn check(session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// Prints problems, or none; they make the exit code.
-fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, Failure> {
+fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, CliFailure> {
     if session.globals.json {
         session.json(json!({ "problems": problems }))?;
     } else {
@@ -49,7 +49,7 @@ fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, Failure> {
     Ok(if problems.is_empty() { exit::OK } else { exit::NOTHING })
 }
 
-fn reload(session: &mut Session) -> Result<u8, Failure> {
+fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     let Problems { problems } = session.client()?.call(&ReloadRequest {})?;
     let code = tell(&problems, session)?;
     if session.globals.json {
@@ -68,7 +68,7 @@ fn reload(session: &mut Session) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn path(session: &mut Session) -> Result<u8, Failure> {
+fn path(session: &mut Session) -> Result<u8, CliFailure> {
     let path = config_file(&session.overrides());
     session.result(json!({ "file": path, "exists": path.exists() }), path.to_string_lossy())?;
     if !path.exists() {

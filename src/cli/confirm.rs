@@ -2,18 +2,18 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
-use super::session::Failure;
+use super::session::CliFailure;
 
 /// Whether to go on with what was just described.
-pub(super) fn go_on() -> Result<bool, Failure> {
+pub(super) fn go_on() -> Result<bool, CliFailure> {
     answered_yes("Go on?", "say `--yes` to go on, or `--dry-run` to see what it would do")
 }
 
 /// Asks a question whose answer is yes or no; without a terminal the command fails, and says what to do `instead`.
-pub(super) fn answered_yes(question: &str, instead: &str) -> Result<bool, Failure> {
+pub(super) fn answered_yes(question: &str, instead: &str) -> Result<bool, CliFailure> {
     let mut stdin = std::io::stdin().lock();
     if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage(format!("nobody can be asked here; {instead}")));
+        return Err(CliFailure::usage(format!("nobody can be asked here; {instead}")));
     }
     write!(std::io::stderr(), "{question} [y/N] ")?;
     let mut answer = String::new();

@@ -3,7 +3,7 @@
 use super::exit;
 use super::money::{spent, tokens};
 use super::print::{Out, bold, columns, counted, cut_front, dim, grouped, padded};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use context::cost::dollars;
 use protocol::cost::{CostReport, Sums};
 use protocol::daemon::CostRequest;
@@ -15,7 +15,7 @@ const SHOWN: usize = 5;
 const LABEL: usize = 34;
 
 /// `situated cost`.
-pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     let reply = session.client()?.ask(&CostRequest {})?;
     if let Some(report) = session.unless_json(reply)? {
         print(&report, &mut session.out)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::exit;
 use super::print::{bold, printable};
-use super::session::Failure;
+use super::session::CliFailure;
 use protocol::hit::Hit;
 
 /// What is written into a body, and how it is found again: no word of it is in the sample vault.
@@ -29,8 +29,8 @@ pub(super) struct Edit {
 }
 
 /// Adds a sentence to the passage that the first question found.
-pub(super) fn edit_body(hits: &[Hit], vault: &Path) -> Result<Edit, Failure> {
-    let hit = hits.first().ok_or_else(|| Failure::new(exit::INTERNAL, "there is no passage to edit"))?;
+pub(super) fn edit_body(hits: &[Hit], vault: &Path) -> Result<Edit, CliFailure> {
+    let hit = hits.first().ok_or_else(|| CliFailure::new(exit::INTERNAL, "there is no passage to edit"))?;
     let text = fs::read_to_string(vault.join(&hit.path))?;
     Ok(Edit {
         what: format!("Add a sentence to {}", bold(printable(&hit.path))),
@@ -50,7 +50,7 @@ fn with_sentence(text: &str, line: usize) -> String {
 }
 
 /// Renames the heading of a passage that was found, best one that lies deep in its note.
-pub(super) fn rename_heading(hits: &[Hit], vault: &Path) -> Result<Edit, Failure> {
+pub(super) fn rename_heading(hits: &[Hit], vault: &Path) -> Result<Edit, CliFailure> {
     let mut candidates: Vec<&Hit> = hits.iter().skip(1).collect();
     candidates.sort_by_key(|hit| std::cmp::Reverse(hit.heading_path.len()));
     for hit in candidates {
@@ -62,7 +62,7 @@ pub(super) fn rename_heading(hits: &[Hit], vault: &Path) -> Result<Edit, Failure
             return Ok(Edit { what, path: hit.path.clone(), text: renamed, query: HEADING.to_owned() });
         }
     }
-    Err(Failure::new(exit::INTERNAL, "no passage that was found stands under a heading"))
+    Err(CliFailure::new(exit::INTERNAL, "no passage that was found stands under a heading"))
 }
 
 /// The text with that ATX heading renamed; `None` if no line is that heading.

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::args::Eval;
 use super::exit;
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
 use super::tour::temporary_folder;
 use crate::daemon::config::{Config, Overrides};
@@ -36,7 +36,7 @@ use source::Source;
 const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::Dense), ("hybrid", Mode::Hybrid)];
 
 /// `situated eval`.
-pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> {
     let began = Instant::now();
     let loaded = session.config()?;
     // Before minutes of work: a page that cannot be written, a configuration that makes no sense.
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
     };
     if let Some((path, mut file)) = page {
         use std::io::Write as _;
-        let failed = |error: std::io::Error| Failure::new(exit::IO, format!("{}: {error}", path.display()));
+        let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", path.display()));
         file.set_len(0).and_then(|()| file.write_all(::index::eval::page(&report).as_bytes())).map_err(failed)?;
     }
     if session.globals.json {
@@ -114,13 +114,13 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// The file, with what it holds as yet: if nothing comes of measuring, that stays.
-fn create(path: &Path) -> Result<std::fs::File, Failure> {
+fn create(path: &Path) -> Result<std::fs::File, CliFailure> {
     std::fs::File::options()
         .create(true)
         .write(true)
         .truncate(false)
         .open(path)
-        .map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("--html {}: {error}", path.display())))
+        .map_err(|error| CliFailure::new(exit::CANNOT_CREATE, format!("--html {}: {error}", path.display())))
 }
 
 /// One of two configurations.
@@ -130,14 +130,14 @@ struct Side {
 }
 
 impl Side {
-    fn read(letter: &str, path: &Path, session: &Session) -> Result<Self, Failure> {
+    fn read(letter: &str, path: &Path, session: &Session) -> Result<Self, CliFailure> {
         let overrides = Overrides { config: Some(path.to_owned()), ..session.overrides() };
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Side { name: format!("{letter} ({stem})"), config: Config::load(&overrides)?.config })
     }
 
     /// Its reranker, if it has one.
-    fn second(&self) -> Result<Option<Second>, Failure> {
+    fn second(&self) -> Result<Option<Second>, CliFailure> {
         let named = self.config.engine.rerank.provider != RerankProvider::None;
         named.then(|| Second::new(&self.config)).transpose()
     }
@@ -157,7 +157,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(session: &Session) -> Result<Self, Failure> {
+    fn new(session: &Session) -> Result<Self, CliFailure> {
         let bar = super::jobs::bar(session.globals.quiet || session.globals.json);
         bar.enable_steady_tick(Duration::from_millis(200));
         Ok(Bench { dir: temporary_folder("eval")?, bar, interrupt: Interrupt::listen(), indexes: 0 })
@@ -173,10 +173,10 @@ impl Bench {
     }
 
     /// One more step is done; fails once the user has had enough.
-    fn step(&self) -> Result<(), Failure> {
+    fn step(&self) -> Result<(), CliFailure> {
         self.bar.inc(1);
         if self.interrupt.raised() {
-            return Err(Failure::new(
+            return Err(CliFailure::new(
                 exit::INTERRUPTED,
                 "interrupted; nothing was measured and nothing is left behind",
             ));
@@ -185,7 +185,7 @@ impl Bench {
     }
 
     /// A folder for one more index.
-    fn place(&mut self) -> Result<PathBuf, Failure> {
+    fn place(&mut self) -> Result<PathBuf, CliFailure> {
         self.indexes += 1;
         let dir = self.dir.join(format!("index-{}", self.indexes));
         std::fs::create_dir(&dir)?;
@@ -214,7 +214,7 @@ fn survey(
     second: Option<&Second>,
     seed: u64,
     bench: &mut Bench,
-) -> Result<Measured, Failure> {
+) -> Result<Measured, CliFailure> {
     let pages = source.pages(config, bench)?;
     let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
     let arms = [Arm::Off, Arm::Template, Arm::Model];
@@ -245,7 +245,7 @@ fn compare(
     seconds: &[Option<Second>],
     seed: u64,
     bench: &mut Bench,
-) -> Result<Measured, Failure> {
+) -> Result<Measured, CliFailure> {
     let mut measured = Measured { report: Report::default(), runs: Vec::new() };
     for (i, side) in sides.iter().enumerate() {
         let pages = source.pages(&side.config, bench)?;

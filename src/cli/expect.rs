@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::print::{Out, bold};
-use super::session::{Failure, safe};
+use super::session::{CliFailure, safe};
 use super::target;
 use note::VaultPath;
 use protocol::client::Client;
@@ -11,11 +11,11 @@ use protocol::hit::Expected;
 
 /// How the daemon is asked about a note that is named as users name notes: one on the disk by its whole path, for
 /// other vaults may have a note of the same place.
-pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<String, Failure> {
+pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<String, CliFailure> {
     let vaults = target::vaults(client)?;
     let scope = target::path(note, vault, &vaults, &std::env::current_dir()?);
     let Some(path) = scope.path else {
-        return Err(Failure::usage(format!("--expect {}: that is a vault; name a note", note.display())));
+        return Err(CliFailure::usage(format!("--expect {}: that is a vault; name a note", note.display())));
     };
     let root = vaults.iter().find(|vault| Some(&vault.name) == scope.vault.as_ref()).map(|vault| &vault.path);
     let whole = root.zip(VaultPath::parse(&path)).map(|(root, path)| root.join(path.to_relative()));

@@ -1,7 +1,7 @@
 //! `--format`: a line for each hit, as another program wants it.
 
 use super::roots::Roots;
-use super::session::{Failure, safe};
+use super::session::{CliFailure, safe};
 use protocol::hit::Hit;
 
 /// A line for each hit, such as `{path}:{line}`.
@@ -39,7 +39,7 @@ const FILE: &str = "file";
 
 impl Format {
     /// Reads a template; what is wrong with it is an error of usage.
-    pub(super) fn parse(template: &str) -> Result<Self, Failure> {
+    pub(super) fn parse(template: &str) -> Result<Self, CliFailure> {
         let mut parts = Vec::new();
         let mut text = String::new();
         let mut rest = template;
@@ -52,7 +52,7 @@ impl Format {
                 }
                 '{' => {
                     let Some((name, after)) = rest.split_once('}') else {
-                        return Err(Failure::usage(format!(
+                        return Err(CliFailure::usage(format!(
                             "--format: `{{{rest}` has no closing brace; write `{{{{` for a brace"
                         )));
                     };
@@ -64,7 +64,7 @@ impl Format {
                     }
                     let Some((_, field)) = FIELDS.iter().find(|(field, _)| *field == name) else {
                         let all: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).chain([FILE]).collect();
-                        return Err(Failure::usage(format!(
+                        return Err(CliFailure::usage(format!(
                             "--format: there is no field `{name}`; there is {}",
                             all.join(", ")
                         )));

@@ -6,7 +6,7 @@ use super::args::{GenerationCommand, Generations as Args};
 use super::jobs::follow;
 use super::print::{bold, counted, dim, green, padded, printable};
 use super::rebuild::taken;
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use super::{confirm, exit};
 use protocol::generations::{
     BuildGenerationRequest, DropGenerationRequest, GenerationInfo, GenerationList, GenerationsRequest,
@@ -15,7 +15,7 @@ use protocol::generations::{
 use protocol::status::StatusRequest;
 
 /// `situated generations`.
-pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, CliFailure> {
     let vault = args.vault;
     match args.command.unwrap_or(GenerationCommand::List) {
         GenerationCommand::List => list(vault.as_deref(), session),
@@ -31,7 +31,7 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, Failure> {
     }
 }
 
-fn list(vault: Option<&str>, session: &mut Session) -> Result<u8, Failure> {
+fn list(vault: Option<&str>, session: &mut Session) -> Result<u8, CliFailure> {
     let reply = session.client()?.ask(&GenerationsRequest { vault: vault.map(str::to_owned) })?;
     let Some(GenerationList { generations }) = session.unless_json(reply)? else { return Ok(exit::OK) };
     for generation in &generations {
@@ -63,7 +63,7 @@ fn line(generation: &GenerationInfo) -> String {
     format!("{} {}  {state}  {}", padded(&printable(vault), 12), bold(padded(&printable(name), 16)), dim(about))
 }
 
-fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mut Session) -> Result<u8, Failure> {
+fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let request = |dry_run| BuildGenerationRequest { name: name.to_owned(), vault: vault.map(str::to_owned), dry_run };
     let job = client.call(&request(true))?;

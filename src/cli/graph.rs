@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use super::args::Graph as Args;
 use super::exit;
 use super::print::{Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, yellow};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, Measure};
 
 /// What is shown of orphans and unresolved targets beside the notes.
 const FEW: usize = 5;
 
 /// `situated graph`.
-pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> {
     let by = args.by.unwrap_or_default();
     let limit = args.limit.map_or(if args.dot { 200 } else { 20 }, usize::from);
     let request = GraphRequest { vault: args.vault.clone(), by, limit: Some(limit), edges: args.dot };

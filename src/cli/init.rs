@@ -15,14 +15,14 @@ use serde_json::json;
 use super::args::{Globals, Init};
 use super::exit;
 use super::print::{bold, dim, printable};
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use crate::daemon::config::{config_file, name_of_folder, sample_file_of};
 use context::settings::Provider;
 use questions::Answers;
 use vault::settings::VaultConfig;
 
 /// `situated init`.
-pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
     let file = config_file(&session.overrides());
     let here = std::env::current_dir()?;
     let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
@@ -65,7 +65,7 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<(), Failure> {
+fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<(), CliFailure> {
     let shown = |path: &Path| printable(&path.to_string_lossy()).into_owned();
     match vaults {
         [vault] => session.out.line(format!(
@@ -85,7 +85,7 @@ fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<()
 }
 
 /// Has the service installed by a run of our own, as a person would type it; its exit code becomes ours.
-fn at_login(globals: &Globals, session: &Session) -> Result<u8, Failure> {
+fn at_login(globals: &Globals, session: &Session) -> Result<u8, CliFailure> {
     let program = std::env::current_exe()?;
     let mut command = Command::new(program);
     for (option, value) in globals.places() {
@@ -112,8 +112,8 @@ fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
     vaults
 }
 
-fn write(file: &Path, text: &str, vaults: &[VaultConfig]) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
+fn write(file: &Path, text: &str, vaults: &[VaultConfig]) -> Result<(), CliFailure> {
+    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     }
@@ -126,7 +126,7 @@ fn write(file: &Path, text: &str, vaults: &[VaultConfig]) -> Result<(), Failure>
 }
 
 /// There is a configuration; it stays, and what to add to it is said.
-fn taken(file: &Path, vaults: &[VaultConfig]) -> Failure {
+fn taken(file: &Path, vaults: &[VaultConfig]) -> CliFailure {
     let tables: String = vaults
         .iter()
         .map(|vault| {
@@ -140,7 +140,7 @@ fn taken(file: &Path, vaults: &[VaultConfig]) -> Failure {
     } else {
         format!("to add the vault, append{tables}")
     };
-    Failure::new(exit::CANNOT_CREATE, format!("{} exists and is left as it is; {add}", file.display()))
+    CliFailure::new(exit::CANNOT_CREATE, format!("{} exists and is left as it is; {add}", file.display()))
 }
 
 #[cfg(test)]

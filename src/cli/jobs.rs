@@ -11,7 +11,7 @@ use super::args::{Jobs, Pause, Sync};
 use super::exit;
 use super::money::flaw;
 use super::print::{counted, dim, green, grouped, millis, padded, red, yellow};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use super::signals::Interrupt;
 use super::target;
 use context::cost::dollars;
@@ -27,12 +27,12 @@ const LOOK: Duration = Duration::from_millis(100);
 const SHOWN: usize = 10;
 
 /// What a user means by a vault, folder or note.
-pub(super) fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, Failure> {
+pub(super) fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, CliFailure> {
     Ok(target::scope(what, &target::vaults(client)?, &std::env::current_dir()?))
 }
 
 /// `situated sync`.
-pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let scope = scope(args.what.as_deref(), &mut client)?;
     let (vault, path) = (scope.vault.clone(), scope.path.clone());
@@ -78,7 +78,7 @@ fn span(seconds: u64) -> String {
 }
 
 /// Shows a job's progress until it ends; Ctrl-C cancels it.
-pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8, CliFailure> {
     let interrupt = Interrupt::listen();
     let bar = bar(session.globals.quiet || session.globals.json);
     let mut cancelled = false;
@@ -94,7 +94,7 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
         let Some(now) = all.jobs.into_iter().find(|other| other.job == job.job) else {
             bar.finish_and_clear();
             let message = format!("the daemon knows nothing of job {} any more; was it restarted?", job.job);
-            return Err(Failure::new(exit::INTERNAL, message));
+            return Err(CliFailure::new(exit::INTERNAL, message));
         };
         job = now;
     }
@@ -228,7 +228,7 @@ fn written(contexts: &ContextProgress, job: &Job) -> String {
 }
 
 /// `situated jobs`.
-pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     if let Some(job) = args.cancel {
         client.call(&CancelRequest::of_job(job))?;
@@ -271,14 +271,14 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// `situated pause`.
-pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, CliFailure> {
     session.client()?.call(&PauseRequest { seconds: args.seconds })?;
     let until = args.seconds.map_or("until `situated resume`".to_owned(), |s| format!("for {s} s"));
     session.done(Value::Null, format!("paused {until}; searches are answered"))
 }
 
 /// `situated resume`.
-pub(super) fn resume(session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn resume(session: &mut Session) -> Result<u8, CliFailure> {
     session.client()?.call(&ResumeRequest {})?;
     session.done(Value::Null, "going on")
 }

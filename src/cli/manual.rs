@@ -14,7 +14,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 use super::args::{Cli, Completions, Manual};
 use super::exit;
 use super::print::printable;
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use super::target;
 use protocol::client::Client;
 
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const VAULTS: &str = "situated completions --vaults 2>/dev/null";
 
 /// `situated man`.
-pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, CliFailure> {
     let Some(folder) = &args.out else {
         let mut page = Vec::new();
         render(&command(), true, &mut page)?;
@@ -33,7 +33,7 @@ pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, Failure> {
         return Ok(exit::OK);
     };
     let failed = |path: &Path, error: io::Error| {
-        Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", printable(&path.to_string_lossy())))
+        CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", printable(&path.to_string_lossy())))
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     let mut pages = Vec::new();
@@ -165,17 +165,16 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 /// `situated completions`.
-pub(super) fn completions(args: &Completions, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn completions(args: &Completions, session: &mut Session) -> Result<u8, CliFailure> {
     if args.vaults {
         for name in vaults(session) {
             session.out.line(printable(&name))?;
         }
         return Ok(exit::OK);
     }
-    let shell = args
-        .shell
-        .or_else(Shell::from_env)
-        .ok_or_else(|| Failure::usage("which shell? `situated completions bash`, or zsh, fish, elvish, powershell"))?;
+    let shell = args.shell.or_else(Shell::from_env).ok_or_else(|| {
+        CliFailure::usage("which shell? `situated completions bash`, or zsh, fish, elvish, powershell")
+    })?;
     session.out.text(&script(shell))?;
     Ok(exit::OK)
 }

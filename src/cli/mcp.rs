@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::args::{Mcp, McpAction, McpInstall};
 use super::print::{bold, dim, printable};
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use super::{confirm, exit};
 use crate::daemon::config::Config;
 use clients::Client;
@@ -23,14 +23,14 @@ use protocol::client::Discovery;
 const NAME: &str = "situated";
 
 /// `situated mcp`.
-pub(super) fn run(args: &Mcp, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: &Mcp, session: &mut Session) -> Result<u8, CliFailure> {
     match &args.action {
         None => serve(session),
         Some(McpAction::Install(args)) => install(args, session),
     }
 }
 
-fn serve(session: &Session) -> Result<u8, Failure> {
+fn serve(session: &Session) -> Result<u8, CliFailure> {
     use std::io::IsTerminal as _;
     if std::io::stdin().is_terminal() {
         session.say(
@@ -43,13 +43,13 @@ fn serve(session: &Session) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn install(args: &McpInstall, session: &mut Session) -> Result<u8, Failure> {
+fn install(args: &McpInstall, session: &mut Session) -> Result<u8, CliFailure> {
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let home = home.ok_or_else(|| Failure::usage("$HOME is not set, so no configuration can be found"))?;
+    let home = home.ok_or_else(|| CliFailure::usage("$HOME is not set, so no configuration can be found"))?;
     let Some(name) = &args.client else { return list(&home, session) };
     let Some(client) = clients::named(name) else {
         let known: Vec<&str> = clients::ALL.iter().map(|client| client.name).collect();
-        return Err(Failure::usage(format!(
+        return Err(CliFailure::usage(format!(
             "`{name}` is not known; there are {}. Any other starts `{} mcp`",
             known.join(", "),
             program()?.display()
@@ -59,7 +59,7 @@ fn install(args: &McpInstall, session: &mut Session) -> Result<u8, Failure> {
     // A link (as dotfiles often are) stays one: what it leads to is written.
     let file = file.canonicalize().unwrap_or(file);
     let entry = client.entry(&program()?, &arguments(session));
-    let failed = |error: std::io::Error| Failure::new(exit::IO, format!("{}: {error}", file.display()));
+    let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", file.display()));
     let old = match std::fs::read_to_string(&file) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -98,7 +98,7 @@ fn install(args: &McpInstall, session: &mut Session) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn list(home: &Path, session: &mut Session) -> Result<u8, Failure> {
+fn list(home: &Path, session: &mut Session) -> Result<u8, CliFailure> {
     let state = |client: &Client| {
         let file = client.file(home);
         let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -133,7 +133,7 @@ fn list(home: &Path, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// This program, as somebody else's program can start it: with few folders to search, if any.
-fn program() -> Result<PathBuf, Failure> {
+fn program() -> Result<PathBuf, CliFailure> {
     Ok(std::env::current_exe()?)
 }
 
@@ -161,7 +161,7 @@ fn snippet(client: &Client, entry: &Value) -> String {
     serde_json::to_string_pretty(&json!({ client.section: { NAME: entry } })).unwrap_or_default()
 }
 
-fn show(client: &Client, file: &Path, entry: &Value, exists: bool, session: &mut Session) -> Result<(), Failure> {
+fn show(client: &Client, file: &Path, entry: &Value, exists: bool, session: &mut Session) -> Result<(), CliFailure> {
     let what = if exists { "would get this entry beside what is in it" } else { "would be a new file with this entry" };
     session.out.line(format!("{}: {} {what}:", bold(client.title), shown(file)))?;
     session.out.line(printable_json(&snippet(client, entry)))?;
@@ -175,12 +175,12 @@ fn printable_json(text: &str) -> String {
     super::print::printable_lines(text).into_owned()
 }
 
-fn refused(client: &Client, file: &Path, entry: &Value, refusal: &Refusal) -> Failure {
+fn refused(client: &Client, file: &Path, entry: &Value, refusal: &Refusal) -> CliFailure {
     let why = match refusal {
         Refusal::NotJson(why) => format!("it is not JSON ({why})"),
         Refusal::Shape(why) => why.clone(),
     };
-    Failure::new(
+    CliFailure::new(
         exit::CANNOT_CREATE,
         format!(
             "{} is left as it is: {why}. Put this into it by hand, in {}:\n{}",

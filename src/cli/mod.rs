@@ -54,7 +54,7 @@ use clap::error::ErrorKind;
 pub use args::Cli;
 pub use print::{Color, Out};
 pub use run::{Reporter, follow, report};
-pub use session::{Failure, Session};
+pub use session::{CliFailure, Session};
 
 /// Exit codes beside those that an error brings along.
 pub mod exit {
@@ -107,7 +107,7 @@ pub fn main() -> ExitCode {
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            if let Failure::Said { message, .. } = &failure {
+            if let CliFailure::Said { message, .. } = &failure {
                 logging::last_words(message);
             }
             let code = failure.tell(json);
@@ -122,7 +122,7 @@ fn in_vain(code: u8) -> bool {
     wrong.contains(&code) && std::env::var_os("SITUATED_SUPERVISOR").is_some_and(|name| name == "launchd")
 }
 
-fn dispatch(cli: Cli) -> Result<u8, Failure> {
+fn dispatch(cli: Cli) -> Result<u8, CliFailure> {
     use args::Command;
     let mut session = Session::new(cli.globals);
     let session = &mut session;

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Read as _};
 use super::args::{Get, NoteName, Plan};
 use super::exit;
 use super::print::{Out, bold, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use super::target;
 use protocol::client::Client;
 use protocol::decision::{Action, Decision, Decisions, ExplainRequest, PlanRequest};
@@ -15,7 +15,7 @@ use protocol::note::GetRequest;
 const DRAFT_BYTES: u64 = 900_000;
 
 /// `situated get`.
-pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let here = std::env::current_dir()?;
     let (note, line) = if here.join(&args.note).exists() { (args.note, None) } else { target::split_line(&args.note) };
@@ -38,7 +38,7 @@ pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// `situated plan`.
-pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, CliFailure> {
     let draft = args.stdin.then(draft).transpose()?;
     let mut client = session.client()?;
     let (path, vault) = place(&args.note, &mut client)?;
@@ -50,27 +50,27 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// The path of the note that is named, and its vault.
-fn place(named: &NoteName, client: &mut Client) -> Result<(String, Option<String>), Failure> {
+fn place(named: &NoteName, client: &mut Client) -> Result<(String, Option<String>), CliFailure> {
     let here = std::env::current_dir()?;
     let scope = target::path(&named.note, named.vault.as_deref(), &target::vaults(client)?, &here);
     Ok((target::note(&scope)?, scope.vault))
 }
 
-fn draft() -> Result<String, Failure> {
+fn draft() -> Result<String, CliFailure> {
     let mut stdin = std::io::stdin();
     if stdin.is_terminal() {
-        return Err(Failure::usage("--stdin: there is nothing on standard input; pipe the draft into the command"));
+        return Err(CliFailure::usage("--stdin: there is nothing on standard input; pipe the draft into the command"));
     }
     let mut bytes = Vec::new();
     (&mut stdin).take(DRAFT_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > DRAFT_BYTES {
-        return Err(Failure::usage(format!("--stdin: a draft may have {DRAFT_BYTES} bytes")));
+        return Err(CliFailure::usage(format!("--stdin: a draft may have {DRAFT_BYTES} bytes")));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// `situated explain`.
-pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let (path, vault) = place(note, &mut client)?;
     let reply = client.ask(&ExplainRequest { path, vault })?;

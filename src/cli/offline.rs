@@ -9,53 +9,53 @@ use serde_json::json;
 use super::args::{ContextsAction, OnlyVault};
 use super::exit;
 use super::print::{bytes, counted, printable, yellow};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use crate::daemon::config::Loaded;
 use crate::daemon::serve::bind::DataLock;
 use provider::Embedder;
 use store::{CompactReport, Store, StoreError};
 use vault::settings::VaultConfig;
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CliFailure {
     fn from(error: StoreError) -> Self {
         let code = if matches!(error, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO };
-        Failure::new(code, error.to_string())
+        CliFailure::new(code, error.to_string())
     }
 }
 
 /// The lock of the data folder: while it is held no daemon can start.
-fn lock(loaded: &Loaded) -> Result<DataLock, Failure> {
+fn lock(loaded: &Loaded) -> Result<DataLock, CliFailure> {
     DataLock::acquire(&loaded.config.engine.data_dir).map_err(|error| {
         let hint = "the store can only be opened while no daemon runs; `situated stop`, then again";
-        Failure::new(error.exit_code(), format!("{error}\n{hint}"))
+        CliFailure::new(error.exit_code(), format!("{error}\n{hint}"))
     })
 }
 
-fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, Failure> {
+fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, CliFailure> {
     let vaults = &loaded.config.engine.vaults;
     let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
         (Some(name), _) => vaults
             .iter()
             .find(|vault| vault.name == name)
-            .ok_or_else(|| Failure::usage(format!("there is no vault `{name}`; there is {}", names()))),
+            .ok_or_else(|| CliFailure::usage(format!("there is no vault `{name}`; there is {}", names()))),
         (None, [only]) => Ok(only),
-        (None, []) => Err(Failure::usage("no vault is configured; `situated init` writes a configuration")),
-        (None, _) => Err(Failure::usage(format!("say which vault with --vault: {}", names()))),
+        (None, []) => Err(CliFailure::usage("no vault is configured; `situated init` writes a configuration")),
+        (None, _) => Err(CliFailure::usage(format!("say which vault with --vault: {}", names()))),
     }
 }
 
-fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
+fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, CliFailure> {
     let dir = engine::vault_dir(&loaded.config.engine.data_dir, &vault.path);
     if !dir.is_dir() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             exit::NOTHING,
             format!("the vault `{}` was never indexed; `situated run` does", vault.name),
         ));
     }
     let (store, opened) = Store::open(&dir, Embedder::Builtin.identity(), Embedder::Builtin.dimensions())?;
     if let Some((path, why)) = opened.quarantined {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             exit::IO,
             format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display()),
         ));
@@ -64,7 +64,7 @@ fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, Failure> {
 }
 
 /// `situated contexts`.
-pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<u8, CliFailure> {
     match action {
         // A client of the daemon, unlike the other two.
         ContextsAction::Review(args) => super::review::review(&args, session),
@@ -91,7 +91,8 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             let store = open(&loaded, vault)?;
             let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
                 Some(path) => Box::new(
-                    File::open(path).map_err(|error| Failure::new(exit::IO, format!("{}: {error}", path.display())))?,
+                    File::open(path)
+                        .map_err(|error| CliFailure::new(exit::IO, format!("{}: {error}", path.display())))?,
                 ),
                 None => Box::new(std::io::stdin()),
             };
@@ -109,7 +110,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
     }
 }
 
-fn export_to_stdout(store: &Store, templates: bool, session: &Session) -> Result<u64, Failure> {
+fn export_to_stdout(store: &Store, templates: bool, session: &Session) -> Result<u64, CliFailure> {
     if std::io::stdout().is_terminal() {
         session.say(yellow("(writing to the terminal; name a file to keep it)"));
     }
@@ -121,8 +122,8 @@ fn export_to_stdout(store: &Store, templates: bool, session: &Session) -> Result
     }
 }
 
-fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| Failure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
+fn create(path: &Path) -> Result<File, CliFailure> {
+    File::create(path).map_err(|error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
 }
 
 /// Standard output that remembers how it failed: the store gives back a message only, and a closed pipe must
@@ -141,7 +142,7 @@ impl Write for Pipe {
 }
 
 /// `situated compact`.
-pub(super) fn compact(args: OnlyVault, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn compact(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
     let loaded = session.config()?;
     let vaults: Vec<&VaultConfig> = match &args.vault {
         Some(name) => vec![vault(Some(name), &loaded)?],

@@ -145,9 +145,7 @@ impl Out {
         }
         Ok(())
     }
-}
 
-impl Out {
     /// A name and what it stands for, which is wrapped in a column of its own.
     pub fn row(&mut self, margin: &str, name: &str, column: usize, value: &str) -> io::Result<()> {
         let indent = margin.width() + column;

@@ -6,7 +6,7 @@ use super::args::Rebuild;
 use super::jobs::{follow, scope};
 use super::money::{estimated, minutes, tokens};
 use super::print::{bold, counted};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use super::target;
 use super::{confirm, exit};
 use protocol::contexts::Estimate;
@@ -14,7 +14,7 @@ use protocol::jobs::RebuildRequest;
 use protocol::status::{Status, StatusRequest};
 
 /// `situated rebuild`.
-pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let scope = scope(args.what.as_deref(), &mut client)?;
     let (vault, path, batch) = (scope.vault.clone(), scope.path.clone(), args.batch);

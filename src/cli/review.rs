@@ -5,16 +5,13 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::args::{Generate, Review};
 use super::exit;
 use super::money::price;
 use super::print::{
-    Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, printable, printable_json,
-    printable_lines, wrap, yellow,
+    Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, printable, printable_lines, wrap, yellow,
 };
-use super::session::{Failure, Session, safe, with_schema};
+use super::session::{CliFailure, Session, safe};
 use context::quality::GOOD;
 use protocol::contexts::{GenerateRequest, ReviewRequest, Reviewed, Reviews, Scores};
 
@@ -31,7 +28,7 @@ const GENERATE_PATIENCE: Duration = Duration::from_mins(15);
 const MOST_BYTES: u64 = 450_000;
 
 /// `situated contexts review`.
-pub(super) fn review(args: &Review, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn review(args: &Review, session: &mut Session) -> Result<u8, CliFailure> {
     let request = ReviewRequest { vault: args.vault.clone(), sample: Some(args.sample.into()) };
     let reply = session.client()?.ask(&request)?;
     let Reviews { contexts } = reply.read()?;
@@ -44,9 +41,7 @@ pub(super) fn review(args: &Review, session: &mut Session) -> Result<u8, Failure
         session.say("no model has written a context yet; `situated status` says what waits");
     }
     if args.jsonl {
-        for context in &contexts {
-            session.out.line(printable_json(&with_schema(json!(context)).to_string()))?;
-        }
+        session.jsonl(&contexts)?;
         return Ok(code);
     }
     let several_vaults = contexts.iter().any(|context| context.vault != contexts[0].vault);
@@ -125,9 +120,9 @@ fn parts(scores: &Scores) -> String {
 }
 
 /// `situated generate`.
-pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, CliFailure> {
     if [&args.document, &args.chunk].iter().all(|path| path.as_os_str() == "-") {
-        return Err(Failure::usage("only one of --document and --chunk can be standard input"));
+        return Err(CliFailure::usage("only one of --document and --chunk can be standard input"));
     }
     let document = text_of(&args.document)?;
     let chunk = text_of(&args.chunk)?;
@@ -150,15 +145,15 @@ pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Fai
 }
 
 /// The text of a file, or of standard input for `-`.
-fn text_of(path: &Path) -> Result<String, Failure> {
-    let failed = |error: std::io::Error| Failure::new(exit::IO, format!("{}: {error}", path.display()));
+fn text_of(path: &Path) -> Result<String, CliFailure> {
+    let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", path.display()));
     let input: Box<dyn Read> =
         if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
     let mut bytes = Vec::new();
     input.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {
         let most = grouped(MOST_BYTES);
-        return Err(Failure::usage(format!("{}: document and chunk may have {most} bytes each", path.display())));
+        return Err(CliFailure::usage(format!("{}: document and chunk may have {most} bytes each", path.display())));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::open::{Place, file_url, host};
-use super::session::Failure;
+use super::session::CliFailure;
 use super::target;
 use protocol::client::Client;
 use protocol::hit::Hit;
@@ -19,7 +19,7 @@ pub(super) struct Roots {
 
 impl Roots {
     /// As the daemon knows them.
-    pub(super) fn ask(client: &mut Client) -> Result<Self, Failure> {
+    pub(super) fn ask(client: &mut Client) -> Result<Self, CliFailure> {
         let folders = target::vaults(client)?.into_iter().map(|vault| (vault.name, vault.path)).collect();
         Ok(Roots { folders, host: host() })
     }

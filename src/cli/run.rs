@@ -1,7 +1,6 @@
 //! `situated run`: the daemon, and what a person at its terminal sees of it.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressBar;
 
@@ -10,7 +9,7 @@ use super::exit;
 use super::jobs::{self, ended};
 use super::note::{clock, counts};
 use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, Overrides};
 use crate::daemon::serve::bind::BindError;
 use crate::daemon::{RunOptions, SupervisorDied, daemon};
@@ -25,13 +24,13 @@ const PATH_COLUMNS: usize = 36;
 const REASON_COLUMNS: usize = 17;
 
 /// `situated run [VAULT]`.
-pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
     let overrides = Overrides { vault: args.vault, ..session.overrides() };
     let loaded = Config::load(&overrides)?;
     if loaded.config.engine.vaults.is_empty() {
         let file =
             loaded.file.map_or("there is no configuration".to_owned(), |file| format!("{} names none", file.display()));
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             crate::daemon::config::ConfigErrors::EXIT_CODE,
             format!(
                 "no vault to watch: {file}; name one (`situated run ~/Notes`), or let `situated init` write a configuration"
@@ -50,19 +49,19 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// The exit code tells a supervisor whether starting again can help.
-fn failed(error: anyhow::Error) -> Failure {
+fn failed(error: anyhow::Error) -> CliFailure {
     let message = format!("{error:#}");
     if let Some(bind) = error.downcast_ref::<BindError>() {
-        Failure::new(bind.exit_code(), message)
+        CliFailure::new(bind.exit_code(), message)
     } else if let Some(store) = error.downcast_ref::<StoreError>() {
-        Failure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
+        CliFailure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
     } else if error.downcast_ref::<SupervisorDied>().is_some() {
         // One that a service manager starts again.
-        Failure::new(exit::INTERNAL, message)
+        CliFailure::new(exit::INTERNAL, message)
     } else if error.downcast_ref::<io::Error>().is_some() {
-        Failure::new(exit::IO, message)
+        CliFailure::new(exit::IO, message)
     } else {
-        Failure::new(exit::INTERNAL, message)
+        CliFailure::new(exit::INTERNAL, message)
     }
 }
 
@@ -123,7 +122,7 @@ pub struct Reporter {
     ready: bool,
     several_vaults: bool,
     /// Whether nobody reads any more.
-    silent: AtomicBool,
+    silent: bool,
     seen: u64,
 }
 
@@ -136,14 +135,7 @@ impl std::fmt::Debug for Reporter {
 impl Reporter {
     /// Reports to `out`; the bar goes to standard error if that is a terminal and `hidden` is false.
     pub fn new(out: Out, hidden: bool) -> Self {
-        Reporter {
-            out,
-            bar: jobs::bar(hidden),
-            ready: false,
-            several_vaults: false,
-            silent: AtomicBool::new(false),
-            seen: 0,
-        }
+        Reporter { out, bar: jobs::bar(hidden), ready: false, several_vaults: false, silent: false, seen: 0 }
     }
 
     /// Reports on a daemon that was there before: each decision has its line from the first on.
@@ -158,7 +150,7 @@ impl Reporter {
 
     /// Whether nobody reads any more, so that reporting may end; the daemon goes on.
     pub fn silent(&self) -> bool {
-        self.silent.load(Ordering::Relaxed)
+        self.silent
     }
 
     /// What is going to be watched.
@@ -220,7 +212,7 @@ impl Reporter {
         let Reporter { out, bar, .. } = self;
         // A bar and a line must not write over each other.
         if bar.suspend(|| out.line(line)).is_err() {
-            self.silent.store(true, Ordering::Relaxed);
+            self.silent = true;
         }
     }
 }

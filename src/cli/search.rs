@@ -2,18 +2,16 @@
 
 use std::io::Read as _;
 
-use serde_json::json;
-
 use super::args::{Related, Search, Show};
 use super::exit;
 use super::format::Format;
 use super::open;
 use super::print::{
     Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, link, mark, millis, now, printable,
-    printable_json, printable_lines, wrap, yellow,
+    printable_lines, wrap, yellow,
 };
 use super::roots::Roots;
-use super::session::{Failure, Session, safe, with_schema};
+use super::session::{CliFailure, Session, safe};
 use super::target;
 use super::why::{reasons, why};
 use crate::daemon::config::Opener;
@@ -26,7 +24,7 @@ use protocol::table::Call;
 const MOST_TEXT: u64 = 128 << 10;
 
 /// `situated search`.
-pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailure> {
     let format = args.show.format.as_deref().map(Format::parse).transpose()?;
     let query = args.query.join(" ");
     let contextual = match &args.generation {
@@ -54,7 +52,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, Failure>
 }
 
 /// `situated related`.
-pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, CliFailure> {
     let format = args.show.format.as_deref().map(Format::parse).transpose()?;
     let mut request = RelatedRequest {
         vault: args.show.vault.clone(),
@@ -79,7 +77,7 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, Failur
 }
 
 /// A text as given, or from standard input.
-fn text(given: &str) -> Result<String, Failure> {
+fn text(given: &str) -> Result<String, CliFailure> {
     let text = if given == "-" {
         let mut bytes = Vec::new();
         // A little more than may be sent, so that too much is noticed.
@@ -89,10 +87,10 @@ fn text(given: &str) -> Result<String, Failure> {
         given.to_owned()
     };
     if text.len() as u64 > MOST_TEXT {
-        return Err(Failure::usage(format!("the text is longer than {} KiB; give a part of it", MOST_TEXT >> 10)));
+        return Err(CliFailure::usage(format!("the text is longer than {} KiB; give a part of it", MOST_TEXT >> 10)));
     }
     if text.trim().is_empty() {
-        return Err(Failure::usage("the text is empty; `--text -` reads one from standard input"));
+        return Err(CliFailure::usage("the text is empty; `--text -` reads one from standard input"));
     }
     Ok(text)
 }
@@ -103,21 +101,21 @@ fn is_for_a_person(show: &Show, session: &Session) -> bool {
 }
 
 /// Opens the hit that `--open` names.
-fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -> Result<u8, Failure> {
+fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -> Result<u8, CliFailure> {
     let number = usize::from(show.open.unwrap_or(1));
     let Some(hit) = hits.get(number - 1) else {
         let found = super::print::counted(hits.len() as u64, "hit");
-        return Err(Failure::new(exit::NOTHING, format!("--open={number}: there is no such hit ({found})")));
+        return Err(CliFailure::new(exit::NOTHING, format!("--open={number}: there is no such hit ({found})")));
     };
     let place = Roots::ask(client)?.place(hit);
-    let place = place.ok_or_else(|| Failure::new(exit::INTERNAL, "where this vault lies is not known"))?;
+    let place = place.ok_or_else(|| CliFailure::new(exit::INTERNAL, "where this vault lies is not known"))?;
     let opener = match show.open_in {
         Some(super::args::OpenIn::Editor) => Opener::Editor,
         Some(super::args::OpenIn::Obsidian) => Opener::Obsidian,
         None => session.opener(),
     };
     session.say(dim(format!("opening {}:{}", printable(&hit.path), hit.line)));
-    open::open(&place, &opener).map_err(|why| Failure::new(exit::UNREACHABLE, why))?;
+    open::open(&place, &opener).map_err(|why| CliFailure::new(exit::UNREACHABLE, why))?;
     Ok(exit::OK)
 }
 
@@ -128,7 +126,7 @@ fn show<C: Call<Answer = SearchAnswer>>(
     query: Option<&str>,
     client: &mut Client,
     session: &mut Session,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliFailure> {
     let SearchAnswer { hits, took_ms, truncated, warnings, expected, .. } = reply.read()?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
@@ -139,9 +137,7 @@ fn show<C: Call<Answer = SearchAnswer>>(
         session.say(format!("{} {}", yellow("note:"), safe(warning)));
     }
     if show.jsonl {
-        for hit in &hits {
-            session.out.line(printable_json(&with_schema(json!(hit)).to_string()))?;
-        }
+        session.jsonl(&hits)?;
         return Ok(code);
     }
     if let Some(format) = format {

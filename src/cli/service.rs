@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::{Install, Logs, ServiceAction, Uninstall};
 use super::print::{bold, dim, green, millis, printable, yellow};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use super::{confirm, exit};
 use crate::daemon::config::{Config, Loaded};
 use crate::service;
@@ -23,14 +23,14 @@ use crate::service::{ServiceError, logs};
 use protocol::client::Discovery;
 use protocol::status::StatusRequest;
 
-impl From<ServiceError> for Failure {
+impl From<ServiceError> for CliFailure {
     fn from(error: ServiceError) -> Self {
-        Failure::new(error.code, error.message)
+        CliFailure::new(error.code, error.message)
     }
 }
 
 /// `situated service`.
-pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, CliFailure> {
     match action {
         ServiceAction::Install(install) => installed(install, session),
         ServiceAction::Uninstall(uninstall) => uninstalled(uninstall, session),
@@ -48,8 +48,8 @@ pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, F
     }
 }
 
-fn places() -> Result<Places, Failure> {
-    Places::here().ok_or_else(|| Failure::new(exit::UNREACHABLE, "this user has no home folder, so no services"))
+fn places() -> Result<Places, CliFailure> {
+    Places::here().ok_or_else(|| CliFailure::new(exit::UNREACHABLE, "this user has no home folder, so no services"))
 }
 
 fn discovery(session: &Session) -> Discovery {
@@ -58,10 +58,10 @@ fn discovery(session: &Session) -> Discovery {
 }
 
 /// A configuration with a vault in it.
-fn loaded(session: &Session) -> Result<Loaded, Failure> {
+fn loaded(session: &Session) -> Result<Loaded, CliFailure> {
     let loaded = session.config()?;
     if loaded.config.engine.vaults.is_empty() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             crate::daemon::config::ConfigErrors::EXIT_CODE,
             "no vault to watch: `situated init ~/Notes` writes a configuration, then install the service",
         ));
@@ -69,7 +69,7 @@ fn loaded(session: &Session) -> Result<Loaded, Failure> {
     Ok(loaded)
 }
 
-fn installed(args: &Install, session: &mut Session) -> Result<u8, Failure> {
+fn installed(args: &Install, session: &mut Session) -> Result<u8, CliFailure> {
     let places = places()?;
     let wanted = Wanted::of(&loaded(session)?, &places);
     let plan = install::plan(&wanted, &places, &std::env::current_exe()?, args.force)?;
@@ -166,7 +166,7 @@ fn notes(plan: &InstallPlan, session: &Session) {
     }
 }
 
-fn dry_run(plan: &InstallPlan, session: &mut Session) -> Result<u8, Failure> {
+fn dry_run(plan: &InstallPlan, session: &mut Session) -> Result<u8, CliFailure> {
     if session.globals.json {
         let files: Vec<_> = plan
             .writes
@@ -193,7 +193,7 @@ fn dry_run(plan: &InstallPlan, session: &mut Session) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn answered(session: &mut Session, answer: &ServiceReply, said: &str) -> Result<u8, Failure> {
+fn answered(session: &mut Session, answer: &ServiceReply, said: &str) -> Result<u8, CliFailure> {
     let json = json!({ "pid": answer.pid, "version": answer.version, "took_ms": answer.after.as_millis() as u64 });
     let took = if answer.after.is_zero() {
         String::new()
@@ -203,7 +203,7 @@ fn answered(session: &mut Session, answer: &ServiceReply, said: &str) -> Result<
     session.result(json, format!("{} {said} (pid {}){took}", green("●"), answer.pid))
 }
 
-fn stop(session: &mut Session) -> Result<u8, Failure> {
+fn stop(session: &mut Session) -> Result<u8, CliFailure> {
     let ran = control::stop()?;
     let said = if ran {
         "stopped; it starts again at the next login, or by `situated service start`"
@@ -213,7 +213,7 @@ fn stop(session: &mut Session) -> Result<u8, Failure> {
     session.done(json!({ "stopped": ran }), said)
 }
 
-fn uninstalled(args: &Uninstall, session: &mut Session) -> Result<u8, Failure> {
+fn uninstalled(args: &Uninstall, session: &mut Session) -> Result<u8, CliFailure> {
     let data_dir = Config::whereabouts(&session.overrides()).data_dir;
     let purge = args.purge && !purgeable(&data_dir).is_empty();
     if purge && !args.yes && !confirmed(&data_dir)? {
@@ -257,7 +257,7 @@ fn purgeable(data_dir: &Path) -> Vec<PathBuf> {
     ours.iter().map(|name| data_dir.join(name)).filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
-fn confirmed(data_dir: &Path) -> Result<bool, Failure> {
+fn confirmed(data_dir: &Path) -> Result<bool, CliFailure> {
     let folder = shown(data_dir);
     let question = format!(
         "This removes all indexes in {folder}, the record of what models cost, and contexts that were paid for\n\
@@ -266,16 +266,16 @@ fn confirmed(data_dir: &Path) -> Result<bool, Failure> {
     confirm::answered_yes(&question, "say `--yes` to remove the indexes")
 }
 
-fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, CliFailure> {
     // Held until it is removed, so that no daemon opens what is going.
     let lock = crate::daemon::serve::bind::DataLock::acquire(data_dir);
-    let _lock = lock.map_err(|error| Failure::new(error.exit_code(), error.to_string()))?;
+    let _lock = lock.map_err(|error| CliFailure::new(error.exit_code(), error.to_string()))?;
     let vaults = Config::load(&session.overrides()).map(|loaded| loaded.config.engine.vaults).unwrap_or_default();
     let mut gone = Vec::new();
     for path in purgeable(data_dir) {
         if let Some(vault) = vaults.iter().find(|vault| vault.path.starts_with(&path) || path.starts_with(&vault.path))
         {
-            return Err(Failure::usage(format!(
+            return Err(CliFailure::usage(format!(
                 "{} and the vault {} lie in one another: nothing of it is removed",
                 path.display(),
                 vault.path.display()
@@ -286,7 +286,7 @@ fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, Failure> {
         } else {
             std::fs::remove_file(&path)
         };
-        removed.map_err(|error| Failure::new(exit::IO, format!("cannot remove {}: {error}", path.display())))?;
+        removed.map_err(|error| CliFailure::new(exit::IO, format!("cannot remove {}: {error}", path.display())))?;
         gone.push(path);
     }
     // Not empty: something in it is not ours.
@@ -294,7 +294,7 @@ fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(gone)
 }
 
-fn logs(args: &Logs, session: &mut Session) -> Result<u8, Failure> {
+fn logs(args: &Logs, session: &mut Session) -> Result<u8, CliFailure> {
     let places = places()?;
     let data_dir = Config::whereabouts(&session.overrides()).data_dir;
     let Some(place) = logs::find(&places, &data_dir) else {

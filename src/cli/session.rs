@@ -2,6 +2,7 @@
 
 use std::io;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::Globals;
@@ -13,7 +14,7 @@ use protocol::table::Call;
 
 /// Why a command ended early.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CliFailure {
     /// Nobody reads any more (`| head`): nothing to say.
     Quiet,
     /// Something to say, with the exit code.
@@ -25,29 +26,29 @@ pub enum Failure {
     },
 }
 
-impl Failure {
+impl CliFailure {
     /// A failure with its code.
     pub fn new(code: u8, message: impl Into<String>) -> Self {
-        Failure::Said { code, message: message.into() }
+        CliFailure::Said { code, message: message.into() }
     }
 
     /// The command line asks for something that cannot be.
     pub fn usage(message: impl Into<String>) -> Self {
-        Failure::new(exit::USAGE, message)
+        CliFailure::new(exit::USAGE, message)
     }
 
     /// The exit code.
     pub fn code(&self) -> u8 {
         match self {
-            Failure::Quiet => exit::OK,
-            Failure::Said { code, .. } => *code,
+            CliFailure::Quiet => exit::OK,
+            CliFailure::Said { code, .. } => *code,
         }
     }
 
     /// Tells a person on standard error, and a program that asked for JSON on standard output too.
     pub fn tell(&self, json: bool) -> u8 {
         use io::Write as _;
-        if let Failure::Said { code, message } = self {
+        if let CliFailure::Said { code, message } = self {
             // If even standard error is gone there is nobody to tell.
             let _ = writeln!(io::stderr(), "situated: {}", printable_lines(message));
             if json {
@@ -59,34 +60,34 @@ impl Failure {
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CliFailure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Failure::Quiet
+            CliFailure::Quiet
         } else {
-            Failure::new(exit::IO, error.to_string())
+            CliFailure::new(exit::IO, error.to_string())
         }
     }
 }
 
-impl From<ClientError> for Failure {
+impl From<ClientError> for CliFailure {
     fn from(error: ClientError) -> Self {
-        Failure::new(error.exit_code(), error.to_string())
+        CliFailure::new(error.exit_code(), error.to_string())
     }
 }
 
-impl From<ConfigErrors> for Failure {
+impl From<ConfigErrors> for CliFailure {
     fn from(errors: ConfigErrors) -> Self {
         let hint = "`situated config check` checks again";
-        Failure::new(ConfigErrors::EXIT_CODE, format!("the configuration is wrong\n{errors}\n{hint}"))
+        CliFailure::new(ConfigErrors::EXIT_CODE, format!("the configuration is wrong\n{errors}\n{hint}"))
     }
 }
 
-impl From<serde_json::Error> for Failure {
+impl From<serde_json::Error> for CliFailure {
     fn from(error: serde_json::Error) -> Self {
         // Answers are read into the types they were written from: only versions that differ bring us here.
         let hint = "is the daemon of another version? `situated stop` and start it again";
-        Failure::new(exit::INTERNAL, format!("the daemon's answer was not understood: {error}; {hint}"))
+        CliFailure::new(exit::INTERNAL, format!("the daemon's answer was not understood: {error}; {hint}"))
     }
 }
 
@@ -133,14 +134,14 @@ impl Session {
     }
 
     /// The checked configuration.
-    pub fn config(&self) -> Result<Loaded, Failure> {
+    pub fn config(&self) -> Result<Loaded, CliFailure> {
         Ok(Config::load(&self.overrides())?)
     }
 
     /// A connection to the daemon.
-    pub fn client(&self) -> Result<Client, Failure> {
+    pub fn client(&self) -> Result<Client, CliFailure> {
         let (discovery, missed) = self.discovery();
-        Client::connect(&discovery).map_err(|error| Failure::new(error.exit_code(), missed.explain(&error)))
+        Client::connect(&discovery).map_err(|error| CliFailure::new(error.exit_code(), missed.explain(&error)))
     }
 
     /// Where the daemon is to be found, and what to say if it is not.
@@ -165,13 +166,13 @@ impl Session {
     }
 
     /// The result as one JSON object: the members of `value` after `"schema": 1`.
-    pub fn json(&mut self, value: Value) -> Result<(), Failure> {
+    pub fn json(&mut self, value: Value) -> Result<(), CliFailure> {
         Ok(self.out.json(&with_schema(value))?)
     }
 
     /// The daemon's answer, to be shown to a person. With `--json` it is printed as it came, and there is nothing left to
     /// show.
-    pub(super) fn unless_json<C: Call>(&mut self, reply: Reply<C>) -> Result<Option<C::Answer>, Failure> {
+    pub(super) fn unless_json<C: Call>(&mut self, reply: Reply<C>) -> Result<Option<C::Answer>, CliFailure> {
         if self.globals.json {
             self.json(reply.into_json())?;
             return Ok(None);
@@ -179,8 +180,16 @@ impl Session {
         Ok(Some(reply.read()?))
     }
 
+    /// An object on a line of its own for each value.
+    pub(super) fn jsonl(&mut self, values: &[impl Serialize]) -> Result<(), CliFailure> {
+        for value in values {
+            self.out.line(printable_json(&with_schema(json!(value)).to_string()))?;
+        }
+        Ok(())
+    }
+
     /// Ends a command whose result a program wants as members of an object, and a person as a sentence beside it.
-    pub(super) fn done(&mut self, json: Value, said: impl AsRef<str>) -> Result<u8, Failure> {
+    pub(super) fn done(&mut self, json: Value, said: impl AsRef<str>) -> Result<u8, CliFailure> {
         if self.globals.json {
             self.json(json)?;
         }
@@ -189,7 +198,7 @@ impl Session {
     }
 
     /// Ends a command whose result is a line on standard output.
-    pub(super) fn result(&mut self, json: Value, line: impl AsRef<str>) -> Result<u8, Failure> {
+    pub(super) fn result(&mut self, json: Value, line: impl AsRef<str>) -> Result<u8, CliFailure> {
         if self.globals.json {
             self.json(json)?;
         } else {

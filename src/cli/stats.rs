@@ -4,12 +4,12 @@ use super::args::OnlyVault;
 use super::exit;
 use super::money::outcome;
 use super::print::{Out, bold, counted, dim, grouped, millis};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use context::cost::dollars;
 use protocol::contexts::{Stats, StatsRequest};
 
 /// `situated stats`.
-pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
     let reply = session.client()?.ask(&StatsRequest { vault: args.vault, ..StatsRequest::default() })?;
     if let Some(stats) = session.unless_json(reply)? {
         print(&stats, &mut session.out)?;

@@ -8,7 +8,7 @@ use super::exit;
 use super::jobs::is_free;
 use super::money::{estimated, spent};
 use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable_lines, red, yellow};
-use super::session::{Failure, Session, safe};
+use super::session::{CliFailure, Session, safe};
 use protocol::cost::CostReport;
 use protocol::daemon::CostRequest;
 use protocol::decision::Action;
@@ -22,11 +22,11 @@ use protocol::table::Call;
 const SHOWN: usize = 3;
 
 /// `situated status`.
-pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
     let request = StatusRequest { vault: args.vault, ..StatusRequest::default() };
     let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
         Ok(reply) => reply,
-        Err(Failure::Said { code: exit::UNREACHABLE, message }) => {
+        Err(CliFailure::Said { code: exit::UNREACHABLE, message }) => {
             if session.globals.json {
                 session.json(json!({ "running": false, "message": message }))?;
             } else {

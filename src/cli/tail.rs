@@ -9,7 +9,7 @@ use super::args::Tail;
 use super::exit;
 use super::print::{dim, grouped, printable_json};
 use super::run::{Reporter, report};
-use super::session::{Failure, Session, with_schema};
+use super::session::{CliFailure, Session, with_schema};
 use super::target;
 use protocol::client::{Client, ClientError, Discovery};
 use protocol::daemon::PingRequest;
@@ -23,7 +23,7 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 const EVENTS: [&str; 3] = ["decision", "job", "state"];
 
 /// `situated tail`.
-pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     // A name that is misspelt would be waited for in vain.
     client.call(&StatusRequest { vault: args.vault.clone(), ..StatusRequest::default() })?;
@@ -47,7 +47,7 @@ pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// Waits until a daemon answers again.
-fn await_daemon(discovery: &Discovery) -> Result<Client, Failure> {
+fn await_daemon(discovery: &Discovery) -> Result<Client, CliFailure> {
     let mut patience = LOOKS.0;
     loop {
         let found = Client::connect(discovery).and_then(|mut client| client.call(&PingRequest {}).map(|_| client));
@@ -68,7 +68,7 @@ enum Ended {
     /// The connection did.
     Daemon(ClientError),
     /// Nobody reads.
-    Output(Failure),
+    Output(CliFailure),
 }
 
 struct Follower {

@@ -7,10 +7,10 @@ use protocol::client::Client;
 use protocol::daemon::{HelloRequest, VaultInfo};
 use protocol::jobs::Scope;
 
-use super::session::Failure;
+use super::session::CliFailure;
 
 /// The vaults that the daemon serves.
-pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, Failure> {
+pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> {
     Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
 }
 
@@ -69,9 +69,9 @@ fn on_disk(path: &Path, vaults: &[VaultInfo]) -> Option<Scope> {
 }
 
 /// The path of a note, which a vault is not.
-pub(super) fn note(scope: &Scope) -> Result<String, Failure> {
+pub(super) fn note(scope: &Scope) -> Result<String, CliFailure> {
     let path = scope.path.clone();
-    path.ok_or_else(|| Failure::usage(format!("{} is a vault; name a note in it", named(scope))))
+    path.ok_or_else(|| CliFailure::usage(format!("{} is a vault; name a note in it", named(scope))))
 }
 
 /// `notes/Projects/Plan.md`, `notes`, `all vaults`.

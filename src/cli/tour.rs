@@ -19,7 +19,7 @@ use super::note::{counts, meaning, painted};
 use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable};
 use super::sample::FILES;
 use super::search::{Look, print_hit};
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
 use protocol::client::{Client, Discovery};
 use protocol::daemon::ShutdownRequest;
@@ -42,7 +42,7 @@ const QUERIES: [(&str, &str); 3] = [
 ];
 
 /// `situated try`.
-pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
     let mut tour = Tour::start(args.keep)?;
     let told = tour.tell(session);
     let log = tour.log();
@@ -56,8 +56,8 @@ pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, Failure> {
             }
             Ok(exit::OK)
         }
-        Err(Failure::Said { code, message }) if code != exit::INTERRUPTED && !log.is_empty() => {
-            Err(Failure::new(code, format!("{message}\nThe daemon's log ends with:\n{log}")))
+        Err(CliFailure::Said { code, message }) if code != exit::INTERRUPTED && !log.is_empty() => {
+            Err(CliFailure::new(code, format!("{message}\nThe daemon's log ends with:\n{log}")))
         }
         Err(failure) => Err(failure),
     }
@@ -73,7 +73,7 @@ struct Tour {
 }
 
 impl Tour {
-    fn start(keep: bool) -> Result<Self, Failure> {
+    fn start(keep: bool) -> Result<Self, CliFailure> {
         let mut tour = Tour {
             dir: temporary_folder("try")?,
             keep,
@@ -93,7 +93,7 @@ impl Tour {
         self.dir.join("vault")
     }
 
-    fn spawn(&self) -> Result<Child, Failure> {
+    fn spawn(&self) -> Result<Child, CliFailure> {
         let program = std::env::current_exe()?;
         let mut command = Command::new(&program);
         // What the user has set up for real must not leak into the tour.
@@ -116,13 +116,13 @@ impl Tour {
             .stderr(File::create(self.dir.join("log"))?)
             // Ctrl-C is for us: we stop the daemon properly, it must not be hit by the same signal.
             .process_group(0);
-        command
-            .spawn()
-            .map_err(|error| Failure::new(exit::INTERNAL, format!("{} cannot be started: {error}", program.display())))
+        command.spawn().map_err(|error| {
+            CliFailure::new(exit::INTERNAL, format!("{} cannot be started: {error}", program.display()))
+        })
     }
 
     /// The tour itself; gives back what `--json` prints.
-    fn tell(&mut self, session: &mut Session) -> Result<Value, Failure> {
+    fn tell(&mut self, session: &mut Session) -> Result<Value, CliFailure> {
         let show = !session.globals.json;
         let mut page = Page { out: &mut session.out, show };
         page.line(format!(
@@ -151,7 +151,7 @@ impl Tour {
             let answer = search(&mut client, query, false, 2)?;
             page.line(format!("\n  {} {}  {}", green("?"), bold(query), dim(why)))?;
             if answer.hits.is_empty() {
-                return Err(Failure::new(exit::INTERNAL, format!("`{query}` found nothing in the sample vault")));
+                return Err(CliFailure::new(exit::INTERNAL, format!("`{query}` found nothing in the sample vault")));
             }
             page.hits(&answer.hits)?;
             page.line(dim(format!("    {}", millis(answer.took_ms))))?;
@@ -171,7 +171,7 @@ impl Tour {
     }
 
     /// Waits until the sample vault is indexed.
-    fn ready(&mut self) -> Result<(Client, Status), Failure> {
+    fn ready(&mut self) -> Result<(Client, Status), CliFailure> {
         let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
         let deadline = Instant::now() + READY_PATIENCE;
         loop {
@@ -179,7 +179,7 @@ impl Tour {
             if let Some(daemon) = &mut self.daemon
                 && let Some(status) = daemon.try_wait()?
             {
-                return Err(Failure::new(exit::INTERNAL, format!("the daemon ended at once ({status})")));
+                return Err(CliFailure::new(exit::INTERNAL, format!("the daemon ended at once ({status})")));
             }
             if let Ok(mut client) = Client::connect(&discovery)
                 && let Ok(reply) = client.ask(&StatusRequest::default())
@@ -191,7 +191,7 @@ impl Tour {
                 }
             }
             if Instant::now() > deadline {
-                return Err(Failure::new(
+                return Err(CliFailure::new(
                     exit::TIMEOUT,
                     format!("the daemon was not ready after {} s", READY_PATIENCE.as_secs()),
                 ));
@@ -200,9 +200,9 @@ impl Tour {
         }
     }
 
-    fn go_on(&self) -> Result<(), Failure> {
+    fn go_on(&self) -> Result<(), CliFailure> {
         if self.interrupt.raised() {
-            Err(Failure::new(exit::INTERRUPTED, "interrupted; everything is cleaned up"))
+            Err(CliFailure::new(exit::INTERRUPTED, "interrupted; everything is cleaned up"))
         } else {
             Ok(())
         }
@@ -255,7 +255,7 @@ impl Drop for Tour {
 }
 
 /// A new folder that nobody else can enter, for a command.
-pub(super) fn temporary_folder(command: &str) -> Result<PathBuf, Failure> {
+pub(super) fn temporary_folder(command: &str) -> Result<PathBuf, CliFailure> {
     let temporary = std::env::temp_dir();
     // The path of a socket is short by law; a deep TMPDIR would make it too long.
     let base = if temporary.as_os_str().len() <= 60 { temporary } else { PathBuf::from("/tmp") };
@@ -265,17 +265,17 @@ pub(super) fn temporary_folder(command: &str) -> Result<PathBuf, Failure> {
             Ok(()) => return Ok(dir.canonicalize()?),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                return Err(Failure::new(
+                return Err(CliFailure::new(
                     exit::CANNOT_CREATE,
                     format!("{}: {error}; TMPDIR chooses another folder", dir.display()),
                 ));
             }
         }
     }
-    Err(Failure::new(exit::CANNOT_CREATE, format!("no temporary folder could be made in {}", base.display())))
+    Err(CliFailure::new(exit::CANNOT_CREATE, format!("no temporary folder could be made in {}", base.display())))
 }
 
-fn copy_sample(vault: &Path) -> Result<(), Failure> {
+fn copy_sample(vault: &Path) -> Result<(), CliFailure> {
     fs::create_dir(vault)?;
     for (path, text) in FILES {
         let file = vault.join(path);
@@ -287,21 +287,21 @@ fn copy_sample(vault: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn search(client: &mut Client, query: &str, fresh: bool, limit: usize) -> Result<SearchAnswer, Failure> {
+fn search(client: &mut Client, query: &str, fresh: bool, limit: usize) -> Result<SearchAnswer, CliFailure> {
     let (query, limit) = (query.to_owned(), Some(limit));
     let request = SearchRequest { query, limit, per_note: Some(1), explain: true, fresh, ..SearchRequest::default() };
     Ok(client.call(&request)?)
 }
 
 /// Saves an edit, waits until it is found, and shows what was decided and why.
-fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> Result<Value, Failure> {
+fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> Result<Value, CliFailure> {
     page.line(format!("\n  {} {}", green("!"), edit.what))?;
     fs::write(vault.join(&edit.path), &edit.text)?;
     let saved = Instant::now();
     let answer = search(client, &edit.query, true, 1)?;
     let found_ms = saved.elapsed().as_secs_f64() * 1000.0;
     let Some(hit) = answer.hits.iter().find(|hit| hit.path == edit.path) else {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             exit::INTERNAL,
             format!("`{}` did not find what was just saved in {}", edit.query, edit.path),
         ));
@@ -310,7 +310,7 @@ fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> 
     let Decisions { decisions } = client.call(&request)?;
     let decision = decisions
         .first()
-        .ok_or_else(|| Failure::new(exit::INTERNAL, format!("no decision is known about {}", edit.path)))?;
+        .ok_or_else(|| CliFailure::new(exit::INTERNAL, format!("no decision is known about {}", edit.path)))?;
     page.decision(decision)?;
     page.line(format!(
         "\n  {} {}  {}",

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::super::session::{Failure, Session};
+use super::super::session::{CliFailure, Session};
 use protocol::locate;
 use protocol::status::{Status, StatusRequest};
 
@@ -23,13 +23,13 @@ impl Daemon {
     /// Asks for its status, or finds out why there is none.
     pub(super) fn ask(session: &Session, data_dir: &Path) -> Self {
         let began = Instant::now();
-        let asked: Result<Status, Failure> =
+        let asked: Result<Status, CliFailure> =
             session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
         match asked {
             Ok(status) => Daemon::Answers(Box::new(status), began.elapsed().as_secs_f64() * 1e3),
             Err(failure) if locate::is_locked(data_dir) => Daemon::Silent(match failure {
-                Failure::Said { message, .. } => message,
-                Failure::Quiet => "it hung up".to_owned(),
+                CliFailure::Said { message, .. } => message,
+                CliFailure::Quiet => "it hung up".to_owned(),
             }),
             Err(_) => Daemon::Absent,
         }

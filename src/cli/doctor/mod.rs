@@ -16,7 +16,7 @@ use serde_json::json;
 use super::args::Doctor;
 use super::exit;
 use super::print::{Out, bold, counted, dim, green, padded, printable, red, wrap, yellow};
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use redact::Redactor;
 
 /// Columns of what was looked at.
@@ -67,7 +67,7 @@ impl Check {
 }
 
 /// `situated doctor`.
-pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure> {
     if args.provider {
         return provider::run(session);
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::money::{dated, flaw, price, tokens};
 use super::super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
-use super::super::session::{Failure, Session, safe};
+use super::super::session::{CliFailure, Session, safe};
 use super::exit;
 use crate::daemon::config::{Config, ConfigErrors};
 use crate::daemon::serve::bind::{BindError, DataLock};
@@ -25,9 +25,7 @@ use note::VaultPath;
 use note::chunk::{ChunkConfig, Strategy};
 use provider::ledger;
 use provider::ledger::{BudgetLimits, Ledger, Purpose};
-use provider::{
-    Account, Client, Completion, Failure as LlmFailure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered,
-};
+use provider::{Account, Client, Completion, Failure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered};
 
 /// Nobody waits longer at a terminal, whatever the daemon may.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -62,7 +60,7 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     not_in_ledger: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<Answer>,
+    answer: Option<ModelAnswer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failed>,
 }
@@ -77,7 +75,7 @@ pub(super) struct Key {
 
 /// What came back.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct ModelAnswer {
     took_ms: f64,
     attempts: u32,
     tokens_in: u64,
@@ -106,7 +104,7 @@ struct Failed {
 }
 
 /// `situated doctor --provider`.
-pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     let config = session.config()?.config;
     if !config.engine.context.costs() {
         if session.globals.json {
@@ -133,8 +131,8 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
 }
 
 /// Builds what the daemon would build, and asks.
-fn examine(config: &Config) -> Result<Report, Failure> {
-    let wrong = |message: String| Failure::new(ConfigErrors::EXIT_CODE, message);
+fn examine(config: &Config) -> Result<Report, CliFailure> {
+    let wrong = |message: String| CliFailure::new(ConfigErrors::EXIT_CODE, message);
     let context = ContextConfig {
         deadline: config.engine.context.deadline.min(PATIENCE),
         timeout: config.engine.context.timeout.min(PATIENCE),
@@ -145,7 +143,7 @@ fn examine(config: &Config) -> Result<Report, Failure> {
     let mut report = introduced(&context, &model, client.leaves_to());
     let document = document()?;
     // The last passage is the one that needs the note to be understood.
-    let passage = document.passages.last().ok_or_else(|| Failure::new(exit::INTERNAL, "the note has no passage"))?;
+    let passage = document.passages.last().ok_or_else(|| CliFailure::new(exit::INTERNAL, "the note has no passage"))?;
     let prompt = Prompter::new(&context, &model).ask_simply(&document, passage.n);
     let (ledger, _lock) = match books(config) {
         Ok((ledger, lock)) => (ledger, Some(lock)),
@@ -221,8 +219,8 @@ pub(super) fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) 
 }
 
 /// The built-in note as a model is shown it.
-fn document() -> Result<Document, Failure> {
-    let path = VaultPath::parse("Harbour lantern.md").ok_or_else(|| Failure::new(exit::INTERNAL, "no such path"))?;
+fn document() -> Result<Document, CliFailure> {
+    let path = VaultPath::parse("Harbour lantern.md").ok_or_else(|| CliFailure::new(exit::INTERNAL, "no such path"))?;
     let note = note::parse(&path, NOTE.as_bytes(), &NoteRules::default());
     let chunks = index::chunk::cut(&note, &CUT);
     Ok(Document::new(&note, &chunks))
@@ -240,14 +238,16 @@ fn books(config: &Config) -> Result<(Ledger, DataLock), String> {
 }
 
 /// One call, within the day's budget. The outer error is one of ours.
-fn ask(client: Client, prompt: Prompt, spender: &Arc<Spender>) -> Result<Result<Completion, LlmFailure>, Failure> {
+fn ask(client: Client, prompt: Prompt, spender: &Arc<Spender>) -> Result<Result<Completion, Failure>, CliFailure> {
     let account = Account::of(spender, Purpose::Probe);
     let runtime = ProviderRuntime::new(|| {});
-    let handle = runtime.urgent().map_err(|why| Failure::new(exit::INTERNAL, why))?;
+    let handle = runtime.urgent().map_err(|why| CliFailure::new(exit::INTERNAL, why))?;
     match handle.block_on(async move { client.complete(&prompt, &account).await }) {
         Ok(completion) => Ok(Ok(completion)),
         Err(Unanswered::Provider(failure)) => Ok(Err(failure)),
-        Err(Unanswered::Budget(refused)) => Err(Failure::new(exit::TEMPORARY, format!("nobody was asked: {refused}"))),
+        Err(Unanswered::Budget(refused)) => {
+            Err(CliFailure::new(exit::TEMPORARY, format!("nobody was asked: {refused}")))
+        }
     }
 }
 
@@ -259,13 +259,13 @@ fn ending(finish: Finish) -> Ending {
     }
 }
 
-fn answer(completion: &Completion, verdict: Verdict, model: &Model) -> Answer {
+fn answer(completion: &Completion, verdict: Verdict, model: &Model) -> ModelAnswer {
     let usage = completion.usage;
     let (taken, quality, scores, flaw) = match verdict {
         Verdict::Taken { score, scores, .. } => (true, score, Some(scores), None),
         Verdict::Rejected { flaw, score } => (false, score, None, Some(flaw)),
     };
-    Answer {
+    ModelAnswer {
         took_ms: completion.took.as_secs_f64() * 1000.0,
         attempts: completion.attempts,
         tokens_in: usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write),
@@ -281,7 +281,7 @@ fn answer(completion: &Completion, verdict: Verdict, model: &Model) -> Answer {
     }
 }
 
-fn failed(failure: LlmFailure) -> Failed {
+fn failed(failure: Failure) -> Failed {
     let (kind, hint) = match failure.kind {
         FailureKind::Unauthorized => (
             "unauthorized",
@@ -366,7 +366,7 @@ fn prices(report: &Report) -> String {
     }
 }
 
-fn verdict(answer: &Answer) -> String {
+fn verdict(answer: &ModelAnswer) -> String {
     match answer.flaw {
         None => format!("quality {:.2}", answer.quality),
         Some(found) => {

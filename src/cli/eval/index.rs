@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::Bench;
 use super::source::Source;
 use crate::cli::exit;
-use crate::cli::session::Failure;
+use crate::cli::session::CliFailure;
 use crate::daemon::config::Config;
 use engine::handle::Cancel;
 use engine::rerank::Reranker;
@@ -24,9 +24,9 @@ use protocol::search::Mode;
 /// Hits of a query that are judged.
 const DEPTH: usize = 100;
 
-impl From<LexicalError> for Failure {
+impl From<LexicalError> for CliFailure {
     fn from(error: LexicalError) -> Self {
-        Failure::new(exit::IO, format!("{error}; is there room in the temporary folder? TMPDIR chooses another"))
+        CliFailure::new(exit::IO, format!("{error}; is there room in the temporary folder? TMPDIR chooses another"))
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn build(
     arm: Arm,
     config: &Config,
     bench: &mut Bench,
-) -> Result<Built, Failure> {
+) -> Result<Built, CliFailure> {
     let mut index = Index::open(&bench.place()?, builtin::DIMENSIONS)?;
     index.begin_bulk(engine::host::background_thread)?;
     bench.phase(&format!("indexing, contexts: {}", arm.name()), pages.len());
@@ -79,7 +79,7 @@ pub(super) fn build(
 }
 
 /// Asks every query, in order.
-pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -> Result<Vec<QueryRun>, Failure> {
+pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -> Result<Vec<QueryRun>, CliFailure> {
     let today = jiff::Zoned::now().date();
     let (search, mode, snapshot) = (&how.config.engine.search, how.mode, &*built.snapshot);
     let weight = |weight: f32| if how.boosts { weight } else { 0.0 };
@@ -98,7 +98,8 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
     let mut runs = Vec::with_capacity(source.queries.len());
     for query in &source.queries {
         let began = Instant::now();
-        let parsed = search::parse(&query.text, today).map_err(|over| Failure::new(exit::USAGE, over.to_string()))?;
+        let parsed =
+            search::parse(&query.text, today).map_err(|over| CliFailure::new(exit::USAGE, over.to_string()))?;
         let text = parsed.text();
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
         let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
@@ -108,7 +109,7 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
             Some(reranker) => {
                 let vaults = [(built.snapshot.clone(), source.private.clone())];
                 let unjudged = reranker.rerank(&text, contextual, &vaults, &mut rankings, &Cancel::new());
-                unjudged.map_err(|error| Failure::new(exit::IO, error.to_string()))?.is_some()
+                unjudged.map_err(|error| CliFailure::new(exit::IO, error.to_string()))?.is_some()
             }
             None => false,
         };

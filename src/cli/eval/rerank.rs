@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::source::Source;
 use crate::cli::print::counted;
-use crate::cli::session::{Failure, Session};
+use crate::cli::session::{CliFailure, Session};
 use crate::cli::{confirm, exit};
 use crate::daemon::config::Config;
 use crate::daemon::serve::bind::DataLock;
@@ -28,14 +28,14 @@ impl Second {
     ///
     /// # Errors
     /// Nobody is named, or it costs and a daemon keeps the ledger.
-    pub(super) fn new(config: &Config) -> Result<Self, Failure> {
+    pub(super) fn new(config: &Config) -> Result<Self, CliFailure> {
         let runtime = ProviderRuntime::new(|| {});
         let limits = BudgetLimits { day: config.engine.budget.day, day_tokens: config.engine.budget.day_tokens };
         let start = |ledger: Ledger| {
             let spender = Spender::new(ledger, limits);
-            let reranker = Reranker::start(&config.engine, &runtime, &spender).map_err(Failure::usage)?;
+            let reranker = Reranker::start(&config.engine, &runtime, &spender).map_err(CliFailure::usage)?;
             reranker.ok_or_else(|| {
-                Failure::usage("--rerank: there is no reranker; `[rerank] provider` in the configuration names one")
+                CliFailure::usage("--rerank: there is no reranker; `[rerank] provider` in the configuration names one")
             })
         };
         let reranker = start(Ledger::in_memory())?;
@@ -43,20 +43,26 @@ impl Second {
             return Ok(Second { reranker, _runtime: runtime, _lock: None });
         }
         let lock = DataLock::acquire(&config.engine.data_dir).map_err(|error| {
-            Failure::new(
+            CliFailure::new(
                 exit::TEMPORARY,
                 format!("--rerank costs, and what it costs cannot be written down: {error}; stop the daemon meanwhile"),
             )
         })?;
         let reranker = {
             let ledger = Ledger::open(&folder(&config.engine.data_dir));
-            start(ledger.map_err(|error| Failure::new(exit::IO, error.to_string()))?)?
+            start(ledger.map_err(|error| CliFailure::new(exit::IO, error.to_string()))?)?
         };
         Ok(Second { reranker, _runtime: runtime, _lock: Some(lock) })
     }
 
     /// Says what asking it about every query `times` times may cost, and where the text goes; asks whether to go on.
-    pub(super) fn agreed(&self, source: &Source, times: usize, yes: bool, session: &Session) -> Result<bool, Failure> {
+    pub(super) fn agreed(
+        &self,
+        source: &Source,
+        times: usize,
+        yes: bool,
+        session: &Session,
+    ) -> Result<bool, CliFailure> {
         if let Some(leaves) = self.reranker.leaves() {
             session.say(format!("Leaves this machine: {leaves}"));
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use super::{Bench, Kinds};
 use crate::cli::args::Eval;
 use crate::cli::exit;
-use crate::cli::session::Failure;
+use crate::cli::session::CliFailure;
 use crate::daemon::config::{Config, name_of_folder};
 use index::Index;
 use index::embed::builtin;
@@ -28,9 +28,9 @@ use vault::walk::walk;
 /// Queries of each kind, unless the user says otherwise.
 const PER_KIND: usize = 100;
 
-impl From<VaultError> for Failure {
+impl From<VaultError> for CliFailure {
     fn from(error: VaultError) -> Self {
-        Failure::new(exit::IO, error.to_string())
+        CliFailure::new(exit::IO, error.to_string())
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Source {
 
 impl Source {
     /// The notes cut as a configuration says.
-    pub(super) fn pages(&self, config: &Config, bench: &Bench) -> Result<Vec<Page>, Failure> {
+    pub(super) fn pages(&self, config: &Config, bench: &Bench) -> Result<Vec<Page>, CliFailure> {
         bench.phase("cutting", self.notes.len());
         let mut pages = Vec::with_capacity(self.notes.len());
         for (i, note) in self.notes.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Source {
 }
 
 /// A vault's notes, masked, and the queries made of them.
-pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Source, Failure> {
+pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Source, CliFailure> {
     let vault = chosen(args.vault.as_deref(), config)?;
     let (files, lost) = files(&vault, bench)?;
     let unmasked: Vec<Note> = files.iter().map(|file| parse(&file.path, &file.bytes, &vault.rules)).collect();
@@ -156,11 +156,11 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
 }
 
 /// A set's notes and queries.
-pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Failure> {
+pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, CliFailure> {
     let text = |name: &str| {
         std::fs::read_to_string(dir.join(name)).map_err(|error| {
             let hint = "a set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv";
-            Failure::new(exit::IO, format!("{}: {error}; {hint}", dir.join(name).display()))
+            CliFailure::new(exit::IO, format!("{}: {error}; {hint}", dir.join(name).display()))
         })
     };
     let (corpus, queries, qrels) = (text("corpus.jsonl")?, text("queries.jsonl")?, text("qrels.tsv")?);
@@ -178,7 +178,7 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Fail
         files.iter().map(text).collect()
     });
     let mut set = Set::read(&corpus, &queries, &qrels, texts.as_ref())
-        .map_err(|error| Failure::new(exit::IO, format!("{}/{error}", dir.display())))?;
+        .map_err(|error| CliFailure::new(exit::IO, format!("{}/{error}", dir.display())))?;
     let rules = NoteRules::default();
     let own = files.map(|files| files.iter().map(|file| parse(&file.path, &file.bytes, &rules)).collect());
     let notes = own.unwrap_or_else(|| {
@@ -207,14 +207,11 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, Fail
 }
 
 /// The vault that is meant: by name, by folder (with its configuration if it has one), or the first one.
-fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, Failure> {
+fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, CliFailure> {
     let Some(what) = what else {
-        return config
-            .engine
-            .vaults
-            .first()
-            .cloned()
-            .ok_or_else(|| Failure::usage("no vault is configured; name a folder of notes: `situated eval ~/Notes`"));
+        return config.engine.vaults.first().cloned().ok_or_else(|| {
+            CliFailure::usage("no vault is configured; name a folder of notes: `situated eval ~/Notes`")
+        });
     };
     if let Some(vault) = config.engine.vaults.iter().find(|vault| Path::new(&vault.name) == what) {
         return Ok(vault.clone());
@@ -224,7 +221,7 @@ fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, Failure> 
         let names: Vec<&str> = config.engine.vaults.iter().map(|vault| vault.name.as_str()).collect();
         let known =
             if names.is_empty() { "none is configured".to_owned() } else { format!("there are: {}", names.join(", ")) };
-        return Err(Failure::usage(format!("{} is neither a folder nor a vault's name; {known}", what.display())));
+        return Err(CliFailure::usage(format!("{} is neither a folder nor a vault's name; {known}", what.display())));
     }
     let folder = real(what);
     let known = config.engine.vaults.iter().find(|vault| real(&vault.path) == folder).cloned();
@@ -239,7 +236,7 @@ struct File {
 }
 
 /// Every note, in order of path, and how many files could not be read.
-fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<File>, usize), Failure> {
+fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<File>, usize), CliFailure> {
     let policy = Policy::new(&vault.path, vault)?;
     let found = walk(&vault.path, &policy, None, &AtomicBool::new(false))?;
     let mut lost = found.skipped.len();
@@ -256,7 +253,7 @@ fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<File>, usize), Failu
 }
 
 /// An index of names and links alone, to tell what links mean.
-fn names(notes: &[Note], bench: &Bench) -> Result<std::sync::Arc<index::Snapshot>, Failure> {
+fn names(notes: &[Note], bench: &Bench) -> Result<std::sync::Arc<index::Snapshot>, CliFailure> {
     let dir = bench.dir.join("names");
     std::fs::create_dir(&dir)?;
     let mut index = Index::open(&dir, builtin::DIMENSIONS)?;

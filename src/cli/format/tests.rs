@@ -12,6 +12,6 @@ fn formats() {
     for bad in ["{pth}", "{path", "{}"] {
         assert_eq!(filled(bad).unwrap_err().code(), 2, "{bad}");
     }
-    let Failure::Said { message, .. } = filled("{pth}").unwrap_err() else { panic!("says nothing") };
+    let CliFailure::Said { message, .. } = filled("{pth}").unwrap_err() else { panic!("says nothing") };
     assert!(message.contains("`pth`") && message.contains("path, line, end_line") && message.contains("file"));
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cli::session::Failure;
+use crate::cli::session::CliFailure;
 
 /// What stands in the root of a vault of Obsidian, of Logseq, of zk.
 const MARKS: [(&str, &str); 3] = [(".obsidian", "Obsidian"), ("logseq/config.edn", "Logseq"), (".zk", "zk")];
@@ -47,12 +47,12 @@ pub(super) struct Found {
 }
 
 /// The vault given, or the one that `here` lies in.
-pub(super) fn named(given: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn named(given: Option<&Path>, here: &Path) -> Result<PathBuf, CliFailure> {
     if let Some(given) = given {
-        return folder(&here.join(given)).map_err(Failure::usage);
+        return folder(&here.join(given)).map_err(CliFailure::usage);
     }
     above(&here.canonicalize()?).ok_or_else(|| {
-        Failure::usage(
+        CliFailure::usage(
             "no vault of Obsidian, Logseq or zk here or above; name the folder that holds your notes: `situated init ~/Notes`",
         )
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::find::{self, Found};
 use crate::cli::print::{bold, columns, cut_front, dim, grouped, padded, printable};
-use crate::cli::session::Failure;
+use crate::cli::session::CliFailure;
 use context::settings::Provider;
 
 /// Wrong answers to one question before it is given up.
@@ -27,7 +27,7 @@ pub(super) struct Answers {
 }
 
 /// Asks.
-pub(super) fn ask(here: &Path, input: &mut impl BufRead, talk: &mut impl Write) -> Result<Answers, Failure> {
+pub(super) fn ask(here: &Path, input: &mut impl BufRead, talk: &mut impl Write) -> Result<Answers, CliFailure> {
     let home = crate::daemon::config::home();
     let mut found = home.as_deref().map(find::at_home).unwrap_or_default();
     // Where we are is meant before all else.
@@ -55,7 +55,7 @@ impl<I: BufRead, T: Write> Asker<'_, I, T> {
         own: bool,
         home: Option<&Path>,
         here: &Path,
-    ) -> Result<Vec<PathBuf>, Failure> {
+    ) -> Result<Vec<PathBuf>, CliFailure> {
         self.say(&bold("Which notes shall be searched?"))?;
         for (i, vault) in found.iter().enumerate() {
             let path = padded(&cut_front(&shown(&vault.path, home), PATH_COLUMNS), widest(found, home));
@@ -73,7 +73,7 @@ impl<I: BufRead, T: Write> Asker<'_, I, T> {
         self.ask(question, &default, &mut |answer| choose(answer, found, home, here))
     }
 
-    fn provider(&mut self) -> Result<Provider, Failure> {
+    fn provider(&mut self) -> Result<Provider, CliFailure> {
         self.say("")?;
         self.say(&bold("Who shall write the line of context that situates each passage in its note?"))?;
         self.say("  free                                 made from the note itself; nothing leaves this machine")?;
@@ -87,7 +87,7 @@ impl<I: BufRead, T: Write> Asker<'_, I, T> {
         })
     }
 
-    fn at_login(&mut self) -> Result<bool, Failure> {
+    fn at_login(&mut self) -> Result<bool, CliFailure> {
         self.say("")?;
         self.say(&bold("Shall it start when you log in?"))?;
         self.ask("y or n", "y", &mut |answer| match answer {
@@ -97,7 +97,7 @@ impl<I: BufRead, T: Write> Asker<'_, I, T> {
         })
     }
 
-    fn say(&mut self, line: &str) -> Result<(), Failure> {
+    fn say(&mut self, line: &str) -> Result<(), CliFailure> {
         Ok(writeln!(self.talk, "{line}")?)
     }
 
@@ -107,9 +107,9 @@ impl<I: BufRead, T: Write> Asker<'_, I, T> {
         question: &str,
         default: &str,
         read: &mut dyn FnMut(&str) -> Result<A, String>,
-    ) -> Result<A, Failure> {
+    ) -> Result<A, CliFailure> {
         let brackets = if default.is_empty() { String::new() } else { format!(" [{default}]") };
-        let nothing = |why: &str| Failure::usage(format!("{why}; nothing was written"));
+        let nothing = |why: &str| CliFailure::usage(format!("{why}; nothing was written"));
         for _ in 0..TRIES {
             write!(self.talk, "{question}{brackets}: ")?;
             self.talk.flush()?;

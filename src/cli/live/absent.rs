@@ -1,6 +1,6 @@
 //! In place of the live search in a program that was built without it.
 
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 
 /// Never.
 pub(super) fn is_possible() -> bool {
@@ -8,8 +8,8 @@ pub(super) fn is_possible() -> bool {
 }
 
 /// `situated live`.
-pub(super) fn run(_: &mut Session) -> Result<u8, Failure> {
-    Err(Failure::usage(
+pub(super) fn run(_: &mut Session) -> Result<u8, CliFailure> {
+    Err(CliFailure::usage(
         "this program was built without the live search (cargo feature `tui`); `situated search WORDS` prints",
     ))
 }

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use super::exit;
 use super::open::{self, Place};
 use super::print::{Color, now};
-use super::session::{Failure, Session};
+use super::session::{CliFailure, Session};
 use crate::daemon::config::Opener;
 use protocol::hit::Hit;
 use requests::Ask;
@@ -35,9 +35,9 @@ pub(super) fn is_possible() -> bool {
 }
 
 /// `situated`.
-pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     if !is_possible() {
-        return Err(Failure::usage(
+        return Err(CliFailure::usage(
             "a live search needs a terminal to type at and to draw on; `situated search WORDS` prints",
         ));
     }
@@ -75,7 +75,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Failure> {
         Ok(End { by_signal: true, .. }) => Ok(exit::TERMINATED),
         Ok(_) => Ok(exit::OK),
         // The terminal is gone: nobody is left to tell.
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Err(Failure::Quiet),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Err(CliFailure::Quiet),
         Err(error) => Err(error.into()),
     }
 }

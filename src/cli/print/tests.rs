@@ -14,7 +14,7 @@ impl Write for Closed {
 #[test]
 fn a_closed_pipe_is_a_quiet_end() {
     let error = Out::to(Closed, 80).line("x").unwrap_err();
-    assert!(matches!(super::super::Failure::from(error), super::super::Failure::Quiet));
+    assert!(matches!(super::super::CliFailure::from(error), super::super::CliFailure::Quiet));
 }
 
 fn lines(text: &str, width: usize) -> Vec<&str> {

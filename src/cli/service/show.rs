@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::exit;
 use super::super::print::{Out, age, bold, dim, green, now, red, yellow};
-use super::super::session::{Failure, Session, safe};
+use super::super::session::{CliFailure, Session, safe};
 use super::{discovery, places, shown};
 use crate::service::control;
 use crate::service::inspect::{Inspection, inspect};
@@ -14,7 +14,7 @@ use crate::service::logs::LogPlace;
 /// Columns of the names.
 const COLUMN: usize = 10;
 
-pub(super) fn status(session: &mut Session) -> Result<u8, Failure> {
+pub(super) fn status(session: &mut Session) -> Result<u8, CliFailure> {
     let found = inspect();
     let discovery = discovery(session);
     let daemon = control::ask(&discovery);

@@ -9,8 +9,8 @@ fn json_always_says_its_schema() {
 
 #[test]
 fn codes() {
-    assert_eq!(Failure::usage("x").code(), 2);
-    assert_eq!(Failure::Quiet.code(), 0);
-    assert_eq!(Failure::from(io::Error::other("x")).code(), 74);
-    assert_eq!(Failure::from(ConfigErrors { problems: Vec::new() }).code(), 78);
+    assert_eq!(CliFailure::usage("x").code(), 2);
+    assert_eq!(CliFailure::Quiet.code(), 0);
+    assert_eq!(CliFailure::from(io::Error::other("x")).code(), 74);
+    assert_eq!(CliFailure::from(ConfigErrors { problems: Vec::new() }).code(), 78);
 }

@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::outbox::{Outbox, Slot};
 use super::request::Shared;
-use super::results::{self, OpenWatch, Shown};
+use super::results::{self, OpenWatch, ShownResults};
 use protocol::envelope;
 use protocol::events::Notice;
 
@@ -38,9 +38,9 @@ struct Followed {
     again: Option<Instant>,
     is_again: bool,
     /// What the client has been sent for certain.
-    sent: Option<Shown>,
+    sent: Option<ShownResults>,
     /// What lies in the slot, or has been sent since.
-    latest: Option<Shown>,
+    latest: Option<ShownResults>,
 }
 
 /// Follows `watches` until the engine ends; dropped when the client leaves or subscribes anew. The first results are
@@ -101,7 +101,7 @@ impl Followed {
                 self.watch.shows.note().is_some_and(|path| path.ends_with(decision.path.as_str()))
             }
             // What could not be answered may be answered now.
-            Notice::State { .. } => self.latest.as_ref().is_some_and(Shown::is_error),
+            Notice::State { .. } => self.latest.as_ref().is_some_and(ShownResults::is_error),
             Notice::Job { .. } => false,
         };
     }
@@ -118,7 +118,7 @@ impl Followed {
         let warned = found.as_ref().is_ok_and(|found| !found.answer.warnings.is_empty());
         let first = !std::mem::take(&mut self.is_again);
         self.again = (warned && first).then(|| Instant::now() + AGAIN);
-        let state = Shown::of(&found);
+        let state = ShownResults::of(&found);
         if self.latest.as_ref() == Some(&state) {
             return;
         }

@@ -76,23 +76,23 @@ pub struct WatchAnswer {
 
 /// What of results makes a client want to hear of them; scores and times do not.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shown {
+pub struct ShownResults {
     /// Chunks in order, each with a digest of what is shown of it.
     hits: Vec<(String, blake3::Hash)>,
     decided: Option<(u64, i64)>,
     error: Option<(ErrorKind, String)>,
 }
 
-impl Shown {
+impl ShownResults {
     /// Of a look.
-    pub fn of(found: &Result<WatchAnswer, RpcError>) -> Shown {
+    pub fn of(found: &Result<WatchAnswer, RpcError>) -> ShownResults {
         match found {
-            Ok(WatchAnswer { answer, decision }) => Shown {
+            Ok(WatchAnswer { answer, decision }) => ShownResults {
                 hits: answer.hits.iter().map(|hit| (hit.chunk.clone(), digest(hit))).collect(),
                 decided: decision.as_ref().map(|decision| (decision.seq, decision.at)),
                 error: None,
             },
-            Err(error) => Shown { error: Some((error.kind, error.message.clone())), ..Shown::default() },
+            Err(error) => ShownResults { error: Some((error.kind, error.message.clone())), ..ShownResults::default() },
         }
     }
 
@@ -110,8 +110,8 @@ fn digest(hit: &Hit) -> blake3::Hash {
 }
 
 /// Parameters of the event that tells what was found to a client that has heard of `before`.
-pub fn event(token: &Id, found: Result<WatchAnswer, RpcError>, before: Option<&Shown>) -> Results {
-    let now = Shown::of(&found);
+pub fn event(token: &Id, found: Result<WatchAnswer, RpcError>, before: Option<&ShownResults>) -> Results {
+    let now = ShownResults::of(&found);
     let old: HashMap<&str, (usize, blake3::Hash)> = places(before.map_or(&[], |state| &state.hits));
     let new = places(&now.hits);
     let of = |holds: &dyn Fn(&str, usize, blake3::Hash) -> bool| -> Vec<String> {

@@ -72,7 +72,7 @@ fn every_failure_says_what_to_do() {
         FailureKind::Unavailable,
         FailureKind::Cancelled,
     ] {
-        let failure = LlmFailure { kind, message: "HTTP 4\u{1b}[2J01".into(), maybe_billed: false };
+        let failure = Failure { kind, message: "HTTP 4\u{1b}[2J01".into(), maybe_billed: false };
         let text = shown(&Report { failure: Some(failed(failure)), ..report() });
         assert!(text.contains("no answer") && text.contains("to do") && text.contains("HTTP 401"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");

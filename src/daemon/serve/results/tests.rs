@@ -50,8 +50,8 @@ fn wrong_watches_say_which_and_why() {
 fn an_event_tells_what_came_went_moved_and_changed() {
     let token = Id::Text("t".into());
     let first = found(&[("a", "one"), ("b", "two"), ("c", "three")]);
-    let before = Shown::of(&Ok(first.clone()));
-    let event_now = |found: &WatchAnswer, before: Option<&Shown>| {
+    let before = ShownResults::of(&Ok(first.clone()));
+    let event_now = |found: &WatchAnswer, before: Option<&ShownResults>| {
         let event = json!(event(&token, Ok(found.clone()), before));
         ["came", "went", "moved", "changed"].map(|name| event[name].clone())
     };
@@ -70,7 +70,7 @@ fn scores_and_times_alone_are_no_news() {
     let mut second = first.clone();
     let hit = &mut second.answer.hits[0];
     (hit.score, hit.mtime, hit.stale, second.answer.seq) = (0.1, 99, true, 8);
-    assert_eq!(Shown::of(&Ok(first.clone())), Shown::of(&Ok(second.clone())));
+    assert_eq!(ShownResults::of(&Ok(first.clone())), ShownResults::of(&Ok(second.clone())));
     second.answer.hits[0].line = 2;
-    assert_ne!(Shown::of(&Ok(first)), Shown::of(&Ok(second)));
+    assert_ne!(ShownResults::of(&Ok(first)), ShownResults::of(&Ok(second)));
 }
