@@ -176,18 +176,16 @@ pub(super) async fn ask(asked: params::Ask, caller: &Caller) -> Result<ToolResul
             cited.quote = size::cut(&cited.quote, most);
         }
         let cut = shorter.citations.iter().zip(&answered.citations).any(|(a, b)| a.quote != b.quote);
-        shorter.omitted = cut.then(|| Omitted {
-            what: "parts of the quotes".to_owned(),
-            how: "`read_note` with path and line reads them".to_owned(),
-        });
+        let how = "`read_note` with path and line reads them";
+        shorter.omitted = cut.then(|| Omitted::new("parts of the quotes", how));
         shorter
     };
     let fits = |answered: &Answered| size::of(answered) + show::answer(answered).chars().count() <= limit;
     let most = size::longest(4_000, &|most| fits(&with(&answered, most)));
     answered = with(&answered, most.unwrap_or(100));
     while !fits(&answered) && answered.citations.pop().is_some() {
-        let (what, how) = ("some citations", "a larger `max_chars`, or fewer `passages`, shows them");
-        answered.omitted = Some(Omitted { what: what.to_owned(), how: how.to_owned() });
+        let how = "a larger `max_chars`, or fewer `passages`, shows them";
+        answered.omitted = Some(Omitted::new("some citations", how));
     }
     ToolResult::new(show::answer(&answered), &answered)
 }
@@ -211,9 +209,8 @@ pub(super) async fn generate(asked: params::Generate, caller: &Caller) -> Result
         omitted: None,
     };
     if generated.contextualized_text.len() < whole.len() {
-        let (what, how) =
-            ("the end of the passage", "the context stands before the passage, a blank line between them");
-        generated.omitted = Some(Omitted { what: what.to_owned(), how: how.to_owned() });
+        let how = "the context stands before the passage, a blank line between them";
+        generated.omitted = Some(Omitted::new("the end of the passage", how));
     }
     let what = format!("A context by {}, quality {:.2}.", generated.generation, generated.quality);
     ToolResult::new(show::made(&what, &generated.context, generated.omitted.as_ref()), &generated)

@@ -15,6 +15,12 @@ pub(super) struct Omitted {
     pub(super) how: String,
 }
 
+impl Omitted {
+    pub(super) fn new(what: impl Into<String>, how: impl Into<String>) -> Self {
+        Omitted { what: what.into(), how: how.into() }
+    }
+}
+
 /// A found passage.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct FoundPassage {

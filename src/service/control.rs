@@ -41,12 +41,16 @@ pub fn ask(discovery: &Discovery) -> Option<(u32, String)> {
     Some((server.pid, server.version))
 }
 
-/// The service must be there, and what it runs.
+fn places() -> Result<Places, ServiceError> {
+    Places::here().ok_or_else(|| ServiceError::unavailable("this user has no home folder"))
+}
+
+/// The service must be installed, and its manager must answer.
 fn installed() -> Result<Inspection, ServiceError> {
     let found = inspect();
-    let Some(unit) = &found.unit else {
+    if found.unit.is_none() {
         return Err(ServiceError::unavailable("the service is not installed: `situated service install` installs it"));
-    };
+    }
     if !found.reachable {
         return Err(ServiceError::unavailable(format!(
             "the service is installed, but the manager that keeps it does not answer: {}{}",
@@ -54,7 +58,7 @@ fn installed() -> Result<Inspection, ServiceError> {
             no_session()
         )));
     }
-    Ok(Inspection { unit: Some(unit.clone()), ..found })
+    Ok(found)
 }
 
 /// What to do where a manager cannot be reached.
@@ -86,8 +90,7 @@ fn begin(found: &Inspection, discovery: &Discovery, verb: &str) -> Result<Servic
         )));
     }
     by_hand(discovery, found.pid)?;
-    let Some(places) = Places::here() else { return Err(ServiceError::unavailable("this user has no home folder")) };
-    run(&places, discovery, verb)
+    run(&places()?, discovery, verb)
 }
 
 /// Starts what is installed and waits until it answers.
@@ -149,8 +152,7 @@ fn wait(discovery: &Discovery, began: Instant, look: &mut dyn FnMut() -> Look) -
 /// Ends the service's daemon; tells whether there was one.
 pub fn stop() -> Result<bool, ServiceError> {
     let found = installed()?;
-    let Some(places) = Places::here() else { return Err(ServiceError::unavailable("this user has no home folder")) };
-    end(&places)?;
+    end(&places()?)?;
     Ok(found.running)
 }
 

@@ -148,11 +148,8 @@ impl Sized<'_> {
             (0, left) => Some(format!("the last {left} hits")),
             (cut, left) => Some(format!("the last {left} hits, and the ends of {cut} passages")),
         };
-        let omitted = what.map(|what| Omitted {
-            what,
-            how: "`read_note` with path and line reads on; fewer hits, or a larger `max_chars`, show more of each"
-                .to_owned(),
-        });
+        let how = "`read_note` with path and line reads on; fewer hits, or a larger `max_chars`, show more of each";
+        let omitted = what.map(|what| Omitted::new(what, how));
         let snippets = &self.snippets[..count];
         let text = show::found(&hits, snippets, self.more || left > 0, self.warnings, omitted.as_ref());
         let warnings = self.warnings.to_vec();
