@@ -137,7 +137,7 @@ impl Asked<'_> {
             let out = &mut session.out;
             let mut show = |text: &str| {
                 shown = true;
-                // That nobody reads any more is found out; the answer is then no longer wanted.
+                // A write that fails means that the reader has gone; the rest of the answer is not printed.
                 if unheard.is_none() {
                     unheard = out.text(&printable_lines(text)).err();
                 }

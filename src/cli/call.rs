@@ -64,7 +64,7 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, CliFailure> {
     session.done(json!({ "stopped": true, "running": false }), "stopped")
 }
 
-/// Waits until nobody holds the data folder.
+/// Waits until no daemon holds the lock of the data folder.
 pub(super) fn freed(data_dir: &std::path::Path, patience: Duration) -> bool {
     let deadline = Instant::now() + patience;
     while is_locked(data_dir) {

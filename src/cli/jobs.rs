@@ -64,7 +64,7 @@ fn renewed(seconds: u64, status: &Status) -> String {
     )
 }
 
-/// Whether nobody is asked for contexts; a daemon of before knew nobody to ask.
+/// Whether contexts are free, for no model writes them. Older daemons send an empty name.
 pub(super) fn is_free(provider: &str) -> bool {
     matches!(provider, "template" | "")
 }

@@ -108,19 +108,19 @@ pub(super) fn begin(cli: &Cli) {
     let file = file.map(|file| fmt::layer().with_ansi(false).with_writer(file));
     let journal = journal
         .map(|layer| layer.with_field_prefix(Some(FIELDS.to_owned())).with_syslog_identifier("situated".to_owned()));
-    // Somebody who uses the library may have set up logging already: theirs stands.
+    // A program that uses the library may have set up logging already; that stays in force.
     drop(tracing_subscriber::registry().with(filter).with(stderr).with(file).with(journal).try_init());
     if let Some(trouble) = trouble {
         tracing::warn!("the log cannot be kept in {trouble}");
     }
 }
 
-/// What ended the daemon, in its file too: what it says on standard error may go where nobody can read it.
+/// Writes what ended the daemon to its log file too: its standard error may go where no user can read it.
 pub(super) fn last_words(message: &str) {
     if let Some(file) = FILE.get() {
         let now = jiff::Timestamp::now();
         let lines: String = message.lines().map(|line| format!("{now} ERROR {}\n", printable(line))).collect();
-        // There is nobody left to tell that it failed.
+        // A failure of this last write cannot be reported anywhere.
         let _ = file.as_ref().write_all(lines.as_bytes());
     }
 }

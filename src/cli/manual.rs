@@ -18,7 +18,7 @@ use super::session::{CliFailure, Session};
 use super::target;
 use protocol::client::Client;
 
-/// Names of vaults are wanted while somebody waits at a prompt: a daemon that takes longer is not asked on.
+/// How long a daemon may take to name the vaults: the user waits at a prompt meanwhile.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How scripts ask for the names of vaults.

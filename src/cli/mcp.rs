@@ -132,7 +132,7 @@ fn list(home: &Path, session: &mut Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-/// This program, as somebody else's program can start it: with few folders to search, if any.
+/// The absolute path of this program: an assistant that starts it may have a short `PATH`, or none.
 fn program() -> Result<PathBuf, CliFailure> {
     Ok(std::env::current_exe()?)
 }
@@ -195,11 +195,11 @@ fn refused(client: &Client, file: &Path, entry: &Value, refusal: &Refusal) -> Cl
 fn replace(file: &Path, old: Option<&str>, new: &str) -> std::io::Result<Option<PathBuf>> {
     let folder = file.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // Such files hold other servers' keys: a new one is nobody else's, an old one stays as it is.
+    // Such files hold other servers' keys: a new one is readable by its user alone, an old one keeps its mode.
     let mode = std::fs::metadata(file).map_or(0o600, |known| known.mode() & 0o777);
     let backup = old.map(|old| beside(file, "before-situated", old, mode)).transpose()?;
     let fresh = beside(file, "new", new, mode)?;
-    // Somebody else may have written meanwhile: then nothing is done.
+    // Another program may have written to it meanwhile: then nothing is done.
     if std::fs::read_to_string(file).ok().as_deref() != old {
         std::fs::remove_file(&fresh)?;
         return Err(std::io::Error::other("it was changed by somebody else just now; nothing was written, try again"));

@@ -6,7 +6,7 @@ use context::cost::dollars;
 use protocol::contexts::Estimate;
 use protocol::cost::Sums;
 
-/// What stands where a sum of money would, if nobody knows it.
+/// What is printed in place of a sum of money that is not known.
 fn unknown(tokens: u64) -> String {
     format!("price unknown, {}", counted(tokens, "token"))
 }

@@ -92,7 +92,7 @@ pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, CliF
     Ok(code)
 }
 
-/// What a reason means, for somebody who sees it for the first time.
+/// Explains a reason to a user who sees it for the first time.
 pub(super) fn meaning(reason: protocol::decision::Reason) -> &'static str {
     use protocol::decision::Reason;
     match reason {

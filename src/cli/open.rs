@@ -43,7 +43,7 @@ impl Place {
     }
 }
 
-/// Opens a place and waits until whoever shows it is done.
+/// Opens a place and waits until the program that shows it ends.
 pub(super) fn open(place: &Place, opener: &Opener) -> Result<(), String> {
     match opener {
         Opener::Editor => in_editor(place),

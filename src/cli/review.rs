@@ -21,7 +21,7 @@ const SIDE_BY_SIDE: usize = 100;
 /// Between the two.
 const GAP: &str = " │ ";
 
-/// A model has minutes for each of two tries; longer than this nobody waits.
+/// How long a context is waited for: a model has minutes for each of two tries.
 const GENERATE_PATIENCE: Duration = Duration::from_mins(15);
 
 /// Bytes of document or chunk: a request holds both, escaped, within a mebibyte.

@@ -121,7 +121,7 @@ pub struct Reporter {
     bar: ProgressBar,
     ready: bool,
     several_vaults: bool,
-    /// Whether nobody reads any more.
+    /// Whether the reader of standard output has gone.
     silent: bool,
     seen: u64,
 }
@@ -148,7 +148,7 @@ impl Reporter {
         self.ready
     }
 
-    /// Whether nobody reads any more, so that reporting may end; the daemon goes on.
+    /// Whether the reader has gone, so that reporting may end; the daemon goes on.
     pub fn silent(&self) -> bool {
         self.silent
     }

@@ -40,7 +40,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         mode: args.mode,
         contextual,
         fresh: args.fresh,
-        // A person is told why each hit was found.
+        // The list for a person says why each hit was found.
         explain: args.show.explain || is_for_a_person(&args.show, session),
         expect: expect.transpose()?,
         expand: args.expand,

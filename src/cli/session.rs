@@ -15,7 +15,7 @@ use protocol::table::Call;
 /// Why a command ended early.
 #[derive(Debug)]
 pub enum CliFailure {
-    /// Nobody reads any more (`| head`): nothing to say.
+    /// The reader of standard output has gone (`| head`): there is nothing to say.
     Quiet,
     /// Something to say, with the exit code.
     Said {
@@ -49,7 +49,7 @@ impl CliFailure {
     pub fn tell(&self, json: bool) -> u8 {
         use io::Write as _;
         if let CliFailure::Said { code, message } = self {
-            // If even standard error is gone there is nobody to tell.
+            // If even standard error is gone, the failure cannot be reported.
             let _ = writeln!(io::stderr(), "situated: {}", printable_lines(message));
             if json {
                 let error = json!({ "schema": 1, "error": { "code": code, "message": message } });
@@ -160,7 +160,7 @@ impl Session {
     pub fn say(&self, text: impl AsRef<str>) {
         use io::Write as _;
         if !self.globals.quiet && !self.globals.json {
-            // Talk is not a result: that nobody hears it is no failure.
+            // This is no result, so a failure to print it does not fail the command.
             let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
         }
     }

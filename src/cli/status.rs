@@ -43,7 +43,7 @@ pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailu
         session.json(answer)?;
         return Ok(exit::OK);
     }
-    // What costs and what runs is told if it can be had; how the daemon is matters more.
+    // Costs and jobs are shown if they can be had; the status is shown without them too.
     let report = Report {
         status: reply.read()?,
         cost: if_told(session, &CostRequest {}),

@@ -67,7 +67,7 @@ fn await_daemon(discovery: &Discovery) -> Result<Client, CliFailure> {
 enum Ended {
     /// The connection did.
     Daemon(ClientError),
-    /// Nobody reads.
+    /// The reader of the output has gone.
     Output(CliFailure),
 }
 

@@ -254,7 +254,7 @@ impl Drop for Tour {
     }
 }
 
-/// A new folder that nobody else can enter, for a command.
+/// Makes a temporary folder for a command, which no other user can enter.
 pub(super) fn temporary_folder(command: &str) -> Result<PathBuf, CliFailure> {
     let temporary = std::env::temp_dir();
     // The path of a socket is short by law; a deep TMPDIR would make it too long.
@@ -322,7 +322,7 @@ fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> 
     Ok(json!({ "path": edit.path, "query": edit.query, "found_ms": found_ms, "decision": decision }))
 }
 
-/// Where the tour is told; silent with `--json`.
+/// Prints the tour; prints nothing with `--json`.
 struct Page<'a> {
     out: &'a mut Out,
     show: bool,

@@ -35,8 +35,8 @@ pub struct RunOptions {
     pub listen: Option<Box<dyn FnOnce(Handle) + Send>>,
 }
 
-/// The supervisor of the indexers died: the process ends, to be started again, rather than answer from what nobody keeps
-/// current.
+/// The supervisor of the indexers died: the process ends, to be started again, rather than answer from an index that is no
+/// longer kept current.
 #[derive(Debug, thiserror::Error)]
 #[error("the daemon failed inside the program (a bug; please report it); what is on disk is as it should be")]
 pub struct SupervisorDied;
@@ -277,6 +277,6 @@ fn tell_state(handle: &Handle) {
 }
 
 fn notify(states: &[sd_notify::NotifyState<'_>]) {
-    // Without a supervisor there is nobody to tell.
+    // Without a supervisor no process listens.
     let _ = sd_notify::notify(states);
 }

@@ -15,7 +15,7 @@ use protocol::table::Call;
 /// No more progress notifications of one request than one in this time.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Whoever asked: hears of progress, and may have gone.
+/// The client that made a call: it gets progress, may cancel, and may have gone.
 pub(super) struct Caller {
     pub(super) daemon: Daemon,
     peer: Peer<RoleServer>,
@@ -37,7 +37,7 @@ impl Caller {
         }
     }
 
-    /// Whether somebody still waits.
+    /// Whether the client still waits.
     pub(super) fn goes_on(&self) -> bool {
         (self.goes_on)()
     }

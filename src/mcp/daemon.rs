@@ -27,7 +27,7 @@ const NEEDED: &str = "audience";
 pub(super) trait Listener: Send + Sync {
     /// Text of the answer has come.
     fn text(&self, _piece: &str) {}
-    /// Whether somebody still waits.
+    /// Whether the client still waits.
     fn goes_on(&self) -> bool {
         true
     }
@@ -45,7 +45,7 @@ impl Daemon {
         Daemon { discovery: Arc::new(discovery), turns: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// Asks; the error is a message for whoever reads the result.
+    /// Asks; the error is a message for the assistant.
     pub(super) async fn call<C>(&self, call: C, listener: Arc<dyn Listener>) -> Result<C::Answer, Trouble>
     where
         C: Call<Answer: Send>,
@@ -128,7 +128,7 @@ fn is_opening(remote: &Remote) -> bool {
 pub(super) struct Trouble {
     /// As in the protocol of the socket, or one of the bridge's own.
     pub(super) kind: String,
-    /// For whoever reads the result.
+    /// For the assistant.
     pub(super) message: String,
 }
 

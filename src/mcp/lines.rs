@@ -19,7 +19,7 @@ pub(super) fn requests(
     tokio::spawn(async move {
         let mut input = BufReader::new(input);
         let mut began = false;
-        // An end of either side is the end of the client, or of the server: nobody is left to tell.
+        // When either side ends, the client or the server has ended, so there is no one to report it to.
         while let Ok(Some(line)) = next_line(&mut input, most).await {
             began = began || is_request(&line);
             if !began {

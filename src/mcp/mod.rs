@@ -44,7 +44,7 @@ pub fn serve(discovery: Discovery) -> io::Result<()> {
         let transport = AsyncRwTransport::new(input, tokio::io::stdout()).with_max_line_length(MAX_LINE);
         match server::Bridge::new(discovery, left).serve(transport).await {
             Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
-            // Whoever looked in and said nothing has done nothing wrong.
+            // A client that connects and leaves without a word has done nothing wrong.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
         }

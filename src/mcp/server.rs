@@ -98,7 +98,7 @@ impl ServerHandler for Bridge {
         let recent = self.caller(&context).call(asked).await.map_err(error)?;
         let mut page = resources::page(&recent);
         if knows_caching(&context) {
-            // Another save, another list; and it is nobody else's.
+            // The list changes with each save, and is this client's alone.
             page = page.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
         }
         Ok(page)

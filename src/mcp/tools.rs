@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::answers::{Run, ask, generate, read, read_note, recent, reindex, search, stats, status};
 use super::{params, results, schema};
 
-/// What assistants are told when they connect.
+/// The instructions that an assistant gets when it connects.
 pub(super) const INSTRUCTIONS: &str = "\
 The user's own Markdown notes, searched by words and meaning on their machine. `search_notes` or \
 `search_with_contextual_retrieval` find passages, `read_note` reads around them, `related_notes` and `recent_notes` go \
@@ -164,7 +164,7 @@ pub(super) fn definition(name: &str) -> Option<Tool> {
     named(name).map(tool)
 }
 
-/// What there is, for whoever asked for something else.
+/// The names of all tools, for the error about one that does not exist.
 pub(super) fn names() -> String {
     ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(130);
 /// Between two looks at the manager: each starts a program.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// So often a daemon is started again before nobody waits for it any longer.
+/// How often the manager may start the daemon again before the wait for it ends.
 const ATTEMPTS: u32 = 1;
 
 /// A daemon that answers.

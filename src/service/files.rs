@@ -91,7 +91,7 @@ impl Undo {
         Ok(())
     }
 
-    /// Takes everything back. What cannot be is told.
+    /// Takes everything back; returns what could not be.
     pub fn take_back(self) -> Vec<String> {
         let mut failed = Vec::new();
         for done in self.0.into_iter().rev() {

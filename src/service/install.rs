@@ -157,7 +157,7 @@ impl InstallPlan {
             }
             match needed.iter().find(|(other, _)| *other == kind) {
                 Some((_, text)) => self.writes.push(Write::new(path, text.clone())),
-                // Whether it can be had nobody tells now: what was found out before stands.
+                // Without an answer of the manager no trial can be run: what an earlier one found stays.
                 None if kind == DropIn::Sandbox && !manager.answers() => {}
                 None if there.is_some() => self.removes.push(path),
                 None => {}
@@ -166,7 +166,7 @@ impl InstallPlan {
         Ok(())
     }
 
-    /// A packaged unit is used as it is; what does not fit is told.
+    /// Uses a packaged unit as it is, and notes what does not fit.
     fn packaged(&mut self, package: &Path, launch: &unit::Launch) {
         self.notes.push(format!("the packaged unit {} is used", package.display()));
         let differs = self.before.program.as_ref().filter(|_| !self.before.program_is_this);

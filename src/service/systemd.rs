@@ -138,7 +138,7 @@ impl UnitState {
         self.properties.get(key).map_or("", String::as_str)
     }
 
-    /// `active`, `activating`, `failed`, …; empty if nobody could be asked.
+    /// `active`, `activating`, `failed`, …; empty if the manager could not be asked.
     pub fn active(&self) -> &str {
         self.get("ActiveState")
     }

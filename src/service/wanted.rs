@@ -15,7 +15,7 @@ use index::search::rerank::RerankProvider;
 pub struct Wanted {
     /// Options that the service's daemon gets, for they were given here.
     pub options: Vec<(&'static str, PathBuf)>,
-    /// Sections of the configuration that need a network, with whom they name.
+    /// Sections of the configuration that need a network, with the providers that they name.
     pub network: Vec<String>,
     /// Folders that the unit's own lines do not let it write to.
     pub writable: Vec<PathBuf>,

@@ -180,7 +180,7 @@ fn sandbox(facts: &Facts) -> Vec<Check> {
         (Enforcement::None, None) => {
             Check::new(id, Note, "nothing but the daemon itself keeps it to its files").because(kernel)
         }
-        // The kernel could, so somebody has to have said no: the configuration, or the unit's filter of calls.
+        // The kernel could, so the configuration or the unit's filter of system calls prevents it.
         (Enforcement::None, Some(_)) => {
             Check::new(id, Warn, "nothing but the daemon itself keeps it to its files, and the kernel could")
                 .because(format!("{kernel}; {why}"))

@@ -57,7 +57,7 @@ pub(super) struct Place {
     pub(super) is_socket: bool,
 }
 
-/// Somebody behind HTTP, or a model of one's own.
+/// A provider that the configuration names: one behind HTTP, or a model in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProviderFacts {
     /// `context`, `embed`, `rerank`.

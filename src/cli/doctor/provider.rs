@@ -27,7 +27,7 @@ use provider::ledger;
 use provider::ledger::{BudgetLimits, Ledger, Purpose};
 use provider::{Account, Client, Completion, Failure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered};
 
-/// Nobody waits longer at a terminal, whatever the daemon may.
+/// The longest wait for an answer at a terminal; the daemon may wait longer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The note that is asked about: what its second sentence is about stands in the first.

@@ -24,10 +24,10 @@ pub(super) struct Second {
 }
 
 impl Second {
-    /// Whoever a configuration names.
+    /// Starts the reranker that a configuration names.
     ///
     /// # Errors
-    /// Nobody is named, or it costs and a daemon keeps the ledger.
+    /// The configuration names none, or it costs and a daemon keeps the ledger.
     pub(super) fn new(config: &Config) -> Result<Self, CliFailure> {
         let runtime = ProviderRuntime::new(|| {});
         let limits = BudgetLimits { day: config.engine.budget.day, day_tokens: config.engine.budget.day_tokens };

@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::cli::print::printable;
 
-/// Longer queries are cut: nobody types them, and a paste of a book is a slip.
+/// Longer queries are cut: users do not type them, and a paste of a book is a mistake.
 const MOST_BYTES: usize = 4096;
 
 /// A line that is being typed.

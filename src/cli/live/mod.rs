@@ -28,7 +28,7 @@ use view::Theme;
 /// Inputs that are dealt with before the next drawing, when many come at once.
 const BATCH: usize = 32;
 
-/// Whether a live search can be shown: somebody types here and looks here, and the screen can do more than print.
+/// Whether a live search can be shown: input and output are a terminal that can do more than print.
 pub(super) fn is_possible() -> bool {
     let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb" && !term.is_empty());
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && able
@@ -74,7 +74,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
         }
         Ok(End { by_signal: true, .. }) => Ok(exit::TERMINATED),
         Ok(_) => Ok(exit::OK),
-        // The terminal is gone: nobody is left to tell.
+        // The terminal is gone, so the failure cannot be shown.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Err(CliFailure::Quiet),
         Err(error) => Err(error.into()),
     }
@@ -103,7 +103,7 @@ struct Live {
 }
 
 impl Live {
-    /// Sleeps until something comes in, deals with it, draws; until somebody leaves.
+    /// Sleeps until something comes in, deals with it and draws, until the user leaves.
     fn run(&mut self) -> std::io::Result<End> {
         self.draw()?;
         while let Ok(first) = self.inputs.recv() {

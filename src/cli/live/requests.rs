@@ -1,5 +1,5 @@
 //! Who asks what when: at most one request is in flight, the newest waits, and an answer that is no longer wanted is
-//! dropped. So however quickly somebody types, the daemon is never behind by more than one query.
+//! dropped. So however quickly the user types, the daemon is never behind by more than one query.
 
 use protocol::search::Mode;
 
@@ -74,7 +74,7 @@ impl Requests {
         self.newest[slot as usize] = 0;
     }
 
-    /// An answer came: for which slot it is, unless nobody waits for it any more, and the request to send next.
+    /// Takes an answer: returns the slot that it is for, unless it is no longer wanted, and the request to send next.
     pub(super) fn landed(&mut self, number: u64) -> (Option<Slot>, Option<Ask>) {
         let slot = match self.flying {
             Some((flying, slot)) if flying == number => {

@@ -81,7 +81,7 @@ fn take() -> io::Result<()> {
 /// Gives the terminal back as it was, if it is ours; from any thread, and more than once.
 pub(super) fn give_back() {
     if OURS.swap(false, Ordering::SeqCst) {
-        // There is nobody to tell if this fails: the terminal is gone.
+        // If this fails the terminal is gone, and the failure cannot be shown.
         let _ = write_end(&mut stdout());
         let _ = disable_raw_mode();
     }

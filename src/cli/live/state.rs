@@ -26,7 +26,7 @@ pub(super) enum Input {
     Key(KeyEvent),
     /// Text at once.
     Paste(String),
-    /// The terminal has another size, or was used by somebody else: draw.
+    /// The terminal has another size, or another program has used it: draw.
     Resized,
     /// An answer, or what the daemon has against the question.
     Answer(u64, Result<Box<SearchAnswer>, String>),
@@ -75,7 +75,7 @@ pub(super) enum Link {
     /// It is being looked for.
     #[default]
     Looking,
-    /// Nobody answers: why, and what to do.
+    /// No daemon answers: why, and what to do.
     Away(String),
     /// It answers.
     There {
@@ -437,7 +437,7 @@ impl State {
                 }
                 self.changed(&vault);
             }
-            // A lone save is told as a decision only.
+            // The daemon reports a lone save as a decision only.
             Notice::Decision(decision) => {
                 if let Some((_, count)) = vaults.iter_mut().find(|(name, _)| *name == decision.vault) {
                     match decision.reason {

@@ -149,11 +149,11 @@ pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> s
     })
 }
 
-/// Listens until the daemon is gone; `Ok` when nobody wants to know any more.
+/// Listens until the daemon is gone; returns `Ok` when the machine has ended.
 fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) -> Result<(), ClientError> {
     let mut events = Client::connect(discovery)?;
     events.call(&SubscribeRequest { events: Some(EVENTS.map(str::to_owned).to_vec()), watch: None })?;
-    // Over a connection of its own, for what is told meanwhile must not be lost.
+    // Over a connection of its own, so that no event that arrives meanwhile is lost.
     let mut asking = Client::connect(discovery)?;
     let arrival = arrival(&mut asking)?;
     there();

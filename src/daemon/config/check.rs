@@ -39,7 +39,7 @@ impl Check<'_> {
         self.problems.push(Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message });
     }
 
-    /// A relation between two values is told where one of them was written.
+    /// Reports a relation between two values at the line where one of them was written.
     fn relation(&mut self, keys: [&str; 2], message: String) {
         let written = keys.into_iter().find(|key| matches!(self.loaded.origins.get(*key), Some(ValueOrigin::File(..))));
         self.problem(written.unwrap_or(keys[0]), message);

@@ -222,7 +222,7 @@ impl Merge {
         self.note_origin(file, format!("context.prompt.{kind}"), line);
     }
 
-    /// Sizes that nobody gave are those of the strategy.
+    /// Sizes that no layer gives are those of the strategy.
     fn chunk_sizes(&mut self) {
         let given = self.config.engine.chunk.plain;
         let mut sizes = ChunkConfig::of(given.strategy);

@@ -109,7 +109,7 @@ pub struct Overrides {
 /// Which layer a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueOrigin {
-    /// Nobody said anything.
+    /// No layer gives one.
     Default,
     /// The file, at this 1-based line.
     File(PathBuf, u32),
@@ -146,7 +146,7 @@ pub struct Loaded {
 pub struct Whereabouts {
     /// Its data folder.
     pub data_dir: PathBuf,
-    /// Its socket, if somebody said so.
+    /// Its socket, if a layer names one.
     pub socket: Option<PathBuf>,
     /// What opens a note for a person: no daemon's matter, but clients read it here too.
     pub open: Opener,
@@ -187,7 +187,7 @@ pub fn name_of_folder(path: &Path) -> String {
     if clean.is_empty() { "vault".to_owned() } else { clean.to_owned() }
 }
 
-/// A length of time as somebody types it at a shell, in the units of the configuration: `24h`, `90s`, `7d`.
+/// A length of time as a user types it at a shell, in the units of the configuration: `24h`, `90s`, `7d`.
 pub(crate) fn typed_duration(text: &str) -> Result<Duration, String> {
     const CENTURY: Duration = Duration::from_hours(24 * 36_500);
     units::duration(&units::Value::Typed(text.to_owned()), Duration::from_secs(1)..=CENTURY)

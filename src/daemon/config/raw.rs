@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What the user knows about models is kept as it is: whoever reads it knows its keys.
+    /// Keeps what the user knows about models as it is: the crate `context`, which reads it, knows its keys.
     fn models(&mut self, value: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
         const EXPECTED: &str = "write `[context.models.\"ID\"]` and what is known about the model below";
         let Some(table) = value.get_ref().as_table() else {
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether somebody wants to write a provider's key here.
+/// Whether the user wants to write a provider's key here.
 pub(super) fn is_a_key(section: &str, name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let words = ["key", "api_key", "apikey", "token", "api_token", "auth_token", "bearer", "secret", "password"];

@@ -357,7 +357,7 @@ fn is_this_machine(host: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost") || ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
-/// What to do with a key that somebody wants to write into the configuration.
+/// Where a provider's key goes, for a user who writes it into the configuration.
 pub(super) const WHERE_KEYS_GO: &str = "put the key into a file that only you can read (mode 0600) and name the file in `context.key_file`, or set `context.key_command` to a command that prints it";
 
 /// The same, for the keys of a section.

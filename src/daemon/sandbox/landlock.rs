@@ -53,7 +53,7 @@ pub struct Rules {
     pub clears: BTreeSet<PathBuf>,
     /// Folders below which it may make folders and sockets, for its own may be removed by others.
     pub makes: BTreeSet<PathBuf>,
-    /// Whether it may open TCP connections; nobody may ever open one to it.
+    /// Whether it may open TCP connections; it never accepts any.
     pub connects: bool,
     /// Whether a key is printed by a command.
     pub commands: bool,

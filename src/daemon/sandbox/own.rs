@@ -1,5 +1,5 @@
-//! The daemon's own files: nobody else's business. A folder that was made by hand, copied or restored may stand open to
-//! other users, and so may all that was made in it; at the start it is closed.
+//! The daemon's own files, which no other user may open. A folder that was made by hand, copied or restored may stand
+//! open to other users, and so may all that was made in it; at the start it is closed.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -203,7 +203,7 @@ impl Bound {
         identity(&self.path).ok() == *self.identity.lock()
     }
 
-    /// Makes the socket anew after somebody has removed it.
+    /// Makes the socket anew after another program has removed it.
     ///
     /// # Errors
     /// As when it was made first; also if it is not ours to make, or another daemon has taken its place.
@@ -292,7 +292,7 @@ fn remove_stale(path: &Path) -> Result<(), BindError> {
     }
 }
 
-/// Whether somebody listens: a connect fails at once if nobody does. A full backlog blocks it, which is an answer too.
+/// Whether a process listens: a connect fails at once if none does. A full backlog blocks it, which is an answer too.
 fn answers(path: &Path) -> bool {
     let (sender, receiver) = std::sync::mpsc::channel();
     let to = path.to_owned();

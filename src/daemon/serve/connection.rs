@@ -261,7 +261,7 @@ impl Connection {
             self.outbox.reply(envelope::result_line(id, &body)).await;
         }
         let outbox = || Arc::clone(&self.outbox);
-        // Whoever wants to hear of nothing is subscribed too, and stays connected after a half-close.
+        // A client that wants no events is subscribed too, and stays connected after a half-close.
         let mut tasks = vec![tokio::spawn(forward(outbox(), kinds, notices))];
         if !watches.is_empty() {
             let watches = watches.into_iter().zip(slots).collect();

@@ -122,7 +122,7 @@ impl Followed {
         if self.latest.as_ref() == Some(&state) {
             return;
         }
-        // What still waits is never seen, so the client is told how this differs from what it saw.
+        // The client never sees what still waits, so the event says how this differs from what the client saw last.
         let latest = self.latest.replace(state);
         if !outbox.take_back(self.slot) {
             self.sent = latest;

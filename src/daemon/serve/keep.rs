@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::bind::Bound;
 
-/// How often it is looked where nobody tells.
+/// How often the socket is looked at where the kernel does not report its removal.
 const LOOK: Duration = Duration::from_mins(1);
 
 /// A daemon that takes over removes and makes the socket within this.

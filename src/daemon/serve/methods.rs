@@ -34,7 +34,7 @@ use protocol::table::{AnyCall, Call, Pool};
 #[derive(Clone, Debug)]
 pub(super) struct RunningCall {
     pub(super) what: AnyCall,
-    /// Takes text of an answer as it comes; what is sent when nobody listens is lost.
+    /// Takes text of an answer as it comes; text that has no listener is lost.
     pub(super) text: Option<UnboundedSender<String>>,
 }
 
@@ -171,7 +171,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
 fn on_text(text: Option<UnboundedSender<String>>) -> OnText {
     Arc::new(move |piece: &str| {
         if let Some(text) = &text {
-            // Nobody listens any more once the request is answered some other way.
+            // The listener has gone once the request is answered some other way.
             let _ = text.send(piece.to_owned());
         }
     })

@@ -1,8 +1,9 @@
 //! The socket: newline-delimited JSON-RPC 2.0, as `PROTOCOL.md` specifies it.
 //!
-//! Binding is done outside ([`mod@bind`]), serving inside ([`serve`]): a service manager, `situated run` and tests all hand
-//! in a listener. Pure parts are [`protocol::frame`] (lines), [`protocol::envelope`] (the envelope), [`protocol::table`] (what methods
-//! take and give) and [`results`] (what becomes other for who watches); the rest is the life of a connection. Nothing here knows how a query is answered.
+//! Binding is done outside ([`mod@bind`]), serving inside ([`serve`]): a service manager, `situated run` and tests all
+//! hand in a listener. Pure parts are [`protocol::frame`] (lines), [`protocol::envelope`] (the envelope),
+//! [`protocol::table`] (what methods take and give) and [`results`] (how the results of a watch change); the rest is the
+//! life of a connection. Nothing here knows how a query is answered.
 
 pub mod bind;
 pub mod keep;
@@ -51,7 +52,7 @@ pub struct Door {
     pub listener: UnixListener,
     /// Listeners that take its place, for its socket was removed ([`keep`]).
     pub renewed: Option<mpsc::Receiver<UnixListener>>,
-    /// Whether somebody else listens on when we stop: those who wait are theirs then.
+    /// Whether the service manager listens on when we stop: clients that wait are for the next daemon then.
     pub handed_over: bool,
 }
 
@@ -112,7 +113,7 @@ async fn run(
         server.sweep(&listener).await;
     }
     drop(listener);
-    // There are receivers as long as there are connections; without any, nobody needs to be told.
+    // There are receivers as long as there are connections; without any, no task waits for it.
     let _ = drain.send(true);
     let ended = async { while server.connections.join_next().await.is_some() {} };
     if tokio::time::timeout(DRAIN, ended).await.is_err() {

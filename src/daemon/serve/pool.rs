@@ -50,7 +50,7 @@ fn size(pool: Pool) -> Size {
     }
 }
 
-/// What a refused client is told of the calls that are in its way.
+/// How the message to a refused client names the calls of a pool.
 fn calls(pool: Pool) -> &'static str {
     match pool {
         Pool::Query => "queries",

@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pools: Pools,
 }
 
-/// Stops what works for somebody who has gone.
+/// Cancels the work when the task that waits for it is dropped.
 struct StopOnDrop(Cancel);
 
 impl Drop for StopOnDrop {
@@ -69,7 +69,7 @@ impl Shared {
         }
     }
 
-    /// What a watch shows now. Ends with whoever waits for it.
+    /// What a watch shows now. The work ends when the task that waits for it is dropped.
     pub(super) async fn results(&self, shows: &Watched) -> Result<WatchAnswer, RpcError> {
         let (stop, shows) = (StopOnDrop(Cancel::new()), shows.clone());
         let (cancel, results) = (stop.0.clone(), Arc::clone(&self.backend.results));
@@ -123,7 +123,7 @@ impl Running {
             for entry in entries.iter_mut().filter(|entry| which(entry)) {
                 entry.cancel.cancel();
                 if let Some(stop) = entry.stop.take() {
-                    // Whoever has just answered no longer listens.
+                    // A request that has just been answered no longer listens.
                     any |= stop.send(error.clone()).is_ok();
                 }
             }

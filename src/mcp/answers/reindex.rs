@@ -88,7 +88,7 @@ async fn begun(
             return Err(Trouble::internal("the client has left; the job goes on"));
         }
         if !caller.goes_on() {
-            // Whoever waited has gone, and wants it to end; what is done stays. Nobody reads what comes of that.
+            // The client has cancelled the call, which ends the job; what is done stays. No client reads the result.
             let _ = caller.daemon.call(CancelRequest::of_job(id), std::sync::Arc::new(Nobody)).await;
             return done(Reindexed { job: Some(id), ..told("cancelled", format!("Job {id} was cancelled.")) });
         }

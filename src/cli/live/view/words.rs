@@ -47,7 +47,7 @@ pub(super) fn instead_of_hits(state: &State) -> Option<String> {
     })
 }
 
-/// How the daemon is, and whether that needs somebody's eye.
+/// How the daemon is, and whether the user should look at it.
 pub(super) fn daemon(state: &State) -> (String, bool) {
     match &state.link {
         Link::Looking => ("looking for the daemon".to_owned(), false),
