@@ -4,6 +4,7 @@
 //! decides whether a document counts: the snapshot asks its notes table, so that what a crash left behind,
 //! or what is not deleted yet, is never seen.
 
+mod names;
 mod view;
 
 use std::collections::HashMap;
@@ -17,9 +18,10 @@ use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyEr
 
 use super::analyze::{Analyzer, Reading};
 use super::disk::Folder;
-use super::nearly::Names;
 use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
 
+use names::Names;
+pub(super) use names::letters;
 pub(super) use view::View;
 
 const ANALYZER: &str = "words";

@@ -1,14 +1,11 @@
 //! The index's dictionary, read in order: the words that begin with something, and names written almost like a word.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use parking_lot::Mutex;
-use tantivy::index::SegmentId;
 use tantivy::schema::Field;
 
 use super::LexicalError;
-use super::documents::View;
+use super::documents::{View, letters};
 
 /// Words of a segment's dictionary that are looked at for a beginning: all, unless it is one or two letters of a large
 /// vault. A word takes about 50 ns.
@@ -83,51 +80,3 @@ pub(super) fn nearly(views: &[&View], word: &str) -> Result<Option<String>, Lexi
     });
     Ok(best.map(|(name, _)| name.to_owned()))
 }
-
-impl View {
-    /// The names of every segment. Reading a dictionary in order takes a tenth of a microsecond per word, so what was read
-    /// is kept as long as its segment lives.
-    fn names(&self) -> Result<Vec<Arc<[Name]>>, LexicalError> {
-        let mut known = self.names.lock();
-        let readers = self.searcher.segment_readers();
-        known.retain(|segment, _| readers.iter().any(|reader| reader.segment_id() == *segment));
-        let names = readers.iter().map(|reader| {
-            if let Some(names) = known.get(&reader.segment_id()) {
-                return Ok(names.clone());
-            }
-            let index = reader.inverted_index(self.fields.names)?;
-            let mut stream = index.terms().stream()?;
-            let mut names = Vec::new();
-            while stream.advance() {
-                if let Ok(text) = std::str::from_utf8(stream.key()) {
-                    let count = u64::from(stream.value().doc_freq);
-                    names.push(Name { letters: letters(text), text: text.into(), count });
-                }
-            }
-            let names: Arc<[Name]> = names.into();
-            known.insert(reader.segment_id(), names.clone());
-            Ok(names)
-        });
-        names.collect()
-    }
-}
-
-/// A word of a title, an alias or a heading.
-pub(super) struct Name {
-    letters: u64,
-    text: Box<str>,
-    /// Documents that have it.
-    count: u64,
-}
-
-/// The names of segments, shared by all views of an index.
-pub(super) type Names = Arc<Mutex<HashMap<SegmentId, Arc<[Name]>>>>;
-
-/// The letters of a word as a set of bits, perhaps several to a bit: a slip changes two of them at most. Comparing these
-/// spares all but a few words of a dictionary the table of distances.
-fn letters(word: &str) -> u64 {
-    word.chars().fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
-}
-
-#[cfg(test)]
-mod tests;

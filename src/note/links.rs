@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::outline::is_block_id;
 use super::{Link, LinkKind, Warning};
 
 /// The longest key of an inline field, and the furthest its closing bracket may be, in bytes. They keep
@@ -235,11 +236,6 @@ fn is_tag_char(c: char) -> bool {
                 | Category::LetterNumber
                 | Category::OtherNumber
         )
-}
-
-/// Whether `id` is what Obsidian makes and accepts after a caret.
-pub(super) fn is_block_id(id: &str) -> bool {
-    !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
 /// The length of an address without the punctuation of the sentence around it.

@@ -58,11 +58,14 @@ fn without_comments(text: &str) -> String {
     left
 }
 
+/// Whether `id` is what Obsidian makes and accepts after a caret.
+pub(super) fn is_block_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
 fn without_block_id(text: &str) -> &str {
     match text.rsplit_once('^') {
-        Some((before, id)) if super::links::is_block_id(id) && (before.is_empty() || before.ends_with(' ')) => {
-            before.trim_end()
-        }
+        Some((before, id)) if is_block_id(id) && (before.is_empty() || before.ends_with(' ')) => before.trim_end(),
         _ => text,
     }
 }

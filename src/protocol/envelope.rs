@@ -10,8 +10,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::frame::{self, EncodeError, MAX_REPLY, MAX_REQUEST};
-use crate::params::nearest;
-use crate::table::Method;
 
 /// The protocol's version. Additions do not change it.
 pub const PROTOCOL: u32 = 1;
@@ -294,16 +292,6 @@ pub fn parse(line: &[u8]) -> Result<Request, Refused> {
 pub fn request_too_long() -> RpcError {
     RpcError::new(ErrorKind::TooLarge, format!("a request is at most {MAX_REQUEST} bytes long"))
         .with("request_bytes", MAX_REQUEST)
-}
-
-/// The error for a method that does not exist.
-pub fn unknown_method(name: &str) -> RpcError {
-    let name: String = name.chars().take(60).collect();
-    let all: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
-    let meant = nearest(&name, all.iter().copied());
-    RpcError::new(ErrorKind::UnknownMethod, format!("there is no method `{name}`"))
-        .hint(format!("methods: {}", all.join(" ")))
-        .nearest(meant)
 }
 
 /// `value` as the body of a result, or why it cannot be one.

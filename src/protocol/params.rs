@@ -10,12 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::envelope::{ErrorKind, Params, RpcError};
+use crate::nearest::{MOST_NAME, nearest};
 
 /// Objects within objects of parameters are looked into so far.
 const MOST_DEPTH: usize = 6;
-
-/// Characters of an unknown name that are repeated.
-const MOST_NAME: usize = 60;
 
 /// The members that an object may have, and those of the objects in them.
 #[derive(Debug, Default)]
@@ -125,17 +123,6 @@ impl Unknown<'_> {
         };
         RpcError::new(ErrorKind::InvalidParams, why).hint(hint).with("parameter", path).nearest(meant)
     }
-}
-
-/// The name that was most likely meant, if any is near.
-pub(crate) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    if typed.len() > MOST_NAME {
-        return None;
-    }
-    let typed = typed.to_lowercase().replace('-', "_");
-    let distances = names.map(|name| (strsim::damerau_levenshtein(&typed, name), name));
-    let near = distances.filter(|(distance, name)| *distance <= 1 + name.len().max(typed.len()) / 4);
-    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
 #[cfg(test)]

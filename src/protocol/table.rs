@@ -25,6 +25,7 @@ use crate::generations::{
 };
 use crate::graph::{GraphAnswer, GraphRequest};
 use crate::jobs::{CancelRequest, Job, JobList, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
+use crate::nearest::{MOST_NAME, nearest};
 use crate::note::{GetRequest, NoteText, RecentAnswer, RecentRequest};
 use crate::params::{self, Known};
 use crate::search::{RelatedRequest, SearchAnswer, SearchRequest};
@@ -274,6 +275,16 @@ impl Method {
     pub fn may_fail_with(self, kind: ErrorKind) -> bool {
         COMMON_ERRORS.contains(&kind) || self.errors().contains(&kind)
     }
+}
+
+/// The error for a method that does not exist.
+pub fn unknown_method(name: &str) -> RpcError {
+    let name: String = name.chars().take(MOST_NAME).collect();
+    let all: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
+    let meant = nearest(&name, all.iter().copied());
+    RpcError::new(ErrorKind::UnknownMethod, format!("there is no method `{name}`"))
+        .hint(format!("methods: {}", all.join(" ")))
+        .nearest(meant)
 }
 
 #[cfg(test)]

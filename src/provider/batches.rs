@@ -9,8 +9,9 @@ use reqwest::Method;
 use tokio::time::timeout;
 
 use super::client::{Client, Rules, Shared, With};
+use super::reply::Reply;
 use super::retry::{Fault, Next};
-use super::transport::{Lines, Reply};
+use super::transport::Lines;
 use super::wire::Anthropic;
 use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome, Stage};
 use super::{Completion, Failure, FailureKind};

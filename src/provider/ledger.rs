@@ -21,9 +21,11 @@ mod files;
 mod line;
 mod mend;
 mod report;
+mod sums;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
@@ -34,7 +36,8 @@ use files::Files;
 use line::{Entry, Line, Used, month_of};
 
 pub use book::Spending;
-pub use call::{BudgetLimits, CallEstimate, Purpose, Refused, Reservation, Settled};
+pub use call::{BudgetLimits, CallEstimate, Purpose, Refused, Settled};
+use context::cost::dollars;
 pub use mend::Mended;
 use protocol::cost::CostReport;
 
@@ -49,7 +52,7 @@ pub struct LedgerError {
 }
 
 impl LedgerError {
-    fn new(path: &Path, error: impl std::fmt::Display) -> Self {
+    fn new(path: &Path, error: impl fmt::Display) -> Self {
         LedgerError { path: path.to_path_buf(), message: error.to_string() }
     }
 }
@@ -62,6 +65,23 @@ pub struct Ledger {
     files: Mutex<Files>,
     /// In memory alone: never held while anything is read or written.
     book: Mutex<Book>,
+}
+
+/// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`] or [`Ledger::release`] it counts as spent.
+#[must_use = "what is reserved and not settled counts as spent"]
+#[derive(Debug)]
+pub struct Reservation {
+    entry: Entry,
+}
+
+impl fmt::Display for Reservation {
+    /// As much as it may take.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.entry.reserved {
+            Some(micro) => f.write_str(&dollars(micro)),
+            None => write!(f, "{} tokens", self.entry.tokens),
+        }
+    }
 }
 
 /// Where the ledger lies among a daemon's data: one for all vaults.
@@ -153,7 +173,7 @@ impl Ledger {
         let (money, tokens) = own.unwrap_or((limits.day, limits.day_tokens));
         {
             let mut book = self.book.lock();
-            allow(&entry, book.spent(&entry.pot()), money, tokens)?;
+            allow(&entry, book.spent(&Pot::of(&entry)), money, tokens)?;
             book.reserve(&entry);
         }
         // A number is used up even if the line cannot be written, for part of it may be there.

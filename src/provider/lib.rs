@@ -18,6 +18,7 @@ mod key;
 mod keyring;
 pub mod ledger;
 mod limiter;
+mod reply;
 mod rerank;
 mod retry;
 mod runtime;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::transport::{Broken, Reply};
+use super::reply::{Broken, Reply};
 
 /// Says what is answered.
 pub trait Script {

@@ -1,13 +1,14 @@
 //! Neural embedders and rerankers from folders in the format of sentence-transformers. Cargo feature `transformer`.
 //!
 //! A [`Transformer`] gives texts their vectors; a [`CrossEncoder`] says how well passages answer a query. Both run on
-//! the CPU in f32, on threads of their own, and can be used by many threads at once. What the folder says is read by
-//! `folder`, the weights by `weights`, texts are cut into tokens by `tokens`, and `bert` is the network: BERT itself,
-//! RoBERTa, XLM-RoBERTa, DistilBERT and MPNet, which differ in names and in how they count positions.
+//! the CPU in f32, on threads of their own, and can be used by many threads at once. `folder` reads files,
+//! `settings` what they say, `weights` the weights; texts are cut into tokens by `tokens`, and `bert` is the network:
+//! BERT itself, RoBERTa, XLM-RoBERTa, DistilBERT and MPNet, which differ in names and in how they count positions.
 
 mod bert;
 mod cross;
 mod folder;
+mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -21,8 +22,10 @@ use rayon::prelude::*;
 
 use bert::{Batch, Encoder};
 pub use cross::CrossEncoder;
-use folder::{Folder, Pooling, Settings};
-pub(super) use folder::{MUST_HAVE, SENTENCE_CONFIGS};
+use folder::Folder;
+pub(super) use folder::MUST_HAVE;
+pub(super) use settings::SENTENCE_CONFIGS;
+use settings::{Pooling, Settings};
 use tokens::{Pieces, Tokens};
 use weights::{Weights, plain};
 
@@ -115,7 +118,7 @@ impl Transformer {
         let pieces = Pieces::read(&folder, &settings, encoder.vocabulary())?;
         Ok(Transformer {
             name: folder.name(),
-            hash: settings.hash(&weights, &pieces),
+            hash: settings.hash(weights.hash(), pieces.hash()),
             encoder,
             pieces,
             pooling: settings.pooling,

@@ -9,6 +9,7 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Method, Response, Url};
 use secrecy::ExposeSecret as _;
 
+use super::reply::{Broken, Reply};
 use super::wire::Request;
 
 /// Longest body that is an answer. A caption has hundreds of bytes; what is longer has run away.
@@ -37,28 +38,6 @@ pub(super) struct Transport {
     passes_on: bool,
     /// Longest body that is an answer.
     most: usize,
-}
-
-/// What came back.
-#[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    /// At most [`MOST_BODY`] bytes.
-    pub(super) body: Vec<u8>,
-    /// Whether there was more.
-    pub(super) cut: bool,
-}
-
-/// Nothing came back, or not all of it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Broken {
-    /// Why, in the words of the system; they hold nothing of the request.
-    pub(super) message: String,
-    /// Whether the request, or a part of it, may have arrived.
-    pub(super) sent: bool,
-    /// Whether the status and the headers had come, and were good.
-    pub(super) status: Option<u16>,
 }
 
 impl Transport {

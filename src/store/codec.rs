@@ -8,6 +8,7 @@ use bincode::Options;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::damage::Damage;
 use super::record::NoteRecord;
 use super::v1;
 use context::ContextRecord;
@@ -21,23 +22,6 @@ const HEAD: usize = 1 + 8;
 
 /// The largest payload: a note of 8 MiB that consists of headings stays below it.
 const MOST: u64 = 64 << 20;
-
-/// Why bytes are not a record.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Damage {
-    /// There are too few of them.
-    #[error("a record is cut short")]
-    Short,
-    /// They are not what was written.
-    #[error("a record's checksum is wrong")]
-    Checksum,
-    /// Another program version wrote them.
-    #[error("a record has the unknown version {0}")]
-    Version(u8),
-    /// They do not fit the shape.
-    #[error("a record does not have its shape: {0}")]
-    Shape(String),
-}
 
 /// Counters of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,7 +33,8 @@ mod frames;
 mod holders;
 mod rewrite;
 
-use super::codec::{self, Damage};
+use super::codec;
+use super::damage::Damage;
 use super::v1::Entry;
 use super::{StoreError, salvage};
 use context::ContextRecord;

@@ -13,6 +13,7 @@
 mod cache;
 mod codec;
 mod compact;
+mod damage;
 mod exchange;
 mod flush;
 mod journal;

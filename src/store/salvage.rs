@@ -52,8 +52,8 @@ impl From<sled::Error> for Fault {
     }
 }
 
-impl From<super::codec::Damage> for Fault {
-    fn from(damage: super::codec::Damage) -> Self {
+impl From<super::damage::Damage> for Fault {
+    fn from(damage: super::damage::Damage) -> Self {
         Fault::Damaged(damage.to_string())
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::codec::Damage;
+use super::damage::Damage;
 use super::record::{ChunkRecord, NoteRecord};
 use context::plan::{Action, PendingContext, Reason};
 use context::prompt::Form;

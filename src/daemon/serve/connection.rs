@@ -26,7 +26,7 @@ use protocol::envelope::{self, Id, Refused, Request, RpcError};
 use protocol::events::{EVENTS, Notice, SubscribeRequest, Subscribed};
 use protocol::frame::{self, Line, LineDecoder, MAX_REPLY};
 use protocol::jobs::CancelRequest;
-use protocol::table::{AnyCall, Method};
+use protocol::table::{self, AnyCall, Method};
 
 /// Requests of one connection that run at once; the next waits.
 const SLOTS: u32 = 8;
@@ -195,7 +195,7 @@ impl Connection {
         let Request { id, method: name, params } = request;
         let call = match Method::from_name(&name) {
             Some(method) => AnyCall::read(method, params),
-            None => Err(envelope::unknown_method(&name)),
+            None => Err(table::unknown_method(&name)),
         };
         let outcome = match call {
             Ok(AnyCall::Ping(_)) => envelope::body(&Nothing {}).map(Some),

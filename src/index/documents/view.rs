@@ -6,8 +6,8 @@ use tantivy::columnar::ColumnValues;
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::{DocAddress, DocSet as _, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
 
+use super::names::{Name, Names};
 use super::{Fields, MOST_LANGUAGES, guarded};
-use crate::nearly::Names;
 use crate::{ChunkText, Language, LexicalError, NoteNo};
 
 /// What a snapshot searches: segments that never change.
@@ -19,7 +19,7 @@ pub(crate) struct View {
     pub(crate) numbers: Arc<[Numbers]>,
     /// What its notes are stemmed as, found out when it is first asked for.
     languages: Arc<OnceLock<Vec<Language>>>,
-    pub(crate) names: Names,
+    names: Names,
 }
 
 /// The columns of one segment.
@@ -82,6 +82,11 @@ impl View {
             let language = language.and_then(|n| Language::ALL.get(n as usize).copied()).unwrap_or_default();
             Ok(Some(ChunkText { text: text(self.fields.text), context: text(self.fields.context), language }))
         })
+    }
+
+    /// The names of every segment.
+    pub(crate) fn names(&self) -> Result<Vec<Arc<[Name]>>, LexicalError> {
+        self.names.of(&self.searcher, self.fields.names)
     }
 
     fn find(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<DocAddress>, LexicalError> {

@@ -4,6 +4,7 @@
 pub mod builtin;
 pub mod input;
 pub mod models;
+mod provider;
 mod safetensors;
 pub mod settings;
 mod tokenizer;

@@ -1,7 +1,7 @@
 //! What is known about embedding models: their length, their prefixes, their price. A table, so that no code
 //! path depends on a model's name; the configuration overrides all of it. Pure.
 
-use super::settings::EmbedProvider;
+use super::provider::EmbedProvider;
 
 /// When the prices were looked up.
 pub const AS_OF: &str = "2026-11-12";

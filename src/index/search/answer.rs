@@ -1,15 +1,11 @@
 //! What was found: from a ranking to an answer, and from the answers of several vaults to one.
 
-use std::cmp::Ordering;
-
 use serde::{Deserialize, Serialize};
 
-use super::blend::blend;
-use super::fuse::{self, Ranked};
-use super::hit::{Maker, Pick, placed};
-use super::rerank::Order;
+use super::hit::{Maker, Pick};
+use super::ranking::Ranking;
 use super::{Hit, MAX_HITS, Mode, Options};
-use crate::{LexicalError, Row, Snapshot};
+use crate::{LexicalError, Snapshot};
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,42 +22,6 @@ pub struct Answer {
     pub mode: Mode,
 }
 
-/// The chunks that may answer a query, best first, before any of them is read: what boosts and rerankers put
-/// in another order. Valid for the snapshot it was made of.
-#[derive(Clone, Debug, Default)]
-pub struct Ranking {
-    pub(super) ranked: Vec<Ranked>,
-    pub(super) mode: Mode,
-    pub(super) warnings: Vec<String>,
-    /// What highlights and snippets are chosen for.
-    pub(super) text: String,
-    /// What a reranker made of the order.
-    pub(super) order: Order,
-}
-
-impl Ranking {
-    /// With what other phrasings of the same query found; the query itself weighs most. All are of one snapshot.
-    #[must_use]
-    pub fn blended(mut self, snapshot: &Snapshot, others: Vec<Ranking>) -> Ranking {
-        if others.is_empty() {
-            return self;
-        }
-        self.ranked = blend(self.ranked, others.into_iter().map(|other| other.ranked).collect());
-        fuse::sort(&mut self.ranked, |a, b| in_order(snapshot, a, b));
-        self
-    }
-
-    /// The best `n` chunks.
-    pub fn rows(&self, n: usize) -> Vec<Row> {
-        self.ranked.iter().take(n).map(|ranked| ranked.candidate.row).collect()
-    }
-
-    /// All of them, with what each lane says.
-    pub(super) fn into_ranked(self) -> Vec<Ranked> {
-        self.ranked
-    }
-}
-
 /// Makes hits of the best, each with its window: at most [`Options::per_note`] of each note.
 pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Options) -> Result<Answer, LexicalError> {
     let Ranking { ranked, mode, warnings, text, order } = ranking;
@@ -71,12 +31,6 @@ pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Opti
     });
     let (hits, truncated) = Maker::new(snapshot, vault, &text, options)?.hits(picks)?;
     Ok(Answer { hits, seq: snapshot.seq(), mode, warnings, truncated })
-}
-
-/// By note path, then by position: the same whatever numbers the rows happen to have.
-pub(super) fn in_order(snapshot: &Snapshot, a: Row, b: Row) -> Ordering {
-    let key = |row| placed(snapshot, row).map(|(chunk, note)| (note.path.as_str(), chunk.position));
-    key(a).cmp(&key(b))
 }
 
 /// Joins the answers of several vaults to one query: by score; among equals each vault's own order counts,

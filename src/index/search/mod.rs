@@ -22,6 +22,7 @@ mod pattern;
 pub mod printable;
 mod property;
 mod rank;
+mod ranking;
 pub mod query;
 pub mod question;
 mod related;
@@ -34,7 +35,7 @@ use crate::Cancel;
 use protocol::hit::{Also, Boosted, Expected, Hit, LaneScore, Lanes, LinkDirection, NoteStanding, Rejudged};
 use protocol::search::{MAX_HITS, Mode};
 
-pub use answer::{Answer, Ranking, finish, merge};
+pub use answer::{Answer, finish, merge};
 pub use boost::Boosts;
 pub use expect::expect;
 pub use filter::{Filter, Key};
@@ -42,6 +43,7 @@ pub use limits::TooMuch;
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, parse};
 pub use rank::{Part, rank, rank_together, search};
+pub use ranking::Ranking;
 pub use related::{Near, Seed, related};
 
 /// What is asked.

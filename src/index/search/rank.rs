@@ -6,12 +6,12 @@
 
 use std::cmp::Reverse;
 
-use super::answer::{Answer, Ranking, finish, in_order};
+use super::answer::{Answer, finish};
 use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Ranked, Scale};
 use super::lanes::{self, Candidate};
-use super::rerank::Order;
+use super::ranking::{Order, Ranking, in_order};
 use super::rows::RowSet;
 use super::{Mode, Options, Parsed};
 use crate::embed::Vector;

@@ -8,10 +8,11 @@
 
 use std::collections::HashMap;
 
-use super::answer::{Answer, in_order};
+use super::answer::Answer;
 use super::fuse::{self, Scale};
 use super::hit::{Maker, Pick};
 use super::lanes::{self, Candidate, depth, telling};
+use super::ranking::in_order;
 use super::{LinkDirection, MAX_HITS, Mode, Options};
 use crate::embed::Vector;
 use crate::{Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};

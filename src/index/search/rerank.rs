@@ -11,8 +11,8 @@ use std::collections::HashMap;
 
 pub use settings::{RerankConfig, RerankProvider};
 
-use super::answer::Ranking;
-use super::{Lanes, Rejudged};
+use super::Rejudged;
+use super::ranking::Ranking;
 use crate::Row;
 use note::fingerprint::Fields;
 
@@ -25,17 +25,6 @@ const FLOOR: f32 = 0.01;
 
 /// A chunk among several rankings: the index of its ranking, and its row there.
 pub type RankedRow = (usize, Row);
-
-/// What a reranker made of a ranking.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Order(HashMap<Row, Rejudged>);
-
-impl Order {
-    /// Adds to what is told of a hit.
-    pub(super) fn explain(&self, row: Row, lanes: Lanes) -> Lanes {
-        Lanes { rerank: self.0.get(&row).cloned(), ..lanes }
-    }
-}
 
 /// The best `top` chunks of several rankings together, in the order in which their answers are merged.
 pub fn best(rankings: &[Ranking], top: usize) -> Vec<RankedRow> {

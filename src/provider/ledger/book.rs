@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use super::line::{Entry, Line, Used, month_of_day};
-use super::report::CountCalls as _;
+use super::sums::CountCalls as _;
 use super::{LedgerError, Purpose};
 use protocol::cost::Sums;
 
@@ -15,6 +15,16 @@ pub(super) enum Pot {
     Day(String),
     /// A rebuild's own: vault and job.
     Rebuild(String, u64),
+}
+
+impl Pot {
+    /// The budget that a reservation counts against.
+    pub(super) fn of(entry: &Entry) -> Self {
+        match entry.purpose {
+            Purpose::Rebuild(job) if entry.own_budget => Pot::Rebuild(entry.vault.clone(), job),
+            _ => Pot::Day(entry.day.clone()),
+        }
+    }
 }
 
 /// What is spent or reserved of a budget.
@@ -88,7 +98,7 @@ impl Book {
 
     /// Counts a reservation as spent.
     pub(super) fn reserve(&mut self, entry: &Entry) {
-        let spent = self.pots.entry(entry.pot()).or_default();
+        let spent = self.pots.entry(Pot::of(entry)).or_default();
         match entry.reserved {
             Some(micro) => spent.micro_dollars = spent.micro_dollars.saturating_add(micro),
             None => spent.tokens = spent.tokens.saturating_add(entry.tokens),
@@ -99,7 +109,7 @@ impl Book {
 
     /// Takes that back.
     pub(super) fn unreserve(&mut self, entry: &Entry) {
-        let spent = self.pots.entry(entry.pot()).or_default();
+        let spent = self.pots.entry(Pot::of(entry)).or_default();
         match entry.reserved {
             Some(micro) => spent.micro_dollars = spent.micro_dollars.saturating_sub(micro),
             None => spent.tokens = spent.tokens.saturating_sub(entry.tokens),
@@ -123,7 +133,7 @@ impl Book {
 
     /// Counts what a call took.
     pub(super) fn settle(&mut self, entry: &Entry, used: &Used) {
-        let spent = self.pots.entry(entry.pot()).or_default();
+        let spent = self.pots.entry(Pot::of(entry)).or_default();
         match used.micro_dollars {
             Some(micro) => spent.micro_dollars = spent.micro_dollars.saturating_add(micro),
             None => spent.tokens = spent.tokens.saturating_add(used.tokens()),

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::line::Entry;
 use context::cost::{Usage, dollars};
 use context::plan::Reason;
 
@@ -137,24 +136,6 @@ pub enum Refused {
     /// The ledger cannot be read or written: what cannot be accounted for is not bought.
     #[error("{0}")]
     Io(String),
-}
-
-/// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`](super::Ledger::settle) or
-/// [`Ledger::release`](super::Ledger::release) it counts as spent.
-#[must_use = "what is reserved and not settled counts as spent"]
-#[derive(Debug)]
-pub struct Reservation {
-    pub(super) entry: Entry,
-}
-
-impl std::fmt::Display for Reservation {
-    /// As much as it may take.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.entry.reserved {
-            Some(micro) => f.write_str(&dollars(micro)),
-            None => write!(f, "{} tokens", self.entry.tokens),
-        }
-    }
 }
 
 /// What a call took in the end.

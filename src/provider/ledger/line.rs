@@ -4,7 +4,6 @@ use jiff::Zoned;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::book::Pot;
 use super::{CallEstimate, Purpose, Settled};
 use context::plan::Reason;
 
@@ -141,14 +140,6 @@ impl Entry {
         match self.purpose {
             purpose if purpose.is_for_contexts() => self.reason.to_string(),
             purpose => purpose.name().to_owned(),
-        }
-    }
-
-    /// The budget that it counts against.
-    pub(super) fn pot(&self) -> Pot {
-        match self.purpose {
-            Purpose::Rebuild(job) if self.own_budget => Pot::Rebuild(self.vault.clone(), job),
-            _ => Pot::Day(self.day.clone()),
         }
     }
 }

@@ -8,7 +8,7 @@ use candle_core::{Device, Result, Tensor};
 use candle_nn::ops::{layer_norm, softmax_last_dim};
 
 use super::TransformerError;
-use super::folder::{Architecture, Network};
+use super::settings::{Architecture, Network};
 use super::tokens::Tokens;
 use super::weights::Weights;
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::bert::{Encoder, Head};
-use super::folder::{Folder, Settings};
+use super::folder::Folder;
+use super::settings::Settings;
 use super::tokens::Pieces;
 use super::weights::{Weights, plain};
 use super::{NOT_FINITE, Threads, TransformerError, in_batches};
@@ -40,7 +41,7 @@ impl CrossEncoder {
         let pieces = Pieces::read(&folder, &settings, encoder.vocabulary())?;
         Ok(CrossEncoder {
             name: folder.name(),
-            hash: settings.hash(&weights, &pieces),
+            hash: settings.hash(weights.hash(), pieces.hash()),
             encoder,
             head,
             pieces,

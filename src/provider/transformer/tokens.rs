@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use tokenizers::{Encoding, PostProcessor as _, Tokenizer, TruncationDirection};
 
 use super::TransformerError;
-use super::folder::{Folder, Settings};
+use super::folder::Folder;
+use super::settings::Settings;
 
 const FILE: &str = "tokenizer.json";
 

@@ -1,6 +1,7 @@
 //! Frames of the journal's file: found in bytes, and made from entries. Pure.
 
-use crate::codec::{self, Damage};
+use crate::codec;
+use crate::damage::Damage;
 use crate::v1::Entry;
 
 pub(super) const MAGIC: [u8; 4] = [0xC7, 0x73, 0xF5, 0x0A];

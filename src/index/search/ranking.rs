@@ -1,0 +1,63 @@
+//! The chunks that may answer a query, in their order, before any of them is read.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::blend::blend;
+use super::fuse::{self, Ranked};
+use super::hit::placed;
+use super::{Lanes, Mode, Rejudged};
+use crate::{Row, Snapshot};
+
+/// The chunks that may answer a query, best first, before any of them is read: what boosts and rerankers put
+/// in another order. Valid for the snapshot it was made of.
+#[derive(Clone, Debug, Default)]
+pub struct Ranking {
+    pub(super) ranked: Vec<Ranked>,
+    pub(super) mode: Mode,
+    pub(super) warnings: Vec<String>,
+    /// What highlights and snippets are chosen for.
+    pub(super) text: String,
+    /// What a reranker made of the order.
+    pub(super) order: Order,
+}
+
+impl Ranking {
+    /// With what other phrasings of the same query found; the query itself weighs most. All are of one snapshot.
+    #[must_use]
+    pub fn blended(mut self, snapshot: &Snapshot, others: Vec<Ranking>) -> Ranking {
+        if others.is_empty() {
+            return self;
+        }
+        self.ranked = blend(self.ranked, others.into_iter().map(|other| other.ranked).collect());
+        fuse::sort(&mut self.ranked, |a, b| in_order(snapshot, a, b));
+        self
+    }
+
+    /// The best `n` chunks.
+    pub fn rows(&self, n: usize) -> Vec<Row> {
+        self.ranked.iter().take(n).map(|ranked| ranked.candidate.row).collect()
+    }
+
+    /// All of them, with what each lane says.
+    pub(super) fn into_ranked(self) -> Vec<Ranked> {
+        self.ranked
+    }
+}
+
+/// What a reranker made of a ranking.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Order(pub(super) HashMap<Row, Rejudged>);
+
+impl Order {
+    /// Adds to what is told of a hit.
+    pub(super) fn explain(&self, row: Row, lanes: Lanes) -> Lanes {
+        Lanes { rerank: self.0.get(&row).cloned(), ..lanes }
+    }
+}
+
+/// By note path, then by position: the same whatever numbers the rows happen to have.
+pub(super) fn in_order(snapshot: &Snapshot, a: Row, b: Row) -> Ordering {
+    let key = |row| placed(snapshot, row).map(|(chunk, note)| (note.path.as_str(), chunk.position));
+    key(a).cmp(&key(b))
+}

@@ -1,0 +1,82 @@
+//! How calls enter the sums of a report.
+
+use super::line::{Entry, Used};
+use protocol::cost::Sums;
+
+/// How calls enter sums.
+pub(super) trait CountCalls {
+    /// A call is about to be sent.
+    fn reserve(&mut self, entry: &Entry);
+    /// A reserved call is taken out again.
+    fn unreserve(&mut self, entry: &Entry);
+    /// A call has ended.
+    fn settle(&mut self, used: &Used);
+    /// All calls of other sums.
+    fn include(&mut self, other: &Sums);
+}
+
+impl CountCalls for Sums {
+    fn reserve(&mut self, entry: &Entry) {
+        add(&mut self.calls, 1);
+        add(&mut self.unsettled_calls, 1);
+        if let Some(micro) = entry.reserved {
+            add(&mut self.micro_dollars, micro);
+            add(&mut self.unsettled_micro_dollars, micro);
+        } else {
+            add(&mut self.unpriced_calls, 1);
+            add(&mut self.unpriced_tokens, entry.tokens);
+        }
+    }
+
+    fn unreserve(&mut self, entry: &Entry) {
+        take(&mut self.calls, 1);
+        take(&mut self.unsettled_calls, 1);
+        if let Some(micro) = entry.reserved {
+            take(&mut self.micro_dollars, micro);
+            take(&mut self.unsettled_micro_dollars, micro);
+        } else {
+            take(&mut self.unpriced_calls, 1);
+            take(&mut self.unpriced_tokens, entry.tokens);
+        }
+    }
+
+    fn settle(&mut self, used: &Used) {
+        add(&mut self.calls, 1);
+        add(&mut self.failed, u64::from(used.failed));
+        add(&mut self.contexts, u64::from(used.contexts));
+        add(&mut self.tokens_in, used.tokens_in());
+        add(&mut self.tokens_cached, used.cache_read);
+        add(&mut self.tokens_out, used.output);
+        add(&mut self.estimated_calls, u64::from(used.estimated));
+        if let Some(micro) = used.micro_dollars {
+            add(&mut self.micro_dollars, micro);
+        } else {
+            add(&mut self.unpriced_calls, 1);
+            add(&mut self.unpriced_tokens, used.tokens());
+        }
+    }
+
+    fn include(&mut self, other: &Sums) {
+        add(&mut self.calls, other.calls);
+        add(&mut self.failed, other.failed);
+        add(&mut self.contexts, other.contexts);
+        add(&mut self.tokens_in, other.tokens_in);
+        add(&mut self.tokens_cached, other.tokens_cached);
+        add(&mut self.tokens_out, other.tokens_out);
+        add(&mut self.estimated_calls, other.estimated_calls);
+        add(&mut self.micro_dollars, other.micro_dollars);
+        add(&mut self.unpriced_calls, other.unpriced_calls);
+        add(&mut self.unpriced_tokens, other.unpriced_tokens);
+        add(&mut self.unsettled_calls, other.unsettled_calls);
+        add(&mut self.unsettled_micro_dollars, other.unsettled_micro_dollars);
+    }
+}
+
+/// Saturates: a file from elsewhere may hold any number.
+fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
+fn take(sum: &mut u64, less: u64) {
+    *sum = sum.saturating_sub(less);
+}
