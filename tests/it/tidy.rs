@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+mod imports;
+
 /// Crates, folders and single files without I/O, clocks or async.
 const PURE: &[&str] = &[
     "note/",
@@ -25,6 +27,7 @@ const PURE: &[&str] = &[
     "index/eval/",
     "store/record.rs",
     "store/codec.rs",
+    "store/damage.rs",
     "provider/settings.rs",
     "engine/settings.rs",
     "protocol/frame.rs",
@@ -41,6 +44,7 @@ const PURE: &[&str] = &[
     "protocol/graph.rs",
     "protocol/hit.rs",
     "protocol/jobs.rs",
+    "protocol/nearest.rs",
     "protocol/note.rs",
     "protocol/params.rs",
     "protocol/reference.rs",
@@ -86,12 +90,24 @@ const PARTS: &[(&str, &[&str])] = &[
     ("mcp", &[]),
 ];
 
+/// Imports, from the first file to the second, that close a circle which is still to be broken.
+const STILL: &[(&str, &str)] = &[
+    ("cli/args/search.rs", "cli/args/ask.rs"),
+    ("cli/doctor/facts.rs", "cli/doctor/vaults.rs"),
+    ("daemon/config/layers.rs", "daemon/config/check.rs"),
+    ("daemon/serve/bind.rs", "daemon/serve/activation.rs"),
+    ("daemon/serve/pool.rs", "daemon/serve/methods.rs"),
+    ("engine/writer.rs", "engine/batch/work.rs"),
+    ("mcp/answers.rs", "mcp/server.rs"),
+];
+
 struct Source {
     /// Relative to `src/`, `/`-separated.
     name: String,
     /// Without tests and comments.
     code: String,
-    lines: usize,
+    /// All of it.
+    text: String,
 }
 
 fn sources() -> Vec<Source> {
@@ -118,13 +134,17 @@ fn source(root: &Path, file: &Path) -> Source {
     let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
     let production = if is_test { "" } else { text.split("#[cfg(test)]\nmod tests {").next().unwrap() };
     let code = production.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-    Source { name, code, lines: text.lines().count() }
+    Source { name, code, text }
 }
 
 #[test]
 fn no_file_is_longer_than_600_lines() {
-    let long: Vec<String> =
-        sources().into_iter().filter(|s| s.lines > 600).map(|s| format!("{} ({})", s.name, s.lines)).collect();
+    let long: Vec<String> = sources()
+        .iter()
+        .map(|s| (&s.name, s.text.lines().count()))
+        .filter(|(_, lines)| *lines > 600)
+        .map(|(name, lines)| format!("{name} ({lines})"))
+        .collect();
     assert!(long.is_empty(), "split these: {long:?}");
 }
 
@@ -155,6 +175,53 @@ fn parts_of_the_program_import_only_the_parts_they_may() {
     }
     assert!(breaches.is_empty(), "{breaches:#?}");
 }
+
+#[test]
+fn no_files_import_each_other() {
+    let sources = sources();
+    let files: Vec<(&str, &str)> = sources.iter().map(|s| (s.name.as_str(), s.text.as_str())).collect();
+    let mut imports = imports::read(&files);
+    assert!(imports["store/codec.rs"].contains_key("store/v1.rs"), "the imports were not read");
+    for (from, to) in STILL {
+        let closes = imports::circles(&imports).iter().any(|circle| circle.contains(from) && circle.contains(to));
+        assert!(closes, "{from} -> {to} closes no circle any more: take it out of STILL");
+        imports.get_mut(*from).unwrap().remove(*to).unwrap_or_else(|| panic!("{from} does not import {to}"));
+    }
+    let mut circles = String::new();
+    for circle in imports::circles(&imports) {
+        for (from, imported) in imports.iter().filter(|(from, _)| circle.contains(from.as_str())) {
+            for (to, path) in imported.iter().filter(|(to, _)| circle.contains(to.as_str())) {
+                circles += &format!("{from} -> {to} ({path})\n");
+            }
+        }
+        circles += "\n";
+    }
+    assert!(circles.is_empty(), "move what closes these circles to the file that owns it:\n{circles}");
+}
+
+#[test]
+fn circles_are_found_through_reexports_and_only_between_concepts() {
+    let files = [
+        ("lib.rs", "pub mod a; pub mod b; pub mod c;"),
+        ("a/mod.rs", "mod below; pub use below::{self as under, Thing}; use crate::c;"),
+        ("a/below.rs", "use super::Other; use crate::b::Part; pub struct Thing;"),
+        (
+            "b.rs",
+            "#[cfg(test)] mod tests; /* crate::c::X */ pub struct Part { thing: crate::a::Thing, text: \"crate::c::X\" }",
+        ),
+        ("b/tests.rs", "use crate::c::X;"),
+        ("c.rs", "#[cfg(test)] use super::a::Other; use super::b as other; fn f() { vec![other::Part] }"),
+        ("part/lib.rs", "mod c; pub(crate) use c::X;"),
+        ("part/c.rs", "pub(crate) struct X; fn f() { crate::a::f() }"),
+    ];
+    let imports = imports::read(&files);
+    let found = imports::circles(&imports);
+    assert_eq!(found, BTreeSet::from([BTreeSet::from(["a/below.rs", "b.rs"])]), "{imports:#?}");
+    assert_eq!(imports["a/below.rs"]["b.rs"], "crate::b::Part");
+    assert_eq!(imports["c.rs"].keys().collect::<Vec<_>>(), ["b.rs"]);
+    assert!(!imports.contains_key("b/tests.rs") && imports["part/c.rs"].is_empty());
+}
+
 /// Whose methods are in more files than two: one file per kind of query, and two types of one name.
 const SPREAD: &[&str] = &[];
 
