@@ -17,7 +17,9 @@ use super::target;
 use context::cost::dollars;
 use protocol::client::Client;
 use protocol::daemon::ResumeRequest;
-use protocol::jobs::{CancelRequest, ContextProgress, Job, JobList, JobsRequest, PauseRequest, Scope, SyncRequest};
+use protocol::jobs::{
+    CancelRequest, ContextProgress, Job, JobList, JobState, JobsRequest, PauseRequest, Scope, SyncRequest,
+};
 use protocol::status::{Status, StatusRequest};
 
 /// How often a running job is looked at: quick enough for a bar that moves, rare enough to cost nothing.
@@ -82,7 +84,7 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
     let interrupt = Interrupt::listen();
     let bar = bar(session.globals.quiet || session.globals.json);
     let mut cancelled = false;
-    while job.state == "running" {
+    while job.is_running() {
         show(&bar, &job);
         if interrupt.raised() && !cancelled {
             cancelled = true;
@@ -99,9 +101,9 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
         job = now;
     }
     bar.finish_and_clear();
-    let code = match job.state.as_str() {
-        "done" if job.failed.is_empty() => exit::OK,
-        "cancelled" => exit::INTERRUPTED,
+    let code = match job.state {
+        JobState::Done if job.failed.is_empty() => exit::OK,
+        JobState::Cancelled => exit::INTERRUPTED,
         _ => exit::NOTHING,
     };
     if session.globals.json {
@@ -181,25 +183,25 @@ pub(super) fn ended(job: &Job) -> String {
         None if job.bought > 0 => format!("; {} bought meanwhile", counted(job.bought, "context")),
         None => String::new(),
     };
-    match job.state.as_str() {
-        "done" => format!(
+    match job.state {
+        JobState::Done => format!(
             "{} {} of {place}: {} looked at, {} changed, {took}{contexts}",
             green("done:"),
-            safe(&job.kind),
+            job.kind,
             counted(job.done, "note"),
             grouped(job.changed)
         ),
-        "cancelled" => format!(
+        JobState::Cancelled => format!(
             "{} {} of {place} after {} of {}; what was done stays{contexts}",
             yellow("cancelled:"),
-            safe(&job.kind),
+            job.kind,
             grouped(job.done),
             job.total.map_or("?".to_owned(), grouped)
         ),
         state => format!(
             "{} {} of {place} after {}, {took}{contexts}",
-            red(format!("{}:", safe(state))),
-            safe(&job.kind),
+            red(format!("{state}:")),
+            job.kind,
             counted(job.done, "note")
         ),
     }
@@ -244,7 +246,7 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
         let contexts = job.contexts.as_ref().filter(|contexts| contexts.total > 0);
         let contexts = contexts.map_or(String::new(), |contexts| {
             // Of a job that has ended nothing is left to wait for.
-            let remaining_s = contexts.remaining_s.filter(|_| job.state == "running");
+            let remaining_s = contexts.remaining_s.filter(|_| job.is_running());
             let more = progress(&ContextProgress { remaining_s, ..*contexts });
             let more = if more.is_empty() { more } else { format!(", {more}") };
             format!(", {}/{} contexts{more}", grouped(contexts.processed), grouped(contexts.total))
@@ -252,8 +254,8 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
         let line = format!(
             "{} {} {} {}  {}",
             padded(&format!("{:>4}", job.job), 5),
-            padded(&job.kind, 8),
-            padded(&job.state, 10),
+            padded(job.kind.name(), 8),
+            padded(job.state.name(), 10),
             target::named(&job.scope),
             dim(format!(
                 "{}{total} notes, {} changed{contexts}, {}",

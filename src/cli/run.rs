@@ -96,7 +96,7 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
     match notice {
         Notice::Decision(decision) => out.decision(decision),
         Notice::Job { job } => {
-            if job.state == "running" {
+            if job.is_running() {
                 jobs::show(&out.bar, job);
             } else {
                 out.bar.reset();

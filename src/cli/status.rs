@@ -143,7 +143,7 @@ fn sandbox(sandbox: &Sandbox) -> String {
 /// What goes on at this moment.
 fn doing(status: &Status, jobs: &[Job]) -> String {
     let pending: u64 = status.vaults.iter().map(|vault| vault.pending).sum();
-    let mut doing: Vec<String> = jobs.iter().filter(|job| job.state == "running").map(running).collect();
+    let mut doing: Vec<String> = jobs.iter().filter(|job| job.is_running()).map(running).collect();
     if pending > 0 {
         doing.push(format!("{} to look at", counted(pending, "path")));
     }
@@ -159,7 +159,7 @@ fn running(job: &Job) -> String {
         (_, Some(total)) if total > 0 => format!(": {} of {}", grouped(job.done), counted(total, "note")),
         _ => String::new(),
     };
-    format!("{}{far}", safe(&job.kind))
+    format!("{}{far}", job.kind)
 }
 
 /// Vectors that a slow embedder makes: what waits for it, and how far the next one is.

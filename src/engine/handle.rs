@@ -31,7 +31,7 @@ use protocol::decision::{DecidedStep, Decision};
 use protocol::events::Notice;
 use protocol::generations::GenerationInfo;
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
-use protocol::jobs::{Job, Scope};
+use protocol::jobs::{Job, JobKind, Scope};
 use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentRequest};
 use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 use protocol::status::Status;
@@ -343,7 +343,7 @@ impl Handle {
     }
 
     /// Begins a job with a part for each of these vaults.
-    fn begin(&self, kind: &'static str, scope: Scope, vaults: &[Arc<VaultShared>]) -> u64 {
+    fn begin(&self, kind: JobKind, scope: Scope, vaults: &[Arc<VaultShared>]) -> u64 {
         self.0.jobs.begin(kind, scope, vaults.iter().map(|vault| (vault.id, vault.name.clone())))
     }
 

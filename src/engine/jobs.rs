@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::error::CallError;
 use protocol::contexts::Estimate;
-use protocol::jobs::{ContextProgress, Job, JobPart, Scope, SkippedFile};
+use protocol::jobs::{ContextProgress, Job, JobKind, JobPart, JobState, Scope, SkippedFile};
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +37,7 @@ struct Table {
 
 struct Entry {
     number: u64,
-    kind: &'static str,
+    kind: JobKind,
     scope: Scope,
     /// By the vault's id.
     parts: BTreeMap<u64, Part>,
@@ -56,11 +56,11 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    fn name(self) -> &'static str {
+    fn state(self) -> JobState {
         match self {
-            Ended::Done => "done",
-            Ended::Cancelled => "cancelled",
-            Ended::Failed => "failed",
+            Ended::Done => JobState::Done,
+            Ended::Cancelled => JobState::Cancelled,
+            Ended::Failed => JobState::Failed,
         }
     }
 }
@@ -106,8 +106,8 @@ impl Part {
         self.failed = failed;
     }
 
-    fn state(&self) -> &'static str {
-        if self.open > 0 { "running" } else { self.worst.name() }
+    fn state(&self) -> JobState {
+        if self.open > 0 { JobState::Running } else { self.worst.state() }
     }
 }
 
@@ -118,12 +118,7 @@ impl Jobs {
     }
 
     /// Begins a job with a part for each vault, given by id and name; returns its number.
-    pub(super) fn begin(
-        &self,
-        kind: &'static str,
-        scope: Scope,
-        vaults: impl IntoIterator<Item = (u64, String)>,
-    ) -> u64 {
+    pub(super) fn begin(&self, kind: JobKind, scope: Scope, vaults: impl IntoIterator<Item = (u64, String)>) -> u64 {
         let mut table = self.table();
         table.last += 1;
         let number = table.last;
@@ -211,7 +206,7 @@ impl Jobs {
 
     /// Whether contexts of a vault are made anew by a job that somebody waits for.
     pub(super) fn is_built(&self, vault: u64) -> bool {
-        let builds = |entry: &Entry| matches!(entry.kind, "generation" | "rebuild");
+        let builds = |entry: &Entry| matches!(entry.kind, JobKind::Generation | JobKind::Rebuild);
         let runs = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.open > 0);
         self.table().jobs.values().any(|entry| builds(entry) && runs(entry))
     }
@@ -239,7 +234,7 @@ impl Jobs {
             let job = table.jobs.get(&number).map(Entry::now).ok_or_else(|| unknown(number))?;
             let left = until.saturating_duration_since(machine::now());
             let seen = Some((job.done, job.phase.clone()));
-            if job.state != "running" || left.is_zero() || before.as_ref().is_some_and(|_| before != seen) {
+            if !job.is_running() || left.is_zero() || before.as_ref().is_some_and(|_| before != seen) {
                 return Ok(job);
             }
             before = seen;
@@ -270,23 +265,23 @@ impl Entry {
         let parts = || self.parts.values();
         let running = parts().find(|part| part.open > 0);
         let worst = parts().map(|part| part.worst).max().unwrap_or_default();
-        let state = if running.is_some() { "running" } else { worst.name() };
+        let state = if running.is_some() { JobState::Running } else { worst.state() };
         // A part that has ended knows how many notes it had.
         let total = |part: &Part| part.total.or((part.open == 0).then_some(part.done));
         let mut problems: Vec<&str> = parts().filter_map(|part| part.problem.as_deref()).collect();
         problems.dedup();
         Job {
             job: self.number,
-            kind: self.kind.to_owned(),
+            kind: self.kind,
             scope: self.scope.clone(),
-            state: state.to_owned(),
+            state,
             done: parts().map(|part| part.done).sum(),
             total: parts().map(total).sum(),
             failed: parts().flat_map(|part| part.failed.iter().cloned()).take(MOST_FAILED).collect(),
             changed: parts().map(|part| part.changed).sum(),
             bought: parts().map(|part| part.bought).sum(),
             took_ms: self.took.unwrap_or_else(|| machine::since(self.began)).as_millis() as u64,
-            phase: running.map_or_else(|| state.to_owned(), |part| part.phase.clone()),
+            phase: running.map_or_else(|| state.to_string(), |part| part.phase.clone()),
             seq: parts().map(|part| part.seq).max().unwrap_or(0),
             contexts: parts().filter_map(|part| part.contexts).reduce(ContextProgress::plus),
             estimate: parts().filter_map(|part| part.estimate.clone()).reduce(together),
@@ -299,7 +294,7 @@ impl Entry {
 fn told(part: &Part) -> JobPart {
     JobPart {
         vault: part.vault.clone(),
-        state: part.state().to_owned(),
+        state: part.state(),
         done: part.done,
         total: part.total,
         changed: part.changed,

@@ -1,5 +1,7 @@
 //! Work that takes long: `sync`, `rebuild`, and the jobs that they begin.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,17 +82,97 @@ pub struct RebuildRequest {
     pub progress: Option<Id>,
 }
 
+/// What a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobKind {
+    /// The first walk of a vault after a start.
+    Index,
+    /// A look at the disk.
+    Sync,
+    /// Making everything in a scope anew.
+    Rebuild,
+    /// Building a generation beside the one that answers.
+    Generation,
+    /// Making vectors for an embedder that is to take over.
+    Embed,
+    /// A kind that only a newer daemon has.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
+}
+
+impl JobKind {
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobKind::Index => "index",
+            JobKind::Sync => "sync",
+            JobKind::Rebuild => "rebuild",
+            JobKind::Generation => "generation",
+            JobKind::Embed => "embed",
+            JobKind::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for JobKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How far a job, or a part of one, is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It has not ended.
+    Running,
+    /// It ended, and all of it was done; notes may have failed.
+    Done,
+    /// Somebody ended it; what was done stays.
+    Cancelled,
+    /// It ended early; `problem` says why.
+    Failed,
+    /// It was only counted what it would take.
+    DryRun,
+    /// A state that only a newer daemon has.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
+}
+
+impl JobState {
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobState::Running => "running",
+            JobState::Done => "done",
+            JobState::Cancelled => "cancelled",
+            JobState::Failed => "failed",
+            JobState::DryRun => "dry_run",
+            JobState::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// State of a long-running job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// Its number.
     pub job: u64,
-    /// `index`, `sync`, `rebuild` or `embed`.
-    pub kind: String,
+    /// What it is.
+    pub kind: JobKind,
     /// What it covers.
     pub scope: Scope,
-    /// `running`, `done`, `cancelled`, `failed`.
-    pub state: String,
+    /// How far it is.
+    pub state: JobState,
     /// Notes done.
     pub done: u64,
     /// Notes in all, once known.
@@ -123,12 +205,12 @@ pub struct Job {
 }
 
 /// What one vault does for a job.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobPart {
     /// The vault.
     pub vault: String,
     /// As of the job.
-    pub state: String,
+    pub state: JobState,
     /// Notes done.
     pub done: u64,
     /// Notes in all, once known.
@@ -143,20 +225,25 @@ pub struct JobPart {
 }
 
 impl Job {
+    /// Whether it has not ended.
+    pub fn is_running(&self) -> bool {
+        self.state == JobState::Running
+    }
+
     /// What would be done, and what it would take.
-    pub fn dry_run(kind: &str, scope: Scope, notes: Option<u64>, estimate: Option<Estimate>) -> Self {
+    pub fn dry_run(kind: JobKind, scope: Scope, notes: Option<u64>, estimate: Option<Estimate>) -> Self {
         Job {
             job: 0,
-            kind: kind.to_owned(),
+            kind,
             scope,
-            state: "dry_run".to_owned(),
+            state: JobState::DryRun,
             done: 0,
             total: notes,
             failed: Vec::new(),
             changed: 0,
             bought: 0,
             took_ms: 0,
-            phase: "dry_run".to_owned(),
+            phase: JobState::DryRun.to_string(),
             seq: 0,
             contexts: None,
             estimate,
@@ -258,3 +345,6 @@ pub struct PauseRequest {
     #[serde(skip_serializing_if = "is_default")]
     pub seconds: Option<u64>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,8 @@ pub fn reference() -> String {
     for &method in Method::ALL {
         page.method(method, &schema["methods"][method.name()]);
     }
+    page.line("\n### Notifications");
+    page.notifications(&schema["notifications"]);
     page.line("\n### Types");
     page.types();
     page.text
@@ -60,6 +62,27 @@ impl Page<'_> {
             self.members(&params, "parameter");
         }
         self.line(&format!("\nGives {result}."));
+    }
+
+    /// What the daemon says unasked. A notification of several kinds tells them apart by its `kind`.
+    fn notifications(&mut self, notifications: &Value) {
+        for (name, schema) in notifications.as_object().into_iter().flatten() {
+            let kinds = alternatives(schema).map_or(std::slice::from_ref(schema), Vec::as_slice);
+            for schema in kinds {
+                let kind = schema["properties"]["kind"]["const"].as_str();
+                let of_kind = kind.map_or_else(String::new, |kind| format!(" of the kind `{kind}`"));
+                let about = sentence(if kind.is_some() { schema } else { self.resolved(schema) });
+                self.line(&format!("\n#### `{name}`{of_kind}\n\n{about}"));
+                if let Some(of) = kind.and(named(schema)) {
+                    self.named.insert(of.to_owned());
+                    self.line(&format!("It has the members of `{of}`, and its `kind`."));
+                    continue;
+                }
+                self.line("");
+                let members = self.resolved(schema).clone();
+                self.members(&members, "member");
+            }
+        }
     }
 
     /// The types that were referred to, and those that they refer to.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protocol::jobs::RebuildRequest;
+use protocol::jobs::{JobState, RebuildRequest};
 use serde_json::{Value, json};
 use situated::daemon::sandbox::landlock::kernel_abi;
 
@@ -195,9 +195,9 @@ fn on_battery_a_rebuild_waits_and_saves_do_not() {
     }
     eventually("what is new is indexed", || daemon.holding("many").len() == 30);
     let state = |daemon: &mut Daemon| daemon.job(job).state;
-    assert_eq!(state(&mut daemon), "running");
+    assert_eq!(state(&mut daemon), JobState::Running);
     daemon.call("resume", json!({}));
-    eventually("the user's word counts for more", || state(&mut daemon) == "done");
+    eventually("the user's word counts for more", || state(&mut daemon) == JobState::Done);
     daemon.wait_idle();
 }
 
@@ -247,7 +247,7 @@ fn with_little_memory_work_goes_on_in_small_steps() {
     let mut daemon = configured(&place, "[host]\nmemory = \"16 MiB\"\n");
     daemon.wait_holding("marker199", &["n199.md"]);
     let job = daemon.ask(&RebuildRequest::default()).job;
-    eventually("it comes to its end", || daemon.job(job).state == "done");
+    eventually("it comes to its end", || daemon.job(job).state == JobState::Done);
     assert!(daemon.log().contains("memory is tight"), "{}", daemon.log());
     daemon.wait_status("nothing is said any more", |status| status["held"] == json!([]));
 }

@@ -11,7 +11,7 @@ use protocol::envelope::ErrorKind;
 use protocol::events::{SubscribeRequest, Watch, Watched};
 use protocol::generations::{BuildGenerationRequest, DropGenerationRequest, GenerationsRequest, UseGenerationRequest};
 use protocol::graph::GraphRequest;
-use protocol::jobs::{CancelRequest, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
+use protocol::jobs::{CancelRequest, JobKind, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{Expand, RelatedRequest, SearchFilter, SearchRequest};
 use protocol::status::StatusRequest;
@@ -166,6 +166,6 @@ fn a_parameter_that_is_misspelt_is_named_with_the_one_that_was_meant() {
     }
     // A misspelt `dry_run` has made nothing anew, and nothing is paused.
     let jobs = daemon.ask(&JobsRequest::default()).jobs;
-    assert!(jobs.iter().all(|job| job.kind != "rebuild"), "{jobs:?}");
+    assert!(jobs.iter().all(|job| job.kind != JobKind::Rebuild), "{jobs:?}");
     assert_eq!(daemon.ask(&StatusRequest::default()).paused_until, None);
 }

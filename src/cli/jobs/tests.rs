@@ -1,13 +1,13 @@
 use super::*;
-use protocol::jobs::SkippedFile;
+use protocol::jobs::{JobKind, SkippedFile};
 
 fn job() -> Job {
     let failed = |path: &str, why: &str| SkippedFile { path: path.into(), why: why.into() };
     Job {
         job: 3,
-        kind: "rebuild".into(),
+        kind: JobKind::Rebuild,
         scope: Scope { vault: Some("notes".into()), path: None },
-        state: "done".into(),
+        state: JobState::Done,
         done: 670,
         total: Some(670),
         failed: vec![failed("a.md", "refusal"), failed("b.md", "weak"), failed("c.md", "refusal")],

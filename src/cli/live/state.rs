@@ -430,7 +430,7 @@ impl State {
         let Link::There { daemon, vaults } = &mut self.link else { return };
         match notice {
             Notice::State { state } => *daemon = state,
-            Notice::Job { job } => self.job = Some(*job).filter(|job| job.state == "running"),
+            Notice::Job { job } => self.job = Some(*job).filter(|job| job.is_running()),
             Notice::Index { vault, notes, .. } => {
                 if let Some((_, count)) = vaults.iter_mut().find(|(name, _)| *name == vault) {
                     *count = notes;

@@ -14,7 +14,7 @@ use super::state::{Arrival, Input};
 use crate::cli::session::Missed;
 use protocol::client::{Client, ClientError, Discovery};
 use protocol::events::{Event, SubscribeRequest};
-use protocol::jobs::{JobList, JobsRequest};
+use protocol::jobs::{Job, JobList, JobsRequest};
 use protocol::search::{Group, RelatedRequest, SearchAnswer, SearchRequest};
 use protocol::status::StatusRequest;
 use protocol::table::Call;
@@ -176,7 +176,7 @@ fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) ->
 fn arrival(client: &mut Client) -> Result<Arrival, ClientError> {
     let status = client.call(&StatusRequest::default())?;
     let JobList { jobs } = client.call(&JobsRequest::default())?;
-    Ok(Arrival { status, job: jobs.into_iter().find(|job| job.state == "running") })
+    Ok(Arrival { status, job: jobs.into_iter().find(Job::is_running) })
 }
 
 /// Ends the machine on SIGTERM, SIGHUP and SIGINT. While an editor has the terminal its Ctrl-C is not ours.

@@ -46,7 +46,7 @@ fn quiet_until_ready_then_a_line_for_each_decision() {
 
 #[test]
 fn what_is_told_is_understood() {
-    let job = protocol::jobs::Job::dry_run("sync", protocol::jobs::Scope::default(), None, None);
+    let job = protocol::jobs::Job::dry_run(protocol::jobs::JobKind::Sync, protocol::jobs::Scope::default(), None, None);
     for told in [
         Notice::Decision(decision("a.md")),
         Notice::Index { vault: "v".into(), seq: 1, notes: 2, chunks: 3 },

@@ -1,7 +1,7 @@
 use super::super::search::tests::Page;
 use super::*;
 use protocol::contexts::Estimate;
-use protocol::jobs::SkippedFile;
+use protocol::jobs::{JobKind, JobState, SkippedFile};
 
 fn status() -> Status {
     Status {
@@ -42,12 +42,12 @@ fn report(status: Status) -> Report {
 #[test]
 fn one_screen_answers_the_questions() {
     let page = Page::default();
-    let job = |state: &str| Job {
-        state: state.into(),
+    let job = |state| Job {
+        state,
         done: 1200,
-        ..Job::dry_run("rebuild", protocol::jobs::Scope::default(), Some(5678), None)
+        ..Job::dry_run(JobKind::Rebuild, protocol::jobs::Scope::default(), Some(5678), None)
     };
-    let report = Report { jobs: vec![job("running"), job("done")], ..report(status()) };
+    let report = Report { jobs: vec![job(JobState::Running), job(JobState::Done)], ..report(status()) };
     print(&report, 100, &mut Out::to(page.clone(), 80)).unwrap();
     let text = page.text();
     for expected in [

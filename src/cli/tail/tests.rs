@@ -1,5 +1,5 @@
 use super::*;
-use protocol::jobs::{Job, Scope};
+use protocol::jobs::{Job, JobKind, Scope};
 use serde_json::json;
 
 #[test]
@@ -14,7 +14,7 @@ fn one_vault_alone() {
     };
     let job = |vault: Option<&str>| {
         let scope = Scope { vault: vault.map(str::to_owned), path: None };
-        json!({ "kind": "job", "job": Job::dry_run("sync", scope, None, None) })
+        json!({ "kind": "job", "job": Job::dry_run(JobKind::Sync, scope, None, None) })
     };
     for (told, wanted) in [
         (decision("work"), true),

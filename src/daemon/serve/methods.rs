@@ -24,7 +24,9 @@ use protocol::generations::{
     BuildGenerationRequest, DropGenerationRequest, GenerationList, GenerationsRequest, UseGenerationRequest,
 };
 use protocol::graph::GraphRequest;
-use protocol::jobs::{CancelRequest, Job, JobList, JobsRequest, PauseRequest, RebuildRequest, Scope, SyncRequest};
+use protocol::jobs::{
+    CancelRequest, Job, JobList, JobState, JobsRequest, PauseRequest, RebuildRequest, Scope, SyncRequest,
+};
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{RelatedRequest, SearchRequest};
 use protocol::status::StatusRequest;
@@ -217,7 +219,7 @@ fn results(handle: &Handle, shows: &Watched, cancel: &Cancel) -> Result<WatchAns
 
 /// Whether a job has come to its end.
 pub(super) fn has_ended(job: &Job) -> bool {
-    matches!(job.state.as_str(), "done" | "cancelled" | "failed")
+    matches!(job.state, JobState::Done | JobState::Cancelled | JobState::Failed)
 }
 
 fn wait(handle: &Handle, job: u64, patience: Duration) -> Result<Job, RpcError> {

@@ -22,7 +22,7 @@ use crate::daemon::config::ServeConfig;
 use engine::handle::{CallError, Cancel};
 use protocol::envelope::{RpcError, body};
 use protocol::events::Notice;
-use protocol::jobs::{Job, Scope};
+use protocol::jobs::{Job, JobKind, JobState, Scope};
 use protocol::status::RunState;
 use protocol::table::{AnyCall, Method};
 
@@ -139,9 +139,9 @@ fn wait_for_cancel(seen: &Seen, cancel: &Cancel) -> Result<Reply, protocol::enve
 fn job(done: u64) -> Job {
     Job {
         job: 1,
-        kind: "sync".into(),
+        kind: JobKind::Sync,
         scope: Scope::default(),
-        state: if done < 5 { "running" } else { "done" }.into(),
+        state: if done < 5 { JobState::Running } else { JobState::Done },
         done,
         total: Some(5),
         failed: vec![],

@@ -22,7 +22,7 @@ use context::{ContextRecord, Template};
 use note::VaultPath;
 use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
 use protocol::cost::CostReport;
-use protocol::jobs::Job;
+use protocol::jobs::{Job, JobKind};
 use protocol::status::{ContextStatus, RunState};
 use store::record::NoteRecord;
 
@@ -182,7 +182,7 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallE
 }
 
 fn running(engine: &Handle, stats: &mut Stats) {
-    let is_run = |job: &Job| job.kind == "rebuild" && job.state == "running";
+    let is_run = |job: &Job| job.kind == JobKind::Rebuild && job.is_running();
     let progress = engine.0.jobs.all().into_iter().find(is_run).and_then(|job| job.contexts);
     let waiting = engine.0.vaults.load().iter().any(|vault| vault.counts().due > 0);
     if let Some(progress) = progress {

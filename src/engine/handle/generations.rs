@@ -10,7 +10,7 @@ use crate::runtime::shown;
 use crate::supervisor::Event;
 use crate::supervisor::generations::{GenerationRequest, is_of};
 use protocol::generations::{DEFAULT_GENERATION, GenerationInfo};
-use protocol::jobs::{Job, Scope};
+use protocol::jobs::{Job, JobKind, Scope};
 
 /// Opening or closing an index takes a second; more means that the engine is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,9 +56,9 @@ pub(super) fn build_generation(
     if dry_run {
         let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
         let estimate = contexts::estimate(engine, &name, &pipelines, None, false, false)?;
-        return Ok(Job::dry_run("generation", scope, None, estimate));
+        return Ok(Job::dry_run(JobKind::Generation, scope, None, estimate));
     }
-    let job = engine.begin("generation", scope, &vaults);
+    let job = engine.begin(JobKind::Generation, scope, &vaults);
     for vault in &vaults {
         if let Err(error) = request(engine, vault, &name, GenerationRequest::Build(job)) {
             // Where it has begun it goes on; what follows is not begun.

@@ -22,6 +22,7 @@ use index::Snapshot;
 use index::search;
 use index::search::{Answer, Boosts, Key, Options, Parsed, Part};
 use note::{FileStat, VaultPath};
+use protocol::jobs::JobState;
 use protocol::search::{MAX_HITS, Mode};
 
 /// How long a fresh answer waits for the disk.
@@ -191,7 +192,7 @@ fn freshen(engine: &Handle, vaults: &[Arc<VaultShared>], cancel: &Cancel) -> Res
     let until = Instant::now() + FRESH_WITHIN;
     let only = vaults.first().filter(|_| vaults.len() == 1).map(|vault| vault.name.clone());
     let job = work::look_at(engine, Scope { vault: only, path: None }, vaults, false);
-    while engine.wait_job(job, Duration::from_millis(100))?.state == "running" {
+    while engine.wait_job(job, Duration::from_millis(100))?.is_running() {
         cancel.check()?;
         if Instant::now() > until {
             return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
@@ -199,7 +200,7 @@ fn freshen(engine: &Handle, vaults: &[Arc<VaultShared>], cancel: &Cancel) -> Res
     }
     let job = engine.job(job)?;
     let why = job.problem.unwrap_or_else(|| "some notes could not be read".to_owned());
-    let fresh = job.state == "done" && job.failed.is_empty();
+    let fresh = job.state == JobState::Done && job.failed.is_empty();
     Ok((!fresh).then(|| format!("not all of this is fresh: {why}")))
 }
 

@@ -9,11 +9,11 @@ use crate::now_s;
 use crate::shared::VaultShared;
 use index::NoteEntry;
 use protocol::audience::Audience;
-use protocol::jobs::{Job, Scope};
+use protocol::jobs::{Job, JobKind, Scope};
 
 /// Begins a look at the disk of these vaults; returns its job.
 pub(super) fn look_at(engine: &Handle, scope: Scope, vaults: &[Arc<VaultShared>], accept_deletes: bool) -> u64 {
-    let job = engine.begin("sync", scope, vaults);
+    let job = engine.begin(JobKind::Sync, scope, vaults);
     for vault in vaults {
         engine.send_part(vault, job, Event::Sync { job, accept_deletes });
     }
@@ -40,7 +40,7 @@ pub(super) fn rebuild(
     batch: bool,
     audience: Audience,
 ) -> Result<Job, CallError> {
-    if let Some(running) = engine.0.jobs.all().into_iter().find(|j| j.kind == "rebuild" && j.state == "running")
+    if let Some(running) = engine.0.jobs.all().into_iter().find(|j| j.kind == JobKind::Rebuild && j.is_running())
         && !dry_run
     {
         let message = format!("rebuild {} is running; wait for it, or `situated jobs --cancel {0}`", running.job);
@@ -73,11 +73,11 @@ pub(super) fn rebuild(
         let estimate =
             contexts::estimate(engine, &contexts::answering(engine), &pipelines, under.as_ref(), false, batch)?;
         if dry_run {
-            return Ok(Job::dry_run("rebuild", scope, Some(total), estimate));
+            return Ok(Job::dry_run(JobKind::Rebuild, scope, Some(total), estimate));
         }
         recent::may_rebuild(engine, audience, estimate.as_ref())?;
     }
-    let job = engine.begin("rebuild", scope, &vaults);
+    let job = engine.begin(JobKind::Rebuild, scope, &vaults);
     for vault in &vaults {
         engine.send_part(vault, job, Event::Rebuild { job, under: under.clone(), batch });
     }

@@ -17,7 +17,7 @@ use crate::runtime::GenerationRuntime;
 use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
-use protocol::jobs::Scope;
+use protocol::jobs::{JobKind, Scope};
 use provider::ledger::Refused;
 
 /// How often a day's budget that is used up is looked at.
@@ -183,7 +183,7 @@ impl Buyer {
         let Some(mut run) = Run::unfinished(at.pipeline)? else { return Ok(None) };
         let scope = Scope { vault: Some(at.actor.place.vault.name.clone()), path: run.path.clone() };
         let vault = at.actor.shared.id;
-        run.job = at.actor.engine.jobs.begin("rebuild", scope, [(vault, at.actor.place.vault.name.clone())]);
+        run.job = at.actor.engine.jobs.begin(JobKind::Rebuild, scope, [(vault, at.actor.place.vault.name.clone())]);
         run.done_before = run.total.saturating_sub(self.left_of_run(at));
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;

@@ -18,7 +18,7 @@ use crate::jobs::Ended;
 use crate::settings::Settings;
 use crate::shared::{IndexerReport, Stage};
 use crate::{EngineError, timing};
-use protocol::jobs::Scope;
+use protocol::jobs::{JobKind, Scope};
 use protocol::status::EmbedStatus;
 use vault::RescanReason;
 
@@ -30,7 +30,8 @@ impl Indexer {
         self.resume_run();
         let scope = Scope { vault: Some(self.actor.place.vault.name.clone()), path: None };
         let vault = (self.actor.shared.id, self.actor.place.vault.name.clone());
-        let jobs = (!self.actor.shared.is_inactive()).then(|| self.actor.engine.jobs.begin("index", scope, [vault]));
+        let jobs =
+            (!self.actor.shared.is_inactive()).then(|| self.actor.engine.jobs.begin(JobKind::Index, scope, [vault]));
         self.notes.walk(RescanReason::Start, jobs.into_iter().collect());
     }
 
@@ -257,7 +258,7 @@ impl Indexer {
                 Effect::Begin => {
                     let name = self.actor.place.vault.name.clone();
                     let scope = Scope { vault: Some(name.clone()), path: None };
-                    migration.job = jobs.begin("embed", scope, [(vault, name)]);
+                    migration.job = jobs.begin(JobKind::Embed, scope, [(vault, name)]);
                 }
                 Effect::Open(wanted) => {
                     let (engine, inbox) = (self.actor.engine.clone(), self.actor.inbox.clone());

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 
 fn begin(jobs: &Jobs, vaults: &[u64]) -> u64 {
-    jobs.begin("sync", Scope::default(), vaults.iter().map(|id| (*id, format!("v{id}"))))
+    jobs.begin(JobKind::Sync, Scope::default(), vaults.iter().map(|id| (*id, format!("v{id}"))))
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn waiting_ends_with_the_job() {
     let other = jobs.clone();
     let waiter = std::thread::spawn(move || other.wait(number, Duration::from_secs(20)));
     jobs.end_step(number, 1, Ended::Done, 3);
-    assert_eq!(waiter.join().unwrap().unwrap().state, "done");
+    assert_eq!(waiter.join().unwrap().unwrap().state, JobState::Done);
     jobs.cancel(number).unwrap();
     assert!(jobs.is_cancelled(number));
     assert!(matches!(jobs.get(99), Err(CallError::NotFound { .. })));
@@ -26,12 +26,12 @@ fn a_job_of_two_vaults_ends_with_the_second_and_keeps_the_worst_result() {
     jobs.end_part(number, 1, Ended::Failed, Some("it is gone".to_owned()));
     // What the other vault does next is its own part's business.
     let running = jobs.change(number, 2, |part| (part.total, part.phase) = (Some(3), "indexing".to_owned())).unwrap();
-    assert_eq!((running.state.as_str(), running.phase.as_str()), ("running", "indexing"));
+    assert_eq!((running.state, running.phase.as_str()), (JobState::Running, "indexing"));
     jobs.change(number, 2, |part| (part.done, part.changed) = (3, 2));
     let ended = jobs.end_step(number, 2, Ended::Done, 5).unwrap();
-    assert_eq!((ended.state.as_str(), ended.seq, ended.changed), ("failed", 5, 2));
+    assert_eq!((ended.state, ended.seq, ended.changed), (JobState::Failed, 5, 2));
     assert_eq!((ended.phase.as_str(), ended.problem.as_deref()), ("failed", Some("it is gone")));
-    assert_eq!(ended.parts.iter().map(|part| part.state.as_str()).collect::<Vec<_>>(), ["failed", "done"]);
+    assert_eq!(ended.parts.iter().map(|part| part.state).collect::<Vec<_>>(), [JobState::Failed, JobState::Done]);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn done_and_total_are_sums_and_unknown_until_every_vault_knows() {
     jobs.end_step(number, 1, Ended::Done, 1);
     jobs.change(number, 2, |part| part.done = 40);
     let ended = jobs.end_step(number, 2, Ended::Done, 1).unwrap();
-    assert_eq!((ended.state.as_str(), ended.done, ended.total), ("done", 100, Some(100)));
+    assert_eq!((ended.state, ended.done, ended.total), (JobState::Done, 100, Some(100)));
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn a_part_ends_with_its_last_step_and_says_what_was_bought() {
     let jobs = Jobs::default();
     let number = begin(&jobs, &[1]);
     jobs.open_step(number, 1);
-    assert_eq!(jobs.end_step(number, 1, Ended::Done, 1).unwrap().state, "running");
+    assert_eq!(jobs.end_step(number, 1, Ended::Done, 1).unwrap().state, JobState::Running);
     jobs.bought(1, 2);
     jobs.bought(7, 9);
     let ended = jobs.end_step(number, 1, Ended::Done, 2).unwrap();
-    assert_eq!((ended.state.as_str(), ended.bought), ("done", 2));
+    assert_eq!((ended.state, ended.bought), (JobState::Done, 2));
     jobs.bought(1, 1);
     assert_eq!(jobs.get(number).unwrap().bought, 2, "what is bought later is no matter of this job");
 }
@@ -69,8 +69,8 @@ fn what_a_dead_indexer_was_to_do_fails_and_the_rest_goes_on() {
     let (both, other) = (begin(&jobs, &[1, 2]), begin(&jobs, &[2]));
     assert_eq!(jobs.fail_all_of(1, "it died").len(), 1);
     jobs.end_step(both, 2, Ended::Done, 1);
-    assert_eq!(jobs.get(both).unwrap().state, "failed");
-    assert_eq!(jobs.get(other).unwrap().state, "running");
+    assert_eq!(jobs.get(both).unwrap().state, JobState::Failed);
+    assert_eq!(jobs.get(other).unwrap().state, JobState::Running);
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) fn check(world: &mut World) -> Result<(), String> {
         return Err(fault.clone());
     }
     let process = world.process();
-    let running: Vec<_> = process.shared.jobs.all().into_iter().filter(|job| job.state == "running").collect();
+    let running: Vec<_> = process.shared.jobs.all().into_iter().filter(|job| job.is_running()).collect();
     if !running.is_empty() {
         return Err(format!("jobs without an end: {running:?}"));
     }

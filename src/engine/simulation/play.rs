@@ -19,7 +19,7 @@ use super::schedule::{Action, Schedule, Step, Telling};
 use super::vault::Vault;
 use crate::indexer::Event;
 use crate::throttle::Until;
-use protocol::jobs::Scope;
+use protocol::jobs::{JobKind, Scope};
 
 /// How long everything may take to come to rest, once nothing happens any more.
 const PEACE: Duration = Duration::from_hours(12);
@@ -269,7 +269,7 @@ impl World {
     fn rebuild(&mut self) {
         self.rebuilds += usize::from(self.setup.costs);
         let scope = Scope { vault: None, path: None };
-        let job = self.process().shared.jobs.begin("rebuild", scope, [(0, "v".to_owned())]);
+        let job = self.process().shared.jobs.begin(JobKind::Rebuild, scope, [(0, "v".to_owned())]);
         self.process().send(Event::Rebuild { job, under: None, batch: false });
     }
 
@@ -280,7 +280,7 @@ impl World {
 
     fn sync(&mut self) {
         let scope = Scope { vault: None, path: None };
-        let job = self.process().shared.jobs.begin("sync", scope, [(0, "v".to_owned())]);
+        let job = self.process().shared.jobs.begin(JobKind::Sync, scope, [(0, "v".to_owned())]);
         self.process().send(Event::Sync { job, accept_deletes: false });
     }
 

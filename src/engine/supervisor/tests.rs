@@ -9,7 +9,7 @@ use crate::handle::{Cancel, Handle};
 use crate::indexer::disk::{Look, file_system};
 use crate::indexer::scan::Findings;
 use note::{FileStat, VaultPath};
-use protocol::jobs::{Job, Scope};
+use protocol::jobs::{Job, JobState, Scope};
 use protocol::note::GetRequest;
 use protocol::search::{SearchAnswer, SearchRequest};
 use vault::policy::Policy;
@@ -194,7 +194,7 @@ impl World {
     }
 
     fn ended(&self, job: u64) -> Job {
-        eventually("the job ends", || self.handle().job(job).unwrap().state != "running");
+        eventually("the job ends", || self.handle().job(job).unwrap().state != JobState::Running);
         self.handle().job(job).unwrap()
     }
 
@@ -242,12 +242,12 @@ fn a_file_system_that_hangs_keeps_its_own_vault_alone() {
     assert!(matches!(&why, CallError::Storage(why) if why.contains("file system hangs")), "{why:?}");
     assert!(note("b").is_ok());
     let (stuck, free) = (world.sync(Some("a")), world.sync(Some("b")));
-    assert_eq!(world.ended(free).state, "done");
-    assert_eq!(world.handle().job(stuck).unwrap().state, "running");
+    assert_eq!(world.ended(free).state, JobState::Done);
+    assert_eq!(world.handle().job(stuck).unwrap().state, JobState::Running);
 
     world.disk.set(None);
     eventually("the save in `a` is found, too", || world.finds("a", "zebra"));
-    assert_eq!(world.ended(stuck).state, "done");
+    assert_eq!(world.ended(stuck).state, JobState::Done);
 }
 
 #[test]
@@ -269,8 +269,8 @@ fn an_indexer_that_dies_is_opened_again_and_its_jobs_fail() {
     eventually("it is said", || world.problems().iter().any(|why| why.contains("failed inside the program")));
     assert!(world.finds("b", "aboutb0"), "the other vault answers");
     let job = world.ended(world.sync(None));
-    let states: Vec<&str> = job.parts.iter().map(|part| part.state.as_str()).collect();
-    assert_eq!((job.state.as_str(), states), ("failed", vec!["failed", "done"]), "{job:?}");
+    let states: Vec<JobState> = job.parts.iter().map(|part| part.state).collect();
+    assert_eq!((job.state, states), (JobState::Failed, vec![JobState::Failed, JobState::Done]), "{job:?}");
     eventually("what was saved is found", || world.finds("a", "zebra"));
     eventually("nothing is wrong any more", || world.problems().is_empty() && world.is_idle());
 }
@@ -294,13 +294,13 @@ fn a_job_over_a_vault_that_is_gone_fails_and_says_which() {
     eventually("both are indexed", || world.is_idle());
     std::fs::rename(world.root("a"), world.dir.path().join("elsewhere")).unwrap();
     let job = world.ended(world.sync(None));
-    assert_eq!(job.state, "failed");
+    assert_eq!(job.state, JobState::Failed);
     assert!(job.problem.as_ref().is_some_and(|why| why.contains("vault `a` cannot be read")), "{job:?}");
-    assert_eq!((job.parts[1].state.as_str(), job.parts[1].done, job.parts[1].total), ("done", 2, Some(2)));
+    assert_eq!((job.parts[1].state, job.parts[1].done, job.parts[1].total), (JobState::Done, 2, Some(2)));
     assert!(world.finds("a", "abouta0"), "its index is kept");
     std::fs::rename(world.dir.path().join("elsewhere"), world.root("a")).unwrap();
     eventually("it is back", || world.problems().is_empty());
-    assert_eq!(world.ended(world.sync(None)).state, "done");
+    assert_eq!(world.ended(world.sync(None)).state, JobState::Done);
 }
 
 #[test]

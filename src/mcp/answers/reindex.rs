@@ -10,7 +10,7 @@ use super::{ToolResult, decimal, vault};
 use crate::mcp::clean;
 use protocol::contexts::{Estimate, StatsRequest};
 use protocol::daemon::HelloRequest;
-use protocol::jobs::{CancelRequest, Job, JobList, JobsRequest, RebuildRequest};
+use protocol::jobs::{CancelRequest, Job, JobKind, JobList, JobState, JobsRequest, RebuildRequest};
 
 /// How often a job that is waited for is looked at.
 const LOOK: Duration = Duration::from_millis(300);
@@ -107,7 +107,7 @@ async fn begun(
             let total = (now.total > 0).then_some(now.total as f64);
             caller.progress(last, total, &format!("{} made anew", now.unit)).await;
         }
-        if now.status != "running" {
+        if !job.is_running() {
             let message = format!(
                 "Job {id} is {}: {} of {} {}, {} failed.",
                 now.status, now.processed, now.total, now.unit, now.failed
@@ -152,10 +152,10 @@ pub(in crate::mcp) async fn progress(asked: Progress, caller: &Caller) -> Result
 /// The job of this number; without one the running reindexing, else the last one.
 async fn find(id: Option<u64>, caller: &Caller) -> Result<Option<Job>, Trouble> {
     let JobList { jobs } = caller.call(JobsRequest::default()).await?;
-    let rebuilds: Vec<Job> = jobs.into_iter().filter(|job| job.kind == "rebuild").collect();
+    let rebuilds: Vec<Job> = jobs.into_iter().filter(|job| job.kind == JobKind::Rebuild).collect();
     Ok(match id {
         Some(id) => rebuilds.into_iter().find(|job| job.job == id),
-        None => rebuilds.iter().find(|job| job.state == "running").or_else(|| rebuilds.first()).cloned(),
+        None => rebuilds.iter().find(|job| job.is_running()).or_else(|| rebuilds.first()).cloned(),
     })
 }
 
@@ -168,7 +168,7 @@ fn of_job(job: &Job) -> Reindexing {
         percentage: 0.0,
         elapsed_seconds: Some(job.took_ms as f64 / 1e3),
         remaining_seconds: None,
-        status: clean::line(&job.state),
+        status: job.state.to_string(),
         job: Some(job.job),
         micro_dollars: None,
         problem: job.problem.as_deref().map(clean::line),
@@ -187,7 +187,7 @@ fn of_job(job: &Job) -> Reindexing {
         };
     }
     let percentage = match told.total {
-        0 if told.status == "done" => 100.0,
+        0 if job.state == JobState::Done => 100.0,
         0 => 0.0,
         total => told.processed as f64 / total as f64 * 100.0,
     };

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixListener;
 
 use super::*;
-use crate::jobs::{Job, Scope, SyncRequest};
+use crate::jobs::{Job, JobKind, Scope, SyncRequest};
 use crate::status::StatusRequest;
 
 /// Answers each line of one client with what `answer` makes of it; ends when that is `None`.
@@ -41,7 +41,7 @@ fn calls_and_progress() {
             None => String::new(),
         };
         let result = match request["method"].as_str() {
-            Some("sync") => json!(Job::dry_run("sync", Scope::default(), Some(3), None)),
+            Some("sync") => json!(Job::dry_run(JobKind::Sync, Scope::default(), Some(3), None)),
             _ => request["method"].clone(),
         };
         Some(progress + &reply(&request, result))
@@ -50,7 +50,7 @@ fn calls_and_progress() {
     assert_eq!(client.call_raw("ping", Value::Null).unwrap(), "ping");
     let mut seen = Vec::new();
     let job = client.call_with_progress(&SyncRequest::default(), &mut |progress| seen.push(progress.done)).unwrap();
-    assert_eq!((job.kind.as_str(), seen), ("sync", vec![3]));
+    assert_eq!((job.kind, seen), (JobKind::Sync, vec![3]));
     let error = client.call(&StatusRequest::default()).unwrap_err();
     assert!(matches!(&error, ClientError::Protocol(why) if why.contains("`status`")), "{error}");
     assert_eq!(client.call_raw("status", json!({ "vault": "x" })).unwrap(), "status");

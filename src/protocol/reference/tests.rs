@@ -59,6 +59,13 @@ fn every_type_is_described_once() {
     let titles: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#### ")).collect();
     let distinct: BTreeSet<&&str> = titles.iter().collect();
     assert_eq!(distinct.len(), titles.len());
+    for event in crate::events::EVENTS.iter().chain(&["results", "lagged"]) {
+        assert!(titles.contains(&format!("`event` of the kind `{event}`").as_str()), "{event}");
+    }
+    for notification in ["`progress`", "`text`"] {
+        assert!(titles.contains(&notification), "{notification}");
+    }
+    assert!(text.contains("| `missed` | integer |"), "{text}");
     for kind in ["Hit", "Job", "VaultStatus", "Mode", "Sums"] {
         assert!(titles.contains(&kind), "{kind}");
     }

@@ -2,6 +2,7 @@ use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::json;
 
 use super::*;
+use protocol::jobs::{JobKind, JobState, Scope};
 
 /// A hit without anything special.
 pub(in crate::cli::live) fn hit(path: &str, snippet: &str, highlights: Vec<(u32, u32)>) -> Hit {
@@ -39,9 +40,9 @@ pub(in crate::cli::live) fn arrival(vaults: &[(&str, u64)]) -> Arrival {
     Arrival { status: status.unwrap(), job: None }
 }
 
-fn job(state: &str, done: u64) -> Job {
-    let mut job = Job::dry_run("rebuild", protocol::jobs::Scope::default(), Some(1000), None);
-    (job.state, job.done) = (state.to_owned(), done);
+fn job(state: JobState, done: u64) -> Job {
+    let mut job = Job::dry_run(JobKind::Rebuild, Scope::default(), Some(1000), None);
+    (job.state, job.done) = (state, done);
     job
 }
 
@@ -243,9 +244,9 @@ fn news_keeps_the_list_current() {
     assert_eq!(query(&effects).as_deref(), Some("tide"));
     state.handle(decided("NoteRemoved"));
     assert_eq!(state.link, Link::There { daemon: Daemon::Idle, vaults: vec![("notes".into(), 1241)] });
-    state.handle(Input::Notice(Box::new(Notice::Job { job: Box::new(job("running", 5)) })));
+    state.handle(Input::Notice(Box::new(Notice::Job { job: Box::new(job(JobState::Running, 5)) })));
     assert_eq!(state.job.as_ref().map(|job| job.done), Some(5));
-    state.handle(Input::Notice(Box::new(Notice::Job { job: Box::new(job("done", 9)) })));
+    state.handle(Input::Notice(Box::new(Notice::Job { job: Box::new(job(JobState::Done, 9)) })));
     assert_eq!(state.job, None);
 }
 

@@ -69,7 +69,7 @@ pub(super) fn daemon(state: &State) -> (String, bool) {
 
 /// `rebuild 345/1,000`.
 fn progress(job: &Job) -> String {
-    let kind = printable(&job.kind);
+    let kind = job.kind;
     match (job.contexts.as_ref().filter(|contexts| contexts.total > 0), job.total) {
         (Some(contexts), _) => format!("{kind} {}/{} contexts", grouped(contexts.processed), grouped(contexts.total)),
         (None, Some(total)) => format!("{kind} {}/{}", grouped(job.done), grouped(total)),
