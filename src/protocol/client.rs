@@ -134,8 +134,11 @@ impl fmt::Display for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         match &self.hint {
-            Some(hint) if !self.message.contains(hint.as_str()) => write!(f, "; {hint}"),
-            _ => Ok(()),
+            Some(hint) if self.message.contains(hint.as_str()) => Ok(()),
+            // A question ends its sentence.
+            Some(hint) if self.message.ends_with('?') => write!(f, " ({hint})"),
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
         }
     }
 }

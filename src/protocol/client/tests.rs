@@ -5,8 +5,10 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixListener;
 
 use super::*;
+use crate::envelope::{ErrorKind, RpcError};
 use crate::jobs::{Job, JobKind, Scope, SyncRequest};
 use crate::status::StatusRequest;
+use crate::table::{AnyCall, Method};
 
 /// Answers each line of one client with what `answer` makes of it; ends when that is `None`.
 fn daemon(dir: &Path, answer: impl Fn(Value) -> Option<String> + Send + 'static) -> (PathBuf, thread::JoinHandle<()>) {
@@ -70,6 +72,27 @@ fn errors_keep_their_kind_and_map_to_exit_codes() {
         let error = client.call_raw(kind, json!({})).unwrap_err();
         assert_eq!((error.exit_code(), error.hint(), error.to_string()), (exit, Some("do this"), "no; do this".into()));
     }
+}
+
+#[test]
+fn what_to_do_stands_behind_what_is_wrong() {
+    let shown = |error: RpcError| {
+        let told = error.to_value();
+        let remote = Remote {
+            code: error.kind.code(),
+            kind: error.kind.name().to_owned(),
+            message: error.message,
+            hint: error.hint,
+            data: told["data"].as_object().cloned().unwrap(),
+        };
+        remote.to_string()
+    };
+    assert_eq!(shown(RpcError::new(ErrorKind::Busy, "no").hint("do this")), "no; do this");
+    assert_eq!(shown(RpcError::new(ErrorKind::Busy, "no; do this").hint("do this")), "no; do this");
+    let params = json!({ "vaut": "notes" });
+    let error = AnyCall::read(Method::Status, params.as_object().cloned().unwrap()).unwrap_err();
+    let expected = "`status` knows no parameter `vaut`; did you mean `vault`? (known here: audience vault)";
+    assert_eq!(shown(error), expected);
 }
 
 #[test]
