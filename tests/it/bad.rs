@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use protocol::decision::Reason;
 use serde_json::{Value, json};
 
 use crate::support::{Daemon, Place, eventually};
@@ -509,7 +510,7 @@ fn paths_of_any_bytes_are_indexed_found_and_got_back() {
         assert_eq!(got["path"], paths[0].as_str());
         assert!(got["text"].as_str().unwrap().contains(word), "{on_disk:?}: {got}");
         assert_eq!(daemon.call("plan", json!({"path": paths[0]}))["reason"], "Unchanged");
-        assert_eq!(daemon.decision(&paths[0])["reason"], "NewNote");
+        assert_eq!(daemon.decision(&paths[0]).unwrap().reason, Reason::NewNote);
         // As a user types what was printed, or lets the shell complete it.
         for path in [OsStr::new(&paths[0]), on_disk.as_os_str()] {
             let output = place.command().args(["get", "--"]).arg(path).output().unwrap();

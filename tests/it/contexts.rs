@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use protocol::contexts::StatsRequest;
+use protocol::daemon::{CostRequest, ResumeRequest};
+use protocol::decision::Reason;
+use protocol::jobs::{JobKind, JobState, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
+use protocol::search::SearchRequest;
+use protocol::status::{RunState, Status};
+use serde_json::json;
 
 use crate::model::{Answer, Model};
 use crate::support::{Daemon, Place, eventually};
@@ -30,15 +36,14 @@ pub(crate) fn start(place: &Place) -> Daemon {
 }
 
 /// Waits until nothing waits for the model any more.
-pub(crate) fn wait_written(daemon: &mut Daemon) -> Value {
-    daemon.wait_status("all contexts are written", |status| {
-        status["contexts"]["waiting"] == 0 && status["state"] == "idle"
-    })
+pub(crate) fn wait_written(daemon: &mut Daemon) -> Status {
+    daemon.wait_for("all contexts are written", |status| status.contexts.waiting == 0 && status.state == RunState::Idle)
 }
 
 fn contexts(daemon: &mut Daemon, query: &str) -> Vec<String> {
-    let found = daemon.call("search", json!({"query": query, "limit": 20, "per_note": 20}));
-    found["hits"].as_array().unwrap().iter().map(|hit| hit["context"].as_str().unwrap_or("").to_owned()).collect()
+    let query = query.to_owned();
+    let found = daemon.ask(&SearchRequest { query, limit: Some(20), per_note: Some(20), ..SearchRequest::default() });
+    found.hits.into_iter().map(|hit| hit.context).collect()
 }
 
 #[test]
@@ -49,12 +54,12 @@ fn a_new_note_is_bought_once_and_a_body_edit_costs_nothing() {
     wait_written(&mut daemon);
     assert_eq!(model.calls(), 1, "one call for the whole note");
     assert_eq!(model.asked()[0].wanted.len(), 3);
-    let stats = daemon.call("stats", json!({}));
-    assert_eq!((&stats["total"], &stats["contextualized"]), (&json!(3), &json!(3)), "{stats}");
+    let stats = daemon.ask(&StatsRequest::default());
+    assert_eq!((stats.total, stats.contextualized), (3, 3), "{stats:?}");
 
     place.write("Atlas rollout.md", ATLAS.replace("every clause", "each and every clause"));
     daemon.wait_holding("each", &["Atlas rollout.md"]);
-    assert_eq!(daemon.decision("Atlas rollout.md")["reason"], "BodyChanged");
+    assert_eq!(daemon.decision("Atlas rollout.md").unwrap().reason, Reason::BodyChanged);
     wait_written(&mut daemon);
     assert_eq!(model.calls(), 1, "a body edit buys nothing");
 
@@ -70,7 +75,7 @@ fn a_new_note_is_bought_once_and_a_body_edit_costs_nothing() {
     daemon.wait_holding("Risks", &["Atlas rollout.md"]);
     wait_written(&mut daemon);
     assert_eq!(model.calls(), 2, "an undo buys nothing");
-    assert_eq!(daemon.call("cost", json!({}))["today"]["calls"], 2);
+    assert_eq!(daemon.ask(&CostRequest::default()).today.calls, 2);
 }
 
 #[test]
@@ -91,11 +96,11 @@ fn what_was_answered_is_never_asked_again_after_a_kill() {
     model.latency(Duration::ZERO);
     let mut daemon = start(&place);
     let status = wait_written(&mut daemon);
-    assert_eq!(status["contexts"]["failed"], 0, "{status}");
+    assert_eq!(status.contexts.failed, 0, "{status:?}");
     // At most the calls in flight are paid for again: two at a time, four kills.
     assert!(model.calls() <= 12 + 4 * 2, "{} calls for 12 notes", model.calls());
-    let stats = daemon.call("stats", json!({}));
-    assert_eq!(stats["contextualized"], 36, "{stats}");
+    let stats = daemon.ask(&StatsRequest::default());
+    assert_eq!(stats.contextualized, 36, "{stats:?}");
     let calls = model.calls();
     daemon.kill();
     let mut daemon = start(&place);
@@ -113,17 +118,15 @@ fn a_bad_key_stops_the_queue_with_one_message_and_resume_goes_on() {
     )));
     let place = place(&model, "");
     let mut daemon = start(&place);
-    let status = daemon.wait_status("the queue has stopped", |status| {
-        status["problems"].as_array().is_some_and(|problems| !problems.is_empty())
-    });
-    assert_eq!(status["problems"].as_array().unwrap().len(), 1, "{status}");
-    assert_eq!(status["contexts"]["waiting"], 3);
+    let status = daemon.wait_for("the queue has stopped", |status| !status.problems.is_empty());
+    assert_eq!(status.problems.len(), 1, "{status:?}");
+    assert_eq!(status.contexts.waiting, 3);
     // The free context serves meanwhile.
     assert_eq!(daemon.holding("Northwind"), ["Atlas rollout.md"]);
     let asked = model.calls();
     assert!(asked <= 3, "{asked} calls with a bad key");
     model.always(None);
-    daemon.call("resume", json!({}));
+    daemon.ask(&ResumeRequest::default());
     wait_written(&mut daemon);
     assert!(!daemon.log().contains("sk-test-key"));
 }
@@ -134,19 +137,16 @@ fn bad_answers_fall_back_chunk_by_chunk() {
     model.always(Some(Answer::Text("I'm sorry, but I can't help with that.".into())));
     let place = place(&model, "");
     let mut daemon = start(&place);
-    let status = daemon
-        .wait_status("all was tried", |status| status["contexts"]["waiting"] == 0 && status["contexts"]["failed"] == 3);
+    let status = daemon.wait_for("all was tried", |status| status.contexts.waiting == 0 && status.contexts.failed == 3);
     // The whole note once, then each passage with the note, then each without it.
-    assert_eq!(model.calls(), 1 + 3 + 3, "{status}");
-    let stats = daemon.call("stats", json!({}));
-    assert_eq!((&stats["contextualized"], &stats["failed"]), (&json!(0), &json!(3)), "{stats}");
+    assert_eq!(model.calls(), 1 + 3 + 3, "{status:?}");
+    let stats = daemon.ask(&StatsRequest::default());
+    assert_eq!((stats.contextualized, stats.failed), (0, 3), "{stats:?}");
     assert_eq!(daemon.holding("Northwind"), ["Atlas rollout.md"]);
     // The sync asks again, and now it works.
     model.always(None);
-    daemon.call("sync", json!({"since": 3600, "wait": true}));
-    daemon.wait_status("the sync has mended it", |status| {
-        status["contexts"]["failed"] == 0 && status["contexts"]["waiting"] == 0
-    });
+    daemon.ask(&SyncRequest { since: Some(3600), ..SyncRequest::default() });
+    daemon.wait_for("the sync has mended it", |status| status.contexts.failed == 0 && status.contexts.waiting == 0);
 }
 
 #[test]
@@ -156,12 +156,12 @@ fn a_day_without_the_provider_loses_nothing() {
     let place = place(&model, "deadline = \"1s\"\ntimeout = \"1s\"");
     let mut daemon = start(&place);
     eventually("it was tried", || model.calls() > 0);
-    daemon.wait_status("the queue stands", |status| status["contexts"]["waiting"] == 3);
+    daemon.wait_for("the queue stands", |status| status.contexts.waiting == 3);
     daemon.kill();
     model.always(None);
     let mut daemon = start(&place);
     wait_written(&mut daemon);
-    assert_eq!(daemon.call("stats", json!({}))["contextualized"], 3);
+    assert_eq!(daemon.ask(&StatsRequest::default()).contextualized, 3);
 }
 
 #[test]
@@ -174,12 +174,12 @@ fn the_days_budget_stops_the_queue_and_not_the_daemon() {
     let budget = "\n[budget]\nday = 0.0006\n";
     place.configure(&format!("{}{SMALL_CHUNKS}{budget}", model.config("anthropic", "concurrency = 1")));
     let mut daemon = start(&place);
-    let status = daemon.wait_status("the budget is used up", |status| !status["contexts"]["held"].is_null());
-    assert!(status["contexts"]["held"].as_str().unwrap().contains("budget"), "{status}");
+    let status = daemon.wait_for("the budget is used up", |status| status.contexts.held.is_some());
+    assert!(status.contexts.held.as_ref().unwrap().contains("budget"), "{status:?}");
     let calls = model.calls();
     assert!((1..6).contains(&calls), "{calls} calls");
-    let cost = daemon.call("cost", json!({}));
-    assert!(cost["today"]["micro_dollars"].as_u64().unwrap() <= 600, "{cost}");
+    let cost = daemon.ask(&CostRequest::default());
+    assert!(cost.today.micro_dollars <= 600, "{cost:?}");
     place.write("n0.md", "# Fresh\n\nsomething else entirely\n");
     daemon.wait_holding("entirely", &["n0.md"]);
 }
@@ -195,25 +195,26 @@ fn a_rebuild_says_what_it_costs_and_goes_on_after_a_kill() {
     let mut daemon = start(&place);
     wait_written(&mut daemon);
     let before = model.calls();
-    let estimate = daemon.call("rebuild", json!({"dry_run": true}))["estimate"].clone();
-    assert_eq!((&estimate["notes"], &estimate["chunks"], &estimate["calls"]), (&json!(10), &json!(30), &json!(10)));
-    assert!(estimate["micro_dollars"].as_u64().is_some_and(|micro| micro > 0), "{estimate}");
+    let estimate = daemon.ask(&RebuildRequest { dry_run: true, ..RebuildRequest::default() }).estimate.unwrap();
+    assert_eq!((estimate.notes, estimate.chunks, estimate.calls), (10, 30, 10));
+    assert!(estimate.micro_dollars.is_some_and(|micro| micro > 0), "{estimate:?}");
     assert_eq!(model.calls(), before, "an estimate asks nobody");
 
     model.latency(Duration::from_millis(80));
-    daemon.call("rebuild", json!({}));
+    daemon.ask(&RebuildRequest::default());
     eventually("a few are made anew", || model.calls() >= before + 4);
     // What was bought before serves meanwhile.
-    assert_eq!(daemon.call("stats", json!({}))["contextualized"], 30);
+    assert_eq!(daemon.ask(&StatsRequest::default()).contextualized, 30);
     daemon.kill();
     model.latency(Duration::ZERO);
     let mut daemon = start(&place);
     wait_written(&mut daemon);
     let again = model.calls() - before;
     assert!((10..=12).contains(&again), "{again} calls for a rebuild of 10 notes with one kill");
-    let jobs = daemon.call("jobs", json!({}));
-    let rebuild = jobs["jobs"].as_array().unwrap().iter().find(|job| job["kind"] == "rebuild").unwrap().clone();
-    assert_eq!((&rebuild["state"], &rebuild["contexts"]["processed"]), (&json!("done"), &json!(30)), "{rebuild}");
+    let jobs = daemon.ask(&JobsRequest::default()).jobs;
+    let rebuild = jobs.into_iter().find(|job| job.kind == JobKind::Rebuild).unwrap();
+    let processed = rebuild.contexts.map(|contexts| contexts.processed);
+    assert_eq!((rebuild.state, processed), (JobState::Done, Some(30)), "{rebuild:?}");
 }
 
 #[test]
@@ -225,13 +226,14 @@ fn another_model_buys_nothing_by_itself() {
     daemon.stop();
     place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "model = \"claude-haiku-4-5\"")));
     let mut daemon = start(&place);
-    let status = daemon.wait_status("the old ones are counted", |s| s["contexts"]["old_generation"] == 3);
-    assert!(status["contexts"]["renewal"]["micro_dollars"].as_u64().is_some_and(|micro| micro > 0), "{status}");
+    let status = daemon.wait_for("the old ones are counted", |status| status.contexts.old_generation == 3);
+    let renewal = status.contexts.renewal.as_ref().and_then(|renewal| renewal.micro_dollars);
+    assert!(renewal.is_some_and(|micro| micro > 0), "{status:?}");
     assert_eq!(model.calls(), 1);
-    assert_eq!(daemon.call("stats", json!({}))["contextualized"], 3, "the old ones serve");
-    daemon.call("rebuild", json!({"wait": true}));
+    assert_eq!(daemon.ask(&StatsRequest::default()).contextualized, 3, "the old ones serve");
+    daemon.ask(&RebuildRequest { wait: true, ..RebuildRequest::default() });
     let status = wait_written(&mut daemon);
-    assert_eq!((&status["contexts"]["old_generation"], model.calls()), (&json!(0), 2));
+    assert_eq!((status.contexts.old_generation, model.calls()), (0, 2));
 }
 
 #[test]
@@ -248,12 +250,12 @@ fn a_busy_provider_is_asked_again_and_never_by_more_than_allowed() {
     place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "concurrency = 3")));
     let mut daemon = start(&place);
     let status = wait_written(&mut daemon);
-    assert_eq!(status["contexts"]["failed"], 0, "{status}");
+    assert_eq!(status.contexts.failed, 0, "{status:?}");
     assert_eq!((model.answered(), model.calls()), (8, 12), "what failed was asked again, and nothing else");
     assert!((2..=3).contains(&model.most_at_once()), "{} at once", model.most_at_once());
     // Every answer is accounted for; what failed cost nothing, or is counted at its estimate.
-    let cost = daemon.call("cost", json!({}));
-    assert!(cost["today"]["tokens_in"].as_u64().unwrap() >= model.tokens().0, "{cost}");
+    let cost = daemon.ask(&CostRequest::default());
+    assert!(cost.today.tokens_in >= model.tokens().0, "{cost:?}");
 }
 
 #[test]
@@ -308,22 +310,22 @@ fn a_paused_rebuild_asks_nothing_and_goes_on_where_it_was() {
     let mut daemon = start(&place);
     wait_written(&mut daemon);
     model.latency(Duration::from_millis(50));
-    daemon.call("rebuild", json!({}));
+    daemon.ask(&RebuildRequest::default());
     eventually("it has begun", || model.calls() >= 12);
-    daemon.call("pause", json!({}));
-    daemon.wait_status("it is paused", |status| status["state"] == "paused");
+    daemon.ask(&PauseRequest::default());
+    daemon.wait_for("it is paused", |status| status.state == RunState::Paused);
     // What was under way is answered; then there is silence.
     eventually("what was under way is answered", || model.answered() as usize == model.calls());
     let calls = model.calls();
-    assert_eq!(daemon.call("stats", json!({}))["status"], "paused");
+    assert_eq!(daemon.ask(&StatsRequest::default()).status, "paused");
     // Queries are answered, and make the daemon's loop turn.
     for _ in 0..20 {
-        daemon.call("sync", json!({"wait": false}));
+        daemon.ask(&SyncRequest { wait: false, ..SyncRequest::default() });
         daemon.holding("Northwind");
     }
     assert!(model.calls() <= calls + 1, "{} calls while paused", model.calls() - calls);
     model.latency(Duration::ZERO);
-    daemon.call("resume", json!({}));
+    daemon.ask(&ResumeRequest::default());
     wait_written(&mut daemon);
     assert_eq!(model.calls(), 20, "each note once at first and once by the rebuild");
 }
@@ -337,11 +339,11 @@ fn the_sync_comes_by_itself_and_can_be_switched_off() {
         let sync = format!("\n[sync]\ninterval = \"1s\"\nbackground = {background}\n");
         place.configure(&format!("{}{SMALL_CHUNKS}{sync}", model.config("anthropic", "")));
         let mut daemon = start(&place);
-        daemon.wait_status("all was tried", |status| status["contexts"]["failed"] == 3);
+        daemon.wait_for("all was tried", |status| status.contexts.failed == 3);
         model.always(None);
         if background {
-            daemon.wait_status("the sync has mended it", |s| {
-                s["contexts"]["failed"] == 0 && s["contexts"]["waiting"] == 0
+            daemon.wait_for("the sync has mended it", |status| {
+                status.contexts.failed == 0 && status.contexts.waiting == 0
             });
         } else {
             let calls = model.calls();
@@ -349,8 +351,8 @@ fn the_sync_comes_by_itself_and_can_be_switched_off() {
             // After downtime longer than the interval it would be due at once.
             std::thread::sleep(Duration::from_millis(1100));
             let mut daemon = start(&place);
-            daemon.wait_status("it is idle", |status| status["state"] == "idle");
-            assert_eq!((model.calls(), &daemon.call("status", json!({}))["contexts"]["failed"]), (calls, &json!(3)));
+            let status = daemon.wait_for("it is idle", |status| status.state == RunState::Idle);
+            assert_eq!((model.calls(), status.contexts.failed), (calls, 3));
         }
     }
 }
@@ -366,9 +368,9 @@ fn a_model_of_unknown_price_is_held_to_tokens() {
     let more = "model = \"our-own\"\nconcurrency = 1";
     place.configure(&format!("{}{budget}{SMALL_CHUNKS}", model.config("anthropic", more)));
     let mut daemon = start(&place);
-    let status = daemon.wait_status("the tokens are used up", |status| !status["contexts"]["held"].is_null());
-    assert!(status["contexts"]["held"].as_str().unwrap().contains("tokens"), "{status}");
+    let status = daemon.wait_for("the tokens are used up", |status| status.contexts.held.is_some());
+    assert!(status.contexts.held.as_ref().unwrap().contains("tokens"), "{status:?}");
     assert!((1..6).contains(&model.calls()), "{} calls", model.calls());
-    let today = daemon.call("cost", json!({}))["today"].clone();
-    assert_eq!((&today["micro_dollars"], &today["unpriced_calls"]), (&json!(0), &json!(model.calls())), "{today}");
+    let today = daemon.ask(&CostRequest::default()).today;
+    assert_eq!((today.micro_dollars, today.unpriced_calls), (0, model.calls() as u64), "{today:?}");
 }

@@ -12,7 +12,8 @@ use note::VaultPath;
 use note::chunk::{Chunk, ChunkConfig, Strategy};
 use note::fingerprint::{Sketch, context_key};
 use note::{Note, NoteRules, parse};
-use serde_json::{Value, json};
+use protocol::decision::{Decision, Reason};
+use serde_json::json;
 
 use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
 
@@ -362,8 +363,8 @@ fn context_of(daemon: &mut Daemon, word: &str) -> String {
     found["hits"][0]["context"].as_str().unwrap_or_default().to_owned()
 }
 
-fn steps_with(decision: &Value, reason: &str) -> usize {
-    decision["steps"].as_array().unwrap().iter().filter(|step| step["reason"] == reason).count()
+fn steps_with(decision: &Decision, reason: Reason) -> usize {
+    decision.steps.iter().filter(|step| step.reason == reason).count()
 }
 
 /// A vault in a configuration, as `situated contexts` needs it, indexed once.
@@ -407,26 +408,27 @@ fn a_paid_context_survives_every_edit_and_the_loss_of_the_database() {
     daemon.wait_holding("fish", &[note]);
     assert_eq!(context_of(&mut daemon, "fish"), WRITTEN);
     assert_ne!(context_of(&mut daemon, "mud"), WRITTEN, "another section has another context");
-    let decision = daemon.decision(note);
-    assert_eq!(steps_with(&decision, "FoundInArchive"), 1, "{decision}");
+    let decision = daemon.decision(note).unwrap();
+    assert_eq!(steps_with(&decision, Reason::FoundInArchive), 1, "{decision:?}");
 
     // An edit of the body keeps it.
     let edited = PAID.replace("fish that", "eels and frogs that");
     place.write(note, &edited);
     daemon.wait_holding("frogs", &[note]);
-    eventually("decided", || daemon.decision(note)["reason"] == "BodyChanged");
-    assert_eq!(daemon.decision(note)["regenerated"], 0);
+    eventually("decided", || daemon.decision(note).unwrap().reason == Reason::BodyChanged);
+    assert_eq!(daemon.decision(note).unwrap().regenerated, 0);
     assert_eq!(context_of(&mut daemon, "frogs"), WRITTEN);
 
     // Another heading is another section; undone, it is the one that was paid for.
     place.write(note, edited.replace("## Herons", "## Waders"));
     daemon.wait_holding("Waders", &[note]);
     assert_ne!(context_of(&mut daemon, "frogs"), WRITTEN);
-    eventually("decided", || daemon.decision(note)["reason"] == "StructureChanged");
-    assert!(daemon.decision(note)["regenerated"].as_u64().unwrap() >= 1, "{}", daemon.decision(note));
+    eventually("decided", || daemon.decision(note).unwrap().reason == Reason::StructureChanged);
+    let decision = daemon.decision(note).unwrap();
+    assert!(decision.regenerated >= 1, "{decision:?}");
     place.write(note, &edited);
     daemon.wait_holding("Waders", &[]);
-    eventually("found again", || steps_with(&daemon.decision(note), "FoundInArchive") == 1);
+    eventually("found again", || steps_with(&daemon.decision(note).unwrap(), Reason::FoundInArchive) == 1);
     assert_eq!(context_of(&mut daemon, "frogs"), WRITTEN);
 
     // So is a note that comes back, as it was last or as it was first.

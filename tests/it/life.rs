@@ -1,6 +1,13 @@
 //! A vault's ordinary life: save, edit, rename, move, delete, restart. What is decided, what is found, and
 //! that nobody writes to the vault.
 
+use std::collections::BTreeSet;
+
+use protocol::decision::Reason;
+use protocol::jobs::{JobState, RebuildRequest};
+use protocol::note::GetRequest;
+use protocol::search::{Contextual, Mode, SearchRequest};
+use protocol::status::RunState;
 use serde_json::json;
 
 use crate::support::Place;
@@ -16,8 +23,8 @@ fn a_body_edit_is_found_at_once_and_regenerates_nothing() {
     let before = place.tree();
     daemon.wait_holding("medlar", &["Garden.md"]);
     assert!(daemon.holding("apricot").is_empty());
-    let decision = daemon.decision("Garden.md");
-    assert_eq!((&decision["reason"], &decision["regenerated"]), (&json!("BodyChanged"), &json!(0)));
+    let decision = daemon.decision("Garden.md").unwrap();
+    assert_eq!((decision.reason, decision.regenerated), (Reason::BodyChanged, 0));
     assert_eq!(place.tree(), before);
 }
 
@@ -27,9 +34,9 @@ fn a_renamed_heading_regenerates_and_says_so() {
     let mut daemon = place.start();
     place.write("Garden.md", PLAN.replace("## Autumn", "## October"));
     daemon.wait_holding("October", &["Garden.md"]);
-    let decision = daemon.decision("Garden.md");
-    assert_eq!(decision["reason"], "StructureChanged");
-    assert!(decision["regenerated"].as_u64().unwrap() >= 1, "{decision}");
+    let decision = daemon.decision("Garden.md").unwrap();
+    assert_eq!(decision.reason, Reason::StructureChanged);
+    assert!(decision.regenerated >= 1, "{decision:?}");
 }
 
 #[test]
@@ -39,8 +46,8 @@ fn a_move_keeps_and_a_deletion_removes() {
     std::fs::create_dir(place.vault.join("Archive")).unwrap();
     std::fs::rename(place.vault.join("Garden.md"), place.vault.join("Archive/Garden.md")).unwrap();
     daemon.wait_holding("apricot", &["Archive/Garden.md"]);
-    let decision = daemon.decision("Archive/Garden.md");
-    assert_eq!((&decision["reason"], &decision["regenerated"]), (&json!("NoteMoved"), &json!(0)), "{decision}");
+    let decision = daemon.decision("Archive/Garden.md").unwrap();
+    assert_eq!((decision.reason, decision.regenerated), (Reason::NoteMoved, 0), "{decision:?}");
     std::fs::remove_file(place.vault.join("Archive/Garden.md")).unwrap();
     daemon.wait_holding("apricot", &[]);
     assert_eq!(daemon.holding("quince"), ["Other.md"]);
@@ -56,8 +63,7 @@ fn a_restart_with_an_unchanged_vault_decides_nothing_and_answers_the_same() {
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = place.start();
     assert_eq!(answers(&mut daemon), before);
-    let status = daemon.call("status", json!({}));
-    assert_eq!(status["vaults"][0]["decisions"], json!([]), "a restart decided something");
+    assert_eq!(daemon.status().vaults[0].decisions, [], "a restart decided something");
 }
 
 #[test]
@@ -66,9 +72,14 @@ fn a_fresh_answer_holds_what_was_saved_before_the_question() {
     let mut daemon = place.start();
     for i in 0..20 {
         place.write("a.md", format!("# A\n\nunicorn{i}\n"));
-        let found = daemon.call("search", json!({"query": format!("unicorn{i}"), "fresh": true, "mode": "lexical"}));
-        assert_eq!(found["hits"][0]["path"], "a.md", "round {i}");
-        assert_eq!(found["hits"][0]["stale"], false);
+        let found = daemon.ask(&SearchRequest {
+            query: format!("unicorn{i}"),
+            fresh: true,
+            mode: Some(Mode::Lexical),
+            ..SearchRequest::default()
+        });
+        let hit = found.hits.first().unwrap_or_else(|| panic!("round {i}: {found:?}"));
+        assert_eq!((hit.path.as_str(), hit.stale), ("a.md", false), "round {i}");
     }
 }
 
@@ -123,19 +134,22 @@ fn filters_modes_and_contexts_do_what_they_say() {
         ("walrus path:nowhere/", &[]),
     ];
     for (query, expected) in cases {
-        for mode in ["lexical", "hybrid", "dense"] {
-            let found = daemon.call("search", json!({"query": query, "mode": mode}));
-            let mut paths: Vec<&str> =
-                found["hits"].as_array().unwrap().iter().map(|h| h["path"].as_str().unwrap()).collect();
-            paths.sort_unstable();
-            paths.dedup();
-            assert_eq!(paths, expected, "{query} ({mode})");
+        for mode in [Mode::Lexical, Mode::Hybrid, Mode::Dense] {
+            let asked = SearchRequest { query: query.to_owned(), mode: Some(mode), ..SearchRequest::default() };
+            let found = daemon.ask(&asked);
+            let paths: BTreeSet<&str> = found.hits.iter().map(|hit| hit.path.as_str()).collect();
+            assert!(paths.iter().eq(expected), "{query} ({mode:?}): {paths:?}, not {expected:?}");
         }
     }
     // "Sea" stands in the title and the context of one note only.
-    let by_context = |contextual: bool| json!({"query": "Projects", "mode": "lexical", "contextual": contextual});
-    assert_eq!(daemon.call("search", by_context(true))["hits"][0]["path"], "Projects/Zoo.md");
-    assert_eq!(daemon.call("search", by_context(false))["hits"], json!([]));
+    let by_context = |contextual: bool| SearchRequest {
+        query: "Projects".to_owned(),
+        mode: Some(Mode::Lexical),
+        contextual: Some(Contextual::Flag(contextual)),
+        ..SearchRequest::default()
+    };
+    assert_eq!(daemon.ask(&by_context(true)).hits[0].path, "Projects/Zoo.md");
+    assert_eq!(daemon.ask(&by_context(false)).hits, []);
 }
 
 #[test]
@@ -174,17 +188,17 @@ fn two_vaults_live_in_one_daemon() {
     );
     std::fs::write(place.dir.path().join("config.toml"), config).unwrap();
     let mut daemon = place.spawn(&["run"]);
-    daemon.wait_status("both idle", |s| {
-        s["state"] == "idle"
-            && s["vaults"].as_array().is_some_and(|v| v.len() == 2 && v.iter().all(|v| v["notes"] == 1))
+    daemon.wait_for("both idle", |status| {
+        let vaults = &status.vaults;
+        status.state == RunState::Idle && vaults.len() == 2 && vaults.iter().all(|vault| vault.notes == 1)
     });
-    let found = daemon.call("search", json!({"query": "platypus"}));
-    let mut vaults: Vec<&str> =
-        found["hits"].as_array().unwrap().iter().map(|h| h["vault"].as_str().unwrap()).collect();
+    let platypus = SearchRequest { query: "platypus".to_owned(), ..SearchRequest::default() };
+    let found = daemon.ask(&platypus);
+    let mut vaults: Vec<&str> = found.hits.iter().map(|hit| hit.vault.as_str()).collect();
     vaults.sort_unstable();
     assert_eq!(vaults, ["notes", "work"]);
-    let found = daemon.call("search", json!({"query": "platypus", "vault": "work"}));
-    assert_eq!(found["hits"].as_array().unwrap().len(), 1);
+    let found = daemon.ask(&SearchRequest { vault: Some("work".to_owned()), ..platypus });
+    assert_eq!(found.hits.len(), 1);
     let error = daemon.try_call("search", json!({"query": "x", "vault": "wrok"})).unwrap_err();
     assert_eq!(error["data"]["kind"], "not_found");
     assert!(error["message"].as_str().unwrap().contains("notes, work"), "{error}");
@@ -194,13 +208,14 @@ fn two_vaults_live_in_one_daemon() {
 fn a_rebuild_does_everything_anew_and_can_be_narrowed() {
     let place = Place::with_sample();
     let mut daemon = place.start();
-    let notes = daemon.call("status", json!({}))["vaults"][0]["notes"].as_u64().unwrap();
-    let dry = daemon.call("rebuild", json!({"dry_run": true}));
-    assert_eq!(dry["total"], notes);
-    let job = daemon.call("rebuild", json!({"wait": true, "path": "Projects"}));
-    assert!(job["total"].as_u64().unwrap() < notes && job["total"] == job["done"], "{job}");
-    let job = daemon.call("rebuild", json!({"wait": true}));
-    assert_eq!((&job["state"], &job["done"], &job["changed"]), (&json!("done"), &json!(notes), &json!(notes)), "{job}");
+    let notes = daemon.status().vaults[0].notes;
+    let dry = daemon.ask(&RebuildRequest { dry_run: true, ..RebuildRequest::default() });
+    assert_eq!((dry.state, dry.total), (JobState::DryRun, Some(notes)));
+    let path = Some("Projects".to_owned());
+    let job = daemon.ask(&RebuildRequest { wait: true, path, ..RebuildRequest::default() });
+    assert!(job.done < notes && job.total == Some(job.done), "{job:?}");
+    let job = daemon.ask(&RebuildRequest { wait: true, ..RebuildRequest::default() });
+    assert_eq!((job.state, job.done, job.changed), (JobState::Done, notes, notes), "{job:?}");
     let error = daemon.try_call("rebuild", json!({"path": "Nowhere"})).unwrap_err();
     assert_eq!(error["data"]["kind"], "not_found");
 }
@@ -228,7 +243,8 @@ fn what_is_ignored_is_not_read_out_either() {
             assert_eq!(error["data"]["kind"], "not_found", "{method} {path}: {error}");
         }
     }
-    assert_eq!(daemon.call("get", json!({"path": "a.md"}))["text"], "# A\n\ntext\n");
+    let shown = daemon.ask(&GetRequest { path: "a.md".to_owned(), ..GetRequest::default() });
+    assert_eq!(shown.text, "# A\n\ntext\n");
 }
 
 #[test]
@@ -240,8 +256,8 @@ fn a_note_that_grows_over_the_limit_leaves_the_index_and_is_told_of() {
     assert_eq!(daemon.holding("okapi"), ["a.md"]);
     place.write("a.md", format!("# A\n\nokapi {}\n", "x".repeat(2000)));
     daemon.wait_holding("okapi", &[]);
-    let status = daemon.wait_status("told", |s| s["vaults"][0]["skipped_total"] == 1);
-    assert_eq!(status["vaults"][0]["skipped"][0]["path"], "a.md");
+    let status = daemon.wait_for("told", |status| status.vaults[0].skipped_total == 1);
+    assert_eq!(status.vaults[0].skipped[0].path, "a.md");
     place.write("a.md", "# A\n\nokapi again\n");
     daemon.wait_holding("okapi", &["a.md"]);
 }

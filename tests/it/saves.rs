@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+use protocol::decision::Reason;
 use serde_json::{Value, json};
 
 use crate::support::{Daemon, Place, assert_like_fresh, copy_tree, eventually};
@@ -69,7 +70,7 @@ fn decided(daemon: &mut Daemon, action: Option<&str>) -> u64 {
 fn wait_reason(daemon: &mut Daemon, path: &str, reason: &str) -> Value {
     let mut last = Value::Null;
     eventually(&format!("{path}: {reason}"), || {
-        last = daemon.decision(path);
+        last = json!(daemon.decision(path));
         last["reason"] == reason
     });
     last
@@ -297,8 +298,8 @@ fn whole_folders_are_copied_renamed_moved_and_deleted() {
     let regenerated = decided(&mut daemon, Some("regenerate"));
     fs::rename(place.vault.join("Copied"), place.vault.join("Renamed")).unwrap();
     settled(&mut daemon, 251, &["Renamed/d23/e/c123.md"]);
-    let decision = daemon.decision("Renamed/d23/e/c123.md");
-    assert_eq!((&decision["reason"], &decision["regenerated"]), (&json!("NoteMoved"), &json!(0)), "{decision}");
+    let decision = daemon.decision("Renamed/d23/e/c123.md").unwrap();
+    assert_eq!((decision.reason, decision.regenerated), (Reason::NoteMoved, 0), "{decision:?}");
     assert_eq!(decided(&mut daemon, Some("regenerate")), regenerated, "a renamed folder costs nothing");
 
     fs::rename(place.vault.join("Renamed"), place.dir.path().join("away")).unwrap();

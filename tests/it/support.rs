@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use protocol::decision::{Decision, ExplainRequest};
 use protocol::hit::Hit;
 use protocol::jobs::{Job, JobsRequest};
 use protocol::search::{Mode, SearchRequest};
-use protocol::status::StatusRequest;
+use protocol::status::{Status, StatusRequest};
 use protocol::table::Call;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -221,6 +223,12 @@ impl Daemon {
         }
     }
 
+    /// As [`Daemon::wait_status`], read by the types of the protocol.
+    pub(crate) fn wait_for(&mut self, what: &str, holds: impl Fn(&Status) -> bool) -> Status {
+        let read = |status: &Value| Status::deserialize(status).unwrap_or_else(|error| panic!("{error}: {status}"));
+        read(&self.wait_status(what, |status| holds(&read(status))))
+    }
+
     /// Waits until there is nothing to do and a vault is served.
     pub(crate) fn wait_idle(&mut self) -> Value {
         self.wait_status("idle", |s| {
@@ -270,8 +278,14 @@ impl Daemon {
     }
 
     /// The newest decision about a note.
-    pub(crate) fn decision(&mut self, path: &str) -> Value {
-        self.call("explain", json!({"path": path}))["decisions"][0].clone()
+    pub(crate) fn decision(&mut self, path: &str) -> Option<Decision> {
+        let explained = self.ask(&ExplainRequest { path: path.to_owned(), ..ExplainRequest::default() });
+        explained.decisions.into_iter().next()
+    }
+
+    /// How it is now.
+    pub(crate) fn status(&mut self) -> Status {
+        self.ask(&StatusRequest::default())
     }
 
     /// What the daemon printed.
@@ -374,7 +388,7 @@ impl Daemon {
 
     /// Resident memory in bytes.
     pub(crate) fn resident(&mut self) -> u64 {
-        self.ask(&StatusRequest::default()).rss_bytes
+        self.status().rss_bytes
     }
 }
 
@@ -388,7 +402,7 @@ impl Daemon {
 /// What a daemon can be asked about its index that does not depend on how the index came about: how much
 /// there is, and what `queries` find, by words and by meaning. Order among equals may differ, so it is a set.
 pub(crate) fn view(daemon: &mut Daemon, queries: &[&str]) -> BTreeSet<String> {
-    let status = daemon.ask(&StatusRequest::default());
+    let status = daemon.status();
     let vault = &status.vaults[0];
     let mut view = BTreeSet::from([format!("{} notes, {} chunks", vault.notes, vault.chunks)]);
     for query in queries {
