@@ -16,7 +16,7 @@ use context::settings::ContextConfig;
 use context::{ContextRecord, Making, Origin, Spent};
 use note::chunk::ChunkRules;
 use note::fingerprint::Sketch;
-use provider::{Account, CallTurn, Client, Completion, Failure, FailureKind, Finish, Spender, Unanswered};
+use provider::{Account, CallTurn, Completion, CompletionClient, Failure, FailureKind, Finish, Spender, Unanswered};
 
 /// Why a passage got no context.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) type Answers = Vec<(u32, Result<ContextRecord, Stopped>)>;
 /// Asks the model in force. Clones share everything.
 #[derive(Clone)]
 pub(super) struct Author {
-    pub(super) client: Client,
+    pub(super) client: CompletionClient,
     pub(super) model: Arc<Model>,
     pub(super) prompter: Arc<Prompter>,
     /// For models that found a prompt too long.
@@ -44,7 +44,7 @@ pub(super) struct Author {
 }
 
 impl Author {
-    pub(super) fn new(client: Client, model: Model, spender: Arc<Spender>, config: &Settings) -> Self {
+    pub(super) fn new(client: CompletionClient, model: Model, spender: Arc<Spender>, config: &Settings) -> Self {
         let context = &config.context;
         let half = context.max_document_tokens.min(model.context_size) / 2;
         let narrow = ContextConfig { max_document_tokens: half, ..context.clone() };

@@ -1,15 +1,18 @@
-//! What a note's contexts are ordered with, and what is said of them.
+//! A note whose contexts a model is to write, as it is now, and what comes of it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::decide::NotePipeline;
 use super::interrupted::Interrupted;
 use context::ContextRecord;
+use context::document::Document;
 use context::plan::PendingContext;
 use context::quality::Flaw;
 use note::VaultPath;
-use note::fingerprint::ContextKey;
+use note::fingerprint::{ContextKey, Sketch};
 use provider::ledger::Purpose;
+use vault::read::read;
 
 /// Tries with the whole note before the simpler prompt.
 pub(super) const FULL_TRIES: u8 = 2;
@@ -41,4 +44,35 @@ pub(super) enum ContextEvent {
     GaveUp(ContextKey, Flaw),
     /// The job is done with; `Err` says what kept it from being carried out in full.
     End(Result<(), Interrupted>),
+}
+
+/// A note as it is now, with what is left to be written of it.
+pub(super) struct Work {
+    pub(super) document: Document,
+    pub(super) sketches: HashMap<u32, Sketch>,
+    /// Number of the passage → its key and the tries it had.
+    pub(super) left: HashMap<u32, (ContextKey, u8)>,
+}
+
+/// Reads the note and finds the chunks that the job is for; blocks.
+/// A note that has become private since is not shown to a model elsewhere.
+pub(super) fn prepare(job: &ContextJob) -> Result<Work, Interrupted> {
+    let pipeline = &job.pipeline;
+    let (bytes, _) = read(&pipeline.root, &job.path, pipeline.max_note_bytes).map_err(|_| Interrupted::Changed)?;
+    let note = note::parse(&job.path, &bytes, &pipeline.rules);
+    let known = pipeline.store.note(&job.path).map_err(|_| Interrupted::Changed)?;
+    if pipeline.writer_leaves && pipeline.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice())) {
+        return Err(Interrupted::Changed);
+    }
+    let chunks = index::chunk::cut(&note, pipeline.chunk.of(note.kind.as_deref()));
+    let document = Document::new(&note, &chunks);
+    let wanted_keys: HashMap<ContextKey, u8> = job.pending.iter().map(|(key, due)| (*key, due.tries)).collect();
+    let wanted = document.passages.iter().filter_map(|p| Some((p.n, (p.key, *wanted_keys.get(&p.key)?))));
+    let left: HashMap<u32, (ContextKey, u8)> = wanted.collect();
+    if left.is_empty() {
+        return Err(Interrupted::Changed);
+    }
+    let text = |n: u32| chunks.get(n as usize - 1).map_or("", |c| &note.text[c.span.clone()]);
+    let sketches = left.keys().map(|n| (*n, Sketch::of(text(*n)))).collect();
+    Ok(Work { document, sketches, left })
 }

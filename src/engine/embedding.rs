@@ -84,7 +84,7 @@ fn on_event(shared: &Arc<Shared>) -> OnEvent {
     let engine = Arc::downgrade(shared);
     Arc::new(move |event| {
         if let Some(engine) = engine.upgrade() {
-            engine.embedded(event);
+            crate::embedded(&engine, event);
         }
     })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::outcomes::MOST_USELESS;
 use context::cost::dollars;
-use provider::ledger::Refused;
+use provider::ledger::OverBudget;
 
 /// Why a job was not carried out in full.
 #[derive(Clone, Debug)]
@@ -12,8 +12,8 @@ pub(super) enum Interrupted {
     /// The note cannot be read now, or holds nothing that it asked for any more.
     Changed,
     /// A limit of the budget.
-    Budget(Refused),
-    /// The provider: see [`Client::health`].
+    Budget(OverBudget),
+    /// The provider: see [`provider::CompletionClient::health`].
     Provider(String),
     /// The model has given nothing that could be used for a long while.
     Useless,
@@ -38,26 +38,26 @@ impl fmt::Display for Interrupted {
 }
 
 /// What a limit of the budget means for the user.
-pub(super) fn budget_message(refused: &Refused) -> String {
+pub(super) fn budget_message(refused: &OverBudget) -> String {
     match refused {
-        Refused::Day { limit, spent, .. } => format!(
+        OverBudget::Day { limit, spent, .. } => format!(
             "today's budget for contexts ({}, {} spent) is used up; it goes on tomorrow, or raise `budget.day`",
             dollars(*limit),
             dollars(*spent)
         ),
-        Refused::Rebuild { limit, spent, .. } => format!(
+        OverBudget::Rebuild { limit, spent, .. } => format!(
             "the rebuild has used up its budget ({}, {} spent); raise `budget.rebuild` and rebuild again",
             dollars(*limit),
             dollars(*spent)
         ),
-        Refused::DayTokens { limit, spent, .. } => format!(
+        OverBudget::DayTokens { limit, spent, .. } => format!(
             "today's tokens for models of unknown price ({limit}, {spent} used) are used up; it goes on tomorrow, \
              or raise `budget.day_tokens`, or give the model's price in `[context.models]`"
         ),
-        Refused::RebuildTokens { limit, spent, .. } => format!(
+        OverBudget::RebuildTokens { limit, spent, .. } => format!(
             "the rebuild has used up its tokens ({limit}, {spent} used); raise `budget.rebuild_tokens` and rebuild \
              again"
         ),
-        Refused::Io(message) => message.clone(),
+        OverBudget::Io(message) => message.clone(),
     }
 }

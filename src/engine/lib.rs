@@ -144,12 +144,10 @@ struct Shared {
     queries: embedding::queries::Queries,
 }
 
-impl Shared {
-    /// An embedder is done with a note.
-    fn embedded(&self, event: embedding::worker::EmbedEvent) {
-        // The indexer may have ended; what was made is in the cache.
-        self.indexers.send(event.vault, indexer::Event::Embedded(event));
-    }
+/// Tells an indexer that an embedder is done with a note.
+fn embedded(shared: &Shared, event: embedding::worker::EmbedEvent) {
+    // The indexer may have ended; what was made is in the cache.
+    shared.indexers.send(event.vault, indexer::Event::Embedded(event));
 }
 
 /// What everybody shares, with the ledger open and no vault yet.

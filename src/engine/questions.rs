@@ -25,8 +25,8 @@ use context::settings::ContextConfig;
 use index::Cancel;
 use protocol::search::Expand;
 use provider as llm;
-use provider::ledger::Refused;
-use provider::{Account, Client, Completion, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};
+use provider::ledger::OverBudget;
+use provider::{Account, Completion, CompletionClient, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};
 
 /// How often the pool looks whether the caller has gone.
 const LOOK: Duration = Duration::from_millis(20);
@@ -107,7 +107,7 @@ pub(super) struct Questioner {
     /// What it was made for.
     config: ContextConfig,
     pub(super) model: Model,
-    client: Client,
+    client: CompletionClient,
     runtime: Handle,
 }
 
@@ -119,7 +119,7 @@ impl Questioner {
 
     fn new(config: ContextConfig, runtime: &ProviderRuntime) -> Result<Self, String> {
         let model = llm::model(&config)?;
-        let client = Client::new(&config, &model)?;
+        let client = CompletionClient::new(&config, &model)?;
         Ok(Questioner { config, model, client, runtime: runtime.urgent()? })
     }
 
@@ -194,16 +194,16 @@ async fn cancelled(cancel: &Cancel) {
 }
 
 /// What a limit of the budget means for a question.
-fn refusal(refused: &Refused) -> String {
+fn refusal(refused: &OverBudget) -> String {
     match refused {
-        Refused::Day { limit, spent, needed } => format!(
+        OverBudget::Day { limit, spent, needed } => format!(
             "today's budget ({}, {} spent or reserved) leaves too little for this, which may take {}: ask again \
              tomorrow, or raise `budget.day`",
             dollars(*limit),
             dollars(*spent),
             dollars(*needed)
         ),
-        Refused::DayTokens { limit, spent, .. } => format!(
+        OverBudget::DayTokens { limit, spent, .. } => format!(
             "today's tokens for models of unknown price ({limit}, {spent} used) leave too few for this: ask again \
              tomorrow, raise `budget.day_tokens`, or give the model's price in `[context.models]`"
         ),

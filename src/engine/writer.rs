@@ -3,7 +3,6 @@
 
 mod job;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
@@ -12,15 +11,11 @@ use tokio::task::JoinSet;
 use super::ask::Author;
 use super::batch::{self, BatchJob};
 use super::context_job::{ContextEvent, ContextJob};
-use super::interrupted::Interrupted;
 use super::own_text::AdHocContext;
 use crate::settings::Settings;
-use context::document::Document;
 use note::VaultPath;
-use note::fingerprint::{ContextKey, Sketch};
 use provider as llm;
-use provider::{Client, ProviderRuntime, Spender};
-use vault::read::read;
+use provider::{CompletionClient, ProviderRuntime, Spender};
 
 enum Command {
     Note(Box<ContextJob>),
@@ -50,7 +45,7 @@ impl Writer {
             return Ok(None);
         }
         let model = llm::model(context)?;
-        let client = Client::new(context, &model)?;
+        let client = CompletionClient::new(context, &model)?;
         let author = Author::new(client, model, spender.clone(), config);
         let (commands, inbox) = mpsc::unbounded_channel();
         let (worker, tell) = (author.clone(), Arc::new(tell));
@@ -120,35 +115,4 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, author: Author, tell
             Some(_) = others.join_next(), if !others.is_empty() => {}
         }
     }
-}
-
-/// A note as it is now, with what is left to be written of it.
-pub(super) struct Work {
-    pub(super) document: Document,
-    pub(super) sketches: HashMap<u32, Sketch>,
-    /// Number of the passage → its key and the tries it had.
-    pub(super) left: HashMap<u32, (ContextKey, u8)>,
-}
-
-/// Reads the note and finds the chunks that the job is for; blocks.
-/// A note that has become private since is not shown to a model elsewhere.
-pub(super) fn prepare(job: &ContextJob) -> Result<Work, Interrupted> {
-    let pipeline = &job.pipeline;
-    let (bytes, _) = read(&pipeline.root, &job.path, pipeline.max_note_bytes).map_err(|_| Interrupted::Changed)?;
-    let note = note::parse(&job.path, &bytes, &pipeline.rules);
-    let known = pipeline.store.note(&job.path).map_err(|_| Interrupted::Changed)?;
-    if pipeline.writer_leaves && pipeline.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice())) {
-        return Err(Interrupted::Changed);
-    }
-    let chunks = index::chunk::cut(&note, pipeline.chunk.of(note.kind.as_deref()));
-    let document = Document::new(&note, &chunks);
-    let wanted_keys: HashMap<ContextKey, u8> = job.pending.iter().map(|(key, due)| (*key, due.tries)).collect();
-    let wanted = document.passages.iter().filter_map(|p| Some((p.n, (p.key, *wanted_keys.get(&p.key)?))));
-    let left: HashMap<u32, (ContextKey, u8)> = wanted.collect();
-    if left.is_empty() {
-        return Err(Interrupted::Changed);
-    }
-    let text = |n: u32| chunks.get(n as usize - 1).map_or("", |c| &note.text[c.span.clone()]);
-    let sketches = left.keys().map(|n| (*n, Sketch::of(text(*n)))).collect();
-    Ok(Work { document, sketches, left })
 }

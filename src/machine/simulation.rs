@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinError;
 
 /// Work that is for another thread.
-pub type Job = Box<dyn FnOnce() + Send>;
+pub type PlayedWork = Box<dyn FnOnce() + Send>;
 
 /// What a thread is given instead of the real machine.
 pub trait Machine {
@@ -21,7 +21,7 @@ pub trait Machine {
     fn timestamp(&self) -> Timestamp;
 
     /// Keeps work that is to be run once so much time has passed.
-    fn run_later(&self, name: &str, after: Duration, work: Job);
+    fn run_later(&self, name: &str, after: Duration, work: PlayedWork);
 
     /// Any number in `0.0..1.0`.
     fn random(&self) -> f64;

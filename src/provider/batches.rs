@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::Method;
 use tokio::time::timeout;
 
-use super::client::{Client, Rules, Shared, With};
+use super::client::{CompletionClient, Rules, Shared, With};
 use super::reply::Reply;
 use super::retry::{Fault, Next};
 use super::transport::Lines;
@@ -23,10 +23,10 @@ const MOST_TIME: Duration = Duration::from_hours(1);
 /// Pages of the list of batches that are read at most, lest a server that repeats itself is read for ever.
 const MOST_PAGES: usize = 50;
 
-/// The batch interface of a provider. It shares places, circuit and key with the [`Client`] it is from.
+/// The batch interface of a provider. It shares places, circuit and key with the [`CompletionClient`] it is from.
 #[derive(Clone, Debug)]
 pub struct Batches {
-    client: Client,
+    client: CompletionClient,
 }
 
 /// How far a batch is.
@@ -54,7 +54,7 @@ pub struct SubmittedBatch {
 /// What came of each request of a batch, by the caller's ids.
 type Results = Vec<(String, Result<Completion, Failure>)>;
 
-impl Client {
+impl CompletionClient {
     /// The provider's batch interface, if it has one.
     pub fn batches(&self) -> Option<Batches> {
         self.shared.wire.batches().map(|_| Batches { client: self.clone() })
@@ -80,7 +80,7 @@ impl Batches {
     /// by itself, and [`Batches::recent`] tells.
     ///
     /// # Errors
-    /// [`FailureKind::Rejected`] if there are none, too many, or two with the same id; else as [`Client::complete`].
+    /// [`FailureKind::Rejected`] if there are none, too many, or two with the same id; else as [`CompletionClient::complete`].
     pub async fn submit(&self, requests: &[(String, Prompt)]) -> Result<String, Failure> {
         let (shared, wire) = self.parts()?;
         let items: Vec<Item<'_>> = requests.iter().map(|(id, prompt)| Item { id, prompt }).collect();
@@ -96,7 +96,7 @@ impl Batches {
     /// How far a batch is.
     ///
     /// # Errors
-    /// As [`Client::complete`].
+    /// As [`CompletionClient::complete`].
     pub async fn poll(&self, id: &str) -> Result<BatchState, Failure> {
         let (shared, wire) = self.parts()?;
         let attempt = async |with: With| {
@@ -122,7 +122,7 @@ impl Batches {
     /// (a restart may have lost them) is taken as it is.
     ///
     /// # Errors
-    /// [`FailureKind::Rejected`] if there are no results (any more); else as [`Client::complete`].
+    /// [`FailureKind::Rejected`] if there are no results (any more); else as [`CompletionClient::complete`].
     pub async fn results(&self, id: &str, requests: &[(String, Prompt)]) -> Result<Results, Failure> {
         let (shared, wire) = self.parts()?;
         let prompts: HashMap<&str, &Prompt> = requests.iter().map(|(id, prompt)| (id.as_str(), prompt)).collect();
@@ -154,7 +154,7 @@ impl Batches {
     /// The batches handed in since (seconds since 1970, UTC), newest first: to find one whose id got lost.
     ///
     /// # Errors
-    /// As [`Client::complete`].
+    /// As [`CompletionClient::complete`].
     pub async fn recent(&self, since: i64) -> Result<Vec<SubmittedBatch>, Failure> {
         let (shared, wire) = self.parts()?;
         let mut found: Vec<SubmittedBatch> = Vec::new();
@@ -180,7 +180,7 @@ impl Batches {
     /// Asks the provider to give a batch up. What was answered before stays, and is among the results.
     ///
     /// # Errors
-    /// [`FailureKind::Rejected`] if it has ended or is gone; else as [`Client::complete`].
+    /// [`FailureKind::Rejected`] if it has ended or is gone; else as [`CompletionClient::complete`].
     pub async fn cancel(&self, id: &str) -> Result<(), Failure> {
         let (shared, wire) = self.parts()?;
         let attempt = async |with: With| {

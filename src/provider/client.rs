@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::bill::Bill;
 use super::circuit_breaker::{CircuitBreaker, Pass, Shown};
 use super::keyring::{Found, Keyring};
-use super::ledger::{Purpose, Refused, Settled};
+use super::ledger::{OverBudget, Purpose, Settled};
 use super::limiter::{AdaptiveLimiter, Place};
 use super::reply::{Broken, Reply};
 use super::retry::{self, Fault, MOST_FIELDS, Next};
@@ -27,7 +27,7 @@ use context::settings::ContextConfig;
 
 /// A provider with its limits, retries and circuit. Cheap to clone; clones share all of that.
 #[derive(Clone)]
-pub struct Client {
+pub struct CompletionClient {
     pub(super) shared: Arc<Shared>,
     model: Arc<str>,
     price: Arc<Price>,
@@ -49,10 +49,10 @@ pub(super) struct Shared<W = Wire> {
     pub(super) deadline: Duration,
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for CompletionClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // What is left out may hold a key.
-        f.debug_struct("Client")
+        f.debug_struct("CompletionClient")
             .field("provider", &self.shared.provider)
             .field("host", &self.shared.transport.host())
             .field("pace", &self.shared.pace)
@@ -61,7 +61,7 @@ impl fmt::Debug for Client {
     }
 }
 
-impl Client {
+impl CompletionClient {
     /// A client for a configuration. Reads no key and opens no connection yet.
     ///
     /// # Errors
@@ -73,7 +73,11 @@ impl Client {
         let keys = Keyring::new(config.provider, config.key.clone());
         let shared =
             Shared::new(provider, wire, transport, keys, config.concurrency, (config.timeout, config.deadline));
-        Ok(Client { shared: Arc::new(shared), model: model.id.as_str().into(), price: Arc::new(model.price.clone()) })
+        Ok(CompletionClient {
+            shared: Arc::new(shared),
+            model: model.id.as_str().into(),
+            price: Arc::new(model.price.clone()),
+        })
     }
 
     /// Waits for a place among the calls under way, in which to [ask](CallTurn::complete). Nothing is sent and nothing
@@ -130,7 +134,7 @@ impl Client {
 
 /// A place among the calls under way to a provider.
 pub struct CallTurn<'a> {
-    client: &'a Client,
+    client: &'a CompletionClient,
     place: Place<'a>,
     pass: Pass<'a>,
 }
@@ -200,7 +204,7 @@ pub(super) struct Ended {
     /// Whether it says something about the provider that was not known before.
     news: bool,
     /// That the budget does not allow it (any more).
-    refused: Option<Refused>,
+    refused: Option<OverBudget>,
 }
 
 impl From<Ended> for Unanswered {
@@ -520,7 +524,7 @@ impl Attempts {
     }
 
     /// The call ends by the budget, perhaps after attempts that were billed.
-    fn unaffordable(&self, refused: Refused) -> Ended {
+    fn unaffordable(&self, refused: OverBudget) -> Ended {
         let (kind, message) = (FailureKind::Cancelled, refused.to_string());
         let failure = Failure { kind, message, maybe_billed: self.maybe_billed };
         Ended { refused: Some(refused), ..Ended::unasked(failure) }

@@ -13,7 +13,7 @@ use index::embed::settings::{EmbedConfig, EmbedProvider};
 use index::embed::{Input, TextKind, Vector, builtin};
 use tokio::runtime::Handle;
 
-use crate::ledger::{Purpose, Refused};
+use crate::ledger::{OverBudget, Purpose};
 use crate::{
     Account, Embeddings, Failure, FailureKind, Health, PerCall, ProviderRuntime, Spender, Unanswered, tokens_of,
 };
@@ -99,7 +99,7 @@ pub enum EmbedError {
     Provider(Failure),
     /// The budget does not allow it.
     #[error("{0}")]
-    Budget(Refused),
+    Budget(OverBudget),
     /// The model in this process failed, or there is no thread for it.
     #[error("{0}")]
     Local(String),

@@ -1,4 +1,4 @@
-//! Vectors from models behind HTTP: [`Embeddings`] asks for them as [`Client`](super::Client) asks for completions,
+//! Vectors from models behind HTTP: [`Embeddings`] asks for them as [`CompletionClient`](super::CompletionClient) asks for completions,
 //! over a line of its own with the same attempts, pauses and circuit.
 
 #[cfg(test)]

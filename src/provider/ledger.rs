@@ -36,7 +36,7 @@ use files::Files;
 use line::{Entry, Line, Used, month_of};
 
 pub use book::Spending;
-pub use call::{BudgetLimits, CallEstimate, Purpose, Refused, Settled};
+pub use call::{BudgetLimits, CallEstimate, OverBudget, Purpose, Settled};
 use context::cost::dollars;
 pub use mend::Mended;
 use protocol::cost::CostReport;
@@ -156,18 +156,18 @@ impl Ledger {
     /// agreed to it. Free calls are counted and never refused. On the disk when this returns.
     ///
     /// # Errors
-    /// See [`Refused`].
+    /// See [`OverBudget`].
     pub fn reserve(
         &self,
         ask: CallEstimate<'_>,
         limits: &BudgetLimits,
         rebuild: Option<(u64, u64)>,
         now: Zoned,
-    ) -> Result<Reservation, Refused> {
+    ) -> Result<Reservation, OverBudget> {
         let mut files = self.files.lock();
-        self.catch_up(&mut files).map_err(|error| Refused::Io(unreadable(&error)))?;
+        self.catch_up(&mut files).map_err(|error| OverBudget::Io(unreadable(&error)))?;
         let day = now.date();
-        self.load(&mut files, &month_of(day)).map_err(|error| Refused::Io(unreadable(&error)))?;
+        self.load(&mut files, &month_of(day)).map_err(|error| OverBudget::Io(unreadable(&error)))?;
         let own = rebuild.filter(|_| matches!(ask.purpose, Purpose::Rebuild(_)));
         let entry = Entry::new(files.next, day, &ask, own.is_some());
         let (money, tokens) = own.unwrap_or((limits.day, limits.day_tokens));
@@ -180,7 +180,7 @@ impl Ledger {
         files.next = files.next.saturating_add(1);
         if let Err(error) = files.append(&[Line::Reserved(entry.clone())], &now, true) {
             self.book.lock().unreserve(&entry);
-            return Err(Refused::Io(format!("nothing is bought, for that could not be written down: {error}")));
+            return Err(OverBudget::Io(format!("nothing is bought, for that could not be written down: {error}")));
         }
         Ok(Reservation { entry })
     }
@@ -292,7 +292,7 @@ fn unreadable(error: &LedgerError) -> String {
 }
 
 /// Whether what is left of a budget covers a call.
-fn allow(entry: &Entry, spent: Spending, money: u64, tokens: u64) -> Result<(), Refused> {
+fn allow(entry: &Entry, spent: Spending, money: u64, tokens: u64) -> Result<(), OverBudget> {
     let (needed, limit, spent) = match entry.reserved {
         Some(0) => return Ok(()),
         Some(needed) => (needed, money, spent.micro_dollars),
@@ -302,9 +302,9 @@ fn allow(entry: &Entry, spent: Spending, money: u64, tokens: u64) -> Result<(), 
         return Ok(());
     }
     Err(match (entry.reserved, entry.own_budget) {
-        (Some(_), false) => Refused::Day { limit, spent, needed },
-        (Some(_), true) => Refused::Rebuild { limit, spent, needed },
-        (None, false) => Refused::DayTokens { limit, spent, needed },
-        (None, true) => Refused::RebuildTokens { limit, spent, needed },
+        (Some(_), false) => OverBudget::Day { limit, spent, needed },
+        (Some(_), true) => OverBudget::Rebuild { limit, spent, needed },
+        (None, false) => OverBudget::DayTokens { limit, spent, needed },
+        (None, true) => OverBudget::RebuildTokens { limit, spent, needed },
     })
 }

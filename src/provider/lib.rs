@@ -1,6 +1,6 @@
 //! Models behind HTTP: one completion request, whoever answers it, that holds against real networks.
 //!
-//! [`Client`] asks, for a whole answer or for one that is shown as it comes, and [`Batches`] asks for half the price
+//! [`CompletionClient`] asks, for a whole answer or for one that is shown as it comes, and [`Batches`] asks for half the price
 //! and an answer within the day. What goes over the wire is
 //! known to `wire` alone, and where the key is to `key`. How many requests are under way is `pace`'s, whether the
 //! provider is asked at all `circuit`'s, what follows from a failed attempt `retry`'s, and the bytes are
@@ -43,7 +43,7 @@ use context::models::Model;
 use context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
-pub use client::{CallTurn, Client};
+pub use client::{CallTurn, CompletionClient};
 pub use embedder::{EmbedError, Embedder, Made};
 pub use embeddings::{Embedded, Embeddings, PerCall, TextGroup, cost_of, tokens_of};
 pub use key::keep_command_runner;

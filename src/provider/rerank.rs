@@ -208,7 +208,7 @@ impl RerankClient {
         self.shared.health()
     }
 
-    /// Forgets what stopped it; as [`super::Client::resume`].
+    /// Forgets what stopped it; as [`super::CompletionClient::resume`].
     pub fn resume(&self) {
         self.shared.resume();
     }

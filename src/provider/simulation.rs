@@ -11,7 +11,7 @@ use super::reply::{Broken, Reply};
 /// Says what is answered.
 pub trait Script {
     /// A request has been sent.
-    fn ask(&self, url: &str, body: &[u8]) -> Answer;
+    fn ask(&self, url: &str, body: &[u8]) -> PlayedAnswer;
 
     /// The answer to a request has come, and whoever asked still waits for it.
     fn delivered(&self, request: u64);
@@ -22,7 +22,7 @@ pub trait Script {
 
 /// An answer, or that there is none.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct PlayedAnswer {
     /// The number of the request.
     pub request: u64,
     /// How long it takes.
@@ -61,7 +61,7 @@ fn script() -> Option<Rc<dyn Script>> {
 }
 
 /// What is answered to a request; `None` if nobody plays the provider.
-pub(super) fn ask(url: &str, body: &[u8]) -> Option<Answer> {
+pub(super) fn ask(url: &str, body: &[u8]) -> Option<PlayedAnswer> {
     script().map(|script| script.ask(url, body))
 }
 
@@ -84,7 +84,7 @@ impl Drop for UnderWay {
     }
 }
 
-impl Answer {
+impl PlayedAnswer {
     /// Waits for it.
     pub(super) async fn arrive(self) -> Result<Reply, Broken> {
         let under_way = UnderWay(Some(self.request));

@@ -5,7 +5,7 @@
 //! back, and a call that was given up in flight counts at its estimate, for nobody knows whether it was billed.
 //!
 //! A place first, then money: who asks a provider reserves only when the call has its place among those under way, so
-//! nothing is reserved that is not sent at once ([`Client`](super::Client), [`Embeddings`](super::Embeddings) and
+//! nothing is reserved that is not sent at once ([`CompletionClient`](super::CompletionClient), [`Embeddings`](super::Embeddings) and
 //! [`RerankClient`](super::RerankClient) do it in this order). And each attempt is paid for: one that may have been billed is
 //! booked before the next one is reserved.
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::ledger::{BudgetLimits, Ledger, Purpose, Refused, Settled};
+use super::ledger::{BudgetLimits, Ledger, OverBudget, Purpose, Settled};
 
 pub(super) use account::Payment;
 pub use account::{Account, Purchase, Unanswered};
@@ -50,8 +50,8 @@ impl Spender {
     /// Reserves what a call may take. Blocks until that is on the disk.
     ///
     /// # Errors
-    /// See [`Refused`]; then nothing is reserved.
-    pub fn reserve(self: &Arc<Self>, purchase: &Purchase) -> Result<Reserved, Refused> {
+    /// See [`OverBudget`]; then nothing is reserved.
+    pub fn reserve(self: &Arc<Self>, purchase: &Purchase) -> Result<Reserved, OverBudget> {
         let limits = *self.limits.lock();
         let rebuild = purchase.account.rebuild;
         let reservation = self.ledger.reserve(purchase.ask(), &limits, rebuild, machine::zoned())?;

@@ -10,7 +10,7 @@ use reqwest::{Method, Response};
 use tokio::time::timeout;
 
 use super::bill::Bill;
-use super::client::{Client, Rules, Shared, With};
+use super::client::{CompletionClient, Rules, Shared, With};
 use super::retry::{Fault, Next};
 use super::spender::{Account, Unanswered};
 use super::transport::MOST_BODY;
@@ -35,7 +35,7 @@ pub struct Streamed {
 /// Is given text as it comes.
 pub type ShowText<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
-impl Client {
+impl CompletionClient {
     /// Asks, and gives the text to `on_text` as it comes; all pieces together are the text of the answer. Dropping
     /// the future closes the connection; the provider may count what it has written by then, so the estimate counts
     /// as spent.

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::testing::{Answer, FaultyServer, account, provider};
-use super::{Client, Completion, Failure};
+use super::{Completion, CompletionClient, Failure};
 use context::models::{Model, Price, Thinking};
 use context::prompt::{Form, Prompt};
 use context::settings::{ContextConfig, Provider};
@@ -63,13 +63,13 @@ fn config(base: &str) -> ContextConfig {
     }
 }
 
-fn client_with(server: &FaultyServer, change: impl FnOnce(&mut ContextConfig)) -> Client {
+fn client_with(server: &FaultyServer, change: impl FnOnce(&mut ContextConfig)) -> CompletionClient {
     let mut config = config(&server.url());
     change(&mut config);
-    Client::new(&config, &model(config.provider)).unwrap()
+    CompletionClient::new(&config, &model(config.provider)).unwrap()
 }
 
-fn client(server: &FaultyServer) -> Client {
+fn client(server: &FaultyServer) -> CompletionClient {
     client_with(server, |_| {})
 }
 
@@ -116,11 +116,11 @@ async fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-async fn complete(client: &Client) -> Result<Completion, Failure> {
+async fn complete(client: &CompletionClient) -> Result<Completion, Failure> {
     hurried(asked(client.clone())).await
 }
 
 /// Asks with all the money in the world.
-async fn asked(client: Client) -> Result<Completion, Failure> {
+async fn asked(client: CompletionClient) -> Result<Completion, Failure> {
     client.complete(&prompt(), &account()).await.map_err(provider)
 }

@@ -25,7 +25,9 @@ use note::VaultPath;
 use note::chunk::{ChunkConfig, Strategy};
 use provider::ledger;
 use provider::ledger::{BudgetLimits, Ledger, Purpose};
-use provider::{Account, Client, Completion, Failure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered};
+use provider::{
+    Account, Completion, CompletionClient, Failure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered,
+};
 
 /// The longest wait for an answer at a terminal; the daemon may wait longer.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -139,7 +141,7 @@ fn examine(config: &Config) -> Result<Report, CliFailure> {
         ..config.engine.context.clone()
     };
     let model = provider::model(&context).map_err(wrong)?;
-    let client = Client::new(&context, &model).map_err(wrong)?;
+    let client = CompletionClient::new(&context, &model).map_err(wrong)?;
     let mut report = introduced(&context, &model, client.leaves_to());
     let document = document()?;
     // The last passage is the one that needs the note to be understood.
@@ -238,7 +240,11 @@ fn books(config: &Config) -> Result<(Ledger, DataLock), String> {
 }
 
 /// One call, within the day's budget. The outer error is one of ours.
-fn ask(client: Client, prompt: Prompt, spender: &Arc<Spender>) -> Result<Result<Completion, Failure>, CliFailure> {
+fn ask(
+    client: CompletionClient,
+    prompt: Prompt,
+    spender: &Arc<Spender>,
+) -> Result<Result<Completion, Failure>, CliFailure> {
     let account = Account::of(spender, Purpose::Probe);
     let runtime = ProviderRuntime::new(|| {});
     let handle = runtime.urgent().map_err(|why| CliFailure::new(exit::INTERNAL, why))?;

@@ -9,15 +9,14 @@ use super::Halt;
 use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
 use super::{BatchJob, Control, End};
 use crate::ask::Author;
-use crate::context_job::ContextJob;
+use crate::context_job::{ContextJob, prepare};
 use crate::interrupted::{Interrupted, budget_message};
 use crate::now_s;
-use crate::writer::prepare;
 use context::cost;
 use context::cost::Usage;
 use context::plan::Reason;
 use context::prompt::Prompt;
-use provider::ledger::{Purpose, Refused};
+use provider::ledger::{OverBudget, Purpose};
 use provider::spender::{Purchase, StandingReservation};
 use provider::{Account, Batches};
 
@@ -86,7 +85,7 @@ pub(super) async fn draft(
         Err(refused) => {
             files.remove()?;
             let why = match &refused {
-                Refused::Io(_) => return Err(Halt::Store(budget_message(&refused))),
+                OverBudget::Io(_) => return Err(Halt::Store(budget_message(&refused))),
                 _ => format!("{}; nothing was handed in", Interrupted::Budget(refused)),
             };
             return Err(Halt::End(End::Stopped(why)));

@@ -16,7 +16,7 @@ use index::embed::settings::EmbedConfig;
 use index::embed::{Input, Vector};
 use note::VaultPath;
 use note::fingerprint::InputHash;
-use provider::ledger::{Purpose, Refused};
+use provider::ledger::{OverBudget, Purpose};
 use provider::{Account, Health, Spender, tokens_of};
 use provider::{EmbedError, Made};
 use store::VectorCache;
@@ -414,9 +414,9 @@ impl EmbedQueue {
         }
     }
 
-    fn unaffordable(&mut self, batch: Vec<Parcel>, refused: &Refused) {
+    fn unaffordable(&mut self, batch: Vec<Parcel>, refused: &OverBudget) {
         let why = budget_message(refused);
-        if matches!(refused, Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) {
+        if matches!(refused, OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }) {
             // The job ends; what of it was queued goes with it.
             for parcel in batch {
                 self.finish(&parcel, Some(why.clone()));

@@ -34,7 +34,7 @@ pub(super) struct ProviderBatches {
 }
 
 /// Whose batch it is, and who hears of it.
-pub(super) struct Client<'a> {
+pub(super) struct BatchClient<'a> {
     pub(super) vault: u64,
     pub(super) place: &'a Place,
     pub(super) pipeline: &'a Arc<NotePipeline>,
@@ -75,7 +75,14 @@ impl ProviderBatches {
     }
 
     /// Gives a batch to the writer.
-    pub(super) fn hand(&mut self, writer: &Writer, of: &Client<'_>, run: u64, notes: PendingByNote, wanted: Control) {
+    pub(super) fn hand(
+        &mut self,
+        writer: &Writer,
+        of: &BatchClient<'_>,
+        run: u64,
+        notes: PendingByNote,
+        wanted: Control,
+    ) {
         self.last_ticket += 1;
         let ticket = self.last_ticket;
         let (control, controlled) = watch::channel(wanted);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::batches::{Client, ProviderBatches, wanted};
+use super::batches::{BatchClient, ProviderBatches, wanted};
 use super::contexts::{Asking, PendingContexts, remember_sync, synced_at};
 use super::rebuild::Run;
 use super::{ActorContext, TRY_AGAIN};
@@ -18,7 +18,7 @@ use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
 use protocol::jobs::{JobKind, Scope};
-use provider::ledger::Refused;
+use provider::ledger::OverBudget;
 
 /// How often a day's budget that is used up is looked at.
 const BUDGET_AGAIN: Duration = Duration::from_mins(1);
@@ -86,10 +86,10 @@ impl Buyer {
         let now = machine::now();
         let until = match held {
             Interrupted::Changed | Interrupted::Draining => return Ok(()),
-            Interrupted::Budget(Refused::Rebuild { .. } | Refused::RebuildTokens { .. }) => {
+            Interrupted::Budget(OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }) => {
                 return self.stop_run(at, &held.to_string());
             }
-            Interrupted::Budget(Refused::Io(_)) => now + TRY_AGAIN,
+            Interrupted::Budget(OverBudget::Io(_)) => now + TRY_AGAIN,
             // What is reserved and then not used comes back, so it is tried again before the day is over.
             Interrupted::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
             Interrupted::Useless => now + LEAVE_ALONE,
@@ -338,8 +338,8 @@ impl Buyer {
     }
 }
 
-fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> Client<'a> {
-    Client {
+fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> BatchClient<'a> {
+    BatchClient {
         vault: at.actor.shared.id,
         place: &at.actor.place,
         pipeline: at.pipeline,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use provider::simulation::{Answer, Script, What};
+use provider::simulation::{PlayedAnswer, Script, What};
 use serde_json::{Value, json};
 
 use super::dice::Dice;
@@ -162,7 +162,7 @@ impl Model {
 }
 
 impl Script for Model {
-    fn ask(&self, url: &str, body: &[u8]) -> Answer {
+    fn ask(&self, url: &str, body: &[u8]) -> PlayedAnswer {
         let state = &mut *self.0.borrow_mut();
         let text = String::from_utf8_lossy(body);
         if text.contains(SECRET) {
@@ -206,7 +206,7 @@ impl Script for Model {
         let request = state.calls.len() as u64;
         state.log.push(format!("call {request}: {:?} {fate:?} in {after:?}, {captions:?}", asked.wanted));
         state.calls.push(Call { fate, delivered: false, given_up: false, captions });
-        Answer { request, after, what }
+        PlayedAnswer { request, after, what }
     }
 
     fn delivered(&self, request: u64) {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use machine::simulation::{Job, Machine};
+use machine::simulation::{Machine, PlayedWork};
 use tokio::runtime::Handle;
 
 use super::dice::Dice;
@@ -18,7 +18,7 @@ use super::disk::{Disk, Loss};
 pub(super) struct Queued {
     pub(super) name: String,
     due: Instant,
-    work: Job,
+    work: PlayedWork,
 }
 
 /// The machine. It outlives the processes that run on it.
@@ -161,7 +161,7 @@ impl Machine for Played {
         Timestamp::from_millisecond(self.wall_ms()).unwrap()
     }
 
-    fn run_later(&self, name: &str, after: Duration, work: Job) {
+    fn run_later(&self, name: &str, after: Duration, work: PlayedWork) {
         let due = self.now() + after;
         self.jobs.borrow_mut().push(Queued { name: name.to_owned(), due, work });
     }

@@ -7,9 +7,9 @@ use std::sync::{Arc, Weak};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
-use super::{Tell, Work, prepare};
+use super::Tell;
 use crate::ask::{Answers, Author, Stopped, form_of};
-use crate::context_job::{ContextEvent, ContextJob, FULL_TRIES, MOST_TRIES};
+use crate::context_job::{ContextEvent, ContextJob, FULL_TRIES, MOST_TRIES, Work, prepare};
 use crate::interrupted::Interrupted;
 use context::ContextRecord;
 use context::document::Document;
@@ -19,7 +19,7 @@ use context::quality::Flaw;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, Sketch};
 use provider::Account;
-use provider::ledger::Refused;
+use provider::ledger::OverBudget;
 use store::Store;
 
 /// Asks about a note until every passage of it has its context or none is to be had, or something stops it: a budget,
@@ -99,7 +99,7 @@ impl Note<'_> {
         // The provider's cache holds the document only once the first answer has begun.
         let mut alone = true;
         // The budget refused a question, and what is under way may take less than it reserved.
-        let mut short: Option<Refused> = None;
+        let mut short: Option<OverBudget> = None;
         let mut answered = false;
         loop {
             if running.is_empty() && short.is_some() {
@@ -179,7 +179,7 @@ impl Note<'_> {
     }
 
     /// Takes what became of a question; what is to be asked again, and why if that is the budget.
-    async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<Refused>)> {
+    async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<OverBudget>)> {
         match asked {
             Ok(Asked::Answered(answers)) => {
                 for (n, outcome) in answers {
@@ -189,7 +189,7 @@ impl Note<'_> {
             }
             Ok(Asked::Unsent(prompt)) => Some((Some(prompt), None)),
             // The ledger itself fails: waiting for answers does not mend that.
-            Ok(Asked::Failed(prompt, Interrupted::Budget(refused))) if !matches!(refused, Refused::Io(_)) => {
+            Ok(Asked::Failed(prompt, Interrupted::Budget(refused))) if !matches!(refused, OverBudget::Io(_)) => {
                 Some((Some(prompt), Some(refused)))
             }
             Ok(Asked::Failed(_, held)) => {

@@ -86,7 +86,7 @@ impl Purpose {
 
 /// Why a call must not be made. Money is in millionths of a dollar; `spent` includes what is reserved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum OverBudget {
     /// It would exceed what may be spent in a day.
     #[error("the budget of {} a day is used up: {} are spent or reserved, and this call may take {}",
             dollars(*.limit), dollars(*.spent), dollars(*.needed))]

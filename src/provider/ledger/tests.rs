@@ -45,7 +45,7 @@ fn used(micro_dollars: Option<u64>) -> Settled {
     Settled { usage, micro_dollars, contexts: 2, failed: false }
 }
 
-fn reserve(ledger: &Ledger, ask: CallEstimate<'_>) -> Result<Reservation, Refused> {
+fn reserve(ledger: &Ledger, ask: CallEstimate<'_>) -> Result<Reservation, OverBudget> {
     ledger.reserve(ask, &LIMITS, None, noon())
 }
 
@@ -111,25 +111,25 @@ fn each_limit_refuses_what_it_is_for() {
     let ledger = Ledger::open(dir.path()).unwrap();
     let own = Some((2000, 800));
     // What is asked, with which limit of its own, and what comes of it.
-    let table: [(CallEstimate<'_>, Option<(u64, u64)>, Result<(), Refused>); 14] = [
-        (ask(Some(1001), 1), None, Err(Refused::Day { limit: 1000, spent: 0, needed: 1001 })),
+    let table: [(CallEstimate<'_>, Option<(u64, u64)>, Result<(), OverBudget>); 14] = [
+        (ask(Some(1001), 1), None, Err(OverBudget::Day { limit: 1000, spent: 0, needed: 1001 })),
         (ask(Some(900), 9999), None, Ok(())),
-        (ask(Some(101), 1), None, Err(Refused::Day { limit: 1000, spent: 900, needed: 101 })),
+        (ask(Some(101), 1), None, Err(OverBudget::Day { limit: 1000, spent: 900, needed: 101 })),
         (ask(Some(100), 1), None, Ok(())),
-        (ask(Some(1), 1), None, Err(Refused::Day { limit: 1000, spent: 1000, needed: 1 })),
+        (ask(Some(1), 1), None, Err(OverBudget::Day { limit: 1000, spent: 1000, needed: 1 })),
         // What is free is only counted.
         (ask(Some(0), u64::MAX), None, Ok(())),
         // What has no known price is measured in tokens.
-        (ask(None, 501), None, Err(Refused::DayTokens { limit: 500, spent: 0, needed: 501 })),
+        (ask(None, 501), None, Err(OverBudget::DayTokens { limit: 500, spent: 0, needed: 501 })),
         (ask(None, 500), None, Ok(())),
         // A rebuild has its own budget, and each its own.
         (rebuild(1, Some(1500), 1), own, Ok(())),
-        (rebuild(1, Some(501), 1), own, Err(Refused::Rebuild { limit: 2000, spent: 1500, needed: 501 })),
+        (rebuild(1, Some(501), 1), own, Err(OverBudget::Rebuild { limit: 2000, spent: 1500, needed: 501 })),
         (rebuild(2, Some(501), 1), own, Ok(())),
-        (rebuild(1, None, 900), own, Err(Refused::RebuildTokens { limit: 800, spent: 0, needed: 900 })),
+        (rebuild(1, None, 900), own, Err(OverBudget::RebuildTokens { limit: 800, spent: 0, needed: 900 })),
         // One without a limit of its own is measured against the day, and so is a limit without a rebuild.
-        (rebuild(3, Some(1), 1), None, Err(Refused::Day { limit: 1000, spent: 1000, needed: 1 })),
-        (ask(Some(1), 1), own, Err(Refused::Day { limit: 1000, spent: 1000, needed: 1 })),
+        (rebuild(3, Some(1), 1), None, Err(OverBudget::Day { limit: 1000, spent: 1000, needed: 1 })),
+        (ask(Some(1), 1), own, Err(OverBudget::Day { limit: 1000, spent: 1000, needed: 1 })),
     ];
     for (n, (ask, own, expected)) in table.into_iter().enumerate() {
         let got = ledger.reserve(ask, &LIMITS, own, noon()).map(drop);
@@ -138,7 +138,7 @@ fn each_limit_refuses_what_it_is_for() {
     assert_eq!(ledger.spent_by_rebuild("notes", 1), Spending { micro_dollars: 1500, tokens: 0 });
     assert_eq!(ledger.spent_by_rebuild("other", 1), Spending::default());
     let overflow = ledger.reserve(ask(None, u64::MAX), &BudgetLimits { day_tokens: u64::MAX, ..LIMITS }, None, noon());
-    assert!(matches!(overflow, Err(Refused::DayTokens { .. })), "sums do not wrap");
+    assert!(matches!(overflow, Err(OverBudget::DayTokens { .. })), "sums do not wrap");
     let nothing = BudgetLimits { day: 0, day_tokens: 0 };
     let tomorrow = at("2026-11-21T12:00:00");
     for ask in [ask(Some(1), 1), ask(None, 1)] {
@@ -169,11 +169,11 @@ fn what_is_never_settled_counts_as_spent() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();
     drop(reserve(&ledger, ask(Some(700), 1)).unwrap());
-    assert!(matches!(reserve(&ledger, ask(Some(400), 1)), Err(Refused::Day { spent: 700, .. })));
+    assert!(matches!(reserve(&ledger, ask(Some(400), 1)), Err(OverBudget::Day { spent: 700, .. })));
     // Killed: nothing of the process is left but the file.
     drop(ledger);
     let ledger = Ledger::open(dir.path()).unwrap();
-    assert!(matches!(reserve(&ledger, ask(Some(400), 1)), Err(Refused::Day { spent: 700, .. })));
+    assert!(matches!(reserve(&ledger, ask(Some(400), 1)), Err(OverBudget::Day { spent: 700, .. })));
     let today = ledger.report(noon()).today;
     assert_eq!((today.micro_dollars, today.unsettled_calls, today.unsettled_micro_dollars), (700, 1, 700));
     // Numbers go on, so that a later settlement is not taken for that of the former process.
@@ -246,7 +246,7 @@ fn days_and_months_end_at_the_users_midnight() {
     drop(ledger.reserve(rebuild(7, Some(600), 1), &LIMITS, own, evening).unwrap());
     let ledger = Ledger::open(dir.path()).unwrap();
     let refused = ledger.reserve(rebuild(7, Some(600), 1), &LIMITS, own, morning);
-    assert_eq!(refused.map(drop), Err(Refused::Rebuild { limit: 1000, spent: 600, needed: 600 }));
+    assert_eq!(refused.map(drop), Err(OverBudget::Rebuild { limit: 1000, spent: 600, needed: 600 }));
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn what_cannot_be_written_is_not_bought() {
     let blocked = dir.path().join("ledger");
     let ledger = Ledger::open(&blocked).unwrap();
     fs::write(&blocked, "a file where the folder should be").unwrap();
-    assert!(matches!(reserve(&ledger, ask(Some(1), 1)), Err(Refused::Io(_))));
+    assert!(matches!(reserve(&ledger, ask(Some(1), 1)), Err(OverBudget::Io(_))));
     assert_eq!(ledger.report(noon()).today, Sums::default());
     fs::remove_file(&blocked).unwrap();
     assert!(reserve(&ledger, ask(Some(1), 1)).is_ok(), "and it goes on when it can");
@@ -334,7 +334,7 @@ fn what_cannot_be_written_is_not_bought() {
 
 #[test]
 fn a_refusal_says_what_is_left() {
-    let refused = Refused::Day { limit: 500_000, spent: 499_000, needed: 1200 };
+    let refused = OverBudget::Day { limit: 500_000, spent: 499_000, needed: 1200 };
     let said = "the budget of $0.50 a day is used up: $0.499 are spent or reserved, and this call may take $0.0012";
     assert_eq!(refused.to_string(), said);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Failure;
-use super::super::ledger::{CallEstimate, Purpose, Refused, Settled};
+use super::super::ledger::{CallEstimate, OverBudget, Purpose, Settled};
 use super::{InFlight, Reserved, Spender};
 use context::plan::Reason;
 
@@ -75,7 +75,7 @@ impl Purchase {
 pub enum Unanswered {
     /// The budget: it was not made, or not tried once more.
     #[error("{0}")]
-    Budget(#[from] Refused),
+    Budget(#[from] OverBudget),
     /// The provider.
     #[error("{0}")]
     Provider(#[from] Failure),
@@ -96,13 +96,13 @@ impl Payment {
     }
 
     /// An attempt begins: what it may take is reserved, unless an attempt that was not billed left that.
-    pub(crate) async fn send(&mut self) -> Result<Option<InFlight>, Refused> {
+    pub(crate) async fn send(&mut self) -> Result<Option<InFlight>, OverBudget> {
         if let Some(reserved) = self.reserved.take() {
             return Ok(Some(reserved.send()));
         }
         let Some(purchase) = self.purchase.clone() else { return Ok(None) };
         let reserved = machine::blocking(move || purchase.account.spender.reserve(&purchase));
-        let reserved = reserved.await.unwrap_or_else(|_| Err(Refused::Io("the daemon is stopping".to_owned())))?;
+        let reserved = reserved.await.unwrap_or_else(|_| Err(OverBudget::Io("the daemon is stopping".to_owned())))?;
         Ok(Some(reserved.send()))
     }
 

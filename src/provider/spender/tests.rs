@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::testing::{Answer, FaultyServer, How};
-use crate::{Client, Completion, Usage};
+use crate::{Completion, CompletionClient, Usage};
 use context::models::{Model, Price, Rates, Thinking};
 use context::prompt::{Form, Prompt};
 use context::settings::{ContextConfig, Provider};
@@ -40,7 +40,7 @@ fn prompt() -> Prompt {
     }
 }
 
-fn client(server: &FaultyServer) -> Client {
+fn client(server: &FaultyServer) -> CompletionClient {
     let config = ContextConfig {
         provider: Provider::OpenAi,
         base_url: Some(server.url()),
@@ -70,7 +70,7 @@ fn client(server: &FaultyServer) -> Client {
         token_factor: 1.0,
         price: Price::Tokens(rates),
     };
-    Client::new(&config, &model).unwrap()
+    CompletionClient::new(&config, &model).unwrap()
 }
 
 fn good() -> Answer {
@@ -144,7 +144,7 @@ async fn the_budget_holds_for_attempts_too() {
     let server = FaultyServer::script(vec![billed_failure(), billed_failure(), good()]);
     let spender = spender(2 * UPPER + UPPER / 2);
     let refused = complete(&server, &spender).await.unwrap_err();
-    assert!(matches!(refused, Unanswered::Budget(Refused::Day { .. })), "{refused:?}");
+    assert!(matches!(refused, Unanswered::Budget(OverBudget::Day { .. })), "{refused:?}");
     assert_eq!(server.count(), 2, "a third attempt would not fit");
     assert_eq!(counts(&spender), (2, 2, 0, 2 * UPPER));
 }
@@ -181,7 +181,7 @@ fn a_guard_that_is_dropped_settles_itself() {
     let spender = spender(1000);
     let reserve = |micro| spender.reserve(&purchase(&spender, micro));
     let unsent = reserve(600).unwrap();
-    assert!(matches!(reserve(600), Err(Refused::Day { spent: 600, .. })));
+    assert!(matches!(reserve(600), Err(OverBudget::Day { spent: 600, .. })));
     drop(unsent);
     assert_eq!(counts(&spender), (0, 0, 0, 0), "it was never sent");
     drop(reserve(600).unwrap().send());

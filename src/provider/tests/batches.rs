@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{How, Seen};
 use crate::{BatchState, Batches, FailureKind, Finish, Health, SubmittedBatch};
 
-fn batches(server: &FaultyServer) -> (Client, Batches) {
+fn batches(server: &FaultyServer) -> (CompletionClient, Batches) {
     let client = client_with(server, |config| config.provider = Provider::Anthropic);
     let batches = client.batches().unwrap();
     (client, batches)

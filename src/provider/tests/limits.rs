@@ -303,9 +303,9 @@ fn what_leaves_the_machine_is_known() {
         ("https://api.example.org/v1", Some("api.example.org")),
         ("http://192.168.1.5:8000", Some("192.168.1.5:8000")),
     ] {
-        let client = Client::new(&config(base), &model(Provider::OpenAi)).unwrap();
+        let client = CompletionClient::new(&config(base), &model(Provider::OpenAi)).unwrap();
         assert_eq!(client.leaves_to().as_deref(), leaves, "{base}");
         assert!(client.batches().is_none());
     }
-    assert!(Client::new(&config("not an address"), &model(Provider::OpenAi)).is_err());
+    assert!(CompletionClient::new(&config("not an address"), &model(Provider::OpenAi)).is_err());
 }

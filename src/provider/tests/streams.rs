@@ -19,7 +19,7 @@ fn streaming() -> Answer {
 }
 
 /// Asks, and checks that what was shown is what was answered.
-async fn streamed(client: &Client) -> Result<Streamed, Failure> {
+async fn streamed(client: &CompletionClient) -> Result<Streamed, Failure> {
     let shown = Mutex::new(String::new());
     let show = |text: &str| shown.lock().unwrap().push_str(text);
     let outcome = hurried(client.stream(&prompt(), &account(), &show)).await.map_err(provider);

@@ -112,7 +112,7 @@ fn a_ledger_that_cannot_be_read_buys_nothing_until_it_can() {
     let problem = ledger.problem().unwrap();
     assert!(problem.contains("2026-11.jsonl") && problem.contains("nothing is bought") && !problem.contains('\n'));
     let refused = ledger.reserve(ask(1), &limits, None, noon()).map(drop).unwrap_err();
-    assert_eq!(refused, Refused::Io(problem));
+    assert_eq!(refused, OverBudget::Io(problem));
     fs::remove_dir(&file).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &file, 0o600.into()).unwrap();
     assert!(ledger.reserve(ask(1), &limits, None, noon()).is_err());
@@ -121,7 +121,7 @@ fn a_ledger_that_cannot_be_read_buys_nothing_until_it_can() {
     fs::rename(dir.path().join("kept"), &file).unwrap();
     assert_eq!(
         ledger.reserve(ask(31), &limits, None, noon()).map(drop),
-        Err(Refused::Day { limit: 100, spent: 70, needed: 31 })
+        Err(OverBudget::Day { limit: 100, spent: 70, needed: 31 })
     );
     assert!(ledger.reserve(ask(30), &limits, None, noon()).is_ok());
     assert_eq!(ledger.problem(), None);
