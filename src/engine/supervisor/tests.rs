@@ -304,6 +304,22 @@ fn a_job_over_a_vault_that_is_gone_fails_and_says_which() {
 }
 
 #[test]
+fn an_answer_that_should_be_fresh_says_where_nobody_could_look() {
+    let world = World::new(2, None);
+    eventually("both are indexed", || world.is_idle());
+    let fresh = |vault: Option<&str>| {
+        let vault = vault.map(str::to_owned);
+        let request = SearchRequest { query: "abouta0".to_owned(), vault, fresh: true, ..SearchRequest::default() };
+        world.handle().search(request, &Cancel::new()).unwrap()
+    };
+    assert_eq!(fresh(None).warnings, Vec::<String>::new());
+    std::fs::rename(world.root("a"), world.dir.path().join("elsewhere")).unwrap();
+    let stale = |answer: &SearchAnswer| answer.warnings.iter().any(|why| why.starts_with("not all of this is fresh"));
+    assert!(stale(&fresh(None)) && stale(&fresh(Some("a"))), "{:?}", fresh(None).warnings);
+    assert!(!stale(&fresh(Some("b"))), "{:?}", fresh(Some("b")).warnings);
+}
+
+#[test]
 fn a_note_that_could_not_be_read_for_a_moment_is_read_again() {
     let world = World::new(2, None);
     eventually("both are indexed", || world.is_idle());
