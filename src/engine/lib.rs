@@ -203,7 +203,6 @@ impl Engine {
     }
 
     fn start_on(config: Settings, socket: PathBuf, reload: Reload, disk: Arc<dyn Disk>) -> std::io::Result<Engine> {
-        host::share_arenas();
         let (events, inbox) = mpsc::channel();
         let provider = ProviderRuntime::new(host::background_thread);
         let shared = Arc::new(assemble(&config, Control::new(events, socket, reload), provider)?);

@@ -18,19 +18,6 @@ pub fn give_memory_back() {
     }
 }
 
-/// Has all threads take memory from two places. glibc gives each thread one of its own, up to eight per core, and the
-/// holes in each stay: with 1,200 chunks they were 10 of the 21 MB that a daemon at rest had.
-pub fn share_arenas() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        // SAFETY: sets a number that later allocations look at; it may be called from any thread.
-        #[allow(unsafe_code)]
-        unsafe {
-            libc::mallopt(libc::M_ARENA_MAX, 2);
-        }
-    }
-}
-
 /// Resident memory of this process in bytes, 0 where that cannot be told.
 pub fn resident_bytes() -> u64 {
     let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else { return 0 };

@@ -5,5 +5,5 @@ pub mod power;
 pub mod sandbox;
 mod threads;
 
-pub use memory::{give_memory_back, memory_limit, resident_bytes, share_arenas};
+pub use memory::{give_memory_back, memory_limit, resident_bytes};
 pub use threads::background_thread;
