@@ -59,7 +59,7 @@ fn a_new_note_is_bought_once_and_a_body_edit_costs_nothing() {
 
     place.write("Atlas rollout.md", ATLAS.replace("every clause", "each and every clause"));
     daemon.wait_holding("each", &["Atlas rollout.md"]);
-    assert_eq!(daemon.decision("Atlas rollout.md").unwrap().reason, Reason::BodyChanged);
+    daemon.decided("Atlas rollout.md", Reason::BodyChanged);
     wait_written(&mut daemon);
     assert_eq!(model.calls(), 1, "a body edit buys nothing");
 

@@ -408,8 +408,9 @@ fn a_paid_context_survives_every_edit_and_the_loss_of_the_database() {
     daemon.wait_holding("fish", &[note]);
     assert_eq!(context_of(&mut daemon, "fish"), WRITTEN);
     assert_ne!(context_of(&mut daemon, "mud"), WRITTEN, "another section has another context");
-    let decision = daemon.decision(note).unwrap();
-    assert_eq!(steps_with(&decision, Reason::FoundInArchive), 1, "{decision:?}");
+    eventually("it is told", || {
+        daemon.decision(note).is_some_and(|decision| steps_with(&decision, Reason::FoundInArchive) == 1)
+    });
 
     // An edit of the body keeps it.
     let edited = PAID.replace("fish that", "eels and frogs that");

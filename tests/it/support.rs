@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use protocol::decision::{Decision, ExplainRequest};
+use protocol::decision::{Decision, ExplainRequest, Reason};
 use protocol::hit::Hit;
 use protocol::jobs::{Job, JobsRequest};
 use protocol::search::{Mode, SearchRequest};
@@ -281,6 +281,16 @@ impl Daemon {
     pub(crate) fn decision(&mut self, path: &str) -> Option<Decision> {
         let explained = self.ask(&ExplainRequest { path: path.to_owned(), ..ExplainRequest::default() });
         explained.decisions.into_iter().next()
+    }
+
+    /// The newest decision about a note, once it has this reason: what is found is announced a moment later.
+    pub(crate) fn decided(&mut self, path: &str, reason: Reason) -> Decision {
+        let mut newest = None;
+        eventually(&format!("{path} is decided as {reason:?}"), || {
+            newest = self.decision(path);
+            newest.as_ref().is_some_and(|decision| decision.reason == reason)
+        });
+        newest.unwrap()
     }
 
     /// How it is now.
