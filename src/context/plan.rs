@@ -322,6 +322,13 @@ impl<'a> Comparison<'a> {
     }
 }
 
+impl CurrentChunk<'_> {
+    /// The key under which the archive has a context of its sections and text.
+    fn key(&self) -> ContextKey {
+        context_key(&self.keys, self.hash)
+    }
+}
+
 struct Decision<'a> {
     stored: Option<&'a Comparison<'a>>,
     now: &'a CurrentNote<'a>,
@@ -398,8 +405,8 @@ impl Decision<'_> {
             Trigger::Rebuild => Reason::Rebuild,
             Trigger::Save => reason,
         };
-        let due = (self.generation.costs && self.wants_model(&self.now.chunks[index])).then_some(due);
         let chunk = &self.now.chunks[index];
+        let due = (self.generation.costs && self.wants_model(chunk)).then_some(due);
         let context = if self.trigger == Trigger::Rebuild { self.rebuilt(chunk) } else { ContextSource::Fresh };
         Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due }
     }
@@ -410,7 +417,7 @@ impl Decision<'_> {
             return None;
         }
         let chunk = &self.now.chunks[index];
-        let key = context_key(&chunk.keys, chunk.hash);
+        let key = chunk.key();
         let found = (self.archived)(key)?;
         let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
         let answers = due.is_some_and(|due| found.written_at >= due.since) && !outdated;
@@ -433,7 +440,7 @@ impl Decision<'_> {
     /// that the archive has a context of: without it the daily sync would buy that one again.
     fn returned(&self, index: usize) -> Option<Step> {
         let chunk = &self.now.chunks[index];
-        let key = context_key(&chunk.keys, chunk.hash);
+        let key = chunk.key();
         let fits = |found: &Archived| {
             found.contextualizer == self.generation.contextualizer && found.sketch.left_in(chunk.text) >= DRIFT_BELOW
         };
@@ -466,7 +473,7 @@ impl Decision<'_> {
     /// What stands in a rebuild for a chunk that has no model's context. One that no model is asked about takes what was
     /// bought for its text when its note was larger, as with every save: the next look would find it.
     fn rebuilt(&self, chunk: &CurrentChunk<'_>) -> ContextSource {
-        let key = context_key(&chunk.keys, chunk.hash);
+        let key = chunk.key();
         let unasked = self.generation.costs && !self.wants_model(chunk);
         if unasked && (self.archived)(key).is_some() { ContextSource::Archive(key) } else { ContextSource::Fresh }
     }

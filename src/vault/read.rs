@@ -64,13 +64,8 @@ pub fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, F
     Ok((bytes, after))
 }
 
-/// The state of a regular file that [`read`] could reach; `None` for anything else.
-pub fn stat(root: &Path, path: &VaultPath) -> Option<FileStat> {
-    file_state(root, path).ok()
-}
-
-/// The same, with why there is none. Only [`ReadError::Gone`] says that the file is not there: the system may as well
-/// have no descriptor left, or a server that does not answer.
+/// The state of a regular file that [`read`] could reach, or why there is none. Only [`ReadError::Gone`] says that the
+/// file is not there: the system may as well have no descriptor left, or a server that does not answer.
 pub fn file_state(root: &Path, path: &VaultPath) -> Result<FileStat, ReadError> {
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -88,15 +83,6 @@ impl ReadError {
             ReadError::ChangedWhileRead | ReadError::Denied | ReadError::Io(_) => false,
         }
     }
-}
-
-/// Whether there is nothing under a path. What cannot be told (no permission, too many open files) is not gone.
-pub fn is_gone(root: &Path, path: &VaultPath) -> bool {
-    #[cfg(target_os = "linux")]
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    #[cfg(not(target_os = "linux"))]
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    matches!(open(root, path, flags), Err(ReadError::Gone))
 }
 
 fn regular(meta: &Metadata) -> Option<FileStat> {

@@ -17,27 +17,11 @@ pub(super) trait CountCalls {
 
 impl CountCalls for Sums {
     fn reserve(&mut self, entry: &Entry) {
-        add(&mut self.calls, 1);
-        add(&mut self.unsettled_calls, 1);
-        if let Some(micro) = entry.reserved {
-            add(&mut self.micro_dollars, micro);
-            add(&mut self.unsettled_micro_dollars, micro);
-        } else {
-            add(&mut self.unpriced_calls, 1);
-            add(&mut self.unpriced_tokens, entry.tokens);
-        }
+        each_reserved(self, entry, add);
     }
 
     fn unreserve(&mut self, entry: &Entry) {
-        take(&mut self.calls, 1);
-        take(&mut self.unsettled_calls, 1);
-        if let Some(micro) = entry.reserved {
-            take(&mut self.micro_dollars, micro);
-            take(&mut self.unsettled_micro_dollars, micro);
-        } else {
-            take(&mut self.unpriced_calls, 1);
-            take(&mut self.unpriced_tokens, entry.tokens);
-        }
+        each_reserved(self, entry, take);
     }
 
     fn settle(&mut self, used: &Used) {
@@ -69,6 +53,19 @@ impl CountCalls for Sums {
         add(&mut self.unpriced_tokens, other.unpriced_tokens);
         add(&mut self.unsettled_calls, other.unsettled_calls);
         add(&mut self.unsettled_micro_dollars, other.unsettled_micro_dollars);
+    }
+}
+
+/// Changes what a reserved call counts in.
+fn each_reserved(sums: &mut Sums, entry: &Entry, change: fn(&mut u64, u64)) {
+    change(&mut sums.calls, 1);
+    change(&mut sums.unsettled_calls, 1);
+    if let Some(micro) = entry.reserved {
+        change(&mut sums.micro_dollars, micro);
+        change(&mut sums.unsettled_micro_dollars, micro);
+    } else {
+        change(&mut sums.unpriced_calls, 1);
+        change(&mut sums.unpriced_tokens, entry.tokens);
     }
 }
 

@@ -41,10 +41,10 @@ fn only_regular_files_of_the_vault_are_read() {
         let got = read(&vault, &path(name), 100);
         assert_eq!(got.as_ref().err(), expected.as_ref(), "{name}");
         let reachable = matches!(expected, None | Some(ReadError::TooLarge(_)));
-        assert_eq!(stat(&vault, &path(name)).is_some(), reachable, "{name}");
+        assert_eq!(file_state(&vault, &path(name)).is_ok(), reachable, "{name}");
     }
     let (bytes, file) = read(&vault, &path("folder/note.md"), 4).unwrap();
-    assert_eq!((bytes.as_slice(), Some(file)), (b"text".as_slice(), stat(&vault, &path("folder/note.md"))));
+    assert_eq!((bytes.as_slice(), Some(file)), (b"text".as_slice(), file_state(&vault, &path("folder/note.md")).ok()));
     assert_eq!(read(&dir.path().join("none"), &path("x.md"), 1), Err(ReadError::Gone));
 }
 

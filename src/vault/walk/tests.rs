@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
-use crate::read::{read, stat};
+use crate::read::{file_state, read};
 use crate::settings::VaultConfig;
 
 fn path(text: &str) -> VaultPath {
@@ -68,7 +68,7 @@ fn what_is_found_and_what_is_skipped() {
     assert!(found.complete);
     assert_eq!(found.root, root_id(&root).unwrap());
     for (path, file) in &found.files {
-        assert_eq!(stat(&root, path), Some(*file));
+        assert_eq!(file_state(&root, path).ok(), Some(*file));
     }
     for (path, _) in &found.skipped {
         assert!(read(&root, path, 100).is_err(), "{path}");
