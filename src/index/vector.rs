@@ -4,11 +4,12 @@
 //! in order; a search looks at all of them, because at 256 bytes a row 100,000 rows are read faster than any
 //! clever structure would pay back. Blocks are copied on write, as in [`super::blocks`].
 
+mod dot;
+
 use std::ops::Range;
 use std::sync::Arc;
 
-use numkong::Dot;
-
+use self::dot::{dot, dots};
 use super::blocks::Blocks;
 use super::{Allowed, Row};
 use crate::embed::Vector;
@@ -132,7 +133,10 @@ impl Windows {
         }
         let best = self
             .slots(row)
-            .map(|(block, at)| dot(&query.values, block.row(at, self.dimensions)) * block.scales[at] * query.scale)
+            .map(|(block, at)| {
+                let product = dot(&query.values, block.row(at, self.dimensions));
+                product as f32 * block.scales[at] * query.scale
+            })
             .reduce(f32::max);
         best.unwrap_or(0.0)
     }
@@ -155,10 +159,11 @@ impl Windows {
         if k == 0 || !self.usable(query) || self.dimensions == 0 {
             return best;
         }
+        let mut products = Vec::with_capacity(BLOCK);
         for block in self.blocks.get(blocks).unwrap_or_default() {
-            let rows = block.values.chunks_exact(self.dimensions);
-            for ((values, scale), owner) in rows.zip(&block.scales).zip(&block.owners) {
-                let cosine = dot(&query.values, values) * scale * query.scale;
+            dots(&query.values, &block.values, &mut products);
+            for ((product, scale), owner) in products.iter().zip(&block.scales).zip(&block.owners) {
+                let cosine = *product as f32 * scale * query.scale;
                 if cosine >= best.threshold && *owner != NONE && allowed(*owner) {
                     best.push(*owner, cosine);
                 }
@@ -176,12 +181,6 @@ impl Block {
 
 fn place(slot: u32) -> (usize, usize) {
     (slot as usize / BLOCK, slot as usize % BLOCK)
-}
-
-/// The dot product; at most 127² × 65,536 dimensions, so exact in 32 bits for any real embedder.
-fn dot(a: &[i8], b: &[i8]) -> f32 {
-    let sum = i8::dot(a, b).unwrap_or_else(|| a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum());
-    sum as f32
 }
 
 /// Collects the `k` best chunks of a stream of windows. Candidates gather in a buffer that is cut down when

@@ -32,6 +32,22 @@ fn brute(rows: &BTreeMap<Row, Vec<Vector>>, query: &Vector, k: usize) -> Vec<(Ro
 
 proptest! {
     #[test]
+    fn products_are_those_of_whole_numbers(
+        values in proptest::collection::vec(any::<i8>(), 0..400),
+        dimensions in 1usize..70,
+        query in proptest::collection::vec(any::<i8>(), 70),
+    ) {
+        let query = &query[..dimensions];
+        let product = |row: &[i8]| row.iter().zip(query).map(|(&a, &b)| i64::from(a) * i64::from(b)).sum::<i64>();
+        let mut products = vec![7];
+        dots(query, &values, &mut products);
+        let expected: Vec<i64> = values.chunks_exact(dimensions).map(product).collect();
+        prop_assert_eq!(products.iter().map(|&product| i64::from(product)).collect::<Vec<_>>(), expected);
+        dots(&[], &values, &mut products);
+        prop_assert!(products.is_empty());
+    }
+
+    #[test]
     fn nearest_is_exact_after_any_edits(
         edits in proptest::collection::vec((0u32..400, proptest::collection::vec(vector(), 0..4)), 0..300),
         query in vector(),
