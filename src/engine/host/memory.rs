@@ -18,6 +18,20 @@ pub fn give_memory_back() {
     }
 }
 
+/// Has the system map every block from half a MiB on, and take it back when it is freed. By itself glibc raises that
+/// size with each large block that is freed, and later ones leave holes in the arenas of a dozen threads: with 1,200
+/// chunks 4.5 of the 49 MiB that a daemon at rest had.
+pub fn map_large_blocks() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // SAFETY: sets a number that later allocations look at; it may be called from any thread.
+        #[allow(unsafe_code)]
+        unsafe {
+            libc::mallopt(libc::M_MMAP_THRESHOLD, 512 << 10);
+        }
+    }
+}
+
 /// Resident memory of this process in bytes, 0 where that cannot be told.
 pub fn resident_bytes() -> u64 {
     let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else { return 0 };

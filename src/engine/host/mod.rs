@@ -5,5 +5,5 @@ pub mod power;
 pub mod sandbox;
 mod threads;
 
-pub use memory::{give_memory_back, memory_limit, resident_bytes};
+pub use memory::{give_memory_back, map_large_blocks, memory_limit, resident_bytes};
 pub use threads::background_thread;
