@@ -252,10 +252,14 @@ impl EmbedQueue {
 
     /// Sends batches while there is room and something to send.
     fn pump(&mut self) {
-        if self.until.is_some_and(|until| until > machine::now()) || self.common.lock().paused {
+        if self.until.is_some_and(|until| until > machine::now()) {
             return;
         }
+        // Also while paused: the task waits until then, and would not wait at all for what is past.
         self.until = None;
+        if self.common.lock().paused {
+            return;
+        }
         while self.flying.len() < self.room
             && self.until.is_none()
             && let Some(batch) = self.next_batch()

@@ -46,8 +46,8 @@ pub(crate) struct PendingContexts {
     /// Who writes them.
     pub(crate) runtime: Arc<GenerationRuntime>,
     pub(crate) queue: ContextQueue,
-    /// Notes that the writer has.
-    asked: HashSet<VaultPath>,
+    /// Notes that the writer has, with what is asked about each.
+    asked: HashMap<VaultPath, HashSet<ContextKey>>,
     /// Notes that moved while the writer has them: its name of them → the present one.
     moved: HashMap<VaultPath, VaultPath>,
     /// Notes for which contexts came and that are to be decided about again.
@@ -67,7 +67,7 @@ impl PendingContexts {
         PendingContexts {
             runtime,
             queue: ContextQueue::default(),
-            asked: HashSet::new(),
+            asked: HashMap::new(),
             moved: HashMap::new(),
             arrived: BTreeSet::new(),
             counters: ContextCounters::default(),
@@ -90,8 +90,8 @@ impl PendingContexts {
     /// A note has moved. What the writer is asked about it, it is not asked again under the new name.
     pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) {
         self.queue.remove(old);
-        if self.asked.remove(old) {
-            self.asked.insert(new.clone());
+        if let Some(keys) = self.asked.remove(old) {
+            self.asked.insert(new.clone(), keys);
             let first = self.moved.iter().find(|(_, present)| *present == old).map(|(first, _)| first.clone());
             self.moved.insert(first.unwrap_or_else(|| old.clone()), new.clone());
         }
@@ -137,7 +137,7 @@ impl PendingContexts {
         }
         self.draining = None;
         self.moved.clear();
-        for path in std::mem::take(&mut self.asked) {
+        for path in std::mem::take(&mut self.asked).into_keys() {
             self.queue.put(path, Rank::Bulk, now);
         }
     }
@@ -217,7 +217,7 @@ impl PendingContexts {
             && let Some(path) = self.queue.pop(asking.now, deciding)
         {
             // Being decided about, or being asked for: what comes of that puts it back.
-            if is_busy(&path) || self.asked.contains(&path) {
+            if is_busy(&path) || self.asked.contains_key(&path) {
                 self.queue.put(path, Rank::Save, asking.now + BUSY_AGAIN);
                 continue;
             }
@@ -226,12 +226,21 @@ impl PendingContexts {
             if found {
                 self.arrived.insert(path.clone());
             }
-            if !pending.is_empty() {
-                self.asked.insert(path.clone());
+            if self.is_asked_elsewhere(&pending) {
+                let rank = if pending.iter().any(|(_, due)| is_save(due.reason)) { Rank::Save } else { Rank::Bulk };
+                self.queue.put(path, rank, asking.now + BUSY_AGAIN);
+            } else if !pending.is_empty() {
+                self.asked.insert(path.clone(), pending.iter().map(|(key, _)| *key).collect());
                 jobs.push(self.job(pipeline, asking, path, pending));
             }
         }
         Ok(jobs)
+    }
+
+    /// Whether the writer is asked for one of these about another note. That note may be where the text was before it
+    /// moved, which nobody has seen yet; then its answer serves here. A copy is asked about once the other is answered.
+    fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
+        pending.iter().any(|(key, _)| self.asked.values().any(|keys| keys.contains(key)))
     }
 
     /// What a note still wants a model to write, and whether some of it is in the archive already and only has to be
@@ -363,7 +372,7 @@ impl PendingContexts {
     /// What a rebuild by batch left is asked for one by one.
     pub(crate) fn queue_rebuilt(&mut self, pipeline: &NotePipeline, now: Instant) -> Result<(), EngineError> {
         for path in rebuilt(pipeline)? {
-            if !self.asked.contains(&path) {
+            if !self.asked.contains_key(&path) {
                 self.queue.put(path, Rank::Bulk, now);
             }
         }
