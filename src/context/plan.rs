@@ -367,8 +367,10 @@ impl Decision<'_> {
         let same_context = old.paid || chunk.template_hash == old.context_hash;
         let due = old.due.filter(|_| wants_model).map(|due| due.reason);
         let later = if due.is_some() { None } else { self.later(chunk, old) };
+        // Whether that was asked for already or not: nobody but a rebuild wants anew what this text had.
+        let outlived = matches!(due.or(later), Some(Reason::Drifted | Reason::ContextualizerChanged));
         if old.paid
-            && later == Some(Reason::Drifted)
+            && outlived
             && let Some(found) = self.returned(index)
         {
             return found;

@@ -295,6 +295,14 @@ fn a_text_that_comes_back_gets_the_context_that_was_written_for_it() {
     let stays = (Action::Reembed, Reason::BodyChanged, Some(Reason::Drifted));
     assert_eq!(decided("model/1", &other), stays);
     assert_eq!(decided("model/0", &own), stays);
+    // Nor is it bought when it was asked for while the other text was there; by a rebuild it is.
+    for (reason, wanted) in [(Reason::Drifted, None), (Reason::Rebuild, Some(Reason::Rebuild))] {
+        let mut stored = stored.clone();
+        stored.chunks[0].due = Some(PendingContext { reason, since: 5, tries: 0 });
+        let found = Archived { contextualizer: "model/1".to_owned(), sketch: own.clone(), written_at: 1 };
+        let decided = plan(Some(&stored), Some(&now), &generation(true), Trigger::Save, &|_| Some(found.clone()));
+        assert_eq!(decided.steps[0].due, wanted, "{reason:?}");
+    }
 }
 
 /// A note of one section that waits for a model since second 10, or was written by one.
