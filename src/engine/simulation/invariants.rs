@@ -98,7 +98,7 @@ impl Picture {
             let links: Vec<_> = note.links.iter().map(|link| snapshot.resolve(link, &note.path).is_some()).collect();
             let known = format!(
                 "{:?} {:?} {:?} {:?} {:?} {:?} {links:?} {}",
-                note.title, note.aliases, note.tags, note.kind, note.date, note.properties, note.conflict
+                note.title, note.aliases, note.tags, note.kind, note.days, note.properties, note.conflict
             );
             let mut chunks = Vec::new();
             for row in &note.rows {

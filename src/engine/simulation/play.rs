@@ -137,12 +137,7 @@ impl World {
             self.log.extend(process.log.iter().map(|line| format!("    {line}")));
             process.end();
         }
-        let data = self.machine.disk.borrow().data();
-        let kept = invariants::journaled(&data);
-        let lost = self.model.thaw(|call| !call.delivered || call.captions.iter().any(|name| !kept.contains(name)));
-        self.ends.push((lost, invariants::standing(&data)));
-        self.hints.clear();
-        self.start();
+        self.take_over(true);
         let damaged = self.dying == Some(Loss::Kill) && self.process().is_damaged();
         assert!(!damaged, "a process that was killed left a damaged store");
     }
@@ -151,9 +146,17 @@ impl World {
         let Some(mut process) = self.process.take() else { return };
         self.log.extend(std::mem::take(&mut process.log).into_iter().map(|line| format!("    {line}")));
         let mut dice = self.dice.split();
-        process.stop(&mut dice);
+        let died = process.stop(&mut dice);
+        self.take_over(died);
+    }
+
+    /// Another process begins where the last one has ended. If that one died, what had come and is not in the journal is
+    /// lost with it.
+    fn take_over(&mut self, died: bool) {
         let data = self.machine.disk.borrow().data();
-        self.ends.push((self.model.thaw(|call| !call.delivered), invariants::standing(&data)));
+        let kept = invariants::journaled(&data);
+        let is_lost = |call: &Call| !call.delivered || (died && call.captions.iter().any(|name| !kept.contains(name)));
+        self.ends.push((self.model.thaw(is_lost), invariants::standing(&data)));
         self.hints.clear();
         self.start();
     }

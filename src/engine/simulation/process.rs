@@ -274,7 +274,7 @@ impl Process {
     }
 
     /// Ends in good order.
-    pub(super) fn stop(mut self, dice: &mut Dice) {
+    pub(super) fn stop(mut self, dice: &mut Dice) -> bool {
         let until = machine::now() + DRAIN;
         self.shared.generations.store(Arc::default());
         if let Some(indexer) = &mut self.indexer {
@@ -299,7 +299,9 @@ impl Process {
         if let Some(indexer) = &mut self.indexer {
             indexer.flush();
         }
+        let died = self.machine.corpse().is_some();
         self.end();
+        died
     }
 
     /// Ends here and now.
