@@ -115,7 +115,7 @@ impl Generator {
             aliases: Vec::new(),
             tags: vec!["area/work".to_owned()],
             kind: None,
-            date: None,
+            days: note::OwnDays::default(),
             properties: "{}".into(),
             links: vec![format!("note {}", no / 2), format!("note {}", no / 3)],
             conflict: false,

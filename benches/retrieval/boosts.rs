@@ -96,7 +96,9 @@ fn one(dir: &Path) -> Result<()> {
         })
         .collect::<Result<_>>()?;
     let days = by_lot(today, pages.len())?;
-    pages.iter_mut().zip(days).for_each(|(page, day)| page.note.date = Some(day));
+    for (page, day) in pages.iter_mut().zip(days) {
+        page.note.front.properties.insert("date".to_owned(), day.to_string().into());
+    }
     let dated = build(&home.path().join("dated"), &pages, Arm::Template)?;
     let recency = [0.05, 0.1, 0.15, 0.2].map(|weight| {
         let boosts = Boosts { recency_weight: weight, ..none() };
@@ -166,7 +168,7 @@ fn time() -> Result<()> {
             aliases: Vec::new(),
             tags: Vec::new(),
             kind: None,
-            date: None,
+            days: note::OwnDays::default(),
             properties: "{}".into(),
             links,
             conflict: false,

@@ -25,7 +25,7 @@ use index::{ChunkDoc, NoteEntry};
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
 use note::{FileStat, VaultPath};
-use note::{Link, LinkKind, Note, NoteRules, Private};
+use note::{Link, LinkKind, Note, NoteRules, OwnDays, Private};
 use store::record::{ChunkRecord, NoteRecord};
 use store::{NoteWrite, Store, StoreError, VectorCache};
 use vault::policy::is_conflict;
@@ -408,7 +408,7 @@ pub(super) fn note_entry(record: &NoteRecord) -> NoteEntry {
         aliases: record.aliases.clone(),
         tags: record.tags.clone(),
         kind: record.kind.clone(),
-        date: record.date.as_deref().and_then(|date| date.parse().ok()),
+        days: OwnDays::read(&record.path, &record.properties),
         properties: record.properties.as_str().into(),
         links: record.links.clone(),
         conflict: record.conflict,

@@ -73,8 +73,8 @@ pub struct NoteEntry {
     pub tags: Vec<String>,
     /// Kind of note.
     pub kind: Option<String>,
-    /// The day it is about or was made.
-    pub date: Option<jiff::civil::Date>,
+    /// The days that it names.
+    pub days: note::OwnDays,
     /// Front matter as a JSON object.
     pub properties: Arc<str>,
     /// Targets of its links, as written, without heading parts and URLs.

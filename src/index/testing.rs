@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
 use crate::embed::Vector;
 use note::fingerprint::{ChunkId, section_key};
-use note::{FileStat, VaultPath};
+use note::{FileStat, OwnDays, VaultPath};
 
 /// A note without chunks, titled as its file.
 pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {
@@ -19,7 +19,7 @@ pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {
         aliases: Vec::new(),
         tags: Vec::new(),
         kind: None,
-        date: None,
+        days: OwnDays::default(),
         properties: "{}".into(),
         links: Vec::new(),
         conflict: false,

@@ -1,7 +1,9 @@
 //! Days as people and programs write them, in properties and in file names.
 
+pub(super) mod words;
+
 use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -23,7 +25,8 @@ pub(super) fn from_value(value: &Value) -> Option<Date> {
 
 /// The day a text names: ISO 8601 with or without a time (the day as written, whatever the offset), the
 /// same with `/`, `.` or `_`, `20.11.2026`, an unambiguous `11/20/2026`, `20 November 2026` and
-/// `Nov 20th, 2026` with any weekday, `2026年11月20日`, digits (see [`from_digits`]), all also as `[[link]]`.
+/// `Nov 20th, 2026` with any weekday, in any of the languages of [`words`], `2026年11月20日`, digits (see
+/// [`from_digits`]), all also as `[[link]]`.
 pub(super) fn from_text(text: &str) -> Option<Date> {
     let text = text.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
     // No date is that long; this bounds the work on a property that is really a text.
@@ -33,7 +36,8 @@ pub(super) fn from_text(text: &str) -> Option<Date> {
     if text.bytes().all(|b| b.is_ascii_digit()) {
         return from_digits(text);
     }
-    year_first(text).map(|(date, _)| date).or_else(|| day_first(text)).or_else(|| month_in_words(text))
+    let in_words = || words::date(&words::fold(text)).map(|found| found.date);
+    year_first(text).or_else(|| day_first(text)).map(|(date, _)| date).or_else(in_words)
 }
 
 /// 8 digits: year, month, day; 12 or 14: the same with a time; else seconds or milliseconds since 1970,
@@ -84,81 +88,87 @@ fn year_first(text: &str) -> Option<(Date, usize)> {
     Some((date(year, month, day)?, text.len() - rest.len()))
 }
 
-/// `20.11.2026`; with `/` or `-` only if one of the two can be no month, for both orders are in use.
-fn day_first(text: &str) -> Option<Date> {
+/// `20.11.2026` at the start of `text`, and how many bytes it takes; with `/` or `-` only if one of the two can be no
+/// month, for both orders are in use.
+fn day_first(text: &str) -> Option<(Date, usize)> {
     let (first, rest) = digits(text, 1, 2)?;
     let separator = rest.chars().next().filter(|c| matches!(c, '.' | '/' | '-'))?;
     let (second, rest) = digits(&rest[1..], 1, 2)?;
-    let (year, _) = digits(rest.strip_prefix(separator)?, 4, 4)?;
+    let (year, rest) = digits(rest.strip_prefix(separator)?, 4, 4)?;
     let is_day = |text: &str| text.parse::<u8>().is_ok_and(|n| n > 12);
-    match separator {
+    let date = match separator {
         '.' => date(year, second, first),
         _ if is_day(first) || first == second => date(year, second, first),
         _ if is_day(second) => date(year, first, second),
         _ => None,
-    }
+    };
+    Some((date?, text.len() - rest.len()))
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
-/// A month's English name or its first three letters or more, a day before or after it, a year of four digits.
-fn month_in_words(text: &str) -> Option<Date> {
-    let (mut month, mut day, mut year) = (None, None, None);
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.is_ascii()) {
-        let lower = word.to_ascii_lowercase();
-        let number = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let suffix = &lower[number.len()..];
-        match number.len() {
-            0 if lower.len() >= 3 => {
-                let named =
-                    MONTHS.iter().position(|name| name.starts_with(&lower) || lower == "sept" && *name == "september");
-                month = month.or(named.and_then(|index| i8::try_from(index + 1).ok()));
-            }
-            1 | 2 if matches!(suffix, "" | "st" | "nd" | "rd" | "th") => {
-                day = day.or(number.parse::<i8>().ok());
-            }
-            4 if suffix.is_empty() => year = year.or(number.parse::<i16>().ok()),
-            _ => {}
-        }
-    }
-    Date::new(year?, month?, day?).ok()
+/// What a file name says about days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The day; of a week, a month or a quarter the first one.
+    pub(super) date: Date,
+    /// What a note of that name is kept for, if the name says nothing else.
+    pub(super) kind: Option<&'static str>,
 }
 
-/// The first date in a file name: `2026-11-20`, `2026_11_20`, `2026.11.20`, `20261120`, or a note id that
-/// begins with one (`202611201230`). Digits beside it make it no date.
-pub(super) fn in_name(name: &str) -> Option<Date> {
+/// The first date in a file name: `2026-11-20`, `2026_11_20`, `2026.11.20`, `20261120`, or a note id that begins with
+/// one (`202611201230`), where digits beside it make it no date; `20.11.2026`; with the month in words. A name that is
+/// a date, with or without a weekday, is a daily note's; `2026-W47`, `2026-11` and `2026-Q4` are names of weeks, months
+/// and quarters.
+pub(super) fn in_name(name: &str) -> Option<Named> {
+    in_digits(name).or_else(|| in_words(name)).or_else(|| period(name))
+}
+
+fn in_digits(name: &str) -> Option<Named> {
     let bytes = name.as_bytes();
-    (0..bytes.len())
-        .filter(|&at| bytes[at].is_ascii_digit() && (at == 0 || !bytes[at - 1].is_ascii_digit()))
-        .find_map(|at| name_date(&name[at..]).map(|(date, _)| date))
+    let starts =
+        (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit() && (at == 0 || !bytes[at - 1].is_ascii_digit()));
+    let mut dates = starts.filter_map(|at| name_date(name, at).map(|(date, length)| (at, date, length)));
+    let (at, date, length) = dates.next()?;
+    // A longer one has a time: the id of a note, not of a day.
+    let is_alone = length <= 10
+        && [&name[..at], &name[at + length..]].map(words::fold).iter().all(|rest| words::is_only_weekday(rest));
+    Some(Named { date, kind: is_alone.then_some("daily") })
 }
 
-/// Whether a file name is a date and nothing else, as a daily note's is.
-pub(super) fn is_name(name: &str) -> bool {
-    name_date(name).is_some_and(|(_, length)| length == name.len() && length <= 10)
-}
-
-fn name_date(text: &str) -> Option<(Date, usize)> {
+fn name_date(name: &str, at: usize) -> Option<(Date, usize)> {
+    let text = &name[at..];
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     match count {
+        1 | 2 if at == 0 || name.as_bytes()[at - 1] == b' ' => day_first(text),
         4 => year_first(text).filter(|(_, length)| *length == 10 && !matches!(text.as_bytes()[4], b'/')),
         8 => compact(&text[..count]).map(|date| (date, count)),
         12 | 14 => compact_with_time(&text[..count]).map(|date| (date, count)),
         _ => None,
     }
+}
+
+fn in_words(name: &str) -> Option<Named> {
+    let found = words::date(&words::fold(name)).filter(|found| found.together)?;
+    Some(Named { date: found.date, kind: found.alone.then_some("daily") })
+}
+
+fn period(name: &str) -> Option<Named> {
+    let (year, rest) = digits(name, 4, 4)?;
+    let rest = rest.strip_prefix(['-', '_', ' ']).unwrap_or(rest);
+    let number =
+        |letter: char| rest.strip_prefix([letter, letter.to_ascii_lowercase()]).and_then(|text| digits(text, 1, 2));
+    let (date, kind, after) = if let Some((week, after)) = number('W') {
+        let week = ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?;
+        (week.date(), "weekly", after)
+    } else if let Some((quarter, after)) = number('Q') {
+        let quarter: i8 = quarter.parse().ok().filter(|quarter| (1..=4).contains(quarter))?;
+        (Date::new(year.parse().ok()?, quarter * 3 - 2, 1).ok()?, "quarterly", after)
+    } else if rest.len() + 5 == name.len() {
+        let (month, after) = digits(rest, 2, 2)?;
+        (date(year, month, "1")?, "monthly", after)
+    } else {
+        return None;
+    };
+    after.is_empty().then_some(Named { date, kind: Some(kind) })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::{Warning, dates, lenient, outline};
+use super::{OwnDays, Warning, dates, lenient, outline};
 
 /// The longest front matter in bytes; the strict reader's budget is measured for it.
 const LONGEST: usize = 64 * 1024;
@@ -24,10 +24,6 @@ pub struct FrontMatter {
     pub kind: Option<String>,
     /// `description` / `summary` / `desc`.
     pub description: Option<String>,
-    /// `created` / `date`.
-    pub created: Option<jiff::civil::Date>,
-    /// `modified` / `updated`.
-    pub modified: Option<jiff::civil::Date>,
     /// Every property, as a JSON object.
     pub properties: Map<String, Value>,
 }
@@ -195,13 +191,22 @@ fn unquoted_link(value: &Value) -> Option<Value> {
     Some(Value::String(format!("[[{}]]", parts.join(", "))))
 }
 
-const CREATED: [&str; 6] = ["created", "date", "createdat", "datecreated", "creationdate", "createdon"];
+const CREATED: [&str; 5] = ["created", "createdat", "datecreated", "creationdate", "createdon"];
 const MODIFIED: [&str; 8] =
     ["modified", "updated", "modifiedat", "updatedat", "datemodified", "lastmod", "lastmodified", "lastupdated"];
 
+/// The days that properties name, and the file's name.
+pub(super) fn own_days(stem: &str, properties: &Map<String, Value>) -> OwnDays {
+    let day = |names: &[&str]| names.iter().find_map(|name| get(properties, &[name]).and_then(dates::from_value));
+    OwnDays {
+        about: day(&["date"]).or_else(|| dates::in_name(stem).map(|named| named.date)),
+        created: day(&CREATED),
+        modified: day(&MODIFIED),
+    }
+}
+
 fn typed(properties: Map<String, Value>) -> FrontMatter {
     let text = |names: &[&str]| get(&properties, names).and_then(plain_text);
-    let day = |names: &[&str]| names.iter().find_map(|name| get(&properties, &[name]).and_then(dates::from_value));
     let mut aliases = Vec::new();
     for name in ["aliases", "alias"] {
         for_each_text(get(&properties, &[name]), |alias, listed| {
@@ -223,8 +228,6 @@ fn typed(properties: Map<String, Value>) -> FrontMatter {
         tags: distinct(tags),
         kind: text(&["type", "pagetype", "kind"]).map(|kind| kind.to_lowercase()),
         description: text(&["description", "summary", "desc"]),
-        created: day(&CREATED),
-        modified: day(&MODIFIED),
         properties,
     }
 }

@@ -1,12 +1,12 @@
-//! What kind of note a place in the vault makes: folder rules and daily notes.
+//! What kind of note a place in the vault makes: folder rules, and names that are a day, a week, a month or a quarter.
 
 use super::{NoteRules, dates};
 use crate::VaultPath;
 
-/// The kind of the note at `path` by its place: the first rule that fits, else `"daily"` if the name is a date.
+/// The kind of the note at `path` by its place: the first rule that fits, else what its name is the date of.
 pub(super) fn by_place(path: &VaultPath, rules: &NoteRules) -> Option<String> {
     let ruled = rules.folders.iter().find(|(pattern, _)| fits(pattern, path)).map(|(_, kind)| kind.clone());
-    ruled.or_else(|| dates::is_name(path.stem()).then(|| "daily".to_owned()))
+    ruled.or_else(|| Some(dates::in_name(path.stem())?.kind?.to_owned()))
 }
 
 /// Whether a rule's left side fits: a folder that the note lies in, or a glob of the note's path, of a

@@ -47,7 +47,7 @@ pub struct Note {
     pub title: String,
     /// Kind of note (`"daily"`, `"project"`, …): front matter, else [`NoteRules`].
     pub kind: Option<String>,
-    /// The day the note is about or was made: front matter, else a date in the file name.
+    /// The day the note is about, else was made ([`OwnDays::day`]).
     pub date: Option<jiff::civil::Date>,
     /// The headings in order.
     pub outline: Vec<Heading>,
@@ -181,6 +181,30 @@ pub struct Warning {
     pub message: String,
 }
 
+/// The days that a note names, by what they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnDays {
+    /// The day it is about: the property `date`, or a date in its file's name. Such a note stays at that day.
+    pub about: Option<jiff::civil::Date>,
+    /// When it was made, as a property says.
+    pub created: Option<jiff::civil::Date>,
+    /// When it was changed, as a property says.
+    pub modified: Option<jiff::civil::Date>,
+}
+
+impl OwnDays {
+    /// The days of the note at `path` with these properties, a JSON object; none of what is no such object.
+    pub fn read(path: &VaultPath, properties: &str) -> OwnDays {
+        let properties = serde_json::from_str(properties).unwrap_or_default();
+        frontmatter::own_days(path.stem(), &properties)
+    }
+
+    /// The day that it is about, else that on which it was made.
+    pub fn day(&self) -> Option<jiff::civil::Date> {
+        self.about.or(self.created)
+    }
+}
+
 /// What decides a note's kind when its front matter does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoteRules {
@@ -189,8 +213,9 @@ pub struct NoteRules {
 }
 
 /// Names how notes are read, as part of how they are cut: notes that were read in another way are read again, which
-/// buys nothing and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be private.
-pub const READING: &str = "notes/2";
+/// buys nothing and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be private. 3: names
+/// that are dates in words, and of weeks, months and quarters.
+pub const READING: &str = "notes/3";
 
 /// What is said of a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
@@ -239,7 +264,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         body,
         title: title(path, &text, body, &front, &outline),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules)),
-        date: own_day(path, &front),
+        date: frontmatter::own_days(path.stem(), &front.properties).day(),
         sections: outline::sections(&text, body, &outline),
         tags,
         block_ids: block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect(),
@@ -256,6 +281,18 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
 }
 
+/// The month, 1 to 12, that a word names in any language whose words are stemmed: its whole name, or three letters and
+/// more of its beginning.
+pub fn month(word: &str) -> Option<i8> {
+    dates::words::month(&dates::words::fold(word))
+}
+
+/// The weekday, 1 (Monday) to 7, that a word names in the same way.
+pub fn weekday(word: &str) -> Option<i8> {
+    let word = dates::words::fold(word);
+    dates::words::weekday(&word).filter(|_| word.chars().nth(2).is_some())
+}
+
 /// The day that the value of a property names, in any of the forms that people write.
 pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
     dates::from_value(value)
@@ -264,11 +301,6 @@ pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
 fn title(path: &VaultPath, text: &str, body: usize, front: &FrontMatter, outline: &[Heading]) -> String {
     let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
     told.unwrap_or(path.stem()).to_owned()
-}
-
-/// `date` tells better than `created` what a note is about.
-fn own_day(path: &VaultPath, front: &FrontMatter) -> Option<jiff::civil::Date> {
-    front.property("date").and_then(dates::from_value).or(front.created).or_else(|| dates::in_name(path.stem()))
 }
 
 /// Tags in NFC, each once whatever its case, as first written.
@@ -288,6 +320,11 @@ impl Note {
     /// The hash that decides whether contexts must be written anew.
     pub fn structure(&self) -> StructureHash {
         crate::fingerprint::structure_hash(self.outline.iter().map(|h| (h.level, h.text.as_str())))
+    }
+
+    /// The days that it names.
+    pub fn days(&self) -> OwnDays {
+        frontmatter::own_days(self.path.stem(), &self.front.properties)
     }
 
     /// The 1-based line of a byte position, found by counting: for many positions take [`Note::line_index`].

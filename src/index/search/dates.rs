@@ -13,9 +13,12 @@ pub(super) struct Period {
 }
 
 /// What a user could have meant; for messages.
-pub(super) const FORMS: &str = "2026, 2026-11, 2026-11-20, today, yesterday, 7d, 2w, 3m or 1y";
+pub(super) const FORMS: &str =
+    "2026, 2026-11, 2026-11-20, november, november-2026, friday, today, yesterday, 7d, 2w, 3m, 1y or last-week";
 
-/// Reads a year, a month, a day, `today`, `yesterday`, or a time back from today (`7d`, `2w`, `3m`, `1y`).
+/// Reads a year, a month, a day, `today`, `yesterday`, a time back from today (`7d`, `2w`, `3m`, `1y`), a month or a
+/// weekday by name, in any language that names are known in (the last one, today's included), `november-2026`, and
+/// `last` or `this` with `week` (from Monday on), `month`, `quarter` or `year`.
 ///
 /// What reaches up to today has no end: a clock that is a little ahead, or a time zone, must not hide the
 /// note that was saved a moment ago.
@@ -26,7 +29,7 @@ pub(super) fn period(text: &str, today: Date) -> Option<Period> {
         "yesterday" => (today.yesterday().ok()?, Some(today)),
         _ => match back(&text) {
             Some(span) => (today.checked_sub(span).ok()?, None),
-            None => calendar(&text)?,
+            None => calendar(&text).or_else(|| named(&text, today))?,
         },
     };
     Some(Period { start, end: end.filter(|end| *end <= today) })
@@ -40,6 +43,50 @@ pub(super) fn whole_days(text: &str, today: Date) -> Option<(Date, Date)> {
         Some((start, end)) => Some((start, end?)),
         None => period(&text, today).and_then(|period| Some((period.start, period.start.tomorrow().ok()?))),
     }
+}
+
+/// A period by name: its first day and the day after its last.
+fn named(text: &str, today: Date) -> Option<(Date, Option<Date>)> {
+    let words: Vec<&str> = text.split([' ', '-', '_', ',']).filter(|word| !word.is_empty()).collect();
+    let year = |text: &str| number::<i16>(text, 4..=4);
+    let (start, end) = match *words {
+        ["last", unit] if let Some((start, _)) = running(unit, today) => running(unit, start.yesterday().ok()?)?,
+        ["this", unit] => running(unit, today)?,
+        ["last", name] | [name] if let Some(month) = note::month(name) => {
+            let this = Date::new(today.year(), month, 1).ok()?;
+            month_of(if this <= today { this } else { Date::new(today.year() - 1, month, 1).ok()? })?
+        }
+        ["last", name] | [name] => {
+            let back = (today.weekday().to_monday_one_offset() - note::weekday(name)?).rem_euclid(7);
+            // "Last Friday" is not today's.
+            let back = if back == 0 && words.len() == 2 { 7 } else { back };
+            let day = today.checked_sub(Span::new().days(back)).ok()?;
+            (day, day.tomorrow().ok()?)
+        }
+        [name, digits] | [digits, name] if let Some((month, year)) = note::month(name).zip(year(digits)) => {
+            month_of(Date::new(year, month, 1).ok()?)?
+        }
+        _ => return None,
+    };
+    Some((start, Some(end)))
+}
+
+fn month_of(first: Date) -> Option<(Date, Date)> {
+    Some((first, first.last_of_month().tomorrow().ok()?))
+}
+
+/// The week, month, quarter or year that a day lies in.
+fn running(unit: &str, day: Date) -> Option<(Date, Date)> {
+    let (start, span) = match unit {
+        "week" => {
+            (day.checked_sub(Span::new().days(day.weekday().to_monday_zero_offset())).ok()?, Span::new().weeks(1))
+        }
+        "month" => (day.first_of_month(), Span::new().months(1)),
+        "quarter" => (Date::new(day.year(), (day.month() - 1) / 3 * 3 + 1, 1).ok()?, Span::new().months(3)),
+        "year" => (day.first_of_year(), Span::new().years(1)),
+        _ => return None,
+    };
+    Some((start, start.checked_add(span).ok()?))
 }
 
 fn back(text: &str) -> Option<Span> {

@@ -38,7 +38,13 @@ pub enum Key {
     After,
     /// The note's day, before this day.
     Before,
-    /// Day of the last modification: within a period, or with `>` and `<` after and before.
+    /// The note's day, within a period.
+    On,
+    /// The same, within the last whole week, month, …
+    Last,
+    /// The day on which it was made, as far as the note says so: within a period, or with `>` and `<` after and before.
+    Created,
+    /// The day of the last modification, in the same way.
     Modified,
 }
 
@@ -54,6 +60,9 @@ impl FromStr for Key {
             "linked-from" => Ok(Key::LinkedFrom),
             "after" => Ok(Key::After),
             "before" => Ok(Key::Before),
+            "on" | "in" => Ok(Key::On),
+            "last" => Ok(Key::Last),
+            "created" => Ok(Key::Created),
             "modified" => Ok(Key::Modified),
             _ => Err(()),
         }
@@ -71,6 +80,9 @@ impl Key {
             Key::LinkedFrom => "linked-from",
             Key::After => "after",
             Key::Before => "before",
+            Key::On => "on",
+            Key::Last => "last",
+            Key::Created => "created",
             Key::Modified => "modified",
         }
     }
@@ -90,6 +102,22 @@ impl Days {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+    }
+
+    /// Narrows by a condition as typed: a period, or `>`, `>=`, `<`, `<=` and one.
+    fn compare(&mut self, value: &str, today: Date) -> Result<(), String> {
+        let (from, to) = if let Some(rest) = value.strip_prefix(">=").or_else(|| value.strip_prefix('>')) {
+            (Some(read(rest, today)?.start), None)
+        } else if let Some(rest) = value.strip_prefix("<=") {
+            (None, read(rest, today)?.end)
+        } else if let Some(rest) = value.strip_prefix('<') {
+            (None, Some(read(rest, today)?.start))
+        } else {
+            let Period { start, end } = read(value, today)?;
+            (Some(start), end)
+        };
+        self.narrow(from, to);
+        Ok(())
     }
 
     /// As it could be typed, with what stands before each end.
@@ -112,6 +140,7 @@ pub struct Filter {
     /// Conditions on properties; `false` for those that must not hold.
     properties: Vec<(bool, Property)>,
     day: Days,
+    created: Days,
     modified: Days,
     /// In which the day of a modification time is reckoned; UTC unless set.
     pub offset: Offset,
@@ -126,6 +155,7 @@ impl Default for Filter {
             without: Vec::new(),
             properties: Vec::new(),
             day: Days::default(),
+            created: Days::default(),
             modified: Days::default(),
             offset: Offset::UTC,
             hidden: None,
@@ -144,7 +174,13 @@ impl Filter {
             }
             Key::After => self.day.narrow(Some(read(value, today)?.start), None),
             Key::Before => self.day.narrow(None, Some(read(value, today)?.start)),
-            Key::Modified => self.add_modified(value, today)?,
+            Key::On | Key::Last => {
+                let last = if key == Key::Last { "last " } else { "" };
+                let Period { start, end } = read(&format!("{last}{value}"), today)?;
+                self.day.narrow(Some(start), end);
+            }
+            Key::Created => self.created.compare(value, today)?,
+            Key::Modified => self.modified.compare(value, today)?,
         }
         Ok(())
     }
@@ -156,7 +192,7 @@ impl Filter {
                 self.without.push((key, checked(key, value.trim())?));
                 Ok(())
             }
-            Key::After | Key::Before | Key::Modified => Err("a date cannot be excluded with `-`".to_owned()),
+            _ => Err("a date cannot be excluded with `-`".to_owned()),
         }
     }
 
@@ -167,26 +203,11 @@ impl Filter {
         Ok(())
     }
 
-    fn add_modified(&mut self, value: &str, today: Date) -> Result<(), String> {
-        let (from, to) = if let Some(rest) = value.strip_prefix(">=").or_else(|| value.strip_prefix('>')) {
-            (Some(read(rest, today)?.start), None)
-        } else if let Some(rest) = value.strip_prefix("<=") {
-            (None, read(rest, today)?.end)
-        } else if let Some(rest) = value.strip_prefix('<') {
-            (None, Some(read(rest, today)?.start))
-        } else {
-            let Period { start, end } = read(value, today)?;
-            (Some(start), end)
-        };
-        self.modified.narrow(from, to);
-        Ok(())
-    }
-
     /// Whether every note passes.
     pub fn is_empty(&self) -> bool {
-        let Filter { with, without, properties, day, modified, offset: _, hidden } = self;
+        let Filter { with, without, properties, day, created, modified, offset: _, hidden } = self;
         let named = with.is_empty() && without.is_empty() && properties.is_empty() && hidden.is_none();
-        named && *day == Days::default() && *modified == Days::default()
+        named && [day, created, modified].iter().all(|days| **days == Days::default())
     }
 
     /// Each condition as a filter of its own, as it could be typed; those of which one is enough together.
@@ -210,9 +231,12 @@ impl Filter {
         for condition in &self.without {
             part(typed(condition, "-"), Filter { without: vec![condition.clone()], ..Filter::default() });
         }
-        let Filter { day, modified, .. } = *self;
+        let Filter { day, created, modified, .. } = *self;
         if day != Days::default() {
             part(day.typed("after:", "before:"), Filter { day, ..Filter::default() });
+        }
+        if created != Days::default() {
+            part(created.typed("created:>=", "created:<"), Filter { created, ..Filter::default() });
         }
         if modified != Days::default() {
             part(modified.typed("modified:>=", "modified:<"), Filter { modified, ..Filter::default() });
@@ -304,7 +328,7 @@ impl Check {
                 Some(notes) => Check::Linking(notes),
                 None => Check::Written(fold(value).into_owned()),
             }),
-            Key::After | Key::Before | Key::Modified => None,
+            Key::After | Key::Before | Key::On | Key::Last | Key::Created | Key::Modified => None,
         }
     }
 
@@ -329,6 +353,7 @@ struct Compiled<'a> {
     without: Vec<Check>,
     properties: &'a [(bool, Property)],
     day: Days,
+    created: Days,
     modified: Days,
     offset: Offset,
 }
@@ -342,14 +367,14 @@ impl<'a> Compiled<'a> {
         groups.extend(each.filter_map(check).map(|check| vec![check]));
         groups.retain(|group| !group.is_empty());
         let without = filter.without.iter().filter_map(check).collect();
-        let Filter { properties, day, modified, offset, .. } = filter;
-        Compiled { groups, without, properties, day: *day, modified: *modified, offset: *offset }
+        let Filter { properties, day, created, modified, offset, .. } = filter;
+        Compiled { groups, without, properties, day: *day, created: *created, modified: *modified, offset: *offset }
     }
 
     fn admits(&self, note: &NoteEntry) -> bool {
-        let modified = || modified_on(note, self.offset);
-        (self.day == Days::default() || self.day.contain(note.date.unwrap_or_else(modified)))
-            && (self.modified == Days::default() || self.modified.contain(modified()))
+        (self.day == Days::default() || self.day.contain(day_of(note, self.offset)))
+            && (self.created == Days::default() || note.days.day().is_some_and(|day| self.created.contain(day)))
+            && (self.modified == Days::default() || self.modified.contain(modified_on(note, self.offset)))
             && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
             && !self.without.iter().any(|check| check.holds(note))
             // Last, for they have to be read.
@@ -357,15 +382,17 @@ impl<'a> Compiled<'a> {
     }
 }
 
-/// The note's own day, else the day it was modified.
+/// The day that a note is about; a living page, which is about none, has that of its last change.
 pub(super) fn day_of(note: &NoteEntry, offset: Offset) -> Date {
-    note.date.unwrap_or_else(|| modified_on(note, offset))
+    note.days.about.unwrap_or_else(|| note.days.created.max(Some(modified_on(note, offset))).unwrap_or_default())
 }
 
+/// The day of the last change: of the file, or a later one that the note names.
 fn modified_on(note: &NoteEntry, offset: Offset) -> Date {
     // Seconds of nanoseconds in an i64 span the years 1677 to 2262: always a valid time.
     let time = jiff::Timestamp::from_second(mtime_seconds(note)).unwrap_or_default();
-    offset.to_datetime(time).date()
+    let of_file = offset.to_datetime(time).date();
+    note.days.modified.map_or(of_file, |told| told.max(of_file))
 }
 
 /// Modification time of a note in whole seconds since 1970 (UTC).

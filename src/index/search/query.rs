@@ -11,7 +11,8 @@
 //! linked-from:Note    notes that `Note` links to
 //! prop.status:done    a property of the front matter: also prop.priority:>2, prop.due:<2026-12
 //! [status]  [status:done]  as Obsidian writes it: the note has it; it is `done`
-//! after:2026-11  before:7d  modified:today  modified:>2026  modified:<1y
+//! after:2026-11  before:7d  on:yesterday  in:march  last:week    the note's day
+//! created:2025  modified:today  modified:>2026  modified:<1y
 //! ```
 //!
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.

@@ -75,26 +75,59 @@ fn numbers_are_read_by_their_digits() {
 
 #[test]
 fn file_names() {
-    for (name, day, whole) in [
-        ("2026-11-20", true, true),
-        ("2026_11_20", true, true),
-        ("20261120", true, true),
-        ("2026.11.20", true, true),
-        ("daily.journal.2026.11.20", true, false),
-        ("2026-11-20 Standup", true, false),
-        ("Standup 2026-11-20", true, false),
-        ("202611201230 Idea", true, false),
-        ("202611201230", true, false),
-        ("v2026-11-20a", true, false),
-        ("2026-1-2", false, false),
-        ("12026-11-20", false, false),
-        ("2026-11-201", false, false),
-        ("2026-13-20", false, false),
-        ("12345678", false, false),
-        ("", false, false),
-        ("Plan", false, false),
+    let daily = Some("daily");
+    for (name, day, kind) in [
+        ("2026-11-20", true, daily),
+        ("2026_11_20", true, daily),
+        ("20261120", true, daily),
+        ("2026.11.20", true, daily),
+        ("20.11.2026", true, daily),
+        ("20-11-2026", true, daily),
+        ("2026-11-20 Friday", true, daily),
+        ("Fri 2026-11-20", true, daily),
+        ("November 20, 2026", true, daily),
+        ("Nov 20th, 2026", true, daily),
+        ("Freitag, 20. November 2026", true, daily),
+        ("2026 November 20", true, daily),
+        ("20 ноября 2026", true, daily),
+        ("daily.journal.2026.11.20", true, None),
+        ("2026-11-20 Standup", true, None),
+        ("Standup 2026-11-20", true, None),
+        ("Standup 20.11.2026", true, None),
+        ("Standup November 20, 2026", true, None),
+        ("202611201230 Idea", true, None),
+        ("202611201230", true, None),
+        ("v2026-11-20a", true, None),
+        ("v20.11.2026", false, None),
+        ("11-12-2026", false, None),
+        ("2026-1-2", false, None),
+        ("12026-11-20", false, None),
+        ("2026-11-201", false, None),
+        ("2026-13-20", false, None),
+        ("12345678", false, None),
+        ("20 of them, november, in 2026", false, None),
+        ("", false, None),
+        ("Plan", false, None),
     ] {
-        assert_eq!(in_name(name), day.then(|| date(2026, 11, 20)), "{name}");
-        assert_eq!(is_name(name), whole, "{name}");
+        let named = in_name(name);
+        assert_eq!(named.map(|named| named.date), day.then(|| date(2026, 11, 20)), "{name}");
+        assert_eq!(named.and_then(|named| named.kind), kind, "{name}");
+    }
+}
+
+#[test]
+fn names_of_weeks_months_and_quarters() {
+    for (name, day, kind) in [
+        ("2026-W47", date(2026, 11, 16), "weekly"),
+        ("2026W47", date(2026, 11, 16), "weekly"),
+        ("2026-w01", date(2025, 12, 29), "weekly"),
+        ("2026-11", date(2026, 11, 1), "monthly"),
+        ("2026_11", date(2026, 11, 1), "monthly"),
+        ("2026-Q4", date(2026, 10, 1), "quarterly"),
+    ] {
+        assert_eq!(in_name(name), Some(Named { date: day, kind: Some(kind) }), "{name}");
+    }
+    for name in ["2026", "2026-W54", "2026-Q5", "2026-13", "202611", "2026-W47 plan", "2026-11 plan", "2026-1"] {
+        assert_eq!(in_name(name), None, "{name}");
     }
 }

@@ -33,4 +33,6 @@ fn the_first_rule_wins_and_dates_are_daily() {
     assert_eq!(kind(&rules, "Work/2026-11-20.md").as_deref(), Some("work"));
     assert_eq!(kind(&rules, "journals/2026_11_20.md").as_deref(), Some("daily"));
     assert_eq!(kind(&rules, "2026-11-20 x.md"), None);
+    assert_eq!(kind(&rules, "October 23, 2025.md").as_deref(), Some("daily"));
+    assert_eq!(kind(&rules, "2026-W47.md").as_deref(), Some("weekly"));
 }

@@ -20,6 +20,20 @@ fn table() {
         ("3m", date(2026, 8, 20), None),
         ("1y", date(2025, 11, 20), None),
         ("9999", date(9999, 1, 1), None),
+        ("march", date(2026, 3, 1), Some(date(2026, 4, 1))),
+        ("Dezember", date(2025, 12, 1), Some(date(2026, 1, 1))),
+        ("november", date(2026, 11, 1), None),
+        ("mars-2024", date(2024, 3, 1), Some(date(2024, 4, 1))),
+        ("2024 march", date(2024, 3, 1), Some(date(2024, 4, 1))),
+        ("last-march", date(2026, 3, 1), Some(date(2026, 4, 1))),
+        ("friday", TODAY, None),
+        ("last friday", date(2026, 11, 13), Some(date(2026, 11, 14))),
+        ("Donnerstag", date(2026, 11, 19), Some(TODAY)),
+        ("last-week", date(2026, 11, 9), Some(date(2026, 11, 16))),
+        ("this week", date(2026, 11, 16), None),
+        ("last month", date(2026, 10, 1), Some(date(2026, 11, 1))),
+        ("last-quarter", date(2026, 7, 1), Some(date(2026, 10, 1))),
+        ("last year", date(2025, 1, 1), Some(date(2026, 1, 1))),
     ];
     for (text, start, end) in cases {
         assert_eq!(period(text, TODAY), Some(Period { start, end }), "{text}");
@@ -46,6 +60,12 @@ fn what_is_no_date() {
         "2026/11",
         "1.5w",
         "７d",
+        "last",
+        "last last week",
+        "week",
+        "fr",
+        "progress",
+        "march 26",
     ];
     for text in bad {
         assert_eq!(period(text, TODAY), None, "{text}");

@@ -1,6 +1,6 @@
 use super::*;
 use jiff::civil::date;
-use note::FileStat;
+use note::{FileStat, OwnDays};
 
 const TODAY: Date = date(2026, 11, 20);
 const DAY: i64 = 86_400;
@@ -15,7 +15,7 @@ fn note(path: &str, tags: &[&str], kind: Option<&str>, date: Option<Date>, mtime
         aliases: Vec::new(),
         tags: tags.iter().map(|t| (*t).to_owned()).collect(),
         kind: kind.map(str::to_owned),
-        date,
+        days: OwnDays { about: date, ..OwnDays::default() },
         properties: "{}".into(),
         links: vec!["Future note".into()],
         conflict: false,
@@ -80,6 +80,36 @@ fn without_a_date_the_modification_counts() {
     let old = note("a.md", &[], None, None, MTIME - 400 * DAY);
     assert!(admits(&[(Key::Before, "2026")], &[], &old));
     assert!(!admits(&[(Key::After, "2026")], &[], &old));
+}
+
+#[test]
+fn a_living_page_has_the_day_of_its_last_change() {
+    let mut page = note("Lr Home.md", &[], None, None, MTIME - 400 * DAY);
+    page.days.created = Some(date(2025, 3, 1));
+    assert!(!admits(&[(Key::After, "2026")], &[], &page));
+    for days in [
+        OwnDays { modified: Some(date(2026, 11, 19)), ..page.days },
+        OwnDays { created: Some(date(2026, 11, 18)), ..page.days },
+    ] {
+        let page = NoteEntry { days, ..page.clone() };
+        assert!(admits(&[(Key::After, "7d")], &[], &page), "{days:?}");
+    }
+    page.stat.mtime_ns = MTIME * 1_000_000_000;
+    for (key, value, admitted) in [
+        (Key::On, "today", true),
+        (Key::On, "2025-03", false),
+        (Key::Modified, "today", true),
+        (Key::Created, "2025-03", true),
+        (Key::Created, ">2025-03-02", false),
+        (Key::Last, "month", false),
+    ] {
+        assert_eq!(admits(&[(key, value)], &[], &page), admitted, "{key:?} {value}");
+    }
+    // What is about a day stays there, whatever is done to it.
+    page.days.about = Some(date(2025, 10, 16));
+    assert!(admits(&[(Key::On, "october-2025")], &[], &page) && !admits(&[(Key::On, "today")], &[], &page));
+    let unknown = note("a.md", &[], None, None, MTIME);
+    assert!(!admits(&[(Key::Created, "2026")], &[], &unknown), "nobody knows when it was made");
 }
 
 #[test]

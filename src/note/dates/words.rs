@@ -1,0 +1,142 @@
+//! Months and weekdays by name, in the languages whose words are stemmed.
+//!
+//! The names are folded as [`fold`] does: lower case, no accents. Where a language bends them (`20. marraskuuta`,
+//! `20 ноября`) the longest form stands here, for a beginning of three letters is enough.
+
+use jiff::civil::Date;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Months from January on; `|` parts forms that do not begin alike. English first: what could be two months in
+/// two languages (`mar`: March, marraskuu) is what the first of them says.
+const MONTHS: [&str; 11] = [
+    "january february march april may june july august september|sept october november december",
+    "januar|janner februar|feber marz|maerz april mai juni juli august september oktober november dezember",
+    "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+    "января|январь февраля|февраль марта апреля|апрель мая|маи июня|июнь июля|июль августа сентября|сентябрь \
+     октября|октябрь ноября|ноябрь декабря|декабрь",
+    "januari februari mars april maj juni juli augusti september oktober november december",
+    "januar februar marts april maj juni juli august september oktober november desember",
+    "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesakuuta heinakuuta elokuuta syyskuuta lokakuuta \
+     marraskuuta joulukuuta",
+];
+
+/// Weekdays from Monday on, as above; Norwegian and Danish have the same.
+const WEEKDAYS: [&str; 10] = [
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
+    "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "lunes martes miercoles jueves viernes sabado domingo",
+    "lunedi martedi mercoledi giovedi venerdi sabato domenica",
+    "segunda terca quarta quinta sexta sabado domingo",
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+    "понедельник|пн вторник|вт среда|среды|ср четверг|чт пятница|пт суббота|сб воскресенье|вс",
+    "mandag tisdag|tirsdag onsdag torsdag fredag lordag sondag",
+    "maanantai tiistai keskiviikko torstai perjantai lauantai sunnuntai",
+];
+
+/// Words between the parts of a date, and beside a weekday.
+const FILLERS: [&str; 12] = ["of", "the", "de", "del", "le", "el", "den", "der", "di", "do", "feira", "г"];
+
+/// The endings of numbers of days: `1st`, `1er`, `20e`.
+const ORDINALS: [&str; 9] = ["st", "nd", "rd", "th", "er", "re", "e", "a", "o"];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Day(i8),
+    Month(i8),
+    Year(i16),
+    Weekday,
+    Filler,
+    Other,
+}
+
+/// A date with its month in words.
+pub(super) struct Found {
+    pub(super) date: Date,
+    /// Whether its three parts stand side by side.
+    pub(super) together: bool,
+    /// Whether there is nothing else in the text, but for a weekday.
+    pub(super) alone: bool,
+}
+
+/// In lower case, without the accents that a keyboard may lack: `März` and, in whatever normal form, `août`.
+pub(crate) fn fold(text: &str) -> String {
+    let bare = |c: &char| !matches!(c, '\u{300}'..='\u{36f}');
+    text.to_lowercase().nfd().filter(bare).map(|c| if c == 'ø' { 'o' } else { c }).collect()
+}
+
+/// The month, 1 to 12, that a folded word names: its whole name, or three letters and more of its beginning.
+pub(crate) fn month(word: &str) -> Option<i8> {
+    MONTHS.iter().find_map(|names| one_of(names, word, 3))
+}
+
+/// The weekday, 1 (Monday) to 7, that a folded word names.
+pub(crate) fn weekday(word: &str) -> Option<i8> {
+    WEEKDAYS.iter().find_map(|names| one_of(names, word, 2))
+}
+
+/// The place, from 1, of the only one of `names` that begins with `word`, or is it.
+fn one_of(names: &str, word: &str, least: usize) -> Option<i8> {
+    if word.chars().count() < least {
+        return None;
+    }
+    let fits = |(_, forms): &(i8, &str)| forms.split('|').any(|name| name.starts_with(word));
+    let mut places = (1..).zip(names.split_ascii_whitespace()).filter(fits);
+    let (place, _) = places.next()?;
+    places.next().is_none().then_some(place)
+}
+
+fn part(word: &str) -> Part {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = word.split_at(digits);
+    match digits {
+        0 => month(word).map_or_else(|| beside(word), Part::Month),
+        1 | 2 if rest.is_empty() || ORDINALS.contains(&rest) => number.parse().map_or(Part::Other, Part::Day),
+        4 if rest.is_empty() => number.parse().map_or(Part::Other, Part::Year),
+        _ => Part::Other,
+    }
+}
+
+fn beside(word: &str) -> Part {
+    match weekday(word) {
+        _ if FILLERS.contains(&word) => Part::Filler,
+        Some(_) => Part::Weekday,
+        None => Part::Other,
+    }
+}
+
+/// Whether a folded text says nothing beside a date: at most a weekday.
+pub(super) fn is_only_weekday(text: &str) -> bool {
+    words(text).all(|word| beside(word) != Part::Other)
+}
+
+fn words(folded: &str) -> impl Iterator<Item = &str> {
+    folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// The first date of a folded text that names its month: a day before or after it, a year of four digits on either
+/// side; else, wherever they stand, the first month, day, and year.
+pub(super) fn date(folded: &str) -> Option<Found> {
+    let parts: Vec<Part> = words(folded).map(part).filter(|part| *part != Part::Filler).collect();
+    let side_by_side = parts.windows(3).find_map(|three| match *three {
+        [Part::Day(day), Part::Month(month), Part::Year(year)]
+        | [Part::Month(month), Part::Day(day), Part::Year(year)]
+        | [Part::Year(year), Part::Month(month), Part::Day(day)] => Date::new(year, month, day).ok(),
+        _ => None,
+    });
+    if let Some(date) = side_by_side {
+        let others = parts.iter().filter(|part| **part != Part::Weekday).count();
+        return Some(Found { date, together: true, alone: others == 3 });
+    }
+    let day = parts.iter().find_map(|part| if let Part::Day(day) = part { Some(*day) } else { None })?;
+    let month = parts.iter().find_map(|part| if let Part::Month(month) = part { Some(*month) } else { None })?;
+    let year = parts.iter().find_map(|part| if let Part::Year(year) = part { Some(*year) } else { None })?;
+    Some(Found { date: Date::new(year, month, day).ok()?, together: false, alone: false })
+}
+
+#[cfg(test)]
+mod tests;
