@@ -58,7 +58,7 @@ fn said(note: &Note, chunk: &Chunk, parts: &[&str]) -> String {
         }
         "path" => note.path.as_str().trim_end_matches(".md").replace(['/', '-', '_', '.'], " "),
         "tags" => note.tags.join(", "),
-        "date" => note.date.map(|date| date.strftime("%A, %-d %B %Y").to_string()).unwrap_or_default(),
+        "date" => note.days.day().map(|date| date.strftime("%A, %-d %B %Y").to_string()).unwrap_or_default(),
         _ => note.front.description.clone().unwrap_or_else(|| first_sentence(note)),
     };
     parts.iter().map(part).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(". ")

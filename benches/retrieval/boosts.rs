@@ -96,9 +96,7 @@ fn one(dir: &Path) -> Result<()> {
         })
         .collect::<Result<_>>()?;
     let days = by_lot(today, pages.len())?;
-    for (page, day) in pages.iter_mut().zip(days) {
-        page.note.front.properties.insert("date".to_owned(), day.to_string().into());
-    }
+    pages.iter_mut().zip(days).for_each(|(page, day)| page.note.days.about = Some(day));
     let dated = build(&home.path().join("dated"), &pages, Arm::Template)?;
     let recency = [0.05, 0.1, 0.15, 0.2].map(|weight| {
         let boosts = Boosts { recency_weight: weight, ..none() };

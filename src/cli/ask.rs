@@ -61,7 +61,7 @@ fn converse(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     client.set_timeout(Some(PATIENCE));
     let interrupt = Interrupt::listen();
-    session.say(dim("Ask your notes. Ctrl-C stops an answer; /quit or Ctrl-D ends."));
+    session.say(dim("Ask your notes. Ctrl-C stops an answer; exit or Ctrl-D ends."));
     let mut history: Vec<PastTurn> = Vec::new();
     loop {
         let _ = write!(anstream::stderr(), "{} ", bold("?"));
@@ -73,9 +73,9 @@ fn converse(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
         let question = line.trim();
         match question {
             "" => continue,
-            "/quit" | "/q" | "/exit" => return Ok(exit::OK),
+            "/quit" | "/q" | "/exit" | "quit" | "exit" => return Ok(exit::OK),
             command if command.starts_with('/') => {
-                session.say(format!("there is no {}; /quit ends", safe(command)));
+                session.say(format!("there is no {}; exit ends", safe(command)));
                 continue;
             }
             _ => {}

@@ -37,6 +37,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         query: query.clone(),
         vault: args.show.vault.clone(),
         limit: args.show.limit.map(usize::from),
+        min_score: args.min_score,
         mode: args.mode,
         contextual,
         fresh: args.fresh,

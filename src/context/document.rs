@@ -91,7 +91,7 @@ impl Document {
             aliases: note.front.aliases.iter().filter(|alias| **alias != note.title).cloned().collect(),
             tags: note.tags.clone(),
             kind: note.kind.clone(),
-            date: note.date.map(|date| date.strftime("%Y-%m-%d %A").to_string()),
+            date: note.days.day().map(|date| date.strftime("%Y-%m-%d %A").to_string()),
             properties: properties(note),
             outline: note.outline.iter().map(|heading| (heading.level, heading.text.clone())).collect(),
             links: links(note),

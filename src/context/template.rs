@@ -62,7 +62,7 @@ fn headings_above<'a>(note: &'a Note, chunk: &Chunk) -> impl Iterator<Item = &'a
 
 fn tail(note: &Note) -> String {
     let mut parts = Vec::new();
-    match (&note.kind, note.date) {
+    match (&note.kind, note.days.day()) {
         (Some(kind), Some(date)) => parts.push(format!("{kind}, {}.", in_words(date))),
         (Some(kind), None) => parts.push(format!("{kind}.")),
         (None, Some(date)) => parts.push(format!("{}.", in_words(date))),

@@ -264,7 +264,7 @@ impl NotePipeline {
         }
         let vectors = builder.fresh_vectors();
         let record = NoteRecord { contextualizer, ..self.record(&note, stat, record, &plan, chunk_records, now) };
-        let entry = note_entry(&record);
+        let entry = note_entry(&record, &self.rules);
         let moved_from = task.moved_from.clone().filter(|old| stored.as_ref().is_some_and(|(r, _)| r.path == *old));
         let before = stored.iter().flat_map(|(r, _)| &r.chunks);
         Ok(Decided {
@@ -307,7 +307,7 @@ impl NotePipeline {
             aliases: note.front.aliases.clone(),
             tags: note.tags.clone(),
             kind: note.kind.clone(),
-            date: note.date.map(|date| date.to_string()),
+            date: note.days.day().map(|date| date.to_string()),
             properties: serde_json::Value::Object(note.front.properties.clone()).to_string(),
             links: link_targets(&note.links),
             conflict: is_conflict(note.path.file_name()),
@@ -398,7 +398,7 @@ fn link_targets(links: &[Link]) -> Vec<String> {
 }
 
 /// The snapshot's view of a record.
-pub(super) fn note_entry(record: &NoteRecord) -> NoteEntry {
+pub(super) fn note_entry(record: &NoteRecord, rules: &NoteRules) -> NoteEntry {
     NoteEntry {
         no: record.no,
         seq: record.seq,
@@ -408,7 +408,7 @@ pub(super) fn note_entry(record: &NoteRecord) -> NoteEntry {
         aliases: record.aliases.clone(),
         tags: record.tags.clone(),
         kind: record.kind.clone(),
-        days: OwnDays::read(&record.path, &record.properties),
+        days: OwnDays::read(&record.path, &record.properties, rules),
         properties: record.properties.as_str().into(),
         links: record.links.clone(),
         conflict: record.conflict,

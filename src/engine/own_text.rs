@@ -12,7 +12,7 @@ use context::{ContextRecord, Making};
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::Sketch;
 use note::{Note, NoteRules, VaultPath};
-use protocol::contexts::GeneratedContext;
+use protocol::contexts::{GenerateRequest, GeneratedContext};
 use provider::Account;
 use provider::ledger::Purpose;
 
@@ -25,13 +25,16 @@ pub(crate) struct OwnChunk {
 }
 
 impl OwnChunk {
-    /// Finds the chunk in the text and lets it take the place of the one that begins there.
-    pub(crate) fn find(text: &str, title: Option<&str>, wanted: &str, rules: &ChunkRules) -> Result<Self, CallError> {
-        let name = title.unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
+    /// Finds the chunk that is asked about in its document, and lets it take the place of the one that begins there.
+    pub(crate) fn find(asked: &GenerateRequest, rules: &ChunkRules) -> Result<Self, CallError> {
+        let name = asked.title.as_deref().unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
         let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
         let path = path.ok_or_else(|| CallError::Invalid("`title` cannot be a title".to_owned()))?;
-        let note = note::parse(&path, text.as_bytes(), &NoteRules::default());
-        let wanted = wanted.trim();
+        let mut note = note::parse(&path, asked.document.as_bytes(), &NoteRules::default());
+        note.kind = note.kind.or_else(|| asked.note_type.as_ref().map(|kind| kind.to_lowercase()));
+        let more = asked.tags.iter().filter(|tag| !note.tags.contains(tag)).cloned().collect::<Vec<_>>();
+        note.tags.extend(more);
+        let wanted = asked.chunk.trim();
         let missing = "`chunk` does not stand in `document`: give it as it stands there";
         let start = note.text.find(wanted).ok_or_else(|| CallError::Invalid(missing.to_owned()))?;
         let mut chunks = index::chunk::cut(&note, rules.of(note.kind.as_deref()));
@@ -73,20 +76,17 @@ pub(crate) fn generated(record: ContextRecord, chunk: &str, max_words: Option<u3
 
 /// A context that somebody asks for outside of any vault.
 pub(super) struct AdHocContext {
-    pub(super) text: String,
-    pub(super) title: Option<String>,
-    pub(super) chunk: String,
-    pub(super) max_words: Option<u32>,
+    pub(super) asked: GenerateRequest,
     pub(super) reply: oneshot::Sender<Result<GeneratedContext, CallError>>,
 }
 
 impl AdHocContext {
     /// Asks until an answer can be used: first with the whole text, then without it.
     pub(super) async fn write(&self, author: &Author) -> Result<GeneratedContext, CallError> {
-        let own = OwnChunk::find(&self.text, self.title.as_deref(), &self.chunk, &author.chunk)?;
+        let own = OwnChunk::find(&self.asked, &author.chunk)?;
         let document = Document::new(&own.note, &own.chunks);
         let n = document.passages.get(own.at).map_or(1, |passage| passage.n);
-        let sketches = HashMap::from([(n, Sketch::of(&self.chunk))]);
+        let sketches = HashMap::from([(n, Sketch::of(&self.asked.chunk))]);
         let account = Account::of(&author.spender, Purpose::Asked);
         let mut flaw = Flaw::Missing;
         for prompt in [author.prompter.ask_one(&document, n), author.prompter.ask_simply(&document, n)] {
@@ -94,7 +94,7 @@ impl AdHocContext {
             let answers = author.ask(turn, &document, &sketches, &prompt, &account).await;
             for (_, outcome) in answers.map_err(|held| CallError::Provider(held.to_string()))? {
                 match outcome {
-                    Ok(record) => return Ok(generated(record, &self.chunk, self.max_words)),
+                    Ok(record) => return Ok(generated(record, &self.asked.chunk, self.asked.max_words)),
                     Err(Stopped::Flaw(found)) => flaw = found,
                     Err(Stopped::Refused) => {}
                 }

@@ -5,6 +5,7 @@ pub(super) mod search;
 
 use std::pin::Pin;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -21,6 +22,7 @@ use protocol::ask::{AskRequest, Citation};
 use protocol::contexts::{GenerateRequest, StatsRequest};
 use protocol::daemon::HelloRequest;
 use protocol::note::{GetRequest, RecentNote, RecentRequest};
+use protocol::params::unknown_argument;
 use protocol::status::{StatusRequest, VaultStatus};
 
 /// The result of a tool.
@@ -45,8 +47,11 @@ pub(super) type Run = for<'a> fn(Map<String, Value>, &'a Caller) -> BoxFuture<'a
 /// A tool at work.
 pub(super) type BoxFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, Trouble>> + Send + 'a>>;
 
-/// Reads the arguments of a tool.
-pub(super) fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Trouble> {
+/// Reads the arguments of a tool. One that it does not know would change nothing, and whoever gave it would not know.
+pub(super) fn read<T: DeserializeOwned + JsonSchema>(arguments: Map<String, Value>) -> Result<T, Trouble> {
+    if let Some(unknown) = unknown_argument::<T>(&arguments) {
+        return Err(Trouble::invalid(unknown));
+    }
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {
         // The message quotes what was sent, which may be a whole document.
         let why: String = error.to_string().chars().take(300).collect();
@@ -192,27 +197,27 @@ pub(super) async fn ask(asked: params::Ask, caller: &Caller) -> Result<ToolResul
 
 /// `generate_context_for_chunk`.
 pub(super) async fn generate(asked: params::Generate, caller: &Caller) -> Result<ToolResult, Trouble> {
-    let title = asked.metadata.as_ref().and_then(|known| known.get("title")).and_then(Value::as_str);
+    let params::Metadata { title, note_type, tags } = asked.metadata.unwrap_or_default();
     let (chunk, document, max_words) = (asked.chunk, asked.document, asked.max_words);
-    let title = title.map(str::to_owned);
-    let request = GenerateRequest { chunk, document, title, max_words, ..GenerateRequest::default() };
+    let request = GenerateRequest { chunk, document, title, note_type, tags, max_words, ..GenerateRequest::default() };
     let made = caller.call(request).await?;
     let whole = clean::text(&made.contextualized);
     let mut generated = Generated {
         trust: TRUST.to_owned(),
         context: size::cut(&clean::text(&made.context), 4_000),
-        contextualized_text: size::cut(&whole, size::USUAL / 2),
-        quality: made.quality,
-        tokens: made.tokens,
+        success: true,
+        contextualized: size::cut(&whole, size::USUAL / 2),
+        quality_score: decimal(made.quality),
+        token_count: made.tokens,
         micro_dollars: made.micro_dollars,
         generation: clean::line(&made.generation),
         omitted: None,
     };
-    if generated.contextualized_text.len() < whole.len() {
+    if generated.contextualized.len() < whole.len() {
         let how = "the context stands before the passage, a blank line between them";
         generated.omitted = Some(Omitted::new("the end of the passage", how));
     }
-    let what = format!("A context by {}, quality {:.2}.", generated.generation, generated.quality);
+    let what = format!("A context by {}, quality {:.2}.", generated.generation, generated.quality_score);
     ToolResult::new(show::made(&what, &generated.context, generated.omitted.as_ref()), &generated)
 }
 
@@ -221,30 +226,30 @@ pub(super) async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Too
     let request = StatsRequest { vault: vault(asked.vault.as_ref()), ..StatsRequest::default() };
     let stats = caller.call(request).await?;
     let told = ContextStats {
-        total_chunks: stats.total,
-        contextualized_chunks: stats.contextualized,
+        total_entities: stats.total,
+        contextualized_entities: stats.contextualized,
         processed_chunks: stats.processed,
         failed_chunks: stats.failed,
         percentage: decimal(stats.percentage),
         average_context_length: decimal(stats.average_context_length),
         average_quality: decimal(stats.average_quality),
-        provider: clean::line(&stats.provider),
+        llm_provider: clean::line(&stats.provider),
         model: clean::line(&stats.model),
-        tokens: stats.tokens,
-        estimated_cost_dollars: stats.micro_dollars as f64 / 1e6,
+        total_tokens_used: stats.tokens,
+        estimated_cost: stats.micro_dollars as f64 / 1e6,
         unpriced_contexts: stats.unpriced,
-        status: clean::line(&stats.status),
+        status: reindex::status(&stats.status).replace("idle", "ready"),
     };
     let text = format!(
         "{} chunks, {} with a context that a model wrote ({} {}), {} as they should be, {} failed. {} tokens, about ${:.4}; {} of unknown price. {}.",
-        told.total_chunks,
-        told.contextualized_chunks,
-        told.provider,
+        told.total_entities,
+        told.contextualized_entities,
+        told.llm_provider,
         told.model,
         told.processed_chunks,
         told.failed_chunks,
-        told.tokens,
-        told.estimated_cost_dollars,
+        told.total_tokens_used,
+        told.estimated_cost,
         told.unpriced_contexts,
         told.status
     );

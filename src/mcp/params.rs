@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 /// Arguments of `generate_context_for_chunk`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -11,10 +10,23 @@ pub(super) struct Generate {
     pub(super) chunk: String,
     /// The whole document, Markdown.
     pub(super) document: String,
-    /// What is known of the document: `title`; other members are ignored.
-    pub(super) metadata: Option<Map<String, Value>>,
+    /// What is known of the document.
+    pub(super) metadata: Option<Metadata>,
     /// Words of the context at most.
     pub(super) max_words: Option<u32>,
+}
+
+/// What is known of a document beside its text.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Metadata {
+    /// Its title.
+    pub(super) title: Option<String>,
+    /// Its kind, such as `daily`.
+    #[serde(rename = "type")]
+    pub(super) note_type: Option<String>,
+    /// Its tags, without `#`.
+    pub(super) tags: Vec<String>,
 }
 
 /// Arguments of `reindex_with_context`.
@@ -25,6 +37,8 @@ pub(super) struct Reindex {
     pub(super) vault: Option<String>,
     /// A folder or note in it; everything if absent.
     pub(super) path: Option<String>,
+    /// Who is to write: only the provider that the user has configured, as `get_contextual_retrieval_stats` says.
+    pub(super) llm_provider: Option<String>,
     /// Make everything anew, also where every context is as it should be.
     pub(super) force: bool,
     /// The user has seen the estimate and wants this. Needed only if it costs money.
@@ -69,7 +83,11 @@ pub(super) struct ContextualSearch {
     /// What is sought: words, or a question. `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:` are understood.
     pub(super) query: String,
     /// Hits at most, 1 to 100; 10 if absent.
+    pub(super) limit: Option<usize>,
+    /// The same by another name.
     pub(super) top_k: Option<usize>,
+    /// Only hits with this score, 0 to 1, or more.
+    pub(super) score_threshold: Option<f32>,
     /// Whether the contexts of chunks take part; they do if absent.
     pub(super) contextual: Option<bool>,
     /// The vault by name; all if absent.

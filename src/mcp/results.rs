@@ -24,6 +24,8 @@ impl Omitted {
 /// A found passage.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct FoundPassage {
+    /// The passage's own id.
+    pub(super) id: String,
     /// Vault.
     pub(super) vault: String,
     /// Path of the note in its vault.
@@ -37,10 +39,12 @@ pub(super) struct FoundPassage {
     /// Last line.
     pub(super) end_line: u32,
     /// 0 to 1 within this result; higher is better.
-    pub(super) score: f32,
+    pub(super) score: f64,
     /// The passage with what stands around it.
     pub(super) text: String,
-    /// What situates the passage in its note.
+    /// Whether there is something that situates the passage in its note.
+    pub(super) has_context: bool,
+    /// What situates it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) context: Option<String>,
     /// When the note was changed last, seconds since 1970 (UTC).
@@ -179,12 +183,14 @@ pub(super) struct Generated {
     pub(super) trust: String,
     /// What situates the passage in the document.
     pub(super) context: String,
+    /// `true`: what fails is an error.
+    pub(super) success: bool,
     /// The passage with its context before it.
-    pub(super) contextualized_text: String,
+    pub(super) contextualized: String,
     /// 0 to 1.
-    pub(super) quality: f32,
+    pub(super) quality_score: f64,
     /// Tokens read and written; 0 for the free template.
-    pub(super) tokens: u64,
+    pub(super) token_count: u64,
     /// Millionths of a dollar; absent if the price is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) micro_dollars: Option<u64>,
@@ -216,13 +222,15 @@ pub(super) struct Cost {
 /// What became of the wish to make notes anew.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct Reindexed {
-    /// `started`, `done`, `failed`, `cancelled`, `nothing_to_do` or `needs_confirmation`.
+    /// Whether nothing is left to do here: `false` also where something is missing to begin.
+    pub(super) success: bool,
+    /// `started`, `completed`, `failed`, `cancelled`, `nothing_to_do` or `needs_confirmation`.
     pub(super) status: String,
     /// The job, for `get_reindexing_progress`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) job: Option<u64>,
     /// Notes that it covers.
-    pub(super) total: u64,
+    pub(super) total_entities: u64,
     /// What it takes; absent if it is free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) estimate: Option<Cost>,
@@ -238,20 +246,25 @@ pub(super) struct Reindexing {
     /// What is counted: `chunks` whose contexts a model writes, or `notes`.
     pub(super) unit: String,
     /// In all.
-    pub(super) total: u64,
+    pub(super) total_entities: u64,
     /// Done, the failed ones included.
     pub(super) processed: u64,
     /// Failed.
     pub(super) failed: u64,
-    /// `processed` of `total`.
+    /// Notes that failed, the first 20.
+    pub(super) failed_entities: Vec<String>,
+    /// `processed` of `total_entities`.
     pub(super) percentage: f64,
     /// Seconds since it began, or that it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) elapsed_seconds: Option<f64>,
     /// Seconds that the rest will take, once that can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) remaining_seconds: Option<f64>,
-    /// `idle`, `running`, `paused`, `held`, `done`, `cancelled` or `failed`.
+    pub(super) estimated_remaining_seconds: Option<f64>,
+    /// When it began, seconds since 1970 (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) start_time: Option<i64>,
+    /// `idle`, `in_progress`, `paused`, `held`, `completed`, `cancelled` or `failed`.
     pub(super) status: String,
     /// The job, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -268,30 +281,30 @@ pub(super) struct Reindexing {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct ContextStats {
     /// Chunks in all.
-    pub(super) total_chunks: u64,
+    pub(super) total_entities: u64,
     /// Chunks with a context that a model wrote.
-    pub(super) contextualized_chunks: u64,
+    pub(super) contextualized_entities: u64,
     /// Chunks whose context is as it should be, free ones included.
     pub(super) processed_chunks: u64,
     /// Chunks for which the model gave nothing usable; the free context serves.
     pub(super) failed_chunks: u64,
-    /// `processed_chunks` of `total_chunks`.
+    /// `processed_chunks` of `total_entities`.
     pub(super) percentage: f64,
     /// Characters of a model's context, on average.
     pub(super) average_context_length: f64,
     /// Quality of a model's context, 0 to 1, on average.
     pub(super) average_quality: f64,
     /// Who writes contexts: `template` is free and local.
-    pub(super) provider: String,
+    pub(super) llm_provider: String,
     /// Which model.
     pub(super) model: String,
     /// Tokens that the contexts took.
-    pub(super) tokens: u64,
+    pub(super) total_tokens_used: u64,
     /// What they cost in dollars, as far as prices are known.
-    pub(super) estimated_cost_dollars: f64,
+    pub(super) estimated_cost: f64,
     /// Contexts whose price is not known.
     pub(super) unpriced_contexts: u64,
-    /// `idle`, `running`, `paused` or `held`.
+    /// `ready`, `in_progress`, `paused` or `held`.
     pub(super) status: String,
 }
 

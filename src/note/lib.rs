@@ -13,6 +13,7 @@ mod links;
 mod markdown;
 mod outline;
 pub mod path;
+mod periodic;
 mod private;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use crate::fingerprint::{SectionKey, StructureHash, TextHash};
 
 pub use frontmatter::FrontMatter;
 pub use path::{FileStat, VaultPath};
+pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};
 pub use private::{Private, TAG as PRIVATE_TAG};
 
 /// A parsed note. All spans are byte ranges of [`Note::text`].
@@ -47,8 +49,8 @@ pub struct Note {
     pub title: String,
     /// Kind of note (`"daily"`, `"project"`, …): front matter, else [`NoteRules`].
     pub kind: Option<String>,
-    /// The day the note is about, else was made ([`OwnDays::day`]).
-    pub date: Option<jiff::civil::Date>,
+    /// The days that it names.
+    pub days: OwnDays,
     /// The headings in order.
     pub outline: Vec<Heading>,
     /// The text cut at the headings, in order; they cover `body..` without gaps.
@@ -194,9 +196,9 @@ pub struct OwnDays {
 
 impl OwnDays {
     /// The days of the note at `path` with these properties, a JSON object; none of what is no such object.
-    pub fn read(path: &VaultPath, properties: &str) -> OwnDays {
+    pub fn read(path: &VaultPath, properties: &str, rules: &NoteRules) -> OwnDays {
         let properties = serde_json::from_str(properties).unwrap_or_default();
-        frontmatter::own_days(path.stem(), &properties)
+        frontmatter::own_days(day_in_name(path, rules), &properties)
     }
 
     /// The day that it is about, else that on which it was made.
@@ -210,12 +212,22 @@ impl OwnDays {
 pub struct NoteRules {
     /// `(folder or glob, kind)`, first match wins.
     pub folders: Vec<(String, String)>,
+    /// Notes that an application names by days.
+    pub periodic: Vec<Periodic>,
+}
+
+impl NoteRules {
+    /// Names how notes are read by these rules: see [`READING`].
+    pub fn reading(&self) -> String {
+        let of = |one: &Periodic| format!(" {}:{}/{}", one.kind, one.folder, one.written);
+        READING.to_owned() + &self.periodic.iter().map(of).collect::<String>()
+    }
 }
 
 /// Names how notes are read, as part of how they are cut: notes that were read in another way are read again, which
 /// buys nothing and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be private. 3: names
 /// that are dates in words, and of weeks, months and quarters.
-pub const READING: &str = "notes/3";
+const READING: &str = "notes/3";
 
 /// What is said of a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
@@ -264,7 +276,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         body,
         title: title(path, &text, body, &front, &outline),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules)),
-        date: frontmatter::own_days(path.stem(), &front.properties).day(),
+        days: frontmatter::own_days(day_in_name(path, rules), &front.properties),
         sections: outline::sections(&text, body, &outline),
         tags,
         block_ids: block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect(),
@@ -298,6 +310,10 @@ pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
     dates::from_value(value)
 }
 
+fn day_in_name(path: &VaultPath, rules: &NoteRules) -> Option<jiff::civil::Date> {
+    kind::periodic(path, rules).or_else(|| dates::in_name(path.stem())).map(|named| named.date)
+}
+
 fn title(path: &VaultPath, text: &str, body: usize, front: &FrontMatter, outline: &[Heading]) -> String {
     let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
     told.unwrap_or(path.stem()).to_owned()
@@ -320,11 +336,6 @@ impl Note {
     /// The hash that decides whether contexts must be written anew.
     pub fn structure(&self) -> StructureHash {
         crate::fingerprint::structure_hash(self.outline.iter().map(|h| (h.level, h.text.as_str())))
-    }
-
-    /// The days that it names.
-    pub fn days(&self) -> OwnDays {
-        frontmatter::own_days(self.path.stem(), &self.front.properties)
     }
 
     /// The 1-based line of a byte position, found by counting: for many positions take [`Note::line_index`].

@@ -205,11 +205,11 @@ fn titles() {
 fn kinds_and_dates() {
     let day = Some(jiff::civil::date(2026, 11, 20));
     let daily = note_at("journals/2026_11_20.md", b"x");
-    assert_eq!((daily.kind.as_deref(), daily.date), (Some("daily"), day));
+    assert_eq!((daily.kind.as_deref(), daily.days.day()), (Some("daily"), day));
     let told = note_at("2026-01-01.md", b"---\ntype: Log\ndate: 2026-11-20\ncreated: 2025-01-01\n---\n");
-    assert_eq!((told.kind.as_deref(), told.date), (Some("log"), day));
+    assert_eq!((told.kind.as_deref(), told.days.day()), (Some("log"), day));
     let broken = note_at("2026-11-20.md", b"---\ndate: {{date}}\n---\n");
-    assert_eq!((broken.kind.as_deref(), broken.date), (Some("daily"), day));
+    assert_eq!((broken.kind.as_deref(), broken.days.day()), (Some("daily"), day));
 }
 
 #[test]

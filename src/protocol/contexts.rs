@@ -18,6 +18,12 @@ pub struct GenerateRequest {
     /// Its title, if its own text does not say.
     #[serde(default, skip_serializing_if = "is_default")]
     pub title: Option<String>,
+    /// Its kind, if its own front matter does not say.
+    #[serde(default, rename = "type", skip_serializing_if = "is_default")]
+    pub note_type: Option<String>,
+    /// Tags beside its own, without `#`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tags: Vec<String>,
     /// Words of the context at most.
     #[serde(default, skip_serializing_if = "is_default")]
     pub max_words: Option<u32>,

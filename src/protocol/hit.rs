@@ -37,6 +37,15 @@ pub struct Hit {
     /// What else was found in the window, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Also>,
+    /// Kind of note, such as `daily`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Tags of the note, without `#`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// The day that the note is about, else was made, as it says: `2026-11-20`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
     /// Modification time of the note when it was indexed, seconds since 1970 (UTC).
     pub mtime: i64,
     /// Whether the note has changed on disk since.

@@ -98,6 +98,14 @@ impl Known {
     }
 }
 
+/// What is said of the first of `given` that a type does not have, if there is one: what was meant, what is known.
+pub fn unknown_argument<T: JsonSchema>(given: &Params) -> Option<String> {
+    let known = Known::of::<T>();
+    let unknown = known.unknown(given)?;
+    let meant = unknown.meant().map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    Some(format!("`{}` is not known{meant} ({})", unknown.name(), unknown.others()))
+}
+
 /// The parameters of a method.
 pub(crate) fn read<T: DeserializeOwned>(method: &str, known: &Known, params: Params) -> Result<T, RpcError> {
     if let Some(unknown) = known.unknown(&params) {
@@ -111,17 +119,27 @@ pub(crate) fn read<T: DeserializeOwned>(method: &str, known: &Known, params: Par
 }
 
 impl Unknown<'_> {
-    fn refused(&self, method: &str) -> RpcError {
-        let name = self.path.last().copied().unwrap_or_default();
-        let meant = nearest(name, self.known.iter().copied());
+    /// Its name, with those that lead to it.
+    fn name(&self) -> String {
         let cut = |name: &str| name.chars().take(MOST_NAME).collect::<String>();
-        let path = self.path.iter().map(|name| cut(name)).collect::<Vec<_>>().join(".");
-        let why = format!("`{method}` knows no parameter `{path}`");
-        let hint = match self.known.as_slice() {
+        self.path.iter().map(|name| cut(name)).collect::<Vec<_>>().join(".")
+    }
+
+    fn meant(&self) -> Option<&str> {
+        nearest(self.path.last().copied().unwrap_or_default(), self.known.iter().copied())
+    }
+
+    fn others(&self) -> String {
+        match self.known.as_slice() {
             [] => "it takes none".to_owned(),
             known => format!("known here: {}", known.join(" ")),
-        };
-        RpcError::new(ErrorKind::InvalidParams, why).hint(hint).with("parameter", path).nearest(meant)
+        }
+    }
+
+    fn refused(&self, method: &str) -> RpcError {
+        let (path, meant) = (self.name(), self.meant());
+        let why = format!("`{method}` knows no parameter `{path}`");
+        RpcError::new(ErrorKind::InvalidParams, why).hint(self.others()).with("parameter", path).nearest(meant)
     }
 }
 

@@ -98,6 +98,9 @@ pub struct SearchRequest {
     /// Hits of one note at most.
     #[serde(default, skip_serializing_if = "is_default")]
     pub per_note: Option<usize>,
+    /// Only hits with this score, 0..=1, or more.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub min_score: Option<f32>,
     /// Which lanes answer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mode: Option<Mode>,

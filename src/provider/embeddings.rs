@@ -163,7 +163,7 @@ impl Embeddings {
 fn price(config: &EmbedConfig, stays_here: bool) -> Option<u64> {
     let known = config.known().price;
     let local = stays_here && known.is_none();
-    let ollama = config.provider == EmbedProvider::Ollama && !config.model().ends_with(CLOUD);
+    let ollama = config.provider == EmbedProvider::Ollama && !config.model().ends_with(CLOUD) && !config.passes_on;
     config.price_per_mtok.or(if local || ollama { Some(0) } else { known })
 }
 

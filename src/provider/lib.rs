@@ -52,7 +52,8 @@ pub use runtime::ProviderRuntime;
 pub use spender::{Account, Spender, Unanswered};
 pub use stream::{ShowText, Streamed};
 
-/// What is known about the model of a configuration: at an address of this machine it may cost nothing.
+/// What is known about the model of a configuration: at an address of this machine it may cost nothing, but not behind
+/// a gateway, whose bill comes later.
 ///
 /// # Errors
 /// What is wrong with what the user says of models.
@@ -61,7 +62,7 @@ pub fn model(config: &ContextConfig) -> Result<Model, String> {
         Some(url) => wire::is_loopback(url),
         None => config.provider == Provider::Ollama,
     };
-    Model::find(config.provider, config.model(), local, &config.models)
+    Model::find(config.provider, config.model(), local && !config.passes_on, &config.models)
 }
 
 /// How Ollama calls models that it does not run here, but passes on.

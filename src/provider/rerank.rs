@@ -87,7 +87,7 @@ impl RerankClient {
     /// What is wrong with the address.
     pub fn new(config: &RerankConfig) -> Result<Self, String> {
         let wire = Rerank::new(config)?;
-        let price = Price::of(config, wire.is_loopback());
+        let price = Price::of(config, wire.is_loopback() && !config.passes_on);
         let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(config.passes_on);
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.deadline, config.deadline);

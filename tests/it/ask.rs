@@ -431,11 +431,11 @@ fn question_after_question() {
     model.script([says("In old alders [1]."), says("[NOT IN NOTES]"), says("Before May [1].")]);
     let mut command = place.command();
     command.arg("ask").env("NO_COLOR", "1");
-    let typed = format!("\n{QUESTION}\n/help\nWhat does it cost?\nWhen is the varnish due?\n/quit\n");
+    let typed = format!("\n{QUESTION}\n/help\nWhat does it cost?\nWhen is the varnish due?\nexit\n");
     let (text, code) = crate::terminal::on_terminal(command, 100, &typed);
     assert_eq!(code, Some(0), "{text}");
     for expected in
-        ["/quit or Ctrl-D ends", "In old alders [1].", "there is no /help", "Your notes do not say.", "Before May [1]."]
+        ["exit or Ctrl-D ends", "In old alders [1].", "there is no /help", "Your notes do not say.", "Before May [1]."]
     {
         assert!(text.contains(expected), "no {expected:?} in\n{text}");
     }

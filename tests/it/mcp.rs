@@ -70,7 +70,7 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
             ("vault_status", json!({})),
             (
                 "generate_context_for_chunk",
-                json!({ "document": HERON, "chunk": "Herons hunt in shallow water.", "metadata": { "title": "Heron", "source": 3 }, "max_words": 30 }),
+                json!({ "document": HERON, "chunk": "Herons hunt in shallow water.", "metadata": { "title": "Heron", "type": "bird", "tags": ["water"] }, "max_words": 30 }),
             ),
             ("reindex_with_context", json!({ "force": true, "wait": true })),
             ("reindex_with_context", json!({ "vault": "notes" })),
@@ -97,10 +97,10 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
         );
         assert_eq!((&data(4)["total"], data(4)["notes"].as_array().unwrap().len()), (&json!(3), 2));
         assert_eq!((&data(5)["vaults"][0]["notes"], &data(5)["may_spend"]), (&json!(3), &json!(false)));
-        assert!(data(6)["contextualized_text"].as_str().unwrap().ends_with("Herons hunt in shallow water."));
-        assert_eq!((&data(7)["status"], &data(8)["status"]), (&json!("done"), &json!("nothing_to_do")));
-        assert_eq!((&data(9)["status"], &data(9)["percentage"]), (&json!("done"), &json!(100.0)));
-        assert_eq!((&data(10)["provider"], &data(10)["contextualized_chunks"]), (&json!("template"), &json!(0)));
+        assert!(data(6)["contextualized"].as_str().unwrap().ends_with("Herons hunt in shallow water."));
+        assert_eq!((&data(7)["status"], &data(8)["status"]), (&json!("completed"), &json!("nothing_to_do")));
+        assert_eq!((&data(9)["status"], &data(9)["percentage"]), (&json!("completed"), &json!(100.0)));
+        assert_eq!((&data(10)["llm_provider"], &data(10)["contextualized_entities"]), (&json!("template"), &json!(0)));
         let next = data(4)["next"].clone();
         let rest = assistant.data("recent_notes", json!({ "after": next }));
         assert_eq!((rest["notes"].as_array().unwrap().len(), rest.get("next")), (1, None));
@@ -111,6 +111,56 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
     }
     assert_eq!(place.tree(), before, "nothing is written to the vault");
     drop(daemon);
+}
+
+#[test]
+fn arguments_are_honoured_or_refused() {
+    let place = birds();
+    let _daemon = place.start();
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let search = "search_with_contextual_retrieval";
+    for (tool, arguments, said) in [
+        ("search_notes", json!({ "query": "heron", "top_n": 3 }), "`top_n` is not known"),
+        (
+            "search_notes",
+            json!({ "query": "heron", "filters": { "folder": "Birds" } }),
+            "`filters.folder` is not known",
+        ),
+        ("search_notes", json!({ "query": "heron", "limt": 3 }), "did you mean `limit`?"),
+        ("search_notes", json!({ "query": "heron", "limit": 0 }), "1 to 100"),
+        (search, json!({ "query": "heron", "limit": 3, "top_k": 4 }), "two numbers"),
+        (search, json!({ "query": "heron", "score_threshold": "high" }), "do not fit"),
+        (search, json!({ "query": "heron", "score_threshold": 7 }), "0 to 1"),
+        ("vault_status", json!({ "query": "heron" }), "`query` is not known"),
+        ("reindex_with_context", json!({ "max_workers": 10 }), "`max_workers` is not known"),
+        ("reindex_with_context", json!({ "llm_provider": "ollama" }), "only be `template`"),
+        (
+            "generate_context_for_chunk",
+            json!({ "document": HERON, "chunk": "Herons hunt", "metadata": { "author": "x" } }),
+            "known here: tags title type",
+        ),
+    ] {
+        let why = assistant.refused(tool, arguments.clone());
+        assert!(why.contains(said), "{tool} {arguments}: {why}");
+    }
+    let all = assistant.data(search, json!({ "query": "heron water" }))["hits"].as_array().unwrap().clone();
+    let worst = all.last().unwrap()["score"].as_f64().unwrap();
+    assert!(all.len() >= 2 && all.iter().all(|hit| hit["id"].is_string() && hit["has_context"] == true), "{all:?}");
+    let above = json!({ "query": "heron water", "score_threshold": worst + 0.000_1 });
+    let best = assistant.data(search, above)["hits"].as_array().unwrap().clone();
+    assert!(!best.is_empty() && best.iter().all(|hit| hit["score"].as_f64().unwrap() > worst), "{best:?}");
+    assert_eq!(
+        assistant.data(search, json!({ "query": "heron water", "limit": 1 }))["hits"].as_array().unwrap().len(),
+        1
+    );
+    let made = assistant.data(
+        "generate_context_for_chunk",
+        json!({ "document": HERON, "chunk": "Herons hunt in shallow water.", "metadata": { "type": "Bird", "tags": ["wading"] } }),
+    );
+    let context = made["context"].as_str().unwrap();
+    assert!(context.contains("bird") && context.contains("wading"), "{made}");
+    assert_eq!((&made["success"], &made["token_count"]), (&json!(true), &json!(0)));
+    assert_eq!(assistant.close().0, Some(0));
 }
 
 #[test]
@@ -295,7 +345,7 @@ fn a_reindexing_tells_how_far_it_is_and_ends_when_it_is_cancelled() {
     };
     let id = reindex(&mut assistant, "t1");
     let answer = assistant.answer(id);
-    assert_eq!(answer["result"]["structuredContent"]["status"], "done", "{answer}");
+    assert_eq!(answer["result"]["structuredContent"]["status"], "completed", "{answer}");
     let told: Vec<f64> = assistant
         .notifications
         .iter()
@@ -416,13 +466,14 @@ fn what_costs_needs_leave_and_the_users_word() {
     let mut waited = confirmed;
     waited["wait"] = json!(true);
     let answer = assistant.data("reindex_with_context", waited);
-    assert_eq!(answer["status"], "done", "{answer}");
+    assert_eq!(answer["status"], "completed", "{answer}");
     assert!(model.calls() > 0);
     let told = assistant.data("get_reindexing_progress", json!({}));
     assert_eq!((&told["unit"], &told["percentage"]), (&json!("chunks"), &json!(100.0)), "{told}");
     let stats = assistant.data("get_contextual_retrieval_stats", json!({}));
     assert!(
-        stats["contextualized_chunks"].as_u64().unwrap() > 0 && stats["average_context_length"].as_f64().unwrap() > 0.0,
+        stats["contextualized_entities"].as_u64().unwrap() > 0
+            && stats["average_context_length"].as_f64().unwrap() > 0.0,
         "{stats}"
     );
     // Over the budget of a rebuild nothing begins either.

@@ -31,7 +31,8 @@ use note::{Note, NoteRules, Private, parse};
 fn every_specification_holds() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spec");
     let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|e| e == "md"));
+    // The audit of what was asked for has no examples: see `specification`.
+    files.retain(|file| file.extension().is_some_and(|e| e == "md") && !file.ends_with("SPECIFICATION.md"));
     files.sort();
     let (mut cases, mut failures) = (0, String::new());
     for file in &files {

@@ -86,9 +86,9 @@ fn an_unknown_price_is_said_to_be_unknown_everywhere() {
     let model = Model::start();
     let place = Place::new();
     place.write("n.md", ATLAS);
-    // A server of this machine is free unless somebody says otherwise.
-    let unknown = "\n[context.models.\"nobody-knows-1\"]\nprice = \"unknown\"\n";
-    place.configure(&format!("{}{SMALL_CHUNKS}{unknown}", model.config("anthropic", "model = \"nobody-knows-1\"")));
+    // A server of this machine is free; what it passes on is paid somewhere.
+    let gateway = "model = \"nobody-knows-1\"\npasses_on = true";
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", gateway)));
     let mut daemon = start(&place);
     wait_written(&mut daemon);
     let (said, _) = ran(&place, &["cost"], 0);
@@ -99,6 +99,20 @@ fn an_unknown_price_is_said_to_be_unknown_everywhere() {
     assert!(talk.contains("Price unknown: ") && !talk.contains('$'), "{talk}");
     let (said, _) = ran(&place, &["doctor", "--provider"], 0);
     assert!(said.contains("price unknown, ") && !said.contains('$'), "{said}");
+}
+
+#[test]
+fn what_a_gateway_passes_on_counts_against_the_budget_of_tokens() {
+    let model = Model::start();
+    let place = Place::new();
+    place.write("n.md", ATLAS);
+    let gateway = "model = \"nobody-knows-1\"\npasses_on = true";
+    let budget = "\n[budget]\nday_tokens = 10\n";
+    place.configure(&format!("{}{SMALL_CHUNKS}{budget}", model.config("anthropic", gateway)));
+    let mut daemon = start(&place);
+    let status = daemon.wait_for("the tokens do not suffice", |status| status.contexts.held.is_some());
+    assert!(status.contexts.held.as_ref().unwrap().contains("tokens"), "{status:?}");
+    assert_eq!(model.calls(), 0);
 }
 
 #[test]

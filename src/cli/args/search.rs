@@ -21,6 +21,9 @@ pub(crate) struct Search {
     /// Which lanes answer
     #[arg(long, short, value_name = "hybrid|lexical|dense", value_parser = mode)]
     pub mode: Option<protocol::search::Mode>,
+    /// Only hits with this score, 0 to 1, or more
+    #[arg(long, value_name = "SCORE")]
+    pub min_score: Option<f32>,
     /// Leave contexts out of the search
     #[arg(long)]
     pub no_context: bool,

@@ -19,6 +19,7 @@ use note::fingerprint::ContextKey;
 use note::{FileStat, VaultPath};
 use note::{Note, NoteRules, Private, parse};
 use store::journaled;
+use vault::obsidian;
 use vault::policy::Policy;
 use vault::read::read;
 use vault::root::VaultError;
@@ -113,7 +114,9 @@ impl Source {
 pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Source, CliFailure> {
     let vault = chosen(args.vault.as_deref(), config)?;
     let (files, lost) = files(&vault, bench)?;
-    let unmasked: Vec<Note> = files.iter().map(|file| parse(&file.path, &file.bytes, &vault.rules)).collect();
+    let bytes = |path: &VaultPath| Some(read(&vault.path, path, obsidian::LONGEST).ok()?.0);
+    let (rules, _) = obsidian::rules(&vault, bytes);
+    let unmasked: Vec<Note> = files.iter().map(|file| parse(&file.path, &file.bytes, &rules)).collect();
     let stats = files.into_iter().map(|file| (file.path, file.stat)).collect();
     let names = names(&unmasked, bench)?;
     let resolve = |target: &str, from: &VaultPath| {
@@ -121,7 +124,7 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
         names.note(no).map(|note| note.path.clone())
     };
     let settings = MakeSettings { seed: args.seed, per_kind: args.limit.map_or(PER_KIND, |limit| limit as usize) };
-    let MadeQueries { queries, found, notes } = make(unmasked.clone(), &vault.rules, &resolve, settings);
+    let MadeQueries { queries, found, notes } = make(unmasked.clone(), &rules, &resolve, settings);
     let drawn = |kind| queries.iter().filter(|query| query.kind == kind).count();
     let mut hidden: HashMap<VaultPath, Vec<String>> = HashMap::new();
     for query in &queries {

@@ -11,7 +11,6 @@ use context::settings::{Dialect, FormChoice, Provider};
 use engine::settings::HostConfig;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
-use note::chunk::Strategy;
 use protocol::search::Expand;
 
 /// A scalar key of the configuration.
@@ -146,7 +145,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.watch.doubt = units::duration(v, 100 * MS..=DAY)?, time(c.engine.watch.doubt)),
     key!("chunk" "strategy",
         "\"obsidian\" (sections, small ones merged), \"markdown\" (sections), \"semantic\" (long sections cut where the subject changes), \"sentence\" or \"fixed\". Each has sizes of its own if none are given.",
-        |c, v| c.engine.chunk.plain.strategy = units::one_of(v, &Strategy::ALL.map(|strategy| (strategy.name(), strategy)))?, quoted(c.engine.chunk.plain.strategy.name())),
+        |c, v| c.engine.chunk.plain.strategy = units::strategy(v)?, quoted(c.engine.chunk.plain.strategy.name())),
     key!("chunk" "target", "What a chunk should reach before the next one is begun.",
         |c, v| c.engine.chunk.plain.target = units::count(v, 20..=8000)? as u32, Some(c.engine.chunk.plain.target.to_string())),
     key!("chunk" "min", "Smaller chunks are merged with a neighbour.",
@@ -164,7 +163,7 @@ pub(super) static KEYS: &[Key] = &[
         c.engine.context.model.as_ref().and_then(quoted)),
     key!("context" "base_url", "Where the model is asked; the provider's own address if absent. Plain http only on this machine.",
         |c, v| c.engine.context.base_url = Some(units::address(v)?), c.engine.context.base_url.as_ref().and_then(quoted)),
-    key!("context" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it.",
+    key!("context" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it, and it is not taken to be free.",
         |c, v| c.engine.context.passes_on = units::boolean(v)?, Some(c.engine.context.passes_on.to_string())),
     key!("context" "api_version", "Anthropic's `anthropic-version`.",
         |c, v| c.engine.context.api_version = units::plain(v, |c| c.is_ascii_alphanumeric() || c == '-', "a version such as \"2023-06-01\"")?,
@@ -215,7 +214,7 @@ pub(super) static KEYS: &[Key] = &[
         c.engine.embed.model.as_ref().and_then(quoted)),
     key!("embed" "base_url", "Where vectors are asked for; the provider's own address if absent. Plain http only on this machine.",
         |c, v| c.engine.embed.base_url = Some(units::address(v)?), c.engine.embed.base_url.as_ref().and_then(quoted)),
-    key!("embed" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it.",
+    key!("embed" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it, and it is not taken to be free.",
         |c, v| c.engine.embed.passes_on = units::boolean(v)?, Some(c.engine.embed.passes_on.to_string())),
     key!("embed" "key_file", "A file with the provider's key, that only you can read.",
         |c, v| c.engine.embed.key.file = Some(units::key_file(v)?),
@@ -269,7 +268,7 @@ pub(super) static KEYS: &[Key] = &[
         c.engine.rerank.model.as_ref().and_then(quoted)),
     key!("rerank" "base_url", "Where it is asked; the provider's own address if absent. Plain http only on this machine.",
         |c, v| c.engine.rerank.base_url = Some(units::address(v)?), c.engine.rerank.base_url.as_ref().and_then(quoted)),
-    key!("rerank" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it.",
+    key!("rerank" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it, and it is not taken to be free.",
         |c, v| c.engine.rerank.passes_on = units::boolean(v)?, Some(c.engine.rerank.passes_on.to_string())),
     key!("rerank" "key_file", "A file with the provider's key, that only you can read.",
         |c, v| c.engine.rerank.key.file = Some(units::key_file(v)?),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Opener, paths};
+use note::chunk::Strategy;
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -256,6 +257,18 @@ pub(super) fn one_of<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Res
         let all = words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", ");
         format!("{} is not known{near} (there is {all})", value.shown())
     })
+}
+
+/// A way of cutting chunks, by its name or by the one that other programs have for it.
+pub(super) fn strategy(value: &Value) -> Result<Strategy, String> {
+    const ELSEWHERE: [(&str, Strategy); 3] = [
+        ("obsidian_aware", Strategy::Obsidian),
+        ("markdown_semantic", Strategy::Semantic),
+        ("simple", Strategy::Fixed),
+    ];
+    let text = string(value)?;
+    let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == text).map(|(_, strategy)| *strategy);
+    elsewhere.map_or_else(|| one_of(value, &Strategy::ALL.map(|strategy| (strategy.name(), strategy))), Ok)
 }
 
 /// A number in a range.

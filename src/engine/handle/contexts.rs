@@ -204,8 +204,7 @@ pub(super) fn generate_context(
     request: GenerateRequest,
     cancel: &Cancel,
 ) -> Result<GeneratedContext, CallError> {
-    let GenerateRequest { chunk, document, title, max_words, audience } = request;
-    if chunk.trim().is_empty() {
+    if request.chunk.trim().is_empty() {
         return Err(CallError::Invalid("`chunk` is empty".to_owned()));
     }
     let Some(writer) = writer(engine) else {
@@ -214,10 +213,10 @@ pub(super) fn generate_context(
         }
         let pipeline = engine.0.vaults.load().iter().find_map(|vault| vault.pipeline());
         let rules = pipeline.map(|pipeline| pipeline.chunk.clone()).unwrap_or_default();
-        let own = OwnChunk::find(&document, title.as_deref(), &chunk, &rules)?;
-        let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), max_words);
+        let own = OwnChunk::find(&request, &rules)?;
+        let context = capped(&Template::new(&own.note).context(&own.chunks[own.at]), request.max_words);
         return Ok(GeneratedContext {
-            contextualized: format!("{context}\n\n{}", chunk.trim()),
+            contextualized: format!("{context}\n\n{}", request.chunk.trim()),
             context,
             quality: 1.0,
             tokens: 0,
@@ -225,9 +224,10 @@ pub(super) fn generate_context(
             generation: context::TEMPLATE.to_owned(),
         });
     };
-    recent::may_spend(engine, audience, writer.author.model.price != Price::Free, "a context that the model writes")?;
+    let costs = writer.author.model.price != Price::Free;
+    recent::may_spend(engine, request.audience, costs, "a context that the model writes")?;
     let (reply, mut answer) = oneshot::channel();
-    writer.write_for(AdHocContext { text: document, title, chunk, max_words, reply });
+    writer.write_for(AdHocContext { asked: request, reply });
     loop {
         match answer.try_recv() {
             Ok(answer) => return answer,

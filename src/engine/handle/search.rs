@@ -108,6 +108,10 @@ pub(super) fn search_hiding(
         },
     )?;
     options.cancel = cancel.clone();
+    let min_score = request.min_score.unwrap_or_default();
+    if !(0.0..=1.0).contains(&min_score) {
+        return Err(CallError::Invalid(format!("`min_score` must be 0 to 1, as scores are, not {min_score}")));
+    }
     let reranker = reranker(engine, request.rerank)?;
     let now = jiff::Zoned::now();
     options.boosts.today = Some(now.date());
@@ -134,12 +138,21 @@ pub(super) fn search_hiding(
         answers.push(freshness(found, &served.vault, &served.snapshot));
     }
     let mut answer = search_answer(answers, options.limit, began);
+    keep_above(min_score, &mut answer);
     answer.warnings.extend(unjudged);
     answer.warnings.extend(unseen);
     if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
         answer.expected = Some(expect::expected(path, (&served, &parts), &answer.hits)?);
     }
     Ok(vectors.warn(answer))
+}
+
+/// Leaves out what has a lower score.
+fn keep_above(least: f32, answer: &mut SearchAnswer) {
+    let found = answer.hits.len();
+    answer.hits.retain(|hit| hit.score >= least);
+    // What would follow is worse still.
+    answer.truncated &= answer.hits.len() == found;
 }
 
 /// See [`Handle::reranks`].

@@ -109,7 +109,7 @@ impl Committer {
                 complete &= found.len() == chunk.inputs.len();
                 chunks.push((chunk_entry(&record, position), found));
             }
-            let current = self.index.load(note_entry(&record), chunks) == IndexState::Current;
+            let current = self.index.load(note_entry(&record, &self.pipeline.rules), chunks) == IndexState::Current;
             if !(current && (complete || self.pipeline.withholds_vectors(&record)) && self.pipeline.is_current(&record))
             {
                 again.push(record.path.clone());

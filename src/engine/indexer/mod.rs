@@ -51,8 +51,8 @@ use dry_run::DryRun;
 use freshness::Freshness;
 use index::Language;
 use migration::EmbedderMigration;
-use note::VaultPath;
 use note::fingerprint::Fields;
+use note::{NoteRules, VaultPath};
 use notes::NoteIndexer;
 use provider::{EmbedError, Embedder};
 use reader::Reader;
@@ -242,14 +242,15 @@ impl Indexer {
             )
         });
         let index = open_index(&lexical, embedder.dimensions(), Language::of_code(&config.search.language))?;
+        let rules = rules(vault, disk.as_ref());
         let pipeline = Arc::new(NotePipeline {
             root: vault.path.clone(),
             disk: shared.disk.clone(),
             max_note_bytes: vault.max_note_bytes,
-            rules: vault.rules.clone(),
+            generation: generation(&config, embedder, &rules),
+            rules,
             private: Arc::new(note::Private::new(&vault.private)),
             chunk: config.chunk.clone(),
-            generation: generation(&config, embedder),
             vectors: store.vectors(),
             service,
             prompter: prompter(&config)?,
@@ -417,14 +418,24 @@ impl Indexer {
     }
 }
 
+/// How the notes of a vault are read.
+fn rules(vault: &VaultConfig, disk: &dyn Disk) -> NoteRules {
+    let read = |path: &VaultPath| disk.read(&vault.path, path, vault::obsidian::LONGEST).ok().map(|(bytes, _)| bytes);
+    let (rules, problems) = vault::obsidian::rules(vault, read);
+    for problem in problems {
+        tracing::warn!(vault = %vault.name, "{problem}; such notes are known by the usual forms of their names");
+    }
+    rules
+}
+
 /// The generation that a configuration puts in force.
-fn generation(config: &Settings, embedder: &Embedder) -> Generation {
+fn generation(config: &Settings, embedder: &Embedder, rules: &NoteRules) -> Generation {
     Generation {
         // With a model it depends on the kind of note: see `NotePipeline::contextualizer`.
         contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },
         costs: config.context.costs(),
         embedder: embedder.identity().to_owned(),
-        chunker: format!("{}, {}", config.chunk.identity(), note::READING),
+        chunker: format!("{}, {}", config.chunk.identity(), rules.reading()),
         llm_min_chunks: config.context.llm_min_chunks,
     }
 }

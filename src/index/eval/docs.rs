@@ -125,7 +125,7 @@ pub fn entry(note: &Note, no: NoteNo) -> NoteEntry {
         aliases: note.front.aliases.clone(),
         tags: note.tags.clone(),
         kind: note.kind.clone(),
-        days: note.days(),
+        days: note.days,
         properties: serde_json::Value::Object(note.front.properties.clone()).to_string().into(),
         links: links.map(|link| link.target.clone()).collect(),
         conflict: false,

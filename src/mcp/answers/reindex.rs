@@ -12,19 +12,24 @@ use protocol::contexts::{Estimate, StatsRequest};
 use protocol::daemon::HelloRequest;
 use protocol::jobs::{CancelRequest, Job, JobKind, JobList, JobState, JobsRequest, RebuildRequest};
 
+/// Failed notes that are named.
+const MOST_FAILED: usize = 20;
+
 /// How often a job that is waited for is looked at.
 const LOOK: Duration = Duration::from_millis(300);
 
 pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<ToolResult, Trouble> {
+    written_by(asked.llm_provider.as_deref(), caller).await?;
     let (vault, path) = (vault(asked.vault.as_ref()), asked.path.as_deref().map(clean::named));
     let request = RebuildRequest { vault: vault.clone(), path, ..RebuildRequest::default() };
     let plan = caller.call(RebuildRequest { dry_run: true, ..request.clone() }).await?;
     let total = plan.total.unwrap_or_default();
     let estimate = plan.estimate.as_ref().map(cost);
     let told = |status: &str, message: String| Reindexed {
+        success: matches!(status, "started" | "completed" | "nothing_to_do"),
         status: status.to_owned(),
         job: None,
-        total,
+        total_entities: total,
         estimate: estimate.clone(),
         missing: Vec::new(),
         message,
@@ -60,6 +65,19 @@ pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<Too
     let price = estimate.as_ref().map_or_else(String::new, price);
     let message = format!("This would take {price}. Nothing was begun; it lacks: {}.", missing.join("; "));
     done(Reindexed { missing, ..told("needs_confirmation", message) })
+}
+
+/// Refuses another provider than the user's: contexts that one believes to be free might be bought.
+async fn written_by(wanted: Option<&str>, caller: &Caller) -> Result<(), Trouble> {
+    let Some(wanted) = wanted else { return Ok(()) };
+    let configured = caller.call(StatsRequest::default()).await?.provider;
+    if wanted.eq_ignore_ascii_case(&configured) {
+        return Ok(());
+    }
+    Err(Trouble::invalid(format!(
+        "`llm_provider` can only be `{}`, which the user has configured to write contexts; nothing was begun",
+        clean::line(&configured)
+    )))
 }
 
 async fn may_spend(caller: &Caller) -> Result<bool, Trouble> {
@@ -104,13 +122,13 @@ async fn begun(
         let now = of_job(&job);
         if now.processed as f64 > last {
             last = now.processed as f64;
-            let total = (now.total > 0).then_some(now.total as f64);
+            let total = (now.total_entities > 0).then_some(now.total_entities as f64);
             caller.progress(last, total, &format!("{} made anew", now.unit)).await;
         }
         if !job.is_running() {
             let message = format!(
                 "Job {id} is {}: {} of {} {}, {} failed.",
-                now.status, now.processed, now.total, now.unit, now.failed
+                now.status, now.processed, now.total_entities, now.unit, now.failed
             );
             return done(Reindexed { job: Some(id), ..told(&now.status, message) });
         }
@@ -135,13 +153,15 @@ pub(in crate::mcp) async fn progress(asked: Progress, caller: &Caller) -> Result
     let stats = caller.call(StatsRequest::default()).await?;
     let told = Reindexing {
         unit: "chunks".to_owned(),
-        total: stats.total,
+        total_entities: stats.total,
         processed: stats.processed,
         failed: stats.failed,
+        failed_entities: Vec::new(),
         percentage: decimal(stats.percentage),
         elapsed_seconds: stats.elapsed_s,
-        remaining_seconds: stats.remaining_s,
-        status: clean::line(&stats.status),
+        estimated_remaining_seconds: stats.remaining_s,
+        start_time: began(stats.elapsed_s),
+        status: status(&stats.status),
         job: None,
         micro_dollars: None,
         problem: None,
@@ -159,16 +179,32 @@ async fn find(id: Option<u64>, caller: &Caller) -> Result<Option<Job>, Trouble> 
     })
 }
 
+/// The state of a job in the words of the specification, where it has one.
+pub(super) fn status(state: &str) -> String {
+    match state {
+        "running" => "in_progress".to_owned(),
+        "done" => "completed".to_owned(),
+        other => clean::line(other),
+    }
+}
+
+/// When what has taken so many seconds began, in seconds since 1970.
+fn began(elapsed_s: Option<f64>) -> Option<i64> {
+    Some(jiff::Timestamp::now().as_second() - elapsed_s?.round() as i64)
+}
+
 fn of_job(job: &Job) -> Reindexing {
     let told = Reindexing {
         unit: "notes".to_owned(),
-        total: job.total.unwrap_or_default(),
+        total_entities: job.total.unwrap_or_default(),
         processed: job.done,
         failed: job.failed.len() as u64,
+        failed_entities: job.failed.iter().take(MOST_FAILED).map(|file| clean::name(&file.path)).collect(),
         percentage: 0.0,
         elapsed_seconds: Some(job.took_ms as f64 / 1e3),
-        remaining_seconds: None,
-        status: job.state.to_string(),
+        estimated_remaining_seconds: None,
+        start_time: began(Some(job.took_ms as f64 / 1e3)).filter(|_| job.is_running()),
+        status: status(&job.state.to_string()),
         job: Some(job.job),
         micro_dollars: None,
         problem: job.problem.as_deref().map(clean::line),
@@ -176,17 +212,17 @@ fn of_job(job: &Job) -> Reindexing {
     if let Some(contexts) = job.contexts.filter(|contexts| contexts.total > 0) {
         return Reindexing {
             unit: "chunks".to_owned(),
-            total: contexts.total,
+            total_entities: contexts.total,
             processed: contexts.processed,
             failed: contexts.failed,
             percentage: decimal(contexts.percentage),
             elapsed_seconds: Some(contexts.elapsed_s),
-            remaining_seconds: contexts.remaining_s,
+            estimated_remaining_seconds: contexts.remaining_s,
             micro_dollars: Some(contexts.micro_dollars),
             ..told
         };
     }
-    let percentage = match told.total {
+    let percentage = match told.total_entities {
         0 if job.state == JobState::Done => 100.0,
         0 => 0.0,
         total => told.processed as f64 / total as f64 * 100.0,
@@ -195,8 +231,8 @@ fn of_job(job: &Job) -> Reindexing {
 }
 
 fn sentence(told: &Reindexing) -> String {
-    let Reindexing { unit, total, processed, failed, percentage, status, .. } = told;
-    let rest = told.remaining_seconds.map_or_else(String::new, |s| format!(" About {s:.0} s are left."));
+    let Reindexing { unit, total_entities: total, processed, failed, percentage, status, .. } = told;
+    let rest = told.estimated_remaining_seconds.map_or_else(String::new, |s| format!(" About {s:.0} s are left."));
     let why = told.problem.as_ref().map_or_else(String::new, |why| format!(" It ended early: {why}"));
     format!("{status}: {processed} of {total} {unit} ({percentage:.0} %), {failed} failed.{rest}{why}")
 }

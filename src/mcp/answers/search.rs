@@ -5,7 +5,7 @@ use super::super::daemon::Trouble;
 use super::super::params::{ContextualSearch, Filters, Related, SearchNotes};
 use super::super::results::{Found, FoundPassage, Omitted, TRUST};
 use super::super::{clean, show, size};
-use super::{ToolResult, lines, vault};
+use super::{ToolResult, decimal, lines, vault};
 use protocol::hit::Hit;
 use protocol::search::{Contextual, Group, Mode, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
@@ -24,8 +24,21 @@ pub(super) fn filter(filters: Option<&Filters>) -> Option<SearchFilter> {
     Some(SearchFilter { path, tag, note_type, after, before, ..SearchFilter::default() })
 }
 
-fn limit(asked: Option<usize>) -> usize {
-    asked.unwrap_or(USUAL).clamp(1, MOST)
+fn limit(asked: Option<usize>) -> Result<usize, Trouble> {
+    match asked.unwrap_or(USUAL) {
+        0 => Err(Trouble::invalid(format!("`limit` is 0: it may be 1 to {MOST}"))),
+        more => Ok(more.min(MOST)),
+    }
+}
+
+/// `limit`, or `top_k`, which is the same.
+fn limit_of(asked: &ContextualSearch) -> Result<usize, Trouble> {
+    match (asked.limit, asked.top_k) {
+        (Some(limit), Some(top_k)) if limit != top_k => {
+            Err(Trouble::invalid("`limit` and `top_k` are the same, and say two numbers"))
+        }
+        (limit, top_k) => self::limit(limit.or(top_k)),
+    }
 }
 
 fn said(query: &str) -> Result<(), Trouble> {
@@ -36,7 +49,7 @@ pub(in crate::mcp) async fn notes(asked: SearchNotes, caller: &Caller) -> Result
     said(&asked.query)?;
     let request = SearchRequest {
         query: asked.query,
-        limit: Some(limit(asked.limit)),
+        limit: Some(limit(asked.limit)?),
         per_note: Some(1),
         vault: vault(asked.vault.as_ref()),
         filter: filter(asked.filters.as_ref()),
@@ -48,10 +61,15 @@ pub(in crate::mcp) async fn notes(asked: SearchNotes, caller: &Caller) -> Result
 
 pub(in crate::mcp) async fn contextual(asked: ContextualSearch, caller: &Caller) -> Result<ToolResult, Trouble> {
     said(&asked.query)?;
+    let limit = limit_of(&asked)?;
+    if asked.score_threshold.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
+        return Err(Trouble::invalid("`score_threshold` may be 0 to 1: scores are"));
+    }
     let contextual = asked.contextual.unwrap_or(true);
     let request = SearchRequest {
         query: asked.query,
-        limit: Some(limit(asked.top_k)),
+        limit: Some(limit),
+        min_score: asked.score_threshold,
         contextual: Some(Contextual::Flag(contextual)),
         vault: vault(asked.vault.as_ref()),
         filter: filter(asked.filters.as_ref()),
@@ -71,7 +89,7 @@ pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<T
         vault: vault(asked.vault.as_ref()),
         exclude_linked: asked.exclude_linked,
         group: Group::Note,
-        limit: Some(limit(asked.limit)),
+        limit: Some(limit(asked.limit)?),
         window_chars: Some(WINDOW),
         ..RelatedRequest::default()
     };
@@ -92,13 +110,15 @@ fn passage(hit: Hit, contexts: bool) -> FoundPassage {
     let (shown, (line, end_line)) =
         if hit.window.is_empty() { (&hit.text, (hit.line, hit.end_line)) } else { (&hit.window, hit.window_lines) };
     FoundPassage {
+        id: clean::line(&hit.chunk),
+        has_context: !hit.context.is_empty(),
         vault: clean::name(&hit.vault),
         path: clean::name(&hit.path),
         title: size::cut(&clean::line(&hit.title), 200),
         heading_path: hit.heading_path.iter().take(8).map(|h| size::cut(&clean::line(h), 200)).collect(),
         line,
         end_line,
-        score: hit.score,
+        score: decimal(hit.score),
         text: clean::text(shown),
         context: contexts.then(|| clean::text(&hit.context)).filter(|context| !context.is_empty()),
         modified: hit.mtime,

@@ -56,7 +56,7 @@ fn typed_fields() {
     assert_eq!(front.kind.as_deref(), Some("project"));
     assert_eq!(front.description.as_deref(), Some("Two lines"));
     let day = Some(jiff::civil::date(2026, 11, 20));
-    assert_eq!(own_days("x", &front.properties), OwnDays { about: None, created: day, modified: day });
+    assert_eq!(own_days(None, &front.properties), OwnDays { about: None, created: day, modified: day });
     assert_eq!(front.properties["rating"], json!(4.5));
     assert_eq!(front.property("Page-Type"), Some(&json!("Project")));
 }
@@ -70,23 +70,23 @@ fn names_of_properties_are_matched_loosely() {
         "Date: 2026-11-20",
         "created:\ndate: 2026-11-20",
     ] {
-        assert_eq!(own_days("x", &front(yaml).properties).day(), Some(jiff::civil::date(2026, 11, 20)), "{yaml}");
+        assert_eq!(own_days(None, &front(yaml).properties).day(), Some(jiff::civil::date(2026, 11, 20)), "{yaml}");
     }
-    let modified = own_days("x", &front("lastmod: 2026-11-20").properties).modified;
+    let modified = own_days(None, &front("lastmod: 2026-11-20").properties).modified;
     assert_eq!(modified, Some(jiff::civil::date(2026, 11, 20)));
 }
 
 #[test]
 fn the_day_a_note_is_about_is_not_that_on_which_it_was_made() {
-    let days = |stem: &str, yaml: &str| {
-        let OwnDays { about, created, modified } = own_days(stem, &front(yaml).properties);
+    let days = |named: Option<i8>, yaml: &str| {
+        let named = named.map(|day| jiff::civil::date(2026, 11, day));
+        let OwnDays { about, created, modified } = own_days(named, &front(yaml).properties);
         [about, created, modified].map(|day| day.map(|day| day.day()))
     };
     let made = "created: 2026-11-20\nmodified: 2026-11-21";
-    assert_eq!(days("Plan", made), [None, Some(20), Some(21)]);
-    assert_eq!(days("2026-11-19", made), [Some(19), Some(20), Some(21)]);
-    assert_eq!(days("2026-11-19", "date: 2026-11-18"), [Some(18), None, None]);
-    assert_eq!(days("October 23, 2025", ""), [Some(23), None, None]);
+    assert_eq!(days(None, made), [None, Some(20), Some(21)]);
+    assert_eq!(days(Some(19), made), [Some(19), Some(20), Some(21)]);
+    assert_eq!(days(Some(19), "date: 2026-11-18"), [Some(18), None, None]);
 }
 
 #[test]

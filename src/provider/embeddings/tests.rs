@@ -178,16 +178,15 @@ fn money_is_rounded_up_and_an_unknown_price_stays_unknown() {
 
 #[test]
 fn what_is_asked_here_is_free_and_an_unknown_price_is_unknown() {
-    let price_of = |provider, model: &str, url: Option<&str>, said| {
-        let config = EmbedConfig {
-            provider,
-            model: Some(model.to_owned()),
-            base_url: url.map(str::to_owned),
-            price_per_mtok: said,
-            ..EmbedConfig::default()
-        };
-        Embeddings::new(&config).unwrap().price()
+    let config = |provider, model: &str, url: Option<&str>, said| EmbedConfig {
+        provider,
+        model: Some(model.to_owned()),
+        base_url: url.map(str::to_owned),
+        price_per_mtok: said,
+        ..EmbedConfig::default()
     };
+    let price_of =
+        |provider, model: &str, url, said| Embeddings::new(&config(provider, model, url, said)).unwrap().price();
     let here = Some("http://127.0.0.1:1");
     assert_eq!(price_of(EmbedProvider::OpenAi, "m", here, None), Some(0));
     assert_eq!(price_of(EmbedProvider::OpenAi, "m", None, None), None);
@@ -196,4 +195,8 @@ fn what_is_asked_here_is_free_and_an_unknown_price_is_unknown() {
     assert_eq!(price_of(EmbedProvider::OpenAi, "text-embedding-3-small", here, None), Some(20_000));
     assert_eq!(price_of(EmbedProvider::Voyage, "voyage-4-lite", None, None), Some(20_000));
     assert_eq!(price_of(EmbedProvider::Cohere, "embed-v4.0", None, None), None);
+    for provider in [EmbedProvider::OpenAi, EmbedProvider::Ollama] {
+        let gateway = EmbedConfig { passes_on: true, ..config(provider, "m", here, None) };
+        assert_eq!(Embeddings::new(&gateway).unwrap().price(), None, "{provider:?}");
+    }
 }

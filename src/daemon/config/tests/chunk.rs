@@ -12,6 +12,12 @@ fn sizes_that_nobody_gave_are_those_of_the_strategy() {
         let loaded = bench.load(&text, &[]).unwrap();
         assert_eq!(loaded.config.engine.chunk, ChunkRules::from(ChunkConfig::of(strategy)), "{text}");
     }
+    for (name, strategy) in
+        [("obsidian_aware", Strategy::Obsidian), ("markdown_semantic", Strategy::Semantic), ("simple", Strategy::Fixed)]
+    {
+        let loaded = bench.load(&format!("[chunk]\nstrategy = \"{name}\"\n"), &[]).unwrap();
+        assert_eq!(loaded.config.engine.chunk, ChunkRules::from(ChunkConfig::of(strategy)), "{name}");
+    }
     let env = [("SITUATED_CHUNK_STRATEGY", "semantic"), ("SITUATED_CHUNK_MAX", "700")];
     let loaded = bench.load("[chunk]\nstrategy = \"fixed\"\ntarget = 300\n", &env).unwrap();
     let expected = ChunkConfig { target: 300, max: 700, ..ChunkConfig::of(Strategy::Semantic) };

@@ -2,6 +2,8 @@ use super::*;
 
 fn hit(n: usize, text: &str) -> FoundPassage {
     FoundPassage {
+        id: format!("{n:032x}"),
+        has_context: false,
         vault: "notes".into(),
         path: format!("{n}.md"),
         title: "T".into(),
