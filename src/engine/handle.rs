@@ -280,7 +280,7 @@ impl Handle {
     /// Puts the configuration on disk in force, or says what is wrong with it and keeps the old one.
     pub fn reload(&self) -> Result<Vec<Problem>, CallError> {
         match (self.0.control.reload)() {
-            Ok(config) => self.send(supervisor::Event::Reload(Box::new(config))).map(|()| Vec::new()),
+            Ok(config) => work::put_in_force(self, config).map(|()| Vec::new()),
             Err(problems) => Ok(problems),
         }
     }
@@ -335,7 +335,7 @@ impl Handle {
     /// Puts a configuration in force that is on no disk.
     #[cfg(test)]
     pub(super) fn reload_to(&self, config: crate::settings::Settings) {
-        self.0.control.send(supervisor::Event::Reload(Box::new(config)));
+        work::put_in_force(self, config).unwrap();
     }
 
     fn send(&self, event: supervisor::Event) -> Result<(), CallError> {

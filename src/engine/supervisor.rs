@@ -59,8 +59,8 @@ pub(super) enum Event {
     Pause(Until),
     /// Work again.
     Resume,
-    /// Another configuration is in force.
-    Reload(Box<Settings>),
+    /// Another configuration is in force; says when its vaults are served by it.
+    Reload { config: Box<Settings>, done: Sender<()> },
     /// A watchdog wants to see that the supervisor lives.
     Beat,
     /// Close everything and end.
@@ -170,7 +170,11 @@ impl Supervisor {
                 }
                 self.shared.indexers.send_all(|| indexer::Event::Resume);
             }
-            Event::Reload(config) => self.reload(&config),
+            Event::Reload { config, done } => {
+                self.reload(&config);
+                // Whoever asked may have stopped waiting.
+                let _ = done.send(());
+            }
             #[cfg(test)]
             Event::Panic => panic!("a test wants to see what happens"),
         }

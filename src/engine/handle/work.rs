@@ -1,15 +1,31 @@
 //! What users have done: looks at the disk, refreshes, rebuilds.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use super::{CallError, Handle, contexts, hidden, not_found, parse_path, ready, recent};
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
 use crate::now_s;
+use crate::settings::Settings;
 use crate::shared::VaultShared;
+use crate::supervisor;
 use index::NoteEntry;
 use protocol::audience::Audience;
 use protocol::jobs::{Job, JobKind, Scope};
+
+/// How long a client waits for the vaults of another configuration; the supervisor may have other work first.
+const IN_FORCE: Duration = Duration::from_secs(2);
+
+/// Puts a configuration in force, and waits until its vaults are served by it: a job that is asked for next would be
+/// begun by an indexer that ends.
+pub(super) fn put_in_force(engine: &Handle, config: Settings) -> Result<(), CallError> {
+    let (done, in_force) = mpsc::channel();
+    engine.send(supervisor::Event::Reload { config: Box::new(config), done })?;
+    // If it takes longer it comes nevertheless.
+    let _ = in_force.recv_timeout(IN_FORCE);
+    Ok(())
+}
 
 /// Begins a look at the disk of these vaults; returns its job.
 pub(super) fn look_at(engine: &Handle, scope: Scope, vaults: &[Arc<VaultShared>], accept_deletes: bool) -> u64 {
