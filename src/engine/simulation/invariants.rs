@@ -201,8 +201,10 @@ fn contexts(world: &mut World, pipeline: &Arc<NotePipeline>) -> Result<(), Strin
     for line in String::from_utf8_lossy(&exported).lines() {
         let line: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let text = line["text"].as_str().unwrap_or_default();
-        // What was written for a note that was private when it was heard of last is for no public one.
-        if line["notes"].to_string().contains("private") {
+        // What was written for a note that was private when it was heard of last is for no public one, nor is that of
+        // which nobody knows for whom it was.
+        let is_torn = line["notes"].is_null() && names(text).all(|name| world.torn.contains(name));
+        if is_torn || line["notes"].to_string().contains("private") {
             private.extend(names(text).map(str::to_owned));
             continue;
         }

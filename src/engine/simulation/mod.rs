@@ -33,8 +33,9 @@ const SEEDS: u64 = 300;
 /// And some that found a fault once: a note that moves while it is asked about (750, 844), a rebuild of what no model is
 /// asked about (763, 1158), a rebuild that takes the place of another (888), a text that moves on before anybody has seen
 /// its first move (1510), a pause while an embedder is left alone (1712), a text that comes back while the other one's
-/// context is asked for (1805), a loss of power while it ends (4000).
-const FOUND: [u64; 9] = [750, 763, 844, 888, 1158, 1510, 1712, 1805, 4000];
+/// context is asked for (1805), a loss of power while it ends (4000) or
+/// between a context and who holds it (12425).
+const FOUND: [u64; 10] = [750, 763, 844, 888, 1158, 1510, 1712, 1805, 4000, 12425];
 
 /// After how long a seed that does not end is told: most take half a second.
 const LONG: Duration = Duration::from_secs(60);

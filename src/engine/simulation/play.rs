@@ -1,5 +1,6 @@
 //! Plays a seed: the schedule, then peace, then the questions whether everything is as it must be.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -39,6 +40,9 @@ pub(super) struct World {
     hints: Vec<(Instant, Hint)>,
     /// Calls that were under way when a process ended, and what was reserved then.
     pub(super) ends: Vec<(Vec<Call>, Standing)>,
+    /// Captions that a process was given which a loss of power ended: of one that it was writing the journal may have the
+    /// text and not who holds it.
+    pub(super) torn: HashSet<String>,
     dying: Option<Loss>,
     /// How often everything was to be made anew.
     pub(super) rebuilds: usize,
@@ -93,6 +97,7 @@ impl World {
             process: None,
             hints,
             ends,
+            torn: HashSet::new(),
             dying: None,
             rebuilds: 0,
             fresh: None,
@@ -155,8 +160,12 @@ impl World {
     fn take_over(&mut self, died: bool) {
         let data = self.machine.disk.borrow().data();
         let kept = invariants::journaled(&data);
-        let is_lost = |call: &Call| !call.delivered || (died && call.captions.iter().any(|name| !kept.contains(name)));
-        self.ends.push((self.model.thaw(is_lost), invariants::standing(&data)));
+        let mut calls = self.model.thaw();
+        if died && self.dying == Some(Loss::Power) {
+            self.torn.extend(calls.iter().flat_map(|call| call.captions.iter().cloned()));
+        }
+        calls.retain(|call| !call.delivered || (died && call.captions.iter().any(|name| !kept.contains(name))));
+        self.ends.push((calls, invariants::standing(&data)));
         self.hints.clear();
         self.start();
     }
@@ -333,7 +342,7 @@ impl World {
     }
 
     /// Captions that may be lost: they were on their way when a process ended.
-    pub(super) fn lost_captions(&self) -> std::collections::HashSet<String> {
+    pub(super) fn lost_captions(&self) -> HashSet<String> {
         self.ends.iter().flat_map(|(calls, _)| calls).flat_map(|call| call.captions.clone()).collect()
     }
 
