@@ -49,7 +49,7 @@ fn the_official_client_uses_everything_in_both_eras() {
         }
         assert_eq!(calls["search_notes"]["data"]["hits"][0]["path"], "Heron.md");
         assert_eq!((&saw["resources"], &saw["read"]), (&json!(121), &json!(HERON)));
-        assert_eq!(saw["reindexed"]["status"], "done", "{saw}");
+        assert_eq!(saw["reindexed"]["status"], "completed", "{saw}");
         assert!(saw["progress"].as_u64().unwrap() > 0, "{saw}");
         assert_eq!((&saw["cancelled"], &saw["after"]), (&json!(true), &json!("Heron.md")));
         assert!(!saw.to_string().contains("zanzibarque"), "{saw}");
