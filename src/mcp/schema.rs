@@ -27,6 +27,27 @@ pub(super) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
     }
 }
 
+/// The schema of what a tool gives, without what is said of each part: a model reads the result itself, and pays for
+/// every word of a schema in every conversation.
+pub(super) fn shape<T: JsonSchema>() -> Arc<Map<String, Value>> {
+    let mut schema = Value::Object((*of::<T>()).clone());
+    silence(&mut schema);
+    match schema {
+        Value::Object(object) => Arc::new(object),
+        _ => Arc::default(),
+    }
+}
+
+fn silence(schema: &mut Value) {
+    let Value::Object(object) = schema else { return };
+    for said in ["description", "minimum", "maximum"] {
+        object.remove(said);
+    }
+    // What stands below `properties` is named by the type, which may have a `description` of its own.
+    object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut).for_each(silence);
+    object.get_mut("items").into_iter().for_each(silence);
+}
+
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(object) => {

@@ -50,7 +50,7 @@ static ROWS: &[ToolRow] = &[
         about: "Finds notes by words and meaning: each note once, with its best passage.",
         acts: Acts::Reads,
         takes: schema::of::<params::SearchNotes>,
-        gives: schema::of::<results::Found>,
+        gives: schema::shape::<results::Found>,
         run: |given, caller| Box::pin(async move { search::notes(read(given)?, caller).await }),
     },
     ToolRow {
@@ -59,7 +59,7 @@ static ROWS: &[ToolRow] = &[
         about: "Reads a note, or lines of it, as it is on disk now.",
         acts: Acts::Reads,
         takes: schema::of::<params::Read>,
-        gives: schema::of::<results::NoteLines>,
+        gives: schema::shape::<results::NoteLines>,
         run: |given, caller| Box::pin(async move { read_note(read(given)?, caller).await }),
     },
     ToolRow {
@@ -68,7 +68,7 @@ static ROWS: &[ToolRow] = &[
         about: "Finds notes that are about the same as a note, as lines of one, or as any text.",
         acts: Acts::Reads,
         takes: schema::of::<params::Related>,
-        gives: schema::of::<results::Found>,
+        gives: schema::shape::<results::Found>,
         run: |given, caller| Box::pin(async move { search::related(read(given)?, caller).await }),
     },
     ToolRow {
@@ -77,7 +77,7 @@ static ROWS: &[ToolRow] = &[
         about: "Lists the notes that were changed last, newest first, a page at a time.",
         acts: Acts::Reads,
         takes: schema::of::<params::Recent>,
-        gives: schema::of::<results::RecentNotes>,
+        gives: schema::shape::<results::RecentNotes>,
         run: |given, caller| Box::pin(async move { recent(read(given)?, caller).await }),
     },
     ToolRow {
@@ -87,7 +87,7 @@ static ROWS: &[ToolRow] = &[
                 searching and reading does not.",
         acts: Acts::Asks,
         takes: schema::of::<params::Ask>,
-        gives: schema::of::<results::Answered>,
+        gives: schema::shape::<results::Answered>,
         run: |given, caller| Box::pin(async move { ask(read(given)?, caller).await }),
     },
     ToolRow {
@@ -96,7 +96,7 @@ static ROWS: &[ToolRow] = &[
         about: "Says which vaults there are, whether the index is current, and what leaves the user's machine.",
         acts: Acts::Reads,
         takes: schema::of::<params::OfVault>,
-        gives: schema::of::<results::DaemonState>,
+        gives: schema::shape::<results::DaemonState>,
         run: |given, caller| Box::pin(async move { status(read(given)?, caller).await }),
     },
     ToolRow {
@@ -106,7 +106,7 @@ static ROWS: &[ToolRow] = &[
                 are among the best. `contextual: false` searches without the contexts, to compare.",
         acts: Acts::Reads,
         takes: schema::of::<params::ContextualSearch>,
-        gives: schema::of::<results::Found>,
+        gives: schema::shape::<results::Found>,
         run: |given, caller| Box::pin(async move { search::contextual(read(given)?, caller).await }),
     },
     ToolRow {
@@ -116,7 +116,7 @@ static ROWS: &[ToolRow] = &[
                 Nothing is stored. By the user's model, which may cost money, or by a free template.",
         acts: Acts::Asks,
         takes: schema::of::<params::Generate>,
-        gives: schema::of::<results::Generated>,
+        gives: schema::shape::<results::Generated>,
         run: |given, caller| Box::pin(async move { generate(read(given)?, caller).await }),
     },
     ToolRow {
@@ -126,7 +126,7 @@ static ROWS: &[ToolRow] = &[
                 answer is an estimate until the user has confirmed it.",
         acts: Acts::Rebuilds,
         takes: schema::of::<params::Reindex>,
-        gives: schema::of::<results::Reindexed>,
+        gives: schema::shape::<results::Reindexed>,
         run: |given, caller| Box::pin(async move { reindex::start(read(given)?, caller).await }),
     },
     ToolRow {
@@ -135,7 +135,7 @@ static ROWS: &[ToolRow] = &[
         about: "Says how far the running, or the last, reindexing is.",
         acts: Acts::Reads,
         takes: schema::of::<params::Progress>,
-        gives: schema::of::<results::Reindexing>,
+        gives: schema::shape::<results::Reindexing>,
         run: |given, caller| Box::pin(async move { reindex::progress(read(given)?, caller).await }),
     },
     ToolRow {
@@ -144,7 +144,7 @@ static ROWS: &[ToolRow] = &[
         about: "Counts chunks and their contexts, and says who wrote them and what they cost.",
         acts: Acts::Reads,
         takes: schema::of::<params::OfVault>,
-        gives: schema::of::<results::ContextStats>,
+        gives: schema::shape::<results::ContextStats>,
         run: |given, caller| Box::pin(async move { stats(read(given)?, caller).await }),
     },
 ];
