@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use jiff::civil::Date;
 use serde_json::{Map, Value};
 
+use super::dates::Named;
 use super::{OwnDays, Warning, dates, lenient, outline};
 
 /// The longest front matter in bytes; the strict reader's budget is measured for it.
@@ -196,10 +196,14 @@ const CREATED: [&str; 5] = ["created", "createdat", "datecreated", "creationdate
 const MODIFIED: [&str; 8] =
     ["modified", "updated", "modifiedat", "updatedat", "datemodified", "lastmod", "lastmodified", "lastupdated"];
 
-/// The days that properties name; `named` is the one of the file's name.
-pub(super) fn own_days(named: Option<Date>, properties: &Map<String, Value>) -> OwnDays {
+/// The days that properties name; `named` is what the file's name says.
+pub(super) fn own_days(named: Option<Named>, properties: &Map<String, Value>) -> OwnDays {
     let day = |names: &[&str]| names.iter().find_map(|name| get(properties, &[name]).and_then(dates::from_value));
-    OwnDays { about: day(&["date"]).or(named), created: day(&CREATED), modified: day(&MODIFIED) }
+    OwnDays {
+        about: day(&["date"]).or_else(|| named.map(|named| named.date)),
+        created: day(&CREATED),
+        modified: day(&MODIFIED),
+    }
 }
 
 fn typed(properties: Map<String, Value>) -> FrontMatter {

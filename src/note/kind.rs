@@ -4,16 +4,16 @@ use super::dates::Named;
 use super::{NoteRules, dates};
 use crate::VaultPath;
 
-/// The kind of the note at `path` by its place: the first rule that fits, else what its name is the date of, as an
-/// application is set to name notes or as people do.
-pub(super) fn by_place(path: &VaultPath, rules: &NoteRules) -> Option<String> {
+/// The kind of the note at `path` by its place: the first rule that fits, else what its name is the date of.
+pub(super) fn by_place(path: &VaultPath, rules: &NoteRules, named: Option<Named>) -> Option<String> {
     let ruled = rules.folders.iter().find(|(pattern, _)| fits(pattern, path)).map(|(_, kind)| kind.clone());
-    ruled.or_else(|| Some(periodic(path, rules).or_else(|| dates::in_name(path.stem()))?.kind?.to_owned()))
+    ruled.or_else(|| Some(named?.kind?.to_owned()))
 }
 
-/// What the name of a note says in one of the formats of the rules.
-pub(super) fn periodic(path: &VaultPath, rules: &NoteRules) -> Option<Named> {
-    rules.periodic.iter().find_map(|one| Some(Named { date: one.day(path)?, kind: Some(one.kind) }))
+/// What the name of a note says about days, as an application is set to name notes or as people do.
+pub(super) fn named(path: &VaultPath, rules: &NoteRules) -> Option<Named> {
+    let set = rules.periodic.iter().find_map(|one| Some(Named { date: one.day(path)?, kind: Some(one.kind) }));
+    set.or_else(|| dates::in_name(path.stem()))
 }
 
 /// Whether a rule's left side fits: a folder that the note lies in, or a glob of the note's path, of a

@@ -198,7 +198,7 @@ impl OwnDays {
     /// The days of the note at `path` with these properties, a JSON object; none of what is no such object.
     pub fn read(path: &VaultPath, properties: &str, rules: &NoteRules) -> OwnDays {
         let properties = serde_json::from_str(properties).unwrap_or_default();
-        frontmatter::own_days(day_in_name(path, rules), &properties)
+        frontmatter::own_days(kind::named(path, rules), &properties)
     }
 
     /// The day that it is about, else that on which it was made.
@@ -270,13 +270,14 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
     let fields = found.fields.iter().filter(|(at, ..)| shown(*at));
 
+    let named = kind::named(path, rules);
     Note {
         hash: crate::fingerprint::text_hash(bytes),
         encoding,
         body,
         title: title(path, &text, body, &front, &outline),
-        kind: front.kind.clone().or_else(|| kind::by_place(path, rules)),
-        days: frontmatter::own_days(day_in_name(path, rules), &front.properties),
+        kind: front.kind.clone().or_else(|| kind::by_place(path, rules, named)),
+        days: frontmatter::own_days(named, &front.properties),
         sections: outline::sections(&text, body, &outline),
         tags,
         block_ids: block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect(),
@@ -308,10 +309,6 @@ pub fn weekday(word: &str) -> Option<i8> {
 /// The day that the value of a property names, in any of the forms that people write.
 pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
     dates::from_value(value)
-}
-
-fn day_in_name(path: &VaultPath, rules: &NoteRules) -> Option<jiff::civil::Date> {
-    kind::periodic(path, rules).or_else(|| dates::in_name(path.stem())).map(|named| named.date)
 }
 
 fn title(path: &VaultPath, text: &str, body: usize, front: &FrontMatter, outline: &[Heading]) -> String {

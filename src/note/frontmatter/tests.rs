@@ -79,7 +79,7 @@ fn names_of_properties_are_matched_loosely() {
 #[test]
 fn the_day_a_note_is_about_is_not_that_on_which_it_was_made() {
     let days = |named: Option<i8>, yaml: &str| {
-        let named = named.map(|day| jiff::civil::date(2026, 11, day));
+        let named = named.map(|day| Named { date: jiff::civil::date(2026, 11, day), kind: None });
         let OwnDays { about, created, modified } = own_days(named, &front(yaml).properties);
         [about, created, modified].map(|day| day.map(|day| day.day()))
     };

@@ -2,7 +2,8 @@ use super::*;
 
 fn kind(rules: &[(&str, &str)], path: &str) -> Option<String> {
     let folders = rules.iter().map(|(pattern, kind)| ((*pattern).to_owned(), (*kind).to_owned())).collect();
-    by_place(&VaultPath::parse(path).unwrap(), &NoteRules { folders, ..NoteRules::default() })
+    let (path, rules) = (VaultPath::parse(path).unwrap(), NoteRules { folders, ..NoteRules::default() });
+    by_place(&path, &rules, named(&path, &rules))
 }
 
 #[test]
