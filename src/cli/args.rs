@@ -17,7 +17,7 @@ pub(super) use ask::Ask;
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
 pub(super) use mcp::{Mcp, McpAction, McpInstall};
-pub(super) use models::{ContextsAction, Generate, GenerationCommand, Generations, Review};
+pub(super) use models::{ContextsAction, Generate, GenerationCommand, Generations, Review, StartContexts};
 pub(super) use search::{OpenIn, Related, Search, Show};
 pub(super) use service::{Install, Logs, ServiceAction, Uninstall};
 pub(super) use shell::{Completions, Manual, Tail};

@@ -3,11 +3,15 @@
 use serde_json::json;
 
 use super::args::ConfigAction;
+use super::consent;
 use super::exit;
-use super::print::{printable, printable_lines};
+use super::jobs::is_free;
+use super::money::estimated;
+use super::print::{counted, printable, printable_lines};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, config_file};
 use protocol::daemon::{Problem, Problems, ReloadRequest};
+use protocol::status::{ContextStatus, StatusRequest};
 
 /// `situated config`.
 pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, CliFailure> {
@@ -50,7 +54,9 @@ fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, CliFailure> {
 }
 
 fn reload(session: &mut Session) -> Result<u8, CliFailure> {
-    let Problems { problems } = session.client()?.call(&ReloadRequest {})?;
+    let mut client = session.client()?;
+    let before = client.call(&StatusRequest::default())?.contexts;
+    let Problems { problems } = client.call(&ReloadRequest {})?;
     let code = tell(&problems, session)?;
     if session.globals.json {
         return Ok(code);
@@ -60,12 +66,40 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     } else {
         "the old configuration stays in force"
     });
+    if problems.is_empty() {
+        let now = client.call(&StatusRequest::default())?.contexts;
+        for line in changed_model(&before, &now) {
+            session.say(line);
+        }
+    }
     // Also where the kernel's rules are in the way: to start it again is not enough then.
     let now = session.config().ok().and_then(|loaded| super::service::not_allowed(&loaded.config));
     if let Some(missing) = now {
         session.say(printable(&missing));
     }
     Ok(code)
+}
+
+/// What another model means for the contexts that there are, and for what is bought.
+fn changed_model(before: &ContextStatus, now: &ContextStatus) -> Vec<String> {
+    let mut lines: Vec<String> = now.offers.iter().map(consent::waiting).collect();
+    if (&before.provider, &before.model) == (&now.provider, &now.model) {
+        return lines;
+    }
+    if is_free(&now.provider) {
+        lines.push(
+            "contexts that a model wrote serve on, and new ones are free; `situated rebuild` has all of them free"
+                .into(),
+        );
+    } else if now.old_generation > 0 {
+        let cost = now.renewal.as_ref().map_or_else(String::new, |renewal| format!(" ({})", estimated(renewal)));
+        lines.push(format!(
+            "{} of another model or prompt serve on; `situated contexts start --replace` has them written anew{cost} \
+             day by day, `situated rebuild` at once",
+            counted(now.old_generation, "context")
+        ));
+    }
+    lines
 }
 
 fn path(session: &mut Session) -> Result<u8, CliFailure> {

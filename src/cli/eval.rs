@@ -27,6 +27,7 @@ use ::index::embed::builtin;
 use ::index::eval::docs::Arm;
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses};
 use ::index::search::rerank::RerankProvider;
+use context::settings::Provider;
 use index::How;
 use protocol::search::Mode;
 use rerank::Second;
@@ -144,7 +145,11 @@ impl Side {
 
     /// Contexts of a model count where the configuration would have one.
     fn arm(&self) -> Arm {
-        if self.config.engine.context.costs() { Arm::Model } else { Arm::Template }
+        match self.config.engine.context.provider {
+            Provider::None => Arm::Off,
+            Provider::Template => Arm::Template,
+            _ => Arm::Model,
+        }
     }
 }
 

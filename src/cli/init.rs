@@ -1,6 +1,7 @@
 //! `situated init`: a commented configuration for one's vaults. Asks three questions where somebody can answer, writes
 //! one new file, never over another, and offers to start the daemon at login.
 
+mod estimate;
 mod find;
 mod questions;
 
@@ -13,11 +14,14 @@ use std::process::Command;
 use serde_json::json;
 
 use super::args::{Globals, Init};
+use super::consent::within;
 use super::exit;
-use super::print::{bold, dim, printable};
+use super::money::estimated;
+use super::print::{bold, counted, dim, printable};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{config_file, name_of_folder, sample_file_of};
-use context::settings::Provider;
+use context::settings::{ContextConfig, Provider};
+use provider::settings::BudgetConfig;
 use questions::Answers;
 use vault::settings::VaultConfig;
 
@@ -50,6 +54,7 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
             answers.provider.name(),
             bold("situated doctor --provider")
         ));
+        session.say(offered(&vaults, answers.provider));
     }
     if answers.at_login {
         return at_login(&session.globals, session);
@@ -63,6 +68,24 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
         dim(format!("Nothing is ever written to a vault{promise}."))
     ));
     Ok(exit::OK)
+}
+
+/// What a model will take, and that nothing is sent before the user says so.
+fn offered(vaults: &[VaultConfig], provider: Provider) -> String {
+    let config = ContextConfig { provider, ..ContextConfig::default() };
+    let estimate = estimate::of_vaults(vaults, &config).map_or_else(String::new, |sum| {
+        let model = printable(config.model()).into_owned();
+        let (chunks, notes) = (counted(sum.chunks, "chunk"), counted(sum.notes, "note"));
+        let days = BudgetConfig::default().days(sum.micro_dollars, sum.tokens_in + sum.tokens_out);
+        let days = days.map_or_else(String::new, |days| format!(", {}", within(days)));
+        format!("{model}, with its defaults, for {chunks} of {notes}: {}{days}. ", bold(estimated(&sum)))
+    });
+    if provider::leaves(&config) {
+        let yes = bold("situated contexts start");
+        format!("{estimate}Nothing is sent or bought before you have said {yes}.")
+    } else {
+        format!("{estimate}Nothing leaves this machine.")
+    }
 }
 
 fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<(), CliFailure> {

@@ -68,7 +68,7 @@ fn renewed(seconds: u64, status: &Status) -> String {
 
 /// Whether contexts are free, for no model writes them. Older daemons send an empty name.
 pub(super) fn is_free(provider: &str) -> bool {
-    matches!(provider, "template" | "")
+    matches!(provider, "template" | "none" | "")
 }
 
 /// Seconds as they are typed.

@@ -7,6 +7,7 @@ mod ask;
 mod call;
 mod config;
 mod confirm;
+mod consent;
 mod cost;
 mod doctor;
 mod edits;

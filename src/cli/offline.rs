@@ -66,7 +66,9 @@ fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, CliFailure> {
 /// `situated contexts`.
 pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<u8, CliFailure> {
     match action {
-        // A client of the daemon, unlike the other two.
+        // Clients of the daemon, unlike the other two.
+        ContextsAction::Start(args) => super::consent::start(&args, session),
+        ContextsAction::Stop { vault } => super::consent::stop(vault, session),
         ContextsAction::Review(args) => super::review::review(&args, session),
         ContextsAction::Export { vault: name, templates, file } => {
             let loaded = session.config()?;

@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use super::args::OnlyVault;
+use super::consent;
 use super::exit;
 use super::jobs::is_free;
 use super::money::{estimated, spent};
@@ -71,6 +72,9 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
     });
     let paused = format!("paused{until}; `situated resume` lets it go on");
     let (dot, health) = match status.state {
+        RunState::Idle if status.problems.is_empty() && !status.contexts.offers.is_empty() => {
+            (yellow("●"), "up to date; contexts wait for your yes, see below")
+        }
         RunState::Idle if status.problems.is_empty() => (green("●"), "healthy, up to date"),
         RunState::Idle => (yellow("●"), "up to date, but see below"),
         RunState::Indexing => (green("●"), "healthy, indexing"),
@@ -92,7 +96,9 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
     for held in &status.held {
         row("", &safe(held), out)?;
     }
-    if is_free(&status.contexts.provider) {
+    if status.contexts.provider == "none" {
+        row("contexts", "off: passages are searched as they are", out)?;
+    } else if is_free(&status.contexts.provider) {
         row("contexts", &format!("{}, free", safe(&status.contextualizer)), out)?;
     } else {
         let ContextStatus { provider, model, .. } = &status.contexts;
@@ -186,6 +192,9 @@ fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io:
         n => format!("{} wait for it", grouped(n)),
     };
     row("", &format!("it is to write {}; {waiting}", counted(contexts.wanted, "context")), out)?;
+    for offer in &contexts.offers {
+        row("", &yellow(consent::waiting(offer)), out)?;
+    }
     if let Some(held) = &contexts.held {
         row("", &format!("nothing is asked at present: {}", safe(held)), out)?;
     }

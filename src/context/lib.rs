@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use note::fingerprint::{SectionKey, Sketch, TextHash};
 
-pub use template::{TEMPLATE, Template};
+pub use template::{NONE, TEMPLATE, Template};
 
 /// A context with what it was written for. Kept apart from the chunk's raw text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

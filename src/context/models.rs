@@ -107,7 +107,7 @@ impl Model {
         let row = models.row(provider, id);
         let said = said(id, overrides)?;
 
-        let known = row.is_some() || said.is_some() || provider == Provider::Template;
+        let known = row.is_some() || said.is_some() || matches!(provider, Provider::None | Provider::Template);
         let hosted = row.as_ref().is_some_and(|row| row.open != Some(true));
         let guesses = models.unknown(provider, local && row.is_none());
         let said = said.unwrap_or_default();
@@ -135,7 +135,7 @@ impl Model {
 /// Whether nobody is paid for what the model does.
 fn runs_here(provider: Provider, id: &str, local: bool, hosted: bool) -> bool {
     match provider {
-        Provider::Template => true,
+        Provider::None | Provider::Template => true,
         // Ollama passes models with this ending on to its makers' own machines, whatever its address.
         Provider::Ollama => !id.ends_with("-cloud") && !id.ends_with(":cloud"),
         Provider::Anthropic | Provider::Bedrock | Provider::OpenAi => local && !hosted,
@@ -217,7 +217,7 @@ impl Models {
     /// What the table says about a model.
     fn row(&self, provider: Provider, id: &str) -> Option<Row> {
         match provider {
-            Provider::Template => None,
+            Provider::None | Provider::Template => None,
             Provider::Anthropic => self.named("anthropic", id),
             Provider::Ollama => self.named("ollama", id),
             Provider::Bedrock => self.at_bedrock(id),
@@ -256,7 +256,7 @@ impl Models {
         let named = |name: &str| self.unknown.iter().find(|(n, _)| n == name).map(|(_, row)| row.clone());
         let guesses = named(match provider {
             Provider::Anthropic | Provider::Bedrock => "anthropic",
-            Provider::OpenAi | Provider::Template => "openai",
+            Provider::OpenAi | Provider::None | Provider::Template => "openai",
             Provider::Ollama => "ollama",
         });
         let guesses = guesses.unwrap_or_default();

@@ -11,9 +11,10 @@ mod reuse;
 mod tests;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use note::VaultPath;
-use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key};
+use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key, text_hash};
 
 pub use moves::{MissingNote, NoteTraits, match_moves};
 pub use pending::PendingContext;
@@ -171,6 +172,9 @@ pub struct Archived {
 
 /// Under this share of the shingles that a context was written for, the text has become another.
 pub const DRIFT_BELOW: f32 = 0.5;
+
+/// The hash of no context: what a chunk has while contexts are off.
+static UNUSED: LazyLock<TextHash> = LazyLock::new(|| text_hash(b""));
 
 /// Decides what is to be done about one note.
 ///
@@ -364,7 +368,8 @@ impl Decision<'_> {
         }
         let same_text = chunk.hash == old.hash;
         // A paid context goes on as it is; a template is computed from the note as it is now.
-        let same_context = old.paid || chunk.template_hash == old.context_hash;
+        // Unless contexts were off when it was decided about last.
+        let same_context = if old.paid { old.context_hash != *UNUSED } else { chunk.template_hash == old.context_hash };
         let due = old.due.filter(|_| wants_model).map(|due| due.reason);
         let later = if due.is_some() { None } else { self.later(chunk, old) };
         // Whether that was asked for already or not: nobody but a rebuild wants anew what this text had.
@@ -388,7 +393,7 @@ impl Decision<'_> {
             () if !same_text => Reason::BodyChanged,
             () if !notes.same_structure => Reason::StructureChanged,
             () if notes.moved => Reason::NoteMoved,
-            () if outdated => Reason::ContextualizerChanged,
+            () if outdated || (old.paid && !same_context) => Reason::ContextualizerChanged,
             () => Reason::BodyChanged,
         };
         Step { action: Action::Reembed, reason, chunk: index, context, later, due }

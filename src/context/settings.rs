@@ -6,6 +6,8 @@ use std::time::Duration;
 /// Who writes contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Provider {
+    /// No contexts: chunks are searched as they are.
+    None,
     /// The free template; nothing leaves the machine.
     #[default]
     Template,
@@ -23,6 +25,7 @@ impl Provider {
     /// Its name in the configuration, in `status` and in generations.
     pub fn name(self) -> &'static str {
         match self {
+            Provider::None => "none",
             Provider::Template => "template",
             Provider::Anthropic => "anthropic",
             Provider::Bedrock => "bedrock",
@@ -44,6 +47,16 @@ pub enum Dialect {
     /// What every compatible server understands: `max_tokens`, `system` messages.
     #[default]
     Compat,
+}
+
+/// Whether a model may be shown a vault, and paid, without the user being asked first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consent {
+    /// The user is told what it costs and what leaves the machine, and says yes first.
+    #[default]
+    Ask,
+    /// Who wrote the configuration has agreed.
+    Given,
 }
 
 /// How many calls a note takes.
@@ -77,6 +90,8 @@ pub struct ContextConfig {
     pub region: String,
     /// Where the key is.
     pub key: KeyConfig,
+    /// Whether the user is asked before a model that costs money, or is elsewhere, writes the first context.
+    pub consent: Consent,
     /// Whether structural changes are sent to the model by themselves.
     pub automatic: bool,
     /// Whether a new model or prompt makes contexts anew by itself, in the background and within the budget.
@@ -142,7 +157,7 @@ impl ContextConfig {
     /// The model in force: the configured one, else the provider's cheapest known one.
     pub fn model(&self) -> &str {
         self.model.as_deref().unwrap_or(match self.provider {
-            Provider::Template => "1",
+            Provider::None | Provider::Template => "1",
             Provider::Anthropic => "claude-haiku-5-5",
             Provider::Bedrock => "global.anthropic.claude-haiku-5-5",
             Provider::OpenAi => "gpt-6-luna",
@@ -152,7 +167,7 @@ impl ContextConfig {
 
     /// Whether contexts cost money or time.
     pub fn costs(&self) -> bool {
-        self.provider != Provider::Template
+        !matches!(self.provider, Provider::None | Provider::Template)
     }
 }
 
@@ -167,6 +182,7 @@ impl Default for ContextConfig {
             dialect: None,
             region: "us-east-1".to_owned(),
             key: KeyConfig::default(),
+            consent: Consent::Ask,
             automatic: true,
             renew: false,
             settle: Duration::from_secs(30),

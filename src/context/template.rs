@@ -6,6 +6,9 @@ use note::{BlockKind, Note};
 /// Name and version of the template: part of the generation, so that a change recomputes what it made.
 pub const TEMPLATE: &str = "template/2";
 
+/// What stands for a contextualizer where there are to be no contexts.
+pub const NONE: &str = "none/1";
+
 /// Characters of the lead sentence at most: more would drown the chunk's own words.
 const LEAD_CHARS: usize = 160;
 

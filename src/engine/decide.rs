@@ -19,7 +19,7 @@ use context::plan::{
     Action, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Reason, StoredChunk, StoredNote, Trigger,
 };
 use context::prompt::Prompter;
-use context::{ContextRecord, TEMPLATE, Template};
+use context::{ContextRecord, NONE, TEMPLATE, Template};
 use index::embed::{Input, Vector};
 use index::{ChunkDoc, NoteEntry};
 use note::chunk::{Chunk, ChunkRules};
@@ -187,6 +187,11 @@ impl NotePipeline {
         if private && self.writer_leaves { TEMPLATE.to_owned() } else { self.contextualizer(kind) }
     }
 
+    /// Whether there are to be no contexts; those that were paid for are kept for another time.
+    fn is_off(&self) -> bool {
+        self.generation.contextualizer == NONE
+    }
+
     /// Whether a private note's vectors are not to be asked for: the embedder is not on this machine.
     fn embedder_leaves(&self) -> bool {
         self.service.embedder.leaves_to().is_some()
@@ -225,9 +230,11 @@ impl NotePipeline {
         }
         let chunks = index::chunk::cut(&note, self.chunk.of(note.kind.as_deref()));
         let template = Template::new(&note);
-        let templates: Vec<String> = chunks.iter().map(|c| template.context(c)).collect();
+        let off = self.is_off();
+        let templates = chunks.iter().map(|c| if off { String::new() } else { template.context(c) });
+        let templates: Vec<String> = templates.collect();
         let current = current(&note, &chunks, &templates);
-        let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts));
+        let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts, off));
         let private = self.private.covers_note(&note);
         let unasked = private && self.writer_leaves;
         let contextualizer = self.contextualizer_of(private, note.kind.as_deref());
@@ -236,7 +243,9 @@ impl NotePipeline {
         let archive = Archive::new(self, claimant, &contextualizer);
         let costs = self.generation.costs && !unasked;
         let generation = Generation { contextualizer: contextualizer.clone(), costs, ..self.generation.clone() };
-        let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| archive.look_up(key));
+        let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| {
+            archive.look_up(key).filter(|_| !off)
+        });
         archive.check()?;
 
         let mut builder = NoteBuilder {
@@ -336,8 +345,8 @@ fn current<'a>(note: &'a Note, chunks: &[Chunk], templates: &[String]) -> Curren
     }
 }
 
-/// What the plan needs to know of a record.
-pub(super) fn facts(record: &NoteRecord, contexts: &[ContextRecord]) -> StoredNote {
+/// What the plan needs to know of a record; with contexts `off` none counts as paid for, for none is used.
+pub(super) fn facts(record: &NoteRecord, contexts: &[ContextRecord], off: bool) -> StoredNote {
     let chunk = |(i, c): (usize, &ChunkRecord)| {
         let context = contexts.get(i);
         StoredChunk {
@@ -346,7 +355,7 @@ pub(super) fn facts(record: &NoteRecord, contexts: &[ContextRecord]) -> StoredNo
             ordinal: c.ordinal,
             hash: c.hash,
             context_hash: c.context_hash,
-            paid: context.is_some_and(ContextRecord::is_paid),
+            paid: !off && context.is_some_and(ContextRecord::is_paid),
             wanted: c.wanted,
             contextualizer: context.map_or_else(String::new, |c| c.generation.clone()),
             sketch: context.map_or_else(Sketch::default, |c| c.sketch.clone()),

@@ -69,6 +69,11 @@ impl Service {
         Arc::new(Service { embedder, config: None, worker: None, price: Some(0) })
     }
 
+    /// Whether it is also to make vectors of texts without their contexts, though that takes time and money.
+    pub(super) fn makes_text_vectors(&self) -> bool {
+        self.config.as_ref().is_some_and(|config| config.text_vectors)
+    }
+
     /// Why it makes no vectors at present.
     pub(super) fn problem(&self) -> Option<String> {
         let name = self.embedder.identity();

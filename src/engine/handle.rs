@@ -4,9 +4,11 @@
 
 mod ask;
 mod contexts;
+mod estimates;
 mod generations;
 mod graph;
 mod notes;
+mod offers;
 mod recent;
 mod related;
 mod search;
@@ -22,9 +24,12 @@ use tokio::sync::broadcast;
 pub use super::error::CallError;
 pub use super::questions::OnText;
 pub use index::Cancel;
+pub(crate) use offers::Reckoned;
 use protocol::ask::{AskAnswer, AskRequest};
 use protocol::audience::Audience;
-use protocol::contexts::{GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
+use protocol::contexts::{
+    GenerateRequest, GeneratedContext, Offers, ReviewRequest, Reviewed, StartContextsRequest, Stats,
+};
 use protocol::cost::CostReport;
 use protocol::daemon::{Problem, VaultInfo};
 use protocol::decision::{DecidedStep, Decision};
@@ -118,6 +123,16 @@ impl Handle {
     /// The text of a note as it is on disk now.
     pub fn get(&self, request: GetRequest) -> Result<NoteText, CallError> {
         notes::get(self, request)
+    }
+
+    /// The user agrees that a model is shown a vault and paid for its contexts; tells what that takes.
+    pub fn start_contexts(&self, request: &StartContextsRequest) -> Result<Offers, CallError> {
+        offers::start(self, request)
+    }
+
+    /// The user takes that back.
+    pub fn stop_contexts(&self, vault: Option<&str>) -> Result<Offers, CallError> {
+        offers::stop(self, vault)
     }
 
     /// What would be decided about a note now: as it is on disk, or as a draft reads. Changes nothing.

@@ -9,6 +9,7 @@
 mod ask;
 mod batch;
 mod context_job;
+mod consent;
 mod control;
 mod counters;
 mod decide;
@@ -45,19 +46,18 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use parking_lot::Mutex;
 
 use crate::settings::Settings;
 use control::Control;
 use feed::Feed;
 use graph::Grapher;
 use handle::Handle;
+use handle::Reckoned;
 use index::LexicalError;
 use indexer::disk::{Disk, file_system};
 pub use indexer::vault_dir;
 use jobs::Jobs;
 use pool::Pool;
-use protocol::contexts::Estimate;
 use protocol::daemon::Problem;
 use provider::ledger::{self, BudgetLimits, Ledger};
 use provider::{ProviderRuntime, Spender};
@@ -134,8 +134,7 @@ struct Shared {
     generations: ArcSwap<BTreeMap<String, Arc<GenerationRuntime>>>,
     grapher: Grapher,
     reranker: ArcSwapOption<Reranker>,
-    /// What making old contexts anew would take, for a state of the index.
-    renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    reckoned: Reckoned,
     /// Who answers questions.
     questions: Questions,
     /// Embedders that are open.
@@ -165,7 +164,7 @@ fn assemble(config: &Settings, control: Control, provider: ProviderRuntime) -> s
         generations: ArcSwap::default(),
         grapher: Grapher::start()?,
         reranker: ArcSwapOption::empty(),
-        renewal: Mutex::default(),
+        reckoned: Reckoned::default(),
         questions: Questions::default(),
         services: embedding::Services::default(),
         queries: embedding::queries::Queries::default(),

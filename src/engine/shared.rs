@@ -84,6 +84,8 @@ pub(super) struct IndexerReport {
     pub(super) kept: bool,
     /// Whether work is queued.
     pub(super) bulk: bool,
+    /// Whether the user has not agreed yet that the model is asked.
+    pub(super) unagreed: bool,
     /// Notes that wait for a model.
     pub(super) waiting: usize,
     /// Notes that the model has.

@@ -43,7 +43,7 @@ pub use graph::Graph;
 pub use language::Language;
 pub use lexical::LexicalHits;
 pub use query::{LexicalQuery, is_stop_word};
-pub use snapshot::{Index, IndexState, Snapshot};
+pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.
 pub type Row = u32;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::analyze;
 use super::blocks::{Blocks, Shards};
@@ -145,7 +145,7 @@ impl Index {
     pub fn publish(&mut self, seq: u64) -> Result<Arc<Snapshot>, LexicalError> {
         self.seq = seq;
         let words = self.documents.publish(seq)?;
-        Ok(Arc::new(Snapshot { tables: self.tables.clone(), words, seq }))
+        Ok(Arc::new(Snapshot { tables: self.tables.clone(), words, seq, without_contexts: OnceLock::new() }))
     }
 
     /// Makes the lexical index durable; for a clean stop.
@@ -243,12 +243,44 @@ pub struct Snapshot {
     tables: Tables,
     words: View,
     seq: u64,
+    without_contexts: OnceLock<WithoutContexts>,
+}
+
+/// The same index by the vectors of texts alone.
+#[derive(Clone)]
+pub struct WithoutContexts {
+    /// What a search without contexts is answered from.
+    pub snapshot: Arc<Snapshot>,
+    /// Chunks that have no such vectors: theirs hold the contexts.
+    pub lacking: usize,
 }
 
 impl Snapshot {
     /// The store's sequence number it holds.
     pub fn seq(&self) -> u64 {
         self.seq
+    }
+
+    /// The same index by vectors of the texts alone, made when it is first asked for: `vectors_of` gives those of each
+    /// chunk by its note and its position in it, or `None` where there are none.
+    pub fn without_contexts(
+        &self,
+        vectors_of: &mut dyn FnMut(&NoteEntry, usize) -> Option<Vec<Vector>>,
+    ) -> &WithoutContexts {
+        self.without_contexts.get_or_init(|| {
+            let (mut windows, mut free) = (Windows::new(self.tables.windows.dimensions()), FreeSlots::default());
+            let mut lacking = 0;
+            for note in self.tables.notes.iter() {
+                for (position, &row) in note.rows.iter().enumerate() {
+                    let alone = vectors_of(note, position);
+                    lacking += usize::from(alone.is_none());
+                    windows.set(row, &alone.unwrap_or_else(|| self.vectors(row)), &mut free);
+                }
+            }
+            let tables = Tables { windows, ..self.tables.clone() };
+            let (words, seq, without_contexts) = (self.words.clone(), self.seq, OnceLock::new());
+            WithoutContexts { snapshot: Arc::new(Snapshot { tables, words, seq, without_contexts }), lacking }
+        })
     }
 
     /// Number of notes.

@@ -53,6 +53,11 @@ impl Windows {
         Windows { dimensions, blocks: Vec::new(), first: Blocks::default() }
     }
 
+    /// Values of a vector.
+    pub(super) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
     /// Sets the vectors of a chunk. Zero vectors and vectors of another length than the matrix's are left
     /// out: no search could find a chunk by them.
     pub(super) fn set(&mut self, row: Row, vectors: &[Vector], free: &mut FreeSlots) {

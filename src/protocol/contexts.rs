@@ -49,6 +49,67 @@ pub struct GeneratedContext {
     pub generation: String,
 }
 
+/// Parameters of `contexts.start`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct StartContextsRequest {
+    /// The vault by name; all if absent.
+    #[serde(skip_serializing_if = "is_default")]
+    pub vault: Option<String>,
+    /// Only tell what it would take.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dry_run: bool,
+    /// Have contexts of another model written anew too, which serve otherwise.
+    #[serde(skip_serializing_if = "is_default")]
+    pub replace: bool,
+    /// Who asks: an assistant cannot agree for the user.
+    #[serde(skip_serializing_if = "is_default")]
+    pub audience: Audience,
+}
+
+/// Parameters of `contexts.stop`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct StopContextsRequest {
+    /// The vault by name; all if absent.
+    #[serde(skip_serializing_if = "is_default")]
+    pub vault: Option<String>,
+}
+
+/// Answer of `contexts.start` and `contexts.stop`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Offers {
+    /// One for each vault for which a model writes contexts.
+    pub vaults: Vec<Offer>,
+}
+
+/// A model that is to write contexts for a vault, what that takes, and whether the user has agreed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Offer {
+    /// The vault's name.
+    pub vault: String,
+    /// Who is asked.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The host that text of notes goes to; absent if it stays on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaves_to: Option<String>,
+    /// Whether contexts are asked for: the user has agreed, or need not.
+    pub agreed: bool,
+    /// What is asked for once the user has agreed.
+    pub estimate: Estimate,
+    /// Days that it takes within the day's budget; absent if that does not bind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days: Option<u64>,
+    /// Contexts that another model wrote: they serve on.
+    #[serde(default)]
+    pub kept: u64,
+    /// What writing these anew takes, as `replace` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacing: Option<Estimate>,
+}
+
 /// Parameters of `contexts.review`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::audience::Audience;
-use crate::contexts::Estimate;
+use crate::contexts::{Estimate, Offer};
 use crate::decision::{Action, Reason};
 use crate::is_default;
 use crate::jobs::SkippedFile;
@@ -178,6 +178,9 @@ pub struct ContextStatus {
     /// Why nothing is asked at present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
+    /// Models that write nothing before the user has agreed (`contexts.start`), by vault.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<Offer>,
     /// What making the old ones anew would take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renewal: Option<Estimate>,

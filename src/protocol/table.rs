@@ -11,7 +11,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ask::{AskAnswer, AskRequest};
-use crate::contexts::{GenerateRequest, GeneratedContext, ReviewRequest, Reviews, Stats, StatsRequest};
+use crate::contexts::{
+    GenerateRequest, GeneratedContext, Offers, ReviewRequest, Reviews, StartContextsRequest, Stats, StatsRequest,
+    StopContextsRequest,
+};
 use crate::cost::CostReport;
 use crate::daemon::{
     CheckConfigRequest, CostRequest, HelloRequest, Nothing, PingRequest, Problems, ReloadRequest, ResumeRequest,
@@ -239,6 +242,10 @@ methods! {
         "A context for a chunk of a text that lies in no vault.";
     ContextsReview "contexts.review" ReviewRequest => Reviews, Engine, Daemon, [NotFound Storage],
         "Contexts that a model wrote, beside their chunks, for a person to judge.";
+    ContextsStart "contexts.start" StartContextsRequest => Offers, Engine, Daemon, [NotFound Forbidden Storage],
+        "The user agrees that a model is shown a vault and paid for its contexts; tells what that takes.";
+    ContextsStop "contexts.stop" StopContextsRequest => Offers, Engine, Daemon, [NotFound Storage],
+        "The user takes that back: nothing more is asked for by itself.";
     Generations "generations" GenerationsRequest => GenerationList, Engine, Daemon, [NotFound Storage],
         "Ways of writing contexts that the configuration has, and how far each is built.";
     GenerationsBuild "generations.build" BuildGenerationRequest => Job, Engine, Daemon,

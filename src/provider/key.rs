@@ -69,13 +69,13 @@ pub(super) struct Whose {
 impl From<Provider> for Whose {
     fn from(provider: Provider) -> Self {
         let variables: &[&str] = match provider {
-            Provider::Template | Provider::Ollama => &[],
+            Provider::None | Provider::Template | Provider::Ollama => &[],
             Provider::Anthropic => &["ANTHROPIC_API_KEY"],
             Provider::OpenAi => &["OPENAI_API_KEY"],
             Provider::Bedrock => &["AWS_BEARER_TOKEN_BEDROCK"],
         };
         let aws = provider == Provider::Bedrock;
-        Whose { section: CONTEXT, variables, aws, needed: provider != Provider::Template }
+        Whose { section: CONTEXT, variables, aws, needed: !matches!(provider, Provider::None | Provider::Template) }
     }
 }
 

@@ -280,6 +280,12 @@ impl Ledger {
         self.book.lock().report(day, before)
     }
 
+    /// Whether a model was paid, or asked for nothing, for contexts of a vault in the months that were read: the newest
+    /// two.
+    pub fn has_asked(&self, vault: &str, provider: &str, model: &str) -> bool {
+        self.book.lock().has_asked(vault, provider, model)
+    }
+
     /// What a rebuild has spent or reserved of its own budget.
     pub fn spent_by_rebuild(&self, vault: &str, job: u64) -> Spending {
         self.book.lock().spent(&Pot::Rebuild(vault.to_owned(), job))

@@ -119,7 +119,8 @@ fn bare(name: &str) -> String {
 /// Whether a provider that needs a key has no other place for it than a variable.
 fn key_in_shell(config: &Config) -> bool {
     let keyed = |context: &context::settings::ContextConfig| {
-        !matches!(context.provider, Provider::Template | Provider::Ollama)
+        context.costs()
+            && context.provider != Provider::Ollama
             && context.key.file.is_none()
             && context.key.command.is_none()
             && context.base_url.is_none()

@@ -13,6 +13,7 @@ use std::path::Path;
 use super::salvage::{self, Fault};
 use super::tree::{Scan, Trees};
 use super::{StoreError, bytes_in, journal, lock, mark, vectors};
+use index::embed::input::hash_without_context;
 use note::fingerprint::InputHash;
 
 pub(super) const SLED: &str = "sled";
@@ -42,6 +43,11 @@ pub fn compact(dir: &Path) -> Result<CompactReport, StoreError> {
     journal::compact(&dir.join(super::JOURNAL))?;
     vectors::compact(dir, &live)?;
     Ok(CompactReport { before, after: bytes_in(dir) })
+}
+
+/// An input, and that of its text without the context.
+fn with_text_alone(input: InputHash) -> [InputHash; 2] {
+    [input, hash_without_context(input)]
 }
 
 fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreError> {
@@ -84,7 +90,13 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<HashSet<InputHash>, StoreErr
             return Err(fault.at(&new));
         }
     }
-    Ok(scan.notes.into_iter().flat_map(|note| note.chunks).flat_map(|chunk| chunk.inputs).collect())
+    Ok(scan
+        .notes
+        .into_iter()
+        .flat_map(|note| note.chunks)
+        .flat_map(|chunk| chunk.inputs)
+        .flat_map(with_text_alone)
+        .collect())
 }
 
 /// Opens and scans; every paid context counts as known, for none is looked up here.

@@ -35,9 +35,14 @@ pub(crate) fn start(place: &Place) -> Daemon {
     daemon
 }
 
+/// Whether nothing is indexed any more; a model that fails is a problem, and no work.
+fn at_rest(status: &Status) -> bool {
+    matches!(status.state, RunState::Idle | RunState::Degraded)
+}
+
 /// Waits until nothing waits for the model any more.
 pub(crate) fn wait_written(daemon: &mut Daemon) -> Status {
-    daemon.wait_for("all contexts are written", |status| status.contexts.waiting == 0 && status.state == RunState::Idle)
+    daemon.wait_for("all contexts are written", |status| status.contexts.waiting == 0 && at_rest(status))
 }
 
 fn contexts(daemon: &mut Daemon, query: &str) -> Vec<String> {
@@ -338,8 +343,11 @@ fn the_sync_comes_by_itself_and_can_be_switched_off() {
         let place = place(&model, "");
         let sync = format!("\n[sync]\ninterval = \"1s\"\nbackground = {background}\n");
         place.configure(&format!("{}{SMALL_CHUNKS}{sync}", model.config("anthropic", "")));
-        let mut daemon = start(&place);
-        daemon.wait_for("all was tried", |status| status.contexts.failed == 3);
+        let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
+        let status = daemon.wait_for("all was tried", |status| status.contexts.failed == 3 && at_rest(status));
+        let said = status.problems.join("\n");
+        assert!(said.contains("nothing usable (refusal) for 3 of 3 chunks, in `Atlas rollout.md`"), "{said}");
+        assert_eq!(daemon.log().matches("note=Atlas rollout.md").count(), 1, "{}", daemon.log());
         model.always(None);
         if background {
             daemon.wait_for("the sync has mended it", |status| {
@@ -350,8 +358,8 @@ fn the_sync_comes_by_itself_and_can_be_switched_off() {
             daemon.stop();
             // After downtime longer than the interval it would be due at once.
             std::thread::sleep(Duration::from_millis(1100));
-            let mut daemon = start(&place);
-            let status = daemon.wait_for("it is idle", |status| status.state == RunState::Idle);
+            let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
+            let status = daemon.wait_for("it is at rest", at_rest);
             assert_eq!((model.calls(), status.contexts.failed), (calls, 3));
         }
     }

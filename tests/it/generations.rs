@@ -16,7 +16,7 @@ fn place(model: &Model) -> Place {
     }
     let chunks = "\n[chunk]\nmin = 1\ntarget = 20\nmax = 200\n";
     let other = format!(
-        "\n[generation.bold]\nprovider = \"anthropic\"\nbase_url = \"{}\"\nmodel = \"claude-haiku-4-5\"\nsettle = \"50ms\"\n",
+        "\n[generation.bold]\nprovider = \"anthropic\"\nbase_url = \"{}\"\nmodel = \"claude-haiku-4-5\"\nconsent = \"given\"\nsettle = \"50ms\"\n",
         model.url()
     );
     place.configure(&format!("[context]\nprovider = \"template\"\n{chunks}{other}"));

@@ -87,7 +87,10 @@ impl Model {
 
     /// A configuration that has it write contexts as `provider` would; `more` goes into `[context]`.
     pub(crate) fn config(&self, provider: &str, more: &str) -> String {
-        format!("[context]\nprovider = \"{provider}\"\nbase_url = \"{}\"\nsettle = \"50ms\"\n{more}\n", self.url())
+        format!(
+            "[context]\nprovider = \"{provider}\"\nbase_url = \"{}\"\nconsent = \"given\"\nsettle = \"50ms\"\n{more}\n",
+            self.url()
+        )
     }
 
     /// All that was asked, in order of arrival.

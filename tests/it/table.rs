@@ -2,7 +2,7 @@
 //! kind of error that its entry lists.
 
 use protocol::ask::AskRequest;
-use protocol::contexts::{GenerateRequest, ReviewRequest, StatsRequest};
+use protocol::contexts::{GenerateRequest, ReviewRequest, StartContextsRequest, StatsRequest, StopContextsRequest};
 use protocol::daemon::{
     CheckConfigRequest, CostRequest, HelloRequest, PingRequest, ReloadRequest, ResumeRequest, ShutdownRequest,
 };
@@ -125,6 +125,8 @@ fn each_method_answers_or_refuses_as_its_entry_says() {
     let document = "# Heron\n".to_owned();
     caller.refuses(&GenerateRequest { chunk, document, ..GenerateRequest::default() }, ErrorKind::InvalidParams);
     caller.answers(&ReviewRequest::default());
+    caller.refuses(&StartContextsRequest::default(), ErrorKind::InvalidParams);
+    caller.refuses(&StopContextsRequest::default(), ErrorKind::InvalidParams);
     caller.answers(&GenerationsRequest::default());
     let (name, vault) = ("none".to_owned(), None);
     caller.refuses(&BuildGenerationRequest { name: name.clone(), vault: None, dry_run: true }, ErrorKind::NotFound);

@@ -37,7 +37,9 @@ pub(crate) fn captions() -> String {
 /// A vault with the note, whose contexts `provider` writes at `url`; `more` goes into `[context]`.
 pub(crate) fn place(provider: &str, url: &str, more: &str) -> Place {
     let place = Place::with(&[("Orchard survey.md", NOTE)]);
-    let context = format!("[context]\nprovider = \"{provider}\"\nbase_url = \"{url}\"\nsettle = \"50ms\"\n{more}\n");
+    let context = format!(
+        "[context]\nprovider = \"{provider}\"\nbase_url = \"{url}\"\nconsent = \"given\"\nsettle = \"50ms\"\n{more}\n"
+    );
     // Every heading makes a chunk.
     place.configure(&format!("{context}[chunk]\nmin = 1\ntarget = 20\nmax = 200\n"));
     place

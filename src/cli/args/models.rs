@@ -7,6 +7,14 @@ use clap::{Args, Subcommand, ValueHint};
 /// What to do with contexts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextsAction {
+    /// Agree that the configured model writes contexts; says first what that costs and what leaves this machine
+    Start(StartContexts),
+    /// Take that back: nothing more is asked for by itself
+    Stop {
+        /// Only this vault
+        #[arg(long, value_name = "NAME")]
+        vault: Option<String>,
+    },
     /// Show contexts that a model wrote beside their chunks, to judge them
     Review(Review),
     /// Write contexts as JSON Lines
@@ -30,6 +38,23 @@ pub(crate) enum ContextsAction {
         #[arg(value_hint = ValueHint::FilePath)]
         file: Option<PathBuf>,
     },
+}
+
+/// `contexts start`
+#[derive(Debug, Args)]
+pub(crate) struct StartContexts {
+    /// Only this vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
+    /// Also have contexts written anew that another model wrote
+    #[arg(long)]
+    pub replace: bool,
+    /// Only say what it takes
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// `contexts review`

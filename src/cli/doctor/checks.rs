@@ -446,9 +446,14 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
 /// What the daemon itself tells.
 fn told(facts: &Facts) -> Vec<Check> {
     let Daemon::Answers(status, _) = &facts.daemon else { return Vec::new() };
-    let Status { problems, held, vaults, state, .. } = &**status;
+    let Status { problems, held, vaults, state, contexts, .. } = &**status;
     let mut found: Vec<Check> = problems.iter().map(|problem| Check::new("status", Warn, problem.clone())).collect();
     found.extend(held.iter().map(|held| Check::new("status", Note, held.clone())));
+    let waiting = contexts.offers.iter().map(|offer| {
+        let finding = format!("`{}`: contexts by {} {} wait for your yes", offer.vault, offer.provider, offer.model);
+        Check::new("status", Note, finding).remedy("situated contexts start")
+    });
+    found.extend(waiting);
     if *state == RunState::Paused && held.is_empty() {
         found.push(Check::new("status", Note, "work is paused").remedy("situated resume"));
     }

@@ -209,7 +209,7 @@ pub(super) fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) 
         return Key { place: format!("the systemd credential `{credential}`"), found: Some(handed_over) };
     }
     let names: &[&str] = match provider {
-        Provider::Template | Provider::Ollama => {
+        Provider::None | Provider::Template | Provider::Ollama => {
             return Key { place: "none is needed".to_owned(), found: None };
         }
         Provider::Anthropic => &["ANTHROPIC_API_KEY"],

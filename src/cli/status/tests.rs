@@ -88,6 +88,7 @@ fn contexts_of_a_model_are_told_in_words() {
         drifted: 3,
         failed: 1,
         held: Some("today's budget is used up".into()),
+        offers: Vec::new(),
         renewal: Some(renewal.clone()),
         synced_at: Some(0),
     };

@@ -397,3 +397,20 @@ fn what_failed_for_a_text_is_not_wished_for_again_until_the_text_changes() {
     edited[0].body.push(9);
     assert_eq!(saved(&edited, &stored, None, Trigger::Save).later, Some(Reason::ContextualizerChanged));
 }
+
+/// With contexts off nothing counts as paid for, and what was made says so by the hash of no context.
+#[test]
+fn contexts_that_come_back_are_embedded_again_and_cost_nothing() {
+    let draft = vec![Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
+    let cuts = cut(&draft);
+    let now = current("n.md", &draft, &cuts);
+    let paid = generation(true);
+    let fresh = plan(None, Some(&now), &paid, Trigger::Save, &|_| None);
+    let mut stored = apply(None, &now, &fresh, &paid, &mut Archive::new());
+    assert!(plan(Some(&stored), Some(&now), &paid, Trigger::Save, &|_| None).is_keep());
+    stored.chunks[0].context_hash = text_hash(b"");
+    let back = plan(Some(&stored), Some(&now), &paid, Trigger::Save, &|_| None);
+    let step = back.steps[0];
+    assert_eq!((step.action, step.reason, step.due), (Action::Reembed, Reason::ContextualizerChanged, None));
+    assert_eq!(step.context, ContextSource::Stored(0));
+}

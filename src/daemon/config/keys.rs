@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Config;
 use super::units::{self, Value};
 use context::cost::decimal_dollars;
-use context::settings::{Dialect, FormChoice, Provider};
+use context::settings::{Consent, Dialect, FormChoice, Provider};
 use engine::settings::HostConfig;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
@@ -78,9 +78,10 @@ pub(super) const VAULT_KEYS: [(&str, &str); 7] = [
     ("kinds", "Kinds of notes by folder, first match wins."),
 ];
 
-const PROVIDERS: [Provider; 5] =
-    [Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
+const PROVIDERS: [Provider; 6] =
+    [Provider::None, Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
 const DIALECTS: [(&str, Dialect); 2] = [("openai", Dialect::OpenAi), ("compat", Dialect::Compat)];
+const CONSENTS: [(&str, Consent); 2] = [("ask", Consent::Ask), ("given", Consent::Given)];
 const FORMS: [(&str, FormChoice); 3] =
     [("auto", FormChoice::Auto), ("note", FormChoice::Note), ("chunk", FormChoice::Chunk)];
 const EXPANSIONS: [Expand; 3] = [Expand::Off, Expand::Queries, Expand::Hyde];
@@ -155,7 +156,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("chunk" "overlap", "What is repeated where a section has to be split, in percent of the target.",
         |c, v| c.engine.chunk.plain.overlap_percent = units::percent(v, 0..=50)?, Some(c.engine.chunk.plain.overlap_percent.to_string())),
     key!("context" "provider",
-        "\"template\": free, made from the note itself, nothing leaves the machine. Or a model of \"anthropic\", \"bedrock\", \"openai\" (or compatible), \"ollama\".",
+        "\"template\": free, made from the note itself, nothing leaves the machine. \"none\": no contexts. Or a model of \"anthropic\", \"bedrock\", \"openai\" (or compatible), \"ollama\".",
         |c, v| c.engine.context.provider = units::one_of(v, &PROVIDERS.map(|provider| (provider.name(), provider)))?,
         quoted(c.engine.context.provider.name())),
     key!("context" "model", "The model; the provider's cheapest known one if absent.",
@@ -180,6 +181,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.context.key.command = Some(units::words(v)?), c.engine.context.key.command.as_ref().map(|_| HIDDEN.to_owned())),
     key!("context" "key_credential", "Or the name of a systemd credential; `situated-key` if absent.",
         |c, v| c.engine.context.key.credential = Some(units::credential(v)?), c.engine.context.key.credential.as_ref().and_then(quoted)),
+    key!("context" "consent", "\"ask\": a model that costs money or is elsewhere writes nothing before you have said `situated contexts start`. \"given\": you agree here.",
+        |c, v| c.engine.context.consent = units::one_of(v, &CONSENTS)?, word_for(c.engine.context.consent, &CONSENTS)),
     key!("context" "automatic", "Whether sections that are new or renamed are sent to the model by themselves.",
         |c, v| c.engine.context.automatic = units::boolean(v)?, Some(c.engine.context.automatic.to_string())),
     key!("context" "renew", "Whether another model or prompt has old contexts written anew by itself, within the budget.",
@@ -229,6 +232,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.embed.query_prefix = Some(units::prefix(v)?), c.engine.embed.query_prefix.as_ref().and_then(quoted)),
     key!("embed" "document_prefix", "Stands before what is indexed; what the model is known to want if absent.",
         |c, v| c.engine.embed.document_prefix = Some(units::prefix(v)?), c.engine.embed.document_prefix.as_ref().and_then(quoted)),
+    key!("embed" "text_vectors", "Also embed texts without their contexts, for `search --no-context`: costs as much again. The built-in model does so anyway.",
+        |c, v| c.engine.embed.text_vectors = units::boolean(v)?, Some(c.engine.embed.text_vectors.to_string())),
     key!("embed" "max_tokens", "Tokens of one text that the model takes; what is known of it, or 512, if absent.",
         |c, v| c.engine.embed.max_tokens = Some(units::count(v, 64..=1_000_000)? as u32), c.engine.embed.max_tokens.map(|n| n.to_string())),
     key!("embed" "concurrency", "Calls at once at most.",

@@ -11,7 +11,9 @@ use super::pool::{self, Outside};
 use super::results::{MAX_RESULTS, WatchAnswer};
 use engine::handle::{CallError, Cancel, Handle, OnText};
 use protocol::ask::AskRequest;
-use protocol::contexts::{GenerateRequest, ReviewRequest, Reviews, StatsRequest};
+use protocol::contexts::{
+    GenerateRequest, ReviewRequest, Reviews, StartContextsRequest, StatsRequest, StopContextsRequest,
+};
 use protocol::daemon::{
     CheckConfigRequest, CostRequest, FEATURES, HelloRequest, Nothing, PingRequest, Problems, ReloadRequest,
     ResumeRequest, ServerInfo, ServerLimits, ShutdownRequest, Welcome,
@@ -136,6 +138,8 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::Sync(asked) => sync(handle, *asked),
         AnyCall::Rebuild(asked) => rebuild(handle, *asked),
         AnyCall::GenerateContext(asked) => done::<GenerateRequest>(&handle.generate_context(*asked, cancel)?),
+        AnyCall::ContextsStart(asked) => done::<StartContextsRequest>(&handle.start_contexts(&asked)?),
+        AnyCall::ContextsStop(asked) => done::<StopContextsRequest>(&handle.stop_contexts(asked.vault.as_deref())?),
         AnyCall::ContextsReview(asked) => done::<ReviewRequest>(&Reviews { contexts: handle.review(&asked)? }),
         AnyCall::Generations(asked) => {
             let generations = handle.generations(asked.vault.as_deref())?;

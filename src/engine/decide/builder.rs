@@ -7,7 +7,7 @@ use super::NotePipeline;
 use super::archive::Claimant;
 use context::plan;
 use context::plan::{Action, ContextSource, PendingContext, Plan, Reason, Step};
-use context::{ContextRecord, Making, Origin, Spent, TEMPLATE};
+use context::{ContextRecord, Making, NONE, Origin, Spent, TEMPLATE};
 use index::embed::{Input, Vector, builtin, input};
 use index::{ChunkDoc, ChunkEntry};
 use note::Note;
@@ -57,6 +57,7 @@ impl NoteBuilder<'_> {
             let context = found.unwrap_or_else(|| self.template_record(&self.chunks[step.chunk]));
             let template = &self.templates[step.chunk];
             let text = match context.making {
+                _ if self.pipeline.is_off() => String::new(),
                 _ if !context.is_paid() => template.clone(),
                 Some(Making { weak: true, .. }) => format!("{template}\n{}", context.text),
                 _ => context.text.clone(),
@@ -72,7 +73,7 @@ impl NoteBuilder<'_> {
         ContextRecord {
             text: String::new(),
             origin: Origin::Template,
-            generation: TEMPLATE.to_owned(),
+            generation: if self.pipeline.is_off() { NONE } else { TEMPLATE }.to_owned(),
             sections: chunk.keys.clone(),
             written_for: chunk.hash,
             sketch: Sketch::default(),
@@ -105,6 +106,10 @@ impl NoteBuilder<'_> {
             let heading_path: Arc<[String]> =
                 note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect();
             let vectors = inputs.iter().filter_map(|input| self.vector(input, !limits.together)).collect();
+            if !limits.together {
+                let alone = inputs.iter().filter_map(|input| input::without_context(input, context));
+                alone.for_each(|input| self.text_alone(&input));
+            }
             let unchanged = match (step.action, step.context, old) {
                 (Action::Keep, ContextSource::Stored(i), Some(old)) => old.chunks.get(i).map(|c| c.decided),
                 _ => None,
@@ -191,6 +196,25 @@ impl NoteBuilder<'_> {
         }
         self.vectors.insert(input.hash, found.clone());
         found.map(|(vector, _)| vector)
+    }
+
+    /// Sees to the vector of a text without its context, for searches without contexts. From an embedder that takes its
+    /// time it is asked for only if the user wants it: it costs as much again.
+    fn text_alone(&mut self, input: &Input) {
+        if self.vectors.contains_key(&input.hash) || self.pipeline.vectors.holds(input.hash) {
+            return;
+        }
+        let embedder = &self.pipeline.service.embedder;
+        // Nothing is found by an empty text.
+        let nothing = || Vector { values: vec![0; embedder.dimensions()].into(), scale: 0.0 };
+        match input.text.is_empty().then(nothing).or_else(|| embedder.input_at_once(input)) {
+            Some(vector) => drop(self.vectors.insert(input.hash, Some((vector, true)))),
+            None if self.pipeline.service.makes_text_vectors() => {
+                self.vectors.insert(input.hash, None);
+                self.missing.push(vec![input.clone()]);
+            }
+            None => {}
+        }
     }
 
     pub(super) fn fresh_vectors(self) -> Vec<(InputHash, Vector)> {

@@ -6,20 +6,18 @@ use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
+use super::estimates::{Wanted, estimate};
 use super::search::expansion;
-use super::{CallError, Cancel, Handle, VaultShared, read, ready, recent, vectors};
+use super::{CallError, Cancel, Handle, VaultShared, offers, read, ready, recent, vectors};
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
 use crate::now_s;
 use crate::own_text::{AdHocContext, OwnChunk, capped};
 use crate::writer::Writer;
-use context::cost;
-use context::cost::NoteSize;
 use context::models::Price;
-use context::plan::DRIFT_BELOW;
-use context::settings::{ContextConfig, Provider};
+use context::plan::{DRIFT_BELOW, Reason};
+use context::settings::ContextConfig;
 use context::{ContextRecord, Template};
-use note::VaultPath;
 use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
 use protocol::cost::CostReport;
 use protocol::jobs::{Job, JobKind};
@@ -58,31 +56,6 @@ fn held(engine: &Handle) -> Option<String> {
     engine.0.model_problem()
 }
 
-/// What writing the contexts of these notes by a generation's model would take; `None` if they are free.
-pub(super) fn estimate(
-    engine: &Handle,
-    generation: &str,
-    pipelines: &[Arc<NotePipeline>],
-    under: Option<&VaultPath>,
-    only_old: bool,
-    batch: bool,
-) -> Result<Option<Estimate>, CallError> {
-    let config = engine.0.config.load();
-    let Some(context) = config.context_of(generation) else { return Ok(None) };
-    let generations = engine.0.generations.load();
-    let Some(writer) = generations.get(generation).and_then(|runtime| runtime.writer.as_ref()) else {
-        return Ok(None);
-    };
-    let mut sizes = Vec::new();
-    for pipeline in pipelines {
-        let notes = pipeline.store.notes().map_err(|error| CallError::Storage(error.to_string()))?;
-        let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
-        sizes.extend(notes.iter().filter(|record| in_scope(record)).filter_map(|note| size(note, only_old)));
-    }
-    let (form, words, concurrency) = (context.form, context.max_words, context.concurrency);
-    Ok(Some(cost::estimate(sizes, &writer.author.model, form, words, concurrency, batch)))
-}
-
 /// State of contexts in all vaults, for `status`.
 pub(super) fn context_status(engine: &Handle) -> ContextStatus {
     let context = settings(engine);
@@ -101,6 +74,7 @@ pub(super) fn context_status(engine: &Handle) -> ContextStatus {
         drifted: sum.drifted,
         failed: sum.failed,
         held,
+        offers: offers::waiting(engine),
         renewal,
         synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
     }
@@ -108,14 +82,14 @@ pub(super) fn context_status(engine: &Handle) -> ContextStatus {
 
 /// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
 fn renewal(engine: &Handle, state: (u64, u64)) -> Option<Estimate> {
-    let mut known = engine.0.renewal.lock();
+    let mut known = engine.0.reckoned.renewal.lock();
     if let Some((of, estimate)) = &*known
         && *of == state
     {
         return Some(estimate.clone());
     }
     let pipelines: Vec<_> = engine.0.vaults.load().iter().filter_map(|vault| vault.pipeline()).collect();
-    let estimate = estimate(engine, &answering(engine), &pipelines, None, true, false).ok().flatten()?;
+    let estimate = estimate(engine, &answering(engine), &pipelines, None, Wanted::Old, false).ok().flatten()?;
     *known = Some((state, estimate.clone()));
     Some(estimate)
 }
@@ -157,7 +131,7 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallE
             stats.total += note.chunks.len() as u64;
             for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path).map_err(storage)?) {
                 stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());
-                stats.failed += u64::from(chunk.later == Some(context::plan::Reason::ContextFailed));
+                stats.failed += u64::from(chunk.later == Some(Reason::ContextFailed));
                 if context.is_paid() {
                     stats.contextualized += 1;
                     chars += context.text.chars().count();
@@ -208,7 +182,7 @@ pub(super) fn generate_context(
         return Err(CallError::Invalid("`chunk` is empty".to_owned()));
     }
     let Some(writer) = writer(engine) else {
-        if settings(engine).provider != Provider::Template {
+        if settings(engine).costs() {
             return Err(CallError::Provider("the model cannot be asked: see `situated status`".to_owned()));
         }
         let pipeline = engine.0.vaults.load().iter().find_map(|vault| vault.pipeline());
@@ -283,15 +257,4 @@ pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Rev
         })
     };
     Ok(found.iter().filter_map(review).collect())
-}
-
-/// A note as far as an estimate needs it; `None` if nothing in it is to be written.
-fn size(note: &NoteRecord, only_old: bool) -> Option<NoteSize> {
-    let bytes = |chunk: &store::record::ChunkRecord| u64::from(chunk.span.1.saturating_sub(chunk.span.0));
-    let is_old = |chunk: &&store::record::ChunkRecord| {
-        !only_old || chunk.later == Some(context::plan::Reason::ContextualizerChanged)
-    };
-    let wanted: Vec<u64> = note.chunks.iter().filter(|c| c.wanted).filter(is_old).map(bytes).collect();
-    let size = NoteSize { bytes: note.stat.size, chunks_in_note: note.chunks.len() as u32, wanted };
-    (!size.wanted.is_empty()).then_some(size)
 }

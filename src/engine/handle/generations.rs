@@ -3,7 +3,7 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::{CallError, Handle, contexts, ready};
+use super::{CallError, Handle, estimates, ready};
 use crate::VaultShared;
 use crate::jobs::Ended;
 use crate::runtime::shown;
@@ -55,7 +55,7 @@ pub(super) fn build_generation(
     let scope = Scope { vault: vault.map(str::to_owned), path: None };
     if dry_run {
         let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
-        let estimate = contexts::estimate(engine, &name, &pipelines, None, false, false)?;
+        let estimate = estimates::estimate(engine, &name, &pipelines, None, estimates::Wanted::All, false)?;
         return Ok(Job::dry_run(JobKind::Generation, scope, None, estimate));
     }
     let job = engine.begin(JobKind::Generation, scope, &vaults);

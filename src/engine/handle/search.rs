@@ -18,12 +18,16 @@ use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
     generations, ready, vectors, work,
 };
-use index::Snapshot;
+use index::embed::Vector;
+use index::embed::input::hash_without_context;
 use index::search;
 use index::search::{Answer, Boosts, Key, Options, Parsed, Part};
+use index::{NoteEntry, NoteNo, Snapshot};
+use note::fingerprint::{InputHash, text_hash};
 use note::{FileStat, VaultPath};
 use protocol::jobs::JobState;
 use protocol::search::{MAX_HITS, Mode};
+use store::record::NoteRecord;
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
@@ -51,6 +55,33 @@ impl Served {
     fn new(vault: &Arc<VaultShared>) -> Result<Self, CallError> {
         let (snapshot, pipeline) = ready(vault)?;
         Ok(Served { vault: vault.clone(), snapshot, pipeline })
+    }
+
+    /// Goes by the vectors of texts alone; returns what is to be said where there are none.
+    fn leave_contexts_out(&mut self, cancel: &Cancel) -> Result<Option<String>, CallError> {
+        cancel.check()?;
+        let storage = |error: store::StoreError| CallError::Storage(error.to_string());
+        let records = self.pipeline.store.notes().map_err(storage)?;
+        let records: HashMap<NoteNo, NoteRecord> = records.into_iter().map(|record| (record.no, record)).collect();
+        let (vectors, together) = (&self.pipeline.vectors, self.pipeline.service.embedder.limits().together);
+        let mut vectors_of = |note: &NoteEntry, position: usize| -> Option<Vec<Vector>> {
+            let record = records.get(&note.no).filter(|record| record.seq == note.seq)?;
+            let chunk = record.chunks.get(position)?;
+            // Without a context the vector of the input is that of its text.
+            let own = together || chunk.context_hash == text_hash(b"");
+            let alone = |input: &InputHash| vectors.get(if own { *input } else { hash_without_context(*input) });
+            chunk.inputs.iter().map(alone).collect()
+        };
+        let index::WithoutContexts { snapshot, lacking } = self.snapshot.without_contexts(&mut vectors_of).clone();
+        let said = (lacking > 0).then(|| {
+            let (vault, chunks) = (&self.vault.name, snapshot.chunk_count());
+            format!(
+                "`{vault}`: {lacking} of {chunks} chunks have no vectors without their context, so theirs count with it; \
+                 `[embed] text_vectors = true` has them made"
+            )
+        });
+        self.snapshot = snapshot;
+        Ok(said)
     }
 
     /// What is asked of this vault. `query` and `options` are those of the request: what this vault adds is in the part
@@ -122,7 +153,12 @@ pub(super) fn search_hiding(
     let (expansion, warning) = expansion::expansion(engine, expand, &parsed, options.mode, cancel);
     parsed.warnings.extend(warning);
     let mut vectors = vectors::vectors(engine);
-    let served = vaults.iter().map(Served::new).collect::<Result<Vec<_>, _>>()?;
+    let mut served = vaults.iter().map(Served::new).collect::<Result<Vec<_>, _>>()?;
+    if !contextual && options.mode != Mode::Lexical {
+        for served in &mut served {
+            parsed.warnings.extend(served.leave_contexts_out(cancel)?);
+        }
+    }
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
     let rankings = search::rank_together(&parts)?;
     let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;

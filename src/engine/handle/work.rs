@@ -3,7 +3,7 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::{CallError, Handle, contexts, hidden, not_found, parse_path, ready, recent};
+use super::{CallError, Handle, contexts, estimates, hidden, not_found, parse_path, ready, recent};
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
 use crate::now_s;
@@ -86,16 +86,24 @@ pub(super) fn rebuild(
     }
     if dry_run || audience.is_assistant() {
         let pipelines: Vec<Arc<NotePipeline>> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
-        let estimate =
-            contexts::estimate(engine, &contexts::answering(engine), &pipelines, under.as_ref(), false, batch)?;
+        let estimate = estimates::estimate(
+            engine,
+            &contexts::answering(engine),
+            &pipelines,
+            under.as_ref(),
+            estimates::Wanted::All,
+            batch,
+        )?;
         if dry_run {
             return Ok(Job::dry_run(JobKind::Rebuild, scope, Some(total), estimate));
         }
         recent::may_rebuild(engine, audience, estimate.as_ref())?;
     }
     let job = engine.begin(JobKind::Rebuild, scope, &vaults);
+    // Who confirms what a whole vault takes agrees to the model; an assistant cannot do that for the user.
+    let agreed = under.is_none() && !audience.is_assistant();
     for vault in &vaults {
-        engine.send_part(vault, job, Event::Rebuild { job, under: under.clone(), batch });
+        engine.send_part(vault, job, Event::Rebuild { job, under: under.clone(), batch, agreed });
     }
     engine.0.jobs.get(job)
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::batches::{BatchClient, ProviderBatches, wanted};
-use super::contexts::{Asking, PendingContexts, remember_sync, synced_at};
+use super::contexts::{Asking, PendingContexts, Renew, remember_sync, synced_at};
 use super::rebuild::Run;
 use super::{ActorContext, TRY_AGAIN};
 use crate::batch::{BatchEvent, Control, End};
+use crate::consent::Terms;
 use crate::context_job::ContextEvent;
 use crate::decide::{NotePipeline, Task};
 use crate::interrupted::{Interrupted, budget_message};
@@ -43,17 +44,31 @@ pub(super) struct Work {
 /// How long a model is left alone whose answers are of no use.
 const LEAVE_ALONE: Duration = Duration::from_mins(30);
 
+/// Whether the user lets the model be asked.
+#[derive(Debug, Default)]
+struct ConsentState {
+    /// What is to be agreed to, if anything is.
+    terms: Option<Terms>,
+    agreed: bool,
+}
+
 /// Asks the model for one indexer.
 pub(super) struct Buyer {
     pub(super) pending: PendingContexts,
     batches: ProviderBatches,
+    consent: ConsentState,
     /// Seconds since 1970 (UTC) of the next regular look; unknown at the start.
     next_sync: Option<i64>,
 }
 
 impl Buyer {
     pub(super) fn new(runtime: Arc<GenerationRuntime>) -> Self {
-        Buyer { pending: PendingContexts::new(runtime), batches: ProviderBatches::default(), next_sync: None }
+        Buyer {
+            pending: PendingContexts::new(runtime),
+            batches: ProviderBatches::default(),
+            consent: ConsentState::default(),
+            next_sync: None,
+        }
     }
 
     /// Another writer, or other settings, are in force.
@@ -63,6 +78,45 @@ impl Buyer {
         }
         self.pending.replace_runtime(runtime, drained_at);
         self.next_sync = None;
+    }
+
+    /// Reads whether the user has agreed to the model in force; a vault for which it was bought before anybody was asked
+    /// goes on.
+    pub(super) fn read_consent(&mut self, actor: &ActorContext) {
+        let runtime = &self.pending.runtime;
+        let terms = runtime.writer.as_ref().and_then(|writer| Terms::of(writer, &runtime.config.context));
+        let (name, dir) = (&actor.place.vault.name, &actor.place.dir);
+        let bought = |provider: &str, model: &str| actor.engine.spender.ledger().has_asked(name, provider, model);
+        let agreed = terms.as_ref().is_none_or(|terms| terms.are_agreed(dir, bought));
+        if !agreed {
+            tracing::info!(vault = name, "contexts wait for your yes: `situated contexts start`");
+        }
+        self.consent = ConsentState { terms, agreed };
+    }
+
+    /// Whether the user has agreed, or need not.
+    pub(super) fn is_agreed(&self) -> bool {
+        self.consent.terms.is_none() || self.consent.agreed
+    }
+
+    /// The user agrees, or takes it back. What the model is to write first is asked for: what saves want, what has a
+    /// free context, and with `replace` what another model wrote.
+    pub(super) fn set_agreed(&mut self, at: &At<'_>, agreed: bool, replace: bool) -> Result<(), EngineError> {
+        if let Some(terms) = &self.consent.terms {
+            let dir = &at.actor.place.dir;
+            terms.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))?;
+            let changed = std::mem::replace(&mut self.consent.agreed, agreed) != agreed;
+            if changed {
+                tracing::info!(vault = at.actor.place.vault.name, agreed, "whether contexts are asked for by itself");
+            }
+        }
+        if !agreed || !at.pipeline.generation.costs {
+            return Ok(());
+        }
+        self.pending.queue_all(at.pipeline, machine::now())?;
+        let renew = if replace { Renew::All } else { Renew::Free };
+        self.pending.refresh(at.pipeline, None, renew)?;
+        Ok(())
     }
 
     /// The job of the rebuild that goes on.
@@ -119,7 +173,13 @@ impl Buyer {
             return Ok(());
         }
         let inactive = at.actor.shared.is_inactive();
-        let asking = Asking { vault: at.actor.shared.id, vault_name: &at.actor.place.vault.name, inactive, now };
+        let asking = Asking {
+            vault: at.actor.shared.id,
+            vault_name: &at.actor.place.vault.name,
+            inactive,
+            agreed: self.is_agreed(),
+            now,
+        };
         let jobs = self.pending.jobs(at.pipeline, &asking, is_busy)?;
         if let Some(writer) = &self.pending.runtime.writer {
             jobs.into_iter().for_each(|job| writer.write(job));
@@ -130,7 +190,11 @@ impl Buyer {
     /// Looks after contexts that serve and should be better, when the time has come.
     pub(super) fn sync_if_due(&mut self, at: &At<'_>) -> Result<(), EngineError> {
         let sync = at.actor.engine.config.load().sync.clone();
-        if !sync.background || at.actor.shared.is_inactive() || self.next_sync.is_some_and(|next| next > now_s()) {
+        if !sync.background
+            || at.actor.shared.is_inactive()
+            || !self.is_agreed()
+            || self.next_sync.is_some_and(|next| next > now_s())
+        {
             return Ok(());
         }
         let interval = i64::try_from(sync.interval.as_secs()).unwrap_or(i64::MAX);
@@ -148,11 +212,11 @@ impl Buyer {
 
     /// Asks for contexts that serve and should be better.
     pub(super) fn refresh(&mut self, at: &At<'_>, since: Option<i64>) -> Result<(), EngineError> {
-        if !at.pipeline.generation.costs {
+        if !at.pipeline.generation.costs || !self.is_agreed() {
             return Ok(());
         }
-        let runtime = self.pending.runtime.clone();
-        let wanted = self.pending.refresh(at.pipeline, since, &runtime.config.context)?;
+        let renew = if self.pending.runtime.config.context.renew { Renew::All } else { Renew::Nothing };
+        let wanted = self.pending.refresh(at.pipeline, since, renew)?;
         remember_sync(at.pipeline, now_s())?;
         *at.actor.shared.synced_at() = Some(now_s());
         if wanted > 0 {
@@ -163,7 +227,7 @@ impl Buyer {
 
     /// How long until the next regular look.
     pub(super) fn sync_left(&self, actor: &ActorContext) -> Option<Duration> {
-        if !actor.engine.config.load().sync.background || actor.shared.is_inactive() {
+        if !actor.engine.config.load().sync.background || actor.shared.is_inactive() || !self.is_agreed() {
             return None;
         }
         let left = u64::try_from(self.next_sync?.saturating_sub(now_s())).unwrap_or(0);

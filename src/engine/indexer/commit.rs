@@ -183,7 +183,7 @@ impl Committer {
                 continue;
             };
             let contexts = self.pipeline.store.contexts(path)?;
-            let facts = facts(&record, &contexts);
+            let facts = facts(&record, &contexts, false);
             let plan = context::plan::plan(Some(&facts), None, &self.pipeline.generation, Trigger::Save, &|_| None);
             let paid = record.chunks.iter().zip(contexts).filter(|(_, c)| c.is_paid());
             let archive = paid.map(|(chunk, context)| (context_key(&chunk.keys, chunk.hash), context)).collect();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::context_queue::{ContextQueue, Rank};
+use super::failures::{Failures, Tell};
 use super::rebuild::Run;
 use crate::context_job::{ContextEvent, ContextJob, MOST_TRIES};
 use crate::counters::ContextCounters;
@@ -16,8 +17,8 @@ use crate::decide::NotePipeline;
 use crate::interrupted::Interrupted;
 use crate::runtime::GenerationRuntime;
 use crate::{EngineError, now_s};
+use context::ContextRecord;
 use context::plan::{PendingContext, Reason};
-use context::settings::ContextConfig;
 use note::fingerprint::{ContextKey, context_key};
 use note::{PRIVATE_TAG, VaultPath};
 use provider::ledger::Purpose;
@@ -38,7 +39,41 @@ pub(crate) struct Asking<'a> {
     pub(crate) vault_name: &'a str,
     /// Whether another generation answers: then nothing is bought but what a build wants.
     pub(crate) inactive: bool,
+    /// Whether the user has agreed that the model is asked by itself.
+    pub(crate) agreed: bool,
     pub(crate) now: Instant,
+}
+
+/// Which contexts that serve and are not of the model in force it is to write anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renew {
+    /// None of them.
+    Nothing,
+    /// Those that cost nothing: nothing that was paid for is lost.
+    Free,
+    /// All of them.
+    All,
+}
+
+/// What may be asked for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Allowed {
+    /// What a rebuild wants, which the user confirmed for itself.
+    Rebuild,
+    /// What somebody asked for: a rebuild, or the look after stale ones.
+    Asked,
+    /// What saves want, too.
+    All,
+}
+
+impl Allowed {
+    fn covers(self, reason: Reason) -> bool {
+        match self {
+            Allowed::Rebuild => reason == Reason::Rebuild,
+            Allowed::Asked => !is_save(reason),
+            Allowed::All => true,
+        }
+    }
 }
 
 /// What an indexer knows of contexts.
@@ -53,6 +88,7 @@ pub(crate) struct PendingContexts {
     /// Notes for which contexts came and that are to be decided about again.
     arrived: BTreeSet<VaultPath>,
     pub(crate) counters: ContextCounters,
+    failures: Failures,
     /// The rebuild that goes on.
     pub(crate) run: Option<Run>,
     /// Quiet of a note before its structural changes are sent.
@@ -71,6 +107,7 @@ impl PendingContexts {
             moved: HashMap::new(),
             arrived: BTreeSet::new(),
             counters: ContextCounters::default(),
+            failures: Failures::default(),
             run: None,
             settle,
             draining: None,
@@ -90,6 +127,7 @@ impl PendingContexts {
     /// A note has moved. What the writer is asked about it, it is not asked again under the new name.
     pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) {
         self.queue.remove(old);
+        self.failures.remove(old);
         if let Some(keys) = self.asked.remove(old) {
             self.asked.insert(new.clone(), keys);
             let first = self.moved.iter().find(|(_, present)| *present == old).map(|(first, _)| first.clone());
@@ -100,6 +138,7 @@ impl PendingContexts {
     /// A note is gone; `no` is its number if it was indexed.
     pub(crate) fn removed(&mut self, path: &VaultPath, no: Option<u32>) {
         self.queue.remove(path);
+        self.failures.remove(path);
         if let Some(no) = no {
             self.counters.remove(no);
         }
@@ -108,6 +147,7 @@ impl PendingContexts {
     /// `waits`: of what a save wants, and of the rest.
     fn put(&mut self, record: &NoteRecord, waits: (Duration, Duration), now: Instant) {
         self.counters.put(record);
+        self.failures.put(record);
         let mut pending = record.chunks.iter().filter_map(|chunk| chunk.due).peekable();
         if pending.peek().is_none() {
             self.queue.remove(&record.path);
@@ -142,6 +182,11 @@ impl PendingContexts {
         }
     }
 
+    /// That the model fails at a good share of what it is asked for.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.failures.problem(self.counters.sum())
+    }
+
     /// Notes that the writer has.
     pub(crate) fn asked(&self) -> usize {
         self.asked.len()
@@ -172,7 +217,15 @@ impl PendingContexts {
             }
             ContextEvent::Tried(key) => self.tried(pipeline, &path, key, false)?,
             ContextEvent::GaveUp(key, flaw) => {
-                tracing::debug!(?flaw, "the model gave no usable context for a chunk; the template stays");
+                match self.failures.failed(&path, flaw) {
+                    Tell::Note => {
+                        tracing::warn!(note = %path, ?flaw, "the model gave no usable context; the free one serves")
+                    }
+                    Tell::NoMore => {
+                        tracing::warn!("further notes without a usable context are not logged: see `situated stats`")
+                    }
+                    Tell::Nothing => {}
+                }
                 if let Some(run) = &mut self.run {
                     run.failed(&path, flaw);
                 }
@@ -209,8 +262,16 @@ impl PendingContexts {
     ) -> Result<Vec<ContextJob>, EngineError> {
         let runtime = self.runtime.clone();
         let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
+        if !asking.agreed && self.run.is_none() {
+            return Ok(Vec::new());
+        }
         // One that stands beside the one in force buys nothing by itself.
         let automatic = if asking.inactive { self.run.is_some() } else { runtime.config.context.automatic };
+        let allowed = match (asking.agreed, automatic) {
+            (false, _) => Allowed::Rebuild,
+            (true, false) => Allowed::Asked,
+            (true, true) => Allowed::All,
+        };
         let deciding = self.is_deciding(asking.inactive);
         let mut jobs = Vec::new();
         while self.asked.len() < writer.room
@@ -222,7 +283,7 @@ impl PendingContexts {
                 continue;
             }
             let Some(record) = pipeline.store.note(&path)? else { continue };
-            let (pending, found) = self.open(pipeline, &record, automatic)?;
+            let (pending, found) = self.open(pipeline, &record, allowed)?;
             if found {
                 self.arrived.insert(path.clone());
             }
@@ -249,13 +310,13 @@ impl PendingContexts {
         &self,
         pipeline: &NotePipeline,
         record: &NoteRecord,
-        automatic: bool,
+        allowed: Allowed,
     ) -> Result<(Vec<(ContextKey, PendingContext)>, bool), EngineError> {
         let generation = pipeline.contextualizer(record.kind.as_deref());
         let mut open = Vec::new();
         let mut found = false;
         for chunk in &record.chunks {
-            let Some(due) = chunk.due.filter(|due| automatic || !is_save(due.reason)) else { continue };
+            let Some(due) = chunk.due.filter(|due| allowed.covers(due.reason)) else { continue };
             let key = context_key(&chunk.keys, chunk.hash);
             let written = pipeline.written_by(pipeline.claimant(record), key, &generation)?;
             if written.is_some_and(|context| context.written_at >= due.since) {
@@ -304,11 +365,22 @@ impl PendingContexts {
     }
 
     /// When something may be asked next.
-    pub(crate) fn next_question(&self, inactive: bool) -> Option<Instant> {
-        let writer = self.runtime.writer.as_ref().filter(|writer| self.asked.len() < writer.room);
+    pub(crate) fn next_question(&self, inactive: bool, agreed: bool) -> Option<Instant> {
+        let may_ask = agreed || self.run.is_some();
+        let writer = self.runtime.writer.as_ref().filter(|writer| may_ask && self.asked.len() < writer.room);
         let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive)));
         let next = next.map(|next| self.runtime.held_until().map_or(next, |until| until.max(next)));
         next.into_iter().chain(self.draining).min()
+    }
+
+    /// Every note that wants something takes its place in the queue: it may have been passed over until now.
+    pub(crate) fn queue_all(&mut self, pipeline: &NotePipeline, now: Instant) -> Result<(), EngineError> {
+        for record in pipeline.store.notes()? {
+            if !self.asked.contains_key(&record.path) {
+                self.put(&record, (Duration::ZERO, Duration::ZERO), now);
+            }
+        }
+        Ok(())
     }
 
     /// Asks for contexts that serve and should be better: drifted, failed, and with `renew` what another generation
@@ -318,15 +390,15 @@ impl PendingContexts {
         &mut self,
         pipeline: &NotePipeline,
         since: Option<i64>,
-        context: &ContextConfig,
+        renew: Renew,
     ) -> Result<u64, EngineError> {
-        let (renew, automatic) = (context.renew, context.automatic);
+        let automatic = self.runtime.config.context.automatic;
         let mut wanted = 0;
         for record in pipeline.store.notes()? {
             let recent = since.is_none_or(|since| record.stat.mtime_ns.div_euclid(1_000_000_000) >= since);
             let stale = |reason| match reason {
                 Reason::Drifted | Reason::ContextFailed => true,
-                Reason::ContextualizerChanged => renew,
+                Reason::ContextualizerChanged => renew != Renew::Nothing,
                 _ => false,
             };
             let put_off = |chunk: &ChunkRecord| !automatic && chunk.due.is_some_and(|due| is_save(due.reason));
@@ -334,7 +406,11 @@ impl PendingContexts {
             if !recent || !record.chunks.iter().any(|c| is_stale(c) || put_off(c)) {
                 continue;
             }
-            let written: Vec<i64> = pipeline.store.contexts(&record.path)?.iter().map(|c| c.written_at).collect();
+            let contexts = pipeline.store.contexts(&record.path)?;
+            let stays = |i: usize, reason| {
+                let paid = contexts.get(i).is_some_and(ContextRecord::is_paid);
+                reason == Reason::ContextualizerChanged && paid && renew == Renew::Free
+            };
             let now = now_s();
             self.amend(pipeline, &record.path, |record| {
                 for (i, chunk) in record.chunks.iter_mut().enumerate() {
@@ -343,9 +419,10 @@ impl PendingContexts {
                             chunk.due.map(|due| PendingContext { reason: Reason::ContextualizerChanged, ..due });
                         wanted += 1;
                     }
-                    if let (None, Some(reason)) = (chunk.due, chunk.later.filter(|reason| stale(*reason))) {
+                    let outdated = chunk.later.filter(|reason| stale(*reason) && !stays(i, *reason));
+                    if let (None, Some(reason)) = (chunk.due, outdated) {
                         // Younger than what it is to replace.
-                        let since = now.max(written.get(i).map_or(0, |at| at + 1));
+                        let since = now.max(contexts.get(i).map_or(0, |context| context.written_at + 1));
                         (chunk.due, chunk.later) = (Some(PendingContext { reason, since, tries: 0 }), None);
                         wanted += 1;
                     }

@@ -14,6 +14,7 @@ mod contexts;
 mod deletion_guard;
 pub(super) mod disk;
 mod dry_run;
+mod failures;
 mod freshness;
 mod migration;
 mod notes;
@@ -42,9 +43,10 @@ use super::{EngineError, Shared, VaultShared, timing};
 use crate::settings::Settings;
 use buyer::{At, Buyer, Work};
 use commit::{Committer, open_index};
-use context::TEMPLATE;
 use context::plan::Generation;
 use context::prompt::Prompter;
+use context::settings::Provider;
+use context::{NONE, TEMPLATE};
 use deletion_guard::DeletionGuard;
 use disk::Disk;
 use dry_run::DryRun;
@@ -83,8 +85,11 @@ pub(super) enum Event {
     Sync { job: u64, accept_deletes: bool },
     /// A user asks for contexts that should be better to be made anew, of notes that changed since.
     Refresh { since: Option<i64> },
-    /// A user asks for notes to be made anew.
-    Rebuild { job: u64, under: Option<VaultPath>, batch: bool },
+    /// The user agrees that the model is asked by itself, or takes that back; with `replace` it is to write anew what
+    /// another one wrote. The answer is whether it is asked now.
+    Consent { agreed: bool, replace: bool, reply: Sender<Result<bool, CallError>> },
+    /// A user asks for notes to be made anew; `agreed` if that agrees to the model too.
+    Rebuild { job: u64, under: Option<VaultPath>, batch: bool, agreed: bool },
     /// A user asks for this generation to be built beside the one that answers.
     Build { job: u64, reply: Sender<Result<(), CallError>> },
     /// The writer says what came of an order.
@@ -197,6 +202,9 @@ impl Seed {
                 Ok(Event::Stop { .. }) | Err(RecvTimeoutError::Disconnected) => return true,
                 Err(RecvTimeoutError::Timeout) => return false,
                 Ok(Event::Resume | Event::Reloaded(_)) => return false,
+                Ok(Event::Consent { reply, .. }) => {
+                    let _ = reply.send(Err(CallError::Storage(why.to_owned())));
+                }
                 Ok(Event::Build { reply, .. }) => {
                     // The caller may have gone.
                     let _ = reply.send(Err(CallError::Storage(why.to_owned())));
@@ -288,6 +296,7 @@ impl Indexer {
             opened: opened_notes.collect(),
         };
         let Indexer { notes, buyer, .. } = &mut indexer;
+        buyer.read_consent(&notes.actor);
         let again = notes.commit.load(&mut |record| buyer.pending.loaded(record, now))?;
         if !again.is_empty() {
             notes.work.enqueue(again.into_iter().map(Task::again).collect(), true);
@@ -430,12 +439,20 @@ fn rules(vault: &VaultConfig, disk: &dyn Disk) -> NoteRules {
 
 /// The generation that a configuration puts in force.
 fn generation(config: &Settings, embedder: &Embedder, rules: &NoteRules) -> Generation {
+    let contextualizer = match config.context.provider {
+        Provider::None => NONE,
+        Provider::Template => TEMPLATE,
+        // It depends on the kind of note: see `NotePipeline::contextualizer`.
+        _ => "",
+    };
+    // Who did not make these vectors is to make them now.
+    let alone = embedder.is_local_and_fast() || config.embed.text_vectors;
+    let alone = if alone { ", texts alone" } else { "" };
     Generation {
-        // With a model it depends on the kind of note: see `NotePipeline::contextualizer`.
-        contextualizer: if config.context.costs() { String::new() } else { TEMPLATE.to_owned() },
+        contextualizer: contextualizer.to_owned(),
         costs: config.context.costs(),
         embedder: embedder.identity().to_owned(),
-        chunker: format!("{}, {}", config.chunk.identity(), rules.reading()),
+        chunker: format!("{}, {}{alone}", config.chunk.identity(), rules.reading()),
         llm_min_chunks: config.context.llm_min_chunks,
     }
 }

@@ -13,6 +13,7 @@ use super::{Event, Indexer};
 use crate::decide::Task;
 use crate::embedding;
 use crate::embedding::{Service, serving};
+use crate::error::CallError;
 use crate::host::power::Brake;
 use crate::jobs::Ended;
 use crate::settings::Settings;
@@ -54,18 +55,36 @@ impl Indexer {
                 self.notes.walk(RescanReason::Asked, vec![job]);
             }
             Event::Refresh { since } => self.buy(|buyer, at, _| buyer.refresh(at, since)),
-            Event::Rebuild { job, under, batch } => {
+            Event::Consent { agreed, replace, reply } => {
+                let mut said = Ok(());
+                self.buy(|buyer, at, _| {
+                    said = buyer.set_agreed(at, agreed, replace).map_err(|error| CallError::Storage(error.to_string()));
+                    Ok(())
+                });
+                // Who hears of it finds it so. The caller may have gone.
+                self.refresh_status();
+                let _ = reply.send(said.map(|()| self.buyer.is_agreed()));
+            }
+            Event::Rebuild { job, under, batch, agreed } => {
                 let run = Run::new(job, under.as_ref().map(ToString::to_string), batch);
                 let since = run.began;
                 if self.notes.commit.pipeline.generation.costs {
                     // One step ends with the notes, one with the contexts.
                     self.actor.engine.jobs.open_step(job, self.actor.shared.id);
-                    self.buy(|buyer, at, _| buyer.begin_run(at, run));
+                    self.buy(|buyer, at, _| {
+                        if agreed {
+                            buyer.set_agreed(at, true, false)?;
+                        }
+                        buyer.begin_run(at, run)
+                    });
                 }
                 self.notes.rebuild(job, under.as_ref(), since);
             }
             Event::Build { job, reply } => {
-                self.buy(|buyer, at, _| buyer.begin_run(at, Run::new(job, None, false)));
+                self.buy(|buyer, at, _| {
+                    buyer.set_agreed(at, true, false)?;
+                    buyer.begin_run(at, Run::new(job, None, false))
+                });
                 // The caller may have gone.
                 let _ = reply.send(Ok(()));
             }
@@ -149,7 +168,7 @@ impl Indexer {
         let look = throttle.next_look().filter(|_| kept);
         let ready = self.notes.freshness.has_looked() && !self.notes.is_at_work();
         let migration = self.migration.as_ref().and_then(|migration| migration.next_wake(ready));
-        let question = self.buyer.pending.next_question(self.actor.shared.is_inactive());
+        let question = self.buyer.pending.next_question(self.actor.shared.is_inactive(), self.buyer.is_agreed());
         let sync = self.buyer.sync_left(&self.actor).map(|left| machine::now() + left);
         let asked = [question, sync].map(|at| at.filter(|_| !throttle.all_waits() && !self.notes.is_troubled()));
         let migration = migration.filter(|_| level == Brake::Off && self.notes.failure.is_none());
@@ -342,6 +361,7 @@ impl Indexer {
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
             // What the old writer still has comes, or is asked for again by the new one.
             self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
+            self.buyer.read_consent(&self.actor);
         }
         if config.embed != before.embed {
             let taken = self.take_embedder(&config);
@@ -386,7 +406,7 @@ impl Indexer {
             notes: self.opened.clone(),
             problems: [self.notes.guard.doubt().map(str::to_owned), watch_problem]
                 .into_iter()
-                .chain([self.notes.failure.as_ref().map(|failure| failure.why.clone())])
+                .chain([self.notes.failure.as_ref().map(|failure| failure.why.clone()), self.buyer.pending.problem()])
                 .flatten()
                 .collect(),
             model: self.buyer.pending.runtime.problem(waiting),
@@ -395,6 +415,7 @@ impl Indexer {
             flying: self.notes.work.under_way() > 0 || !self.notes.freshness.has_looked(),
             kept: self.is_kept(self.actor.engine.throttle.level()),
             bulk: self.notes.work.queued() > 0,
+            unagreed: !self.buyer.is_agreed(),
             waiting,
             asked: self.buyer.pending.asked(),
             embedders: services().filter_map(|service| service.embedder.leaves_to()).collect(),

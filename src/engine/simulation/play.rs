@@ -282,7 +282,7 @@ impl World {
         self.rebuilds += usize::from(self.setup.costs);
         let scope = Scope { vault: None, path: None };
         let job = self.process().shared.jobs.begin(JobKind::Rebuild, scope, [(0, "v".to_owned())]);
-        self.process().send(Event::Rebuild { job, under: None, batch: false });
+        self.process().send(Event::Rebuild { job, under: None, batch: false, agreed: true });
     }
 
     /// Contexts are made anew whose text has become another.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use context::settings::{ContextConfig, Provider};
+use context::settings::{Consent, ContextConfig, Provider};
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 use note::chunk::Strategy;
 use provider::ProviderRuntime;
@@ -88,6 +88,7 @@ fn settings(setup: Setup, vault: &Path, data: &Path) -> Settings {
             provider: Provider::OpenAi,
             base_url: Some("http://model.invalid".to_owned()),
             concurrency: setup.concurrency,
+            consent: Consent::Given,
             ..ContextConfig::default()
         };
         settings.context.key.file = Some(key);

@@ -85,6 +85,19 @@ pub fn inputs_within(
         .collect()
 }
 
+/// What is embedded beside an input under this context, for searches without contexts: its text alone, which is empty
+/// for a chunk that has no words of its own. `None` without a context: then the input's own vector is that.
+pub fn without_context(input: &Input, context: &str) -> Option<Input> {
+    let hash = hash_without_context(input.hash);
+    let text = if input.context > 0 { input.text.get(input.context..)?.trim_start() } else { "" };
+    (!context.trim().is_empty()).then(|| Input { hash, text: text.to_owned(), context: 0 })
+}
+
+/// The hash of that: it follows from the input's own, so that nothing more needs to be remembered of a chunk.
+pub fn hash_without_context(hash: InputHash) -> InputHash {
+    InputHash(Fields::new("input-without-context/1").bytes(&hash.0).finish())
+}
+
 /// The texts to embed for the chunks of a note that a model sees together, one for each, by document. Nothing is put
 /// before them: the model knows what stands around. An input's hash is that of all its document, for its vector is.
 ///

@@ -30,6 +30,9 @@ pub struct EmbedConfig {
     pub query_prefix: Option<String>,
     /// Stands before what is indexed; what the model is known to want if absent.
     pub document_prefix: Option<String>,
+    /// Whether texts are also embedded without their contexts, for searches without contexts, by a model that takes its
+    /// time. The built-in one always does.
+    pub text_vectors: bool,
     /// Tokens of one text that the model takes; what is known of the model if absent.
     pub max_tokens: Option<u32>,
     /// Calls at once at most.
@@ -53,6 +56,7 @@ impl Default for EmbedConfig {
             dimensions: None,
             query_prefix: None,
             document_prefix: None,
+            text_vectors: false,
             max_tokens: None,
             concurrency: 4,
             timeout: Duration::from_mins(1),

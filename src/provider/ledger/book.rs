@@ -96,6 +96,14 @@ impl Book {
         self.pots.get(pot).copied().unwrap_or_default()
     }
 
+    /// Whether a model was asked, and notes of a vault were asked about.
+    pub(super) fn has_asked(&self, vault: &str, provider: &str, model: &str) -> bool {
+        let is_ours = |(of, path): &(String, String)| of == vault && !path.is_empty();
+        let model = (provider.to_owned(), model.to_owned());
+        self.months.values().any(|month| month.models.contains_key(&model))
+            && self.months.values().any(|month| month.notes.keys().any(is_ours))
+    }
+
     /// Counts a reservation as spent.
     pub(super) fn reserve(&mut self, entry: &Entry) {
         let spent = self.pots.entry(Pot::of(entry)).or_default();

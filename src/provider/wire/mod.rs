@@ -141,7 +141,7 @@ impl Wire {
     /// What is wrong with the address or the region.
     pub(super) fn new(config: &ContextConfig, model: &Model) -> Result<Wire, String> {
         match config.provider {
-            Provider::Template => Err("templates ask no model".to_owned()),
+            Provider::None | Provider::Template => Err("templates ask no model".to_owned()),
             Provider::Anthropic => Anthropic::new(config, model).map(Wire::Anthropic),
             Provider::Bedrock => Bedrock::new(config, model).map(Wire::Bedrock),
             Provider::OpenAi => OpenAi::new(config, model).map(Wire::OpenAi),

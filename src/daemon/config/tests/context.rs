@@ -2,7 +2,9 @@
 
 use super::*;
 use ::context::cost::decimal_dollars;
-use ::context::settings::{ContextConfig, Dialect, FormChoice, KeyConfig, KindPrompt, ModelOverride, Provider};
+use ::context::settings::{
+    Consent, ContextConfig, Dialect, FormChoice, KeyConfig, KindPrompt, ModelOverride, Provider,
+};
 use engine::settings::SyncConfig;
 use provider::settings::BudgetConfig;
 
@@ -17,6 +19,7 @@ dialect = "openai"
 region = "eu-central-1"
 key_file = "DIR/key"
 key_credential = "my-key"
+consent = "given"
 automatic = false
 renew = true
 settle = "0ms"
@@ -69,6 +72,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         dialect: Some(Dialect::OpenAi),
         region: "eu-central-1".into(),
         key: KeyConfig { file: Some(bench.path("key")), command: None, credential: Some("my-key".into()) },
+        consent: Consent::Given,
         automatic: false,
         renew: true,
         settle: Duration::ZERO,
@@ -99,8 +103,8 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
     );
     assert_eq!(config.engine.sync, SyncConfig { background: false, interval: Duration::from_hours(12) });
     let file = bench.path("config.toml");
-    assert_eq!(loaded.origin("context.prompt.*"), &ValueOrigin::File(file.clone(), 29));
-    assert_eq!(loaded.origin("context.models.other"), &ValueOrigin::File(file, 38));
+    assert_eq!(loaded.origin("context.prompt.*"), &ValueOrigin::File(file.clone(), 30));
+    assert_eq!(loaded.origin("context.models.other"), &ValueOrigin::File(file, 39));
 
     for origin in [false, true] {
         let shown = loaded.show(origin);
@@ -166,6 +170,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ("[context]\nkey_command = \"\"", "2:15 context.key_command it is empty"),
         ("[context]\nkey_credential = \"../key\"", "2:18 context.key_credential write the name that the unit's"),
         ("[context]\nkey_credential = \"..\"", "2:18 context.key_credential a credential's name begins"),
+        ("[context]\nconsent = true", "2:11 context.consent"),
         ("[context]\nform = \"whole\"", "2:8 context.form `whole` is not known (there is `auto`, `note`, `chunk`)"),
         ("[context]\ntemperature = 3", "2:15 context.temperature `3` will not do; write a number from 0.0 to 2.0"),
         ("[context]\ntemperature = nan", "2:15 context.temperature"),

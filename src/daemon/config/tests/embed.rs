@@ -15,6 +15,7 @@ key_credential = "my-key"
 dimensions = 512
 query_prefix = "query: "
 document_prefix = ""
+text_vectors = true
 max_tokens = 4000
 concurrency = 2
 timeout = "20s"
@@ -36,6 +37,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         // White space at the end is part of it.
         query_prefix: Some("query: ".to_owned()),
         document_prefix: Some(String::new()),
+        text_vectors: true,
         max_tokens: Some(4000),
         concurrency: 2,
         timeout: Duration::from_secs(20),

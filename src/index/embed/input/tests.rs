@@ -54,6 +54,23 @@ fn hostile_text_is_scanned_once() {
 }
 
 #[test]
+fn a_text_can_be_had_without_its_context() {
+    let alone = |context: &str, raw: &str| {
+        let with = inputs(context, raw, &pieces);
+        with.iter().map(|input| without_context(input, context).map(|alone| alone.text)).collect::<Vec<_>>()
+    };
+    assert_eq!(alone("From: a note", "Some words."), [Some("Some words.".to_owned())]);
+    // Without a context the input is the text already; without words there is nothing to find.
+    assert_eq!(alone("", "Some words."), [None]);
+    assert_eq!(alone("From: a note", "<!-- nothing -->"), [Some(String::new())]);
+    let (one, other) = (&inputs("A", "Some words.", &pieces)[0], &inputs("B", "Some words.", &pieces)[0]);
+    assert_ne!(hash_without_context(one.hash), one.hash);
+    assert_ne!(hash_without_context(one.hash), hash_without_context(other.hash));
+    let text = without_context(one, "A").unwrap();
+    assert_eq!(model().embed_input(&text), model().embed("Some words."));
+}
+
+#[test]
 fn context_and_text_make_the_input() {
     assert_eq!(texts("From: a note", "Some words."), ["From: a note\n\nSome words."]);
     assert_eq!(texts("", " Some words.\n"), ["Some words."]);

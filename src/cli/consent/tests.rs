@@ -1,0 +1,60 @@
+use super::*;
+
+fn offer(chunks: u64, micro_dollars: Option<u64>) -> Offer {
+    let estimate = Estimate {
+        chunks,
+        notes: chunks.div_ceil(4),
+        calls: chunks.div_ceil(4),
+        tokens_in: chunks * 500,
+        tokens_out: chunks * 80,
+        micro_dollars,
+        price_as_of: micro_dollars.map(|_| "2026-11-12".to_owned()),
+        ..Estimate::default()
+    };
+    Offer {
+        vault: "notes".to_owned(),
+        provider: "anthropic".to_owned(),
+        model: "claude-haiku-5-5".to_owned(),
+        leaves_to: Some("api.anthropic.com".to_owned()),
+        estimate,
+        days: Some(3),
+        ..Offer::default()
+    }
+}
+
+#[test]
+fn an_offer_says_work_money_days_and_where_text_goes() {
+    let said = described(&offer(40, Some(1_230_000)), false);
+    for part in [
+        "claude-haiku-5-5 writes contexts for 40 chunks of 10 notes in 10 calls",
+        "about $1.23 (prices of 2026-11-12)",
+        "3 days within the day's budget",
+        "Leaves this machine: text of notes, to api.anthropic.com.",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    let waits = waiting(&offer(40, Some(1_230_000)));
+    assert!(waits.contains("`situated contexts start` (40 chunks, about $1.23") && waits.contains("3 days"), "{waits}");
+}
+
+#[test]
+fn an_unknown_price_is_said_and_never_shown_as_free() {
+    let said = described(&offer(40, None), false);
+    assert!(said.contains("price unknown: 23,200 tokens") && !said.contains("free"), "{said}");
+}
+
+#[test]
+fn contexts_of_another_model_are_kept_unless_they_are_to_be_replaced() {
+    let mut offer = offer(0, Some(0));
+    (offer.kept, offer.replacing) = (12, Some(super::tests::offer(12, Some(20_000)).estimate));
+    let kept = described(&offer, false);
+    assert!(kept.contains("12 contexts of another model are kept; `--replace`") && kept.contains("$0.02"), "{kept}");
+    let replaced = described(&offer, true);
+    assert!(replaced.contains("12 contexts of another model are written anew: 12 chunks"), "{replaced}");
+}
+
+#[test]
+fn a_budget_of_nothing_is_no_number_of_days() {
+    assert_eq!(within(u64::MAX), "the day's budget is 0, so nothing is asked for");
+    assert_eq!(within(1), "within a day's budget");
+}

@@ -1,0 +1,60 @@
+//! What a model would take for vaults that nobody has indexed yet: their notes are read and cut here, and nothing is sent.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use context::cost::{NoteSize, estimate};
+use context::models::Model;
+use context::settings::ContextConfig;
+use note::chunk::ChunkRules;
+use protocol::contexts::Estimate;
+use vault::policy::Policy;
+use vault::settings::VaultConfig;
+
+/// How long notes are read; of what is left by then it is taken that it is like what was read.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a configuration's model would take for all notes of these vaults; `None` if nobody can tell.
+pub(super) fn of_vaults(vaults: &[VaultConfig], config: &ContextConfig) -> Option<Estimate> {
+    let model: Model = provider::model(config).ok()?;
+    let until = Instant::now() + PATIENCE;
+    let (mut read, mut left) = (Vec::new(), Vec::new());
+    for vault in vaults {
+        let policy = Policy::new(&vault.path, vault).ok()?;
+        let walk = vault::walk::walk(&vault.path, &policy, None, &AtomicBool::new(false)).ok()?;
+        for (path, stat) in walk.files {
+            if Instant::now() >= until {
+                left.push(stat.size);
+                continue;
+            }
+            let Ok((bytes, _)) = vault::read::read(&vault.path, &path, vault.max_note_bytes) else { continue };
+            let parsed = note::parse(&path, &bytes, &note::NoteRules::default());
+            let chunks = index::chunk::cut(&parsed, ChunkRules::default().of(parsed.kind.as_deref()));
+            if chunks.len() as u64 >= u64::from(config.llm_min_chunks) {
+                let wanted = chunks.iter().map(|chunk| chunk.span.len() as u64).collect();
+                read.push(NoteSize { bytes: stat.size, chunks_in_note: chunks.len() as u32, wanted });
+            }
+        }
+    }
+    let sum = estimate(read.iter().cloned(), &model, config.form, config.max_words, config.concurrency, false);
+    Some(with_rest(sum, read.iter().map(|note| note.bytes).sum(), left.iter().sum()))
+}
+
+/// An estimate of so many bytes, made larger by the bytes that were not looked at.
+fn with_rest(mut sum: Estimate, read: u64, left: u64) -> Estimate {
+    let scale = |n: u64| (u128::from(n) * u128::from(read + left)).div_ceil(u128::from(read.max(1))) as u64;
+    if left > 0 {
+        for n in [&mut sum.notes, &mut sum.chunks, &mut sum.calls] {
+            *n = scale(*n);
+        }
+        for n in [&mut sum.tokens_in, &mut sum.tokens_cached, &mut sum.tokens_out] {
+            *n = scale(*n);
+        }
+        sum.micro_dollars = sum.micro_dollars.map(scale);
+        sum.minutes *= (read + left) as f64 / read.max(1) as f64;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests;

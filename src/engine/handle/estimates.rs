@@ -1,0 +1,77 @@
+//! What writing contexts would take, reckoned from the records of notes.
+
+use std::sync::Arc;
+
+use super::{CallError, Handle};
+use crate::decide::NotePipeline;
+use context::ContextRecord;
+use context::cost::{self, NoteSize};
+use context::plan::Reason;
+use note::VaultPath;
+use protocol::contexts::Estimate;
+use store::record::{ChunkRecord, NoteRecord};
+
+/// Which contexts an estimate is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All that a model may write.
+    All,
+    /// Those that another generation wrote.
+    Old,
+    /// Of those, the ones that were paid for.
+    OldPaid,
+    /// What is asked for once the user has agreed: what is due or stale, and what has a free context.
+    AtFirst,
+}
+
+/// What writing the contexts of these notes by a generation's model would take; `None` if they are free.
+pub(super) fn estimate(
+    engine: &Handle,
+    generation: &str,
+    pipelines: &[Arc<NotePipeline>],
+    under: Option<&VaultPath>,
+    wanted: Wanted,
+    batch: bool,
+) -> Result<Option<Estimate>, CallError> {
+    let config = engine.0.config.load();
+    let Some(context) = config.context_of(generation) else { return Ok(None) };
+    let generations = engine.0.generations.load();
+    let Some(writer) = generations.get(generation).and_then(|runtime| runtime.writer.as_ref()) else {
+        return Ok(None);
+    };
+    let mut sizes = Vec::new();
+    for pipeline in pipelines {
+        let storage = |error: store::StoreError| CallError::Storage(error.to_string());
+        let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
+        for note in pipeline.store.notes().map_err(storage)?.iter().filter(|record| in_scope(record)) {
+            let asks = matches!(wanted, Wanted::OldPaid | Wanted::AtFirst) && note.chunks.iter().any(is_old);
+            let contexts = if asks { pipeline.store.contexts(&note.path).map_err(storage)? } else { Vec::new() };
+            sizes.extend(size(note, &contexts, wanted));
+        }
+    }
+    let (form, words, concurrency) = (context.form, context.max_words, context.concurrency);
+    Ok(Some(cost::estimate(sizes, &writer.author.model, form, words, concurrency, batch)))
+}
+
+fn is_old(chunk: &ChunkRecord) -> bool {
+    chunk.later == Some(Reason::ContextualizerChanged)
+}
+
+/// A note as far as an estimate needs it; `None` if nothing in it is to be written.
+fn size(note: &NoteRecord, contexts: &[ContextRecord], wanted: Wanted) -> Option<NoteSize> {
+    let bytes = |chunk: &ChunkRecord| u64::from(chunk.span.1.saturating_sub(chunk.span.0));
+    let paid = |i: usize| contexts.get(i).is_some_and(ContextRecord::is_paid);
+    let is_wanted = |(i, chunk): &(usize, &ChunkRecord)| match wanted {
+        Wanted::All => true,
+        Wanted::Old => is_old(chunk),
+        Wanted::OldPaid => is_old(chunk) && paid(*i),
+        Wanted::AtFirst => {
+            let stale = matches!(chunk.later, Some(Reason::Drifted | Reason::ContextFailed));
+            chunk.due.is_some() || stale || (is_old(chunk) && !paid(*i))
+        }
+    };
+    let chunks = note.chunks.iter().enumerate().filter(|(_, chunk)| chunk.wanted);
+    let wanted: Vec<u64> = chunks.filter(is_wanted).map(|(_, chunk)| bytes(chunk)).collect();
+    let size = NoteSize { bytes: note.stat.size, chunks_in_note: note.chunks.len() as u32, wanted };
+    (!size.wanted.is_empty()).then_some(size)
+}

@@ -1,0 +1,190 @@
+//! Money said before it is spent: a model that costs, or is elsewhere, writes nothing before the user has agreed.
+
+use protocol::audience::Audience;
+use protocol::contexts::{Offer, StartContextsRequest, StopContextsRequest};
+use protocol::jobs::{JobState, RebuildRequest};
+use protocol::status::RunState;
+use serde_json::json;
+
+use crate::contexts::{ATLAS, SMALL_CHUNKS, start, wait_written};
+use crate::model::Model;
+use crate::support::{Daemon, Place, eventually};
+
+/// `[context]` with a priced model, to which nobody has agreed.
+fn asking(model: &Model, id: &str) -> String {
+    let config = model.config("anthropic", &format!("model = {id:?}"));
+    format!("{}{SMALL_CHUNKS}", config.replace("consent = \"given\"\n", ""))
+}
+
+/// A vault of one note in three chunks whose contexts a priced model is to write; nobody has agreed.
+fn place(model: &Model) -> Place {
+    let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    place.configure(&asking(model, "claude-haiku-4-5"));
+    place
+}
+
+/// The offer that waits for a yes, when all is indexed.
+fn offer(daemon: &mut Daemon) -> Offer {
+    let waits = |chunks: u64| chunks > 0;
+    let status = daemon.wait_for("an offer", |status| {
+        status.state == RunState::Idle && status.contexts.offers.iter().any(|offer| waits(offer.estimate.chunks))
+    });
+    status.contexts.offers.into_iter().next().expect("an offer")
+}
+
+/// What is offered, and whether it was agreed to.
+fn offered(daemon: &mut Daemon) -> Offer {
+    let request = StartContextsRequest { dry_run: true, ..StartContextsRequest::default() };
+    daemon.ask(&request).vaults.into_iter().next().expect("an offer")
+}
+
+#[test]
+fn nothing_is_asked_before_the_user_agrees_and_all_of_it_after() {
+    let model = Model::start();
+    let place = place(&model);
+    let mut daemon = start(&place);
+    let offer = offer(&mut daemon);
+    assert_eq!((offer.agreed, offer.estimate.chunks, offer.days), (false, 3, Some(1)), "{offer:?}");
+    assert!(offer.estimate.micro_dollars > Some(0) && offer.model == "claude-haiku-4-5", "{offer:?}");
+    // A save and the look after stale contexts ask for nothing either.
+    place.write("Atlas rollout.md", ATLAS.replace("## Risks", "## Dangers"));
+    assert_eq!(place.run(&["sync", "--wait", "--since", "all"]).status.code(), Some(0));
+    let status = String::from_utf8(place.run(&["status"]).stdout).unwrap();
+    assert!(status.contains("waits for your yes: `situated contexts start`"), "{status}");
+    // An assistant cannot agree for the user, and where nobody can be asked nobody has.
+    let assistant = StartContextsRequest { audience: Audience::Assistant, ..StartContextsRequest::default() };
+    let refused = daemon.try_call("contexts.start", json!(assistant)).unwrap_err();
+    assert_eq!(refused["data"]["kind"], "forbidden", "{refused}");
+    let told = String::from_utf8(place.run(&["contexts", "start", "--dry-run"]).stderr).unwrap();
+    assert!(told.contains("claude-haiku-4-5 writes contexts for 3 chunks of 1 note"), "{told}");
+    assert_eq!(place.run(&["contexts", "start"]).status.code(), Some(2));
+    assert_eq!(model.calls(), 0);
+
+    assert_eq!(place.run(&["contexts", "start", "--yes"]).status.code(), Some(0));
+    assert!(wait_written(&mut daemon).contexts.offers.is_empty());
+    assert_eq!(model.calls(), 1);
+    // A second yes buys nothing, and neither does another process.
+    assert_eq!(place.run(&["contexts", "start", "--yes"]).status.code(), Some(0));
+    daemon.stop();
+    let mut daemon = start(&place);
+    assert!(offered(&mut daemon).agreed);
+
+    // And back: what is new has the free context from now on.
+    assert!(!daemon.ask(&StopContextsRequest::default()).vaults[0].agreed);
+    place.write("Atlas rollout.md", ATLAS.replace("## Budget", "## Money"));
+    daemon.wait_for("a request that waits", |status| status.contexts.waiting > 0 && status.state == RunState::Idle);
+    assert!(!offered(&mut daemon).agreed);
+    assert_eq!(model.calls(), 1);
+}
+
+#[test]
+fn a_rebuild_that_is_confirmed_agrees_and_one_of_a_note_buys_that_note_alone() {
+    let model = Model::start();
+    let place = place(&model);
+    place.write("Other rollout.md", ATLAS.replace("Atlas", "Hermes"));
+    let mut daemon = start(&place);
+    offer(&mut daemon);
+    let path = Some("Other rollout.md".to_owned());
+    let job = daemon.ask(&RebuildRequest { path, ..RebuildRequest::default() }).job;
+    eventually("the rebuild of a note ends", || daemon.job(job).state == JobState::Done);
+    assert!(!offered(&mut daemon).agreed);
+    assert_eq!(model.calls(), 1);
+
+    daemon.ask(&RebuildRequest::default());
+    wait_written(&mut daemon);
+    assert!(offered(&mut daemon).agreed);
+    assert_eq!(model.calls(), 3, "both notes");
+}
+
+#[test]
+fn another_model_asks_again_and_keeps_what_the_first_one_wrote() {
+    let model = Model::start();
+    let place = place(&model);
+    let mut daemon = start(&place);
+    offer(&mut daemon);
+    daemon.ask(&StartContextsRequest::default());
+    wait_written(&mut daemon);
+
+    place.configure(&asking(&model, "claude-haiku-5-5"));
+    let reloaded = String::from_utf8(place.run(&["config", "reload"]).stderr).unwrap();
+    assert!(reloaded.contains("has read its configuration again"), "{reloaded}");
+    daemon.wait_for("the other model", |status| {
+        status.contexts.old_generation == 3 && status.contexts.offers.iter().any(|offer| offer.kept == 3)
+    });
+    let kept = offered(&mut daemon);
+    assert_eq!((kept.agreed, kept.estimate.chunks, kept.kept), (false, 0, 3), "{kept:?}");
+    // What is kept is not bought again by a yes alone.
+    daemon.ask(&StartContextsRequest::default());
+    place.run(&["sync", "--wait"]);
+    assert_eq!((offered(&mut daemon).agreed, model.calls()), (true, 1));
+    daemon.ask(&StartContextsRequest { replace: true, ..StartContextsRequest::default() });
+    daemon.wait_for("new contexts", |status| status.contexts.old_generation == 0 && status.contexts.waiting == 0);
+    assert_eq!(model.calls(), 2);
+}
+
+#[test]
+fn a_provider_for_a_vault_that_has_free_contexts_says_what_it_takes_and_waits() {
+    let model = Model::start();
+    let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    place.configure(SMALL_CHUNKS);
+    let mut daemon = start(&place);
+    let nobody = daemon.try_call("contexts.start", json!({})).unwrap_err();
+    assert!(nobody["message"].as_str().unwrap().contains("no model writes contexts"), "{nobody}");
+    daemon.stop();
+
+    place.configure(&asking(&model, "claude-haiku-4-5"));
+    let mut daemon = start(&place);
+    assert_eq!(offer(&mut daemon).estimate.chunks, 3);
+    assert_eq!(model.calls(), 0);
+    daemon.ask(&StartContextsRequest::default());
+    daemon.wait_for("contexts", |status| status.contexts.drifted == 0 && status.contexts.waiting == 0);
+    assert_eq!(model.calls(), 1);
+}
+
+#[test]
+fn a_yes_while_the_budget_is_used_up_buys_nothing_and_is_kept() {
+    let model = Model::start();
+    let place = place(&model);
+    place.configure(&format!("{}[budget]\nday = 0.0\n", asking(&model, "claude-haiku-4-5")));
+    let mut daemon = start(&place);
+    assert_eq!(offer(&mut daemon).days, Some(u64::MAX));
+    daemon.ask(&StartContextsRequest::default());
+    daemon.wait_for("the budget", |status| status.contexts.held.as_ref().is_some_and(|why| why.contains("budget")));
+    assert!(offered(&mut daemon).agreed && model.calls() == 0);
+    place.configure(&asking(&model, "claude-haiku-4-5"));
+    place.run(&["config", "reload"]);
+    wait_written(&mut daemon);
+    assert_eq!(model.calls(), 1);
+}
+
+#[test]
+fn what_was_bought_by_a_version_that_did_not_ask_goes_on() {
+    let model = Model::start();
+    let place = place(&model);
+    let mut daemon = start(&place);
+    offer(&mut daemon);
+    daemon.ask(&StartContextsRequest::default());
+    wait_written(&mut daemon);
+    daemon.stop();
+    // As that version left it.
+    let consents: Vec<_> = walkdir(&place).into_iter().filter(|path| path.ends_with("consent.json")).collect();
+    assert_eq!(consents.len(), 1, "{consents:?}");
+    std::fs::remove_file(&consents[0]).unwrap();
+    place.write("Atlas rollout.md", ATLAS.replace("## Risks", "## Dangers"));
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    assert!(offered(&mut daemon).agreed);
+    assert_eq!(model.calls(), 2);
+}
+
+/// Files of the daemon's data.
+fn walkdir(place: &Place) -> Vec<std::path::PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![place.data()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found
+}
