@@ -5,7 +5,7 @@ mod estimate;
 use super::models::{Price, Rates};
 use super::prompt::Prompt;
 
-pub use estimate::{NoteSize, estimate};
+pub use estimate::{Asking, LATIN, NoteSize, estimate};
 
 /// Tokens of a text are counted in eighteenths: a byte of Latin text is 1 / 3.6 = 5 / 18 of a token.
 const PER_TOKEN: u64 = 18;

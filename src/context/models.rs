@@ -62,6 +62,26 @@ pub struct Model {
     pub price: Price,
 }
 
+/// Tokens of a note that a model on this machine is shown: it takes a minute to read as many without a graphics card.
+const READ_AT_HOME: u32 = 12_000;
+
+impl Model {
+    /// Tokens of a prompt with its answer at most: what the model takes, at its usual price.
+    pub fn window(&self) -> u32 {
+        let usual = match &self.price {
+            Price::Tokens(Rates { above: Some((tokens, _)), .. }) => *tokens,
+            _ => u32::MAX,
+        };
+        usual.min(self.context_size)
+    }
+
+    /// Tokens of a note that it is shown at most, unless the user says `most`.
+    pub fn shown(&self, most: Option<u32>) -> u32 {
+        let usual = if self.price == Price::Free { READ_AT_HOME } else { u32::MAX };
+        most.unwrap_or(usual).min(self.window())
+    }
+}
+
 /// What a model costs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Price {

@@ -30,8 +30,11 @@ pub const PROMPT: &str = "p1";
 /// Passages asked for in one call at most.
 pub const MOST_PASSAGES: usize = 24;
 
-/// A note of at most so many tokens is asked about as a whole: beyond, answers begin to mix passages up.
-pub const WHOLE_TOKENS: u32 = 6_000;
+/// Beyond so many tokens of a note answers begin to mix passages up: fewer are asked for at once,
+pub const LONG_NOTE: u32 = 6_000;
+
+/// so many, where the provider's cache makes it cheap to show the note again.
+pub const PASSAGES_OF_LONG: usize = 8;
 
 /// Tokens that a provider puts around the texts of a request, about.
 const FRAME_TOKENS: u32 = 20;
@@ -106,6 +109,13 @@ struct Prefix {
     window: u32,
 }
 
+/// How many passages of a note of so many tokens are asked for in one call. Fewer of a long one, if what the provider
+/// keeps of it is read for little.
+pub fn passages_at_once(model: &Model, form: FormChoice, note: u32) -> usize {
+    let cached = model.min_cache_tokens.is_some_and(|least| note >= least);
+    if form == FormChoice::Auto && note > LONG_NOTE && cached { PASSAGES_OF_LONG } else { MOST_PASSAGES }
+}
+
 impl Prompter {
     /// For a configuration and what is known about its model.
     pub fn new(config: &ContextConfig, model: &Model) -> Self {
@@ -136,9 +146,9 @@ impl Prompter {
         format!("{plain}+{a:02x}{b:02x}{c:02x}{d:02x}")
     }
 
-    /// Requests for these passages of a note in the form that suits it: whole note by default, per passage
-    /// for long notes (over about 6k tokens) or where the configuration says so. Numbers that the note does
-    /// not have are left out.
+    /// Requests for these passages of a note: in each the whole note, as far as the model reads it, and a number of
+    /// passages; or one for each passage where the configuration says so. Numbers that the note does not have are left
+    /// out.
     pub fn ask(&self, document: &Document, wanted: &[u32]) -> Vec<Prompt> {
         let asked: BTreeSet<u32> = wanted.iter().copied().collect();
         let wanted: Vec<&Passage> = document.passages.iter().filter(|p| asked.contains(&p.n)).collect();
@@ -151,24 +161,19 @@ impl Prompter {
         let at_once = wanted.len().min(MOST_PASSAGES);
         // The question has a number for each passage.
         let room = self.room(&system, self.max_tokens(Form::Note, at_once).saturating_add(4 * at_once as u32));
-        let per_note = match self.config.form {
-            FormChoice::Auto => tokens <= room.min(WHOLE_TOKENS),
-            FormChoice::Note => true,
-            FormChoice::Chunk => false,
-        };
-        if per_note && tokens <= room {
+        if self.config.form == FormChoice::Chunk {
+            let prefix = self.prefix(document, whole);
+            let cache = wanted.len() > 1 && self.caching_pays(&prefix.system, &prefix.document);
+            wanted.iter().map(|passage| self.about_passage(document, passage, &prefix, cache)).collect()
+        } else if tokens <= room {
             // As many passages in each call, for a long answer is where a model loses count.
-            let calls = wanted.len().div_ceil(MOST_PASSAGES);
+            let calls = wanted.len().div_ceil(passages_at_once(&self.model, self.config.form, tokens));
             let groups = wanted.chunks(wanted.len().div_ceil(calls));
             let cache = calls > 1 && self.caching_pays(&system, &whole);
             let ask = |group: &[&Passage]| self.about_note(&system, &whole, group, cache, false);
             groups.map(ask).collect()
-        } else if per_note {
-            self.ask_in_parts(document, &wanted, &system, room)
         } else {
-            let prefix = self.prefix(document, whole);
-            let cache = wanted.len() > 1 && self.caching_pays(&prefix.system, &prefix.document);
-            wanted.iter().map(|passage| self.about_passage(document, passage, &prefix, cache)).collect()
+            self.ask_in_parts(document, &wanted, &system, room)
         }
     }
 
@@ -358,7 +363,7 @@ impl Prompter {
     /// Tokens of the note that there is room for, beside instructions and an answer.
     fn room(&self, system: &str, answer: u32) -> u32 {
         let taken = self.meter().tokens(system).saturating_add(answer).saturating_add(2 * FRAME_TOKENS);
-        self.config.max_document_tokens.min(self.model.context_size.saturating_sub(taken))
+        self.model.shown(self.config.max_document_tokens).min(self.model.window().saturating_sub(taken))
     }
 
     /// Whether a provider caches a prefix as long as this; one that caches by itself is taken to.

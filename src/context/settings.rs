@@ -62,10 +62,10 @@ pub enum Consent {
 /// How many calls a note takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FormChoice {
-    /// The whole note in one call, unless it is long or that failed.
+    /// The whole note in one call, or, of a long one, in a few.
     #[default]
     Auto,
-    /// One call per note.
+    /// The same; one call for as many passages as an answer can hold, however long the note is.
     Note,
     /// One call per chunk, the note as a prefix that the provider may cache.
     Chunk,
@@ -112,8 +112,9 @@ pub struct ContextConfig {
     pub deadline: Duration,
     /// Sampling temperature, sent only to models that take one.
     pub temperature: f32,
-    /// Tokens of a note at most; longer ones are cut to lead, outline and neighbourhood.
-    pub max_document_tokens: u32,
+    /// Tokens of a note that are shown at most; what the model reads if absent. Of longer ones it sees lead, outline and
+    /// what surrounds a passage.
+    pub max_document_tokens: Option<u32>,
     /// How long Ollama keeps the model loaded, in its own notation.
     pub keep_alive: String,
     /// Further instructions, by kind of note.
@@ -193,7 +194,7 @@ impl Default for ContextConfig {
             timeout: Duration::from_mins(1),
             deadline: Duration::from_mins(5),
             temperature: 0.3,
-            max_document_tokens: 12_000,
+            max_document_tokens: None,
             keep_alive: "10m".to_owned(),
             prompts: Vec::new(),
             models: Vec::new(),

@@ -10,7 +10,7 @@ use context::cost;
 use context::cost::Usage;
 use context::document::{Document, Passage};
 use context::models::Model;
-use context::prompt::{Form, Prompt, Prompter, Unread, captions};
+use context::prompt::{Form, LONG_NOTE, Prompt, Prompter, Unread, captions};
 use context::quality::{Ending, Flaw, Verdict, judge};
 use context::settings::ContextConfig;
 use context::{ContextRecord, Making, Origin, Spent};
@@ -46,8 +46,9 @@ pub(super) struct Author {
 impl Author {
     pub(super) fn new(client: CompletionClient, model: Model, spender: Arc<Spender>, config: &Settings) -> Self {
         let context = &config.context;
-        let half = context.max_document_tokens.min(model.context_size) / 2;
-        let narrow = ContextConfig { max_document_tokens: half, ..context.clone() };
+        // What its table says of its window was wrong, so nothing is made of that.
+        let narrow = (model.shown(context.max_document_tokens) / 2).min(LONG_NOTE);
+        let narrow = ContextConfig { max_document_tokens: Some(narrow), ..context.clone() };
         Author {
             client,
             prompter: Arc::new(Prompter::new(context, &model)),

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use context::cost::{NoteSize, estimate};
+use context::cost::{Asking, LATIN, NoteSize, estimate, estimate_tokens};
 use context::models::Model;
 use context::settings::ContextConfig;
 use note::chunk::ChunkRules;
@@ -19,6 +19,7 @@ pub(super) fn of_vaults(vaults: &[VaultConfig], config: &ContextConfig) -> Optio
     let model: Model = provider::model(config).ok()?;
     let until = Instant::now() + PATIENCE;
     let (mut read, mut left) = (Vec::new(), Vec::new());
+    let (mut text, mut bytes) = (0, 0);
     for vault in vaults {
         let policy = Policy::new(&vault.path, vault).ok()?;
         let walk = vault::walk::walk(&vault.path, &policy, None, &AtomicBool::new(false)).ok()?;
@@ -27,8 +28,10 @@ pub(super) fn of_vaults(vaults: &[VaultConfig], config: &ContextConfig) -> Optio
                 left.push(stat.size);
                 continue;
             }
-            let Ok((bytes, _)) = vault::read::read(&vault.path, &path, vault.max_note_bytes) else { continue };
-            let parsed = note::parse(&path, &bytes, &note::NoteRules::default());
+            let Ok((body, _)) = vault::read::read(&vault.path, &path, vault.max_note_bytes) else { continue };
+            (text, bytes) =
+                (text + u64::from(estimate_tokens(&String::from_utf8_lossy(&body), 1.0)), bytes + stat.size);
+            let parsed = note::parse(&path, &body, &note::NoteRules::default());
             let chunks = index::chunk::cut(&parsed, ChunkRules::default().of(parsed.kind.as_deref()));
             if chunks.len() as u64 >= u64::from(config.llm_min_chunks) {
                 let wanted = chunks.iter().map(|chunk| chunk.span.len() as u64).collect();
@@ -36,8 +39,14 @@ pub(super) fn of_vaults(vaults: &[VaultConfig], config: &ContextConfig) -> Optio
             }
         }
     }
-    let sum = estimate(read.iter().cloned(), &model, config.form, config.max_words, config.concurrency, false);
+    let asking = Asking { model: &model, config, tokens_per_byte: ratio(text, bytes), batch: false };
+    let sum = estimate(read.iter().cloned(), &asking);
     Some(with_rest(sum, read.iter().map(|note| note.bytes).sum(), left.iter().sum()))
+}
+
+/// Tokens of a byte.
+fn ratio(tokens: u64, bytes: u64) -> f64 {
+    if bytes == 0 { LATIN } else { tokens as f64 / bytes as f64 }
 }
 
 /// An estimate of so many bytes, made larger by the bytes that were not looked at.

@@ -3,16 +3,10 @@
 //! Follows the ways in which [`super::super::prompt`] asks, by sizes alone: it errs upwards where it cannot know.
 
 use super::super::models::{Model, Price};
-use super::super::prompt::MOST_PASSAGES;
-use super::super::settings::FormChoice;
+use super::super::prompt::{MOST_PASSAGES, passages_at_once};
+use super::super::settings::{ContextConfig, FormChoice};
 use super::{MILLION, Usage, cost, usable};
 use protocol::contexts::Estimate;
-
-/// Notes up to so many tokens are shown whole, in one call for all passages.
-const WHOLE_NOTE_TOKENS: f64 = 6000.0;
-
-/// Tokens of a note that are shown at most: what `max_document_tokens` is by default.
-const MOST_DOCUMENT_TOKENS: f64 = 12_000.0;
 
 /// Tokens of instructions, heading of the note and question, when a whole note is asked about.
 const NOTE_FRAME: f64 = 500.0;
@@ -48,28 +42,43 @@ pub struct NoteSize {
     pub wanted: Vec<u64>,
 }
 
-/// What contexts for these notes would take.
-///
-/// Whole notes up to 6000 tokens, at most [`MOST_PASSAGES`] passages per call; longer ones per passage with the
-/// note as a prefix that is cached where the model does that. Notes that want nothing are not counted.
-pub fn estimate(
-    notes: impl IntoIterator<Item = NoteSize>,
-    model: &Model,
-    form: FormChoice,
-    max_words: u32,
-    concurrency: usize,
-    batch: bool,
-) -> Estimate {
+/// Tokens of the lead of a note that is too long to be shown, of its outline, and of a heading in that.
+const LEAD: f64 = 1000.0;
+const OUTLINE: f64 = 1500.0;
+const HEADING: f64 = 6.0;
+
+/// Tokens of a byte of Latin text, before the model's factor.
+pub const LATIN: f64 = 5.0 / 18.0;
+
+/// How contexts are asked for, as far as an estimate needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// Who is asked.
+    pub model: &'a Model,
+    /// In which form, with how many words, how many at once.
+    pub config: &'a ContextConfig,
+    /// Tokens of a byte of the notes, before the model's factor: [`LATIN`], or what their scripts take.
+    pub tokens_per_byte: f64,
+    /// Whether by the provider's batch interface.
+    pub batch: bool,
+}
+
+/// What contexts for these notes would take: each note is shown as [`super::super::prompt::Prompter::ask`] would show it.
+/// Notes that want nothing are not counted.
+pub fn estimate(notes: impl IntoIterator<Item = NoteSize>, asking: &Asking<'_>) -> Estimate {
+    let Asking { model, config, tokens_per_byte, batch } = *asking;
     let mut work = Work {
         model,
+        config,
         batch,
+        tokens_per_byte,
         factor: usable(model.token_factor),
-        context: CONTEXT_TOKENS * f64::from(max_words.clamp(20, 1000)) / 100.0,
+        context: CONTEXT_TOKENS * f64::from(config.max_words.clamp(20, 1000)) / 100.0,
         seconds: 0.0,
         sum: Estimate { micro_dollars: Some(0), ..Estimate::default() },
     };
     for note in notes {
-        work.add(&note, form);
+        work.add(&note);
     }
     let mut sum = work.sum;
     if let Price::Tokens(rates) = &model.price {
@@ -78,6 +87,7 @@ pub fn estimate(
     if matches!(model.price, Price::Unknown) {
         sum.micro_dollars = None;
     }
+    let concurrency = config.concurrency;
     sum.minutes = match (batch, sum.calls) {
         (_, 0) => 0.0,
         (true, _) => BATCH_MINUTES,
@@ -90,7 +100,9 @@ pub fn estimate(
 /// The sum as it grows.
 struct Work<'a> {
     model: &'a Model,
+    config: &'a ContextConfig,
     batch: bool,
+    tokens_per_byte: f64,
     factor: f64,
     /// Tokens of a context, before the factor.
     context: f64,
@@ -99,50 +111,77 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn add(&mut self, note: &NoteSize, form: FormChoice) {
+    fn add(&mut self, note: &NoteSize) {
         if note.wanted.is_empty() {
             return;
         }
         self.sum.notes += 1;
         self.sum.chunks += note.wanted.len() as u64;
 
-        let text = tokens(note.bytes);
-        let whole = match form {
-            FormChoice::Note => true,
-            FormChoice::Chunk => false,
-            FormChoice::Auto => text * self.factor <= WHOLE_NOTE_TOKENS,
-        };
-        let most = MOST_DOCUMENT_TOKENS.min(f64::from(self.model.context_size));
-        let cut = text * self.factor > most;
-        let text = text.min(most / self.factor);
-        let document = text + MARKS * f64::from(note.chunks_in_note);
-
-        if whole {
-            self.add_whole(document, note.wanted.len());
-        } else {
-            // What is left of a note that is cut differs from passage to passage.
-            self.add_passages(text, &note.wanted, !cut);
+        let document = self.tokens(note.bytes) + MARKS * f64::from(note.chunks_in_note);
+        let room = f64::from(self.model.shown(self.config.max_document_tokens)) - self.answer(MOST_PASSAGES);
+        let fits = (document + NOTE_FRAME) * self.factor <= room;
+        match (self.config.form, fits) {
+            (FormChoice::Chunk, _) => {
+                // What surrounds a passage of a note that is cut differs from passage to passage.
+                let document = document.min(room.max(0.0) / self.factor);
+                self.add_passages(document, &note.wanted, fits);
+            }
+            (form, true) => {
+                let tokens = (document * self.factor).min(f64::from(u32::MAX)) as u32;
+                self.add_whole(document, note.wanted.len(), passages_at_once(self.model, form, tokens));
+            }
+            (_, false) => self.add_parts(note, room.max(1.0) / self.factor),
         }
     }
 
-    /// One call for each 24 passages.
-    fn add_whole(&mut self, document: f64, wanted: usize) {
-        let mut left = wanted;
-        while left > 0 {
-            let now = left.min(MOST_PASSAGES);
-            left -= now;
-            let written = now as f64 * (self.context + JSON_TOKENS);
-            self.call(Usage { input: self.scaled(document + NOTE_FRAME), ..Usage::default() }, written);
+    /// Calls for so many passages each, with the whole note in every one.
+    fn add_whole(&mut self, document: f64, wanted: usize, at_once: usize) {
+        let calls = wanted.div_ceil(at_once);
+        let cached = !self.batch && calls > 1 && self.is_cached(document);
+        let prefix = self.scaled(document);
+        for call in 0..calls {
+            let now = wanted / calls + usize::from(call < wanted % calls);
+            let own = self.scaled(NOTE_FRAME);
+            let usage = match (cached, call) {
+                (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
+                (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
+                (true, _) => Usage { input: own, cache_read: prefix, ..Usage::default() },
+            };
+            self.call(usage, now as f64 * (self.context + JSON_TOKENS));
+        }
+    }
+
+    /// Calls for as many passages as have room beside outline, lead and two neighbours of the group.
+    fn add_parts(&mut self, note: &NoteSize, room: f64) {
+        let mean = self.tokens(note.bytes) / f64::from(note.chunks_in_note.max(1));
+        let outline = (HEADING * f64::from(note.chunks_in_note)).min(OUTLINE / self.factor).min(room / 6.0);
+        let head = outline + (LEAD / self.factor).min(room / 6.0);
+        // A quarter is kept for neighbours.
+        let most = ((room - head) * 0.75).max(1.0);
+        let (mut shown, mut asked) = (0.0, 0);
+        let mut groups = Vec::new();
+        for bytes in &note.wanted {
+            let tokens = self.tokens(*bytes) + MARKS;
+            if asked > 0 && (asked == MOST_PASSAGES || shown + tokens > most) {
+                groups.push((std::mem::take(&mut shown), std::mem::take(&mut asked)));
+            }
+            (shown, asked) = (shown + tokens, asked + 1);
+        }
+        groups.push((shown, asked));
+        for (shown, asked) in groups {
+            let read = NOTE_FRAME + head + (shown + 2.0 * mean).min(room);
+            let usage = Usage { input: self.scaled(read), ..Usage::default() };
+            self.call(usage, asked as f64 * (self.context + JSON_TOKENS));
         }
     }
 
     /// One call for each passage; the first one fills the cache, the others read it.
     fn add_passages(&mut self, document: f64, wanted: &[u64], same: bool) {
         let prefix = self.scaled(document);
-        let long_enough = self.model.min_cache_tokens.is_some_and(|least| prefix >= u64::from(least));
-        let cached = same && long_enough && wanted.len() > 1;
+        let cached = same && wanted.len() > 1 && self.is_cached(document);
         for (i, bytes) in wanted.iter().enumerate() {
-            let own = self.scaled(tokens(*bytes) + CHUNK_FRAME);
+            let own = self.scaled(self.tokens(*bytes) + CHUNK_FRAME);
             let usage = match (cached, i) {
                 (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
                 (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
@@ -150,6 +189,16 @@ impl Work<'_> {
             };
             self.call(usage, self.context);
         }
+    }
+
+    /// Whether the provider surely keeps a prefix as long as this.
+    fn is_cached(&self, document: f64) -> bool {
+        self.model.min_cache_tokens.is_some_and(|least| self.scaled(document) >= u64::from(least))
+    }
+
+    /// Tokens kept for an answer with so many contexts, as the model counts them.
+    fn answer(&self, contexts: usize) -> f64 {
+        contexts as f64 * (self.context + JSON_TOKENS) * self.factor
     }
 
     /// Adds a call; `written` is before the factor.
@@ -170,11 +219,11 @@ impl Work<'_> {
     fn scaled(&self, tokens: f64) -> u64 {
         (tokens * self.factor).ceil() as u64
     }
-}
 
-/// Tokens of so many bytes, before the model's factor.
-fn tokens(bytes: u64) -> f64 {
-    bytes.min(MILLION * MILLION) as f64 / 3.6
+    /// Tokens of so many bytes, before the model's factor.
+    fn tokens(&self, bytes: u64) -> f64 {
+        bytes.min(MILLION * MILLION) as f64 * self.tokens_per_byte
+    }
 }
 
 #[cfg(test)]

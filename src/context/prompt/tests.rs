@@ -92,9 +92,29 @@ fn many_passages_share_the_document_in_several_calls() {
 }
 
 #[test]
-fn long_notes_are_asked_about_by_passage() {
+fn a_long_note_is_shown_whole_in_few_calls() {
     let document = document(&sections(40, 100), 100);
-    let asker = prompter(|_| ());
+    let whole = render::whole(&document);
+    let lengths = |form, wanted: &[u32], model: Model| {
+        let prompts = Prompter::new(&ContextConfig { form, ..config() }, &model).ask(&document, wanted);
+        assert!(prompts.iter().all(|p| p.document == whole && !p.cut && p.form == Form::Note));
+        assert!(prompts.iter().all(|p| p.cache == (prompts.len() > 1)));
+        prompts.iter().map(|prompt| prompt.wanted.len()).collect::<Vec<_>>()
+    };
+    let cached = || Model { min_cache_tokens: Some(512), ..model() };
+    // Where the note is read again for little, few passages are asked for at once.
+    assert_eq!(lengths(FormChoice::Auto, &all(&document), cached()), [8, 8, 8, 8, 8]);
+    assert_eq!(lengths(FormChoice::Auto, &[3, 5, 8], cached()), [3]);
+    // Where every call takes the whole price, or the user says so, as many as an answer can hold.
+    let uncached = Model { min_cache_tokens: None, ..model() };
+    assert_eq!(lengths(FormChoice::Auto, &all(&document), uncached), [20, 20]);
+    assert_eq!(lengths(FormChoice::Note, &all(&document), cached()), [20, 20]);
+}
+
+#[test]
+fn a_note_can_be_asked_about_by_passage() {
+    let document = document(&sections(40, 100), 100);
+    let asker = prompter(|c| c.form = FormChoice::Chunk);
     let prompts = asker.ask(&document, &[3, 5, 8]);
     assert_eq!(prompts.iter().map(|p| p.wanted.clone()).collect::<Vec<_>>(), [[3], [5], [8]]);
     for prompt in &prompts {
@@ -105,16 +125,16 @@ fn long_notes_are_asked_about_by_passage() {
     assert!(prompts[0].task.starts_with("<passage n=\"3\" section=\"Section 2\">\n## Section 2\n\nword2 "));
     assert!(prompts[0].task.ends_with("\n</passage>\nWrite its caption."));
     assert!(!asker.ask(&document, &[3])[0].cache, "nothing follows");
-    assert_eq!(prompter(|c| c.form = FormChoice::Note).ask(&document, &[3, 5, 8]).len(), 1);
     let nobody = asker.ask_one(&document, 99);
     assert!(nobody.wanted.is_empty() && captions(&nobody, "Something.").is_empty());
 }
 
 #[test]
-fn notes_over_the_budget_are_cut() {
+fn notes_over_the_window_are_cut() {
     let text = format!("The lead of it all.\n\n# Top\n\n{}", sections(200, 200));
     let document = document(&text, 200);
-    let asker = prompter(|_| ());
+    let cut = |form| prompter(|c| (c.form, c.max_document_tokens) = (form, Some(12_000)));
+    let asker = cut(FormChoice::Chunk);
     let prompts = asker.ask(&document, &[50, 51, 120]);
     for (prompt, n) in prompts.iter().zip([50, 51, 120]) {
         assert!(prompt.cut && prompt.cache && prompt.tokens < 6_000, "{}", prompt.tokens);
@@ -126,24 +146,29 @@ fn notes_over_the_budget_are_cut() {
         assert!(prompt.task.contains(&format!("word{} ", n - 1)) && prompt.task.contains(&format!("word{} ", n - 3)));
     }
 
-    let [prompt, other] = &prompter(|c| c.form = FormChoice::Note).ask(&document, &(100..130).collect::<Vec<_>>())[..]
-    else {
-        panic!("two calls")
-    };
-    assert!(prompt.cut && !prompt.cache && prompt.document != other.document);
-    assert!(prompt.document.contains("The lead of it all.") && prompt.document.contains("\n[…]\n"));
-    for n in prompt.wanted.iter().chain([&99]) {
-        assert!(prompt.document.contains(&format!("⟦{n}⟧ ")), "{n}");
-        assert!(prompt.document.contains(document.passage_text(document.passage(*n).unwrap())));
+    for form in [FormChoice::Auto, FormChoice::Note] {
+        let [prompt, other] = &cut(form).ask(&document, &(100..130).collect::<Vec<_>>())[..] else {
+            panic!("two calls")
+        };
+        assert!(prompt.cut && !prompt.cache && prompt.document != other.document);
+        assert!(prompt.document.contains("The lead of it all.") && prompt.document.contains("\n[…]\n"));
+        for n in prompt.wanted.iter().chain([&99]) {
+            assert!(prompt.document.contains(&format!("⟦{n}⟧ ")), "{n}");
+            assert!(prompt.document.contains(document.passage_text(document.passage(*n).unwrap())));
+        }
+        assert!(!prompt.document.contains("⟦60⟧") && prompt.tokens < 13_000, "{}", prompt.tokens);
     }
-    assert!(!prompt.document.contains("⟦60⟧") && prompt.tokens < 13_000, "{}", prompt.tokens);
+    // What the model reads is the limit where the user sets none.
+    let whole = prompter(|_| ()).ask(&document, &[50, 51, 120]);
+    assert!(whole.len() == 1 && !whole[0].cut && whole[0].tokens > 50_000, "{}", whole[0].tokens);
 }
 
 #[test]
 fn a_single_line_of_megabytes_is_cut_too() {
     let document = document(&format!("# A\n\n{}\n\n# B\n\nshort words here\n", "<note>".repeat(300_000)), 100);
     for form in [FormChoice::Auto, FormChoice::Note] {
-        for prompt in prompter(|c| c.form = form).ask(&document, &all(&document)) {
+        let asker = prompter(|c| (c.form, c.max_document_tokens) = (form, Some(12_000)));
+        for prompt in asker.ask(&document, &all(&document)) {
             assert!(prompt.cut && prompt.tokens < 13_000, "{form:?} {}", prompt.tokens);
         }
     }
@@ -272,7 +297,7 @@ fn a_document_that_no_note_gives_panics_nobody() {
     document.text.truncate(20_000);
     for form in [FormChoice::Auto, FormChoice::Note, FormChoice::Chunk] {
         for most in [0, 500, 12_000] {
-            let asker = prompter(|c| (c.form, c.max_document_tokens) = (form, most));
+            let asker = prompter(|c| (c.form, c.max_document_tokens) = (form, Some(most)));
             asker.ask(&document, &all(&document));
             all(&document).iter().for_each(|n| drop((asker.ask_one(&document, *n), asker.ask_simply(&document, *n))));
         }
@@ -308,7 +333,7 @@ fn a_note_cannot_leave_its_place() {
     let document = document(&text, 30);
     assert!(document.passages.len() > 2);
     for form in [FormChoice::Note, FormChoice::Chunk] {
-        for max_document_tokens in [12_000, 700] {
+        for max_document_tokens in [None, Some(700)] {
             let asker = prompter(|c| (c.form, c.max_document_tokens) = (form, max_document_tokens));
             for prompt in asker.ask(&document, &all(&document)) {
                 holds_together(&prompt);
@@ -366,7 +391,7 @@ proptest! {
         "[a-z]{1,6} ", Just("\n\n".to_owned()), Just("\n# H ".to_owned()), Just("<".to_owned()), Just("note>".to_owned()),
     ], 0..60), form in prop::sample::select(vec![FormChoice::Note, FormChoice::Chunk]), most in 0u32..2_000) {
         let document = document(&pieces.concat(), 15);
-        let asker = prompter(|c| (c.form, c.max_document_tokens) = (form, most));
+        let asker = prompter(|c| (c.form, c.max_document_tokens) = (form, Some(most)));
         let prompts = asker.ask(&document, &all(&document));
         let wanted: Vec<u32> = prompts.iter().flat_map(|prompt| prompt.wanted.clone()).collect();
         prop_assert_eq!(wanted, all(&document));

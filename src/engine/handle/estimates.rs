@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{CallError, Handle};
+use super::{CallError, Handle, ready};
 use crate::decide::NotePipeline;
 use context::ContextRecord;
-use context::cost::{self, NoteSize};
+use context::cost::{self, Asking, NoteSize};
 use context::plan::Reason;
+use index::{Row, Snapshot};
 use note::VaultPath;
 use protocol::contexts::Estimate;
 use store::record::{ChunkRecord, NoteRecord};
+
+/// Chunks of a vault whose text is looked at for the tokens of a byte.
+const SAMPLE: usize = 256;
 
 /// Which contexts an estimate is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +53,33 @@ pub(super) fn estimate(
             sizes.extend(size(note, &contexts, wanted));
         }
     }
-    let (form, words, concurrency) = (context.form, context.max_words, context.concurrency);
-    Ok(Some(cost::estimate(sizes, &writer.author.model, form, words, concurrency, batch)))
+    let asking = Asking {
+        model: &writer.author.model,
+        config: context,
+        tokens_per_byte: tokens_per_byte(snapshots(engine).iter()),
+        batch,
+    };
+    Ok(Some(cost::estimate(sizes, &asking)))
+}
+
+/// The indexes that answer.
+fn snapshots(engine: &Handle) -> Vec<Arc<Snapshot>> {
+    let vaults = engine.0.vaults.load();
+    vaults.iter().filter_map(|vault| ready(vault).ok()).map(|(snapshot, _)| snapshot).collect()
+}
+
+/// Tokens of a byte of the notes, by a sample of their chunks: what a byte is worth depends on the script.
+fn tokens_per_byte<'a>(snapshots: impl Iterator<Item = &'a Arc<Snapshot>>) -> f64 {
+    let (mut tokens, mut bytes) = (0, 0);
+    for snapshot in snapshots {
+        for row in (0..snapshot.rows()).step_by(snapshot.rows().div_ceil(SAMPLE).max(1)) {
+            // A row may be free, and the words may lag.
+            let Ok(text) = snapshot.text(row as Row) else { continue };
+            tokens += u64::from(cost::estimate_tokens(&text.text, 1.0));
+            bytes += text.text.len() as u64;
+        }
+    }
+    if bytes == 0 { cost::LATIN } else { tokens as f64 / bytes as f64 }
 }
 
 fn is_old(chunk: &ChunkRecord) -> bool {

@@ -219,10 +219,10 @@ impl PendingContexts {
             ContextEvent::GaveUp(key, flaw) => {
                 match self.failures.failed(&path, flaw) {
                     Tell::Note => {
-                        tracing::warn!(note = %path, ?flaw, "the model gave no usable context; the free one serves")
+                        tracing::warn!(note = %path, ?flaw, "the model gave no usable context; the free one serves");
                     }
                     Tell::NoMore => {
-                        tracing::warn!("further notes without a usable context are not logged: see `situated stats`")
+                        tracing::warn!("further notes without a usable context are not logged: see `situated stats`");
                     }
                     Tell::Nothing => {}
                 }

@@ -83,7 +83,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         timeout: Duration::from_secs(20),
         deadline: Duration::from_mins(2),
         temperature: 0.0,
-        max_document_tokens: 8000,
+        max_document_tokens: Some(8000),
         keep_alive: "-1".into(),
         prompts: vec![
             KindPrompt { kind: "meeting".into(), instructions: "Name \"who\"\ntook part \\ why.".into(), version: 3 },
