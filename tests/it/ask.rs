@@ -4,9 +4,15 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::process::{Output, Stdio};
 
+use protocol::ask::AskRequest;
+use protocol::daemon::{Nothing, PingRequest};
+use protocol::graph::GraphRequest;
+use protocol::jobs::JobState;
+use protocol::search::{Expand, SearchRequest};
 use serde_json::{Value, json};
 
 use crate::commands::{err, out};
+use crate::requests::{by_words, fresh, query, spent_for};
 use crate::support::{Daemon, PATIENCE, Place, eventually};
 
 #[path = "stream_model.rs"]
@@ -260,8 +266,8 @@ fn what_breaks_off_is_kept_and_marked() {
     let (said, _) = ran(&place, &["ask", QUESTION], 0);
     assert!(said.starts_with("In alders [1]."), "{said}");
     // The budget knows what was not finished, and the two attempts that broke off before anything was shown.
-    let cost = daemon.call("cost", json!({}));
-    assert_eq!((&cost["today"]["calls"], &cost["today"]["unsettled_calls"]), (&json!(4 + 3), &json!(0)), "{cost}");
+    let today = daemon.cost().today;
+    assert_eq!((today.calls, today.unsettled_calls), (4 + 3, 0), "{today:?}");
 }
 
 #[test]
@@ -302,8 +308,8 @@ fn an_answer_can_be_stopped() {
     eventually("the connection to the provider is closed", || model.left() == 2);
     // What may have been counted counts, and the daemon goes on.
     eventually("both calls are settled", || {
-        let cost = daemon.call("cost", json!({}));
-        cost["today"]["calls"] == 2 && cost["today"]["unsettled_calls"] == 0 && cost["today"]["failed"] == 2
+        let today = daemon.cost().today;
+        (today.calls, today.unsettled_calls, today.failed) == (2, 0, 2)
     });
 }
 
@@ -385,37 +391,34 @@ fn queries_are_said_in_other_words_in_time_or_not_at_all() {
     let model = StreamModel::start();
     let place = place(&model, "openai", "");
     let mut daemon = start(&place);
-    let hit = |found: &Value| found["hits"][0]["path"].clone();
     // Words that no note has, by words alone.
-    let plain = daemon.call("search", json!({"query": "lacquer dinghy", "mode": "lexical"}));
-    assert_eq!(plain["hits"].as_array().unwrap().len(), 0, "{plain}");
-    let wide = json!({"query": "lacquer dinghy", "mode": "lexical", "expand": "queries"});
+    let plain = by_words("lacquer dinghy");
+    assert_eq!(daemon.ask(&plain).hits, []);
+    let wide = SearchRequest { expand: Some(Expand::Queries), ..plain };
     model.script([says("1. skiff varnish\n2. boat varnish\n")]);
-    let found = daemon.call("search", wide.clone());
-    assert_eq!((hit(&found), &found["warnings"]), (json!("Boats.md"), &json!([])), "{found}");
+    let found = daemon.ask(&wide);
+    assert_eq!((found.hits[0].path.as_str(), found.warnings.len()), ("Boats.md", 0), "{found:?}");
     let body = &model.asked()[0];
     assert!(body.get("stream").is_none() && !body.to_string().contains("varnish before May"), "{body}");
     // The second time nobody is asked.
-    assert_eq!(hit(&daemon.call("search", wide)), "Boats.md");
+    assert_eq!(daemon.ask(&wide).hits[0].path, "Boats.md");
     assert_eq!(model.asked().len(), 1);
     model.script([says("The skiff needs new varnish before the season.")]);
     let found = json_of(&place, &["search", "lacquer dinghy", "--expand", "hyde"], 0);
-    assert_eq!((hit(&found), model.asked().len()), (json!("Boats.md"), 2), "{found}");
+    assert_eq!((&found["hits"][0]["path"], model.asked().len()), (&json!("Boats.md"), 2), "{found}");
     // What comes too late, or is a failure, is done without.
     model.script([Script::Hangs(Vec::new())]);
     let began = std::time::Instant::now();
-    let found = daemon.call("search", json!({"query": "heron water", "expand": "queries"}));
-    assert!(found["warnings"][0].as_str().unwrap().contains("within 3 s"), "{found}");
-    assert!(hit(&found) == "Birds/Heron.md" && began.elapsed().as_secs() < 9, "{found} in {:?}", began.elapsed());
+    let found = daemon.ask(&SearchRequest { expand: Some(Expand::Queries), ..query("heron water") });
+    assert!(found.warnings[0].contains("within 3 s"), "{found:?}");
+    let took = began.elapsed();
+    assert!(found.hits[0].path == "Birds/Heron.md" && took.as_secs() < 9, "{found:?} in {took:?}");
     model.script([Script::Refuses(401, "{}".to_owned())]);
     let (_, talk) = ran(&place, &["search", "heron rain", "--expand", "queries"], 0);
     assert!(talk.contains("was not expanded"), "{talk}");
-    let cost = daemon.call("cost", json!({}));
-    assert_eq!(
-        (&cost["by_purpose"][0]["purpose"], &cost["by_purpose"][0]["calls"]),
-        (&json!("expand"), &json!(3)),
-        "{cost}"
-    );
+    let cost = daemon.cost();
+    assert_eq!(cost.by_purpose.len(), 1, "{cost:?}");
+    assert_eq!(spent_for(&cost, "expand").map(|of| of.sums.calls), Some(3), "{cost:?}");
     for secret in ["lacquer", "dinghy", "skiff", KEY] {
         assert!(!daemon.log().contains(secret), "{secret} is logged");
     }
@@ -477,18 +480,19 @@ fn forty_questions_to_a_model_that_hangs_keep_nobody_else_waiting() {
         assert_eq!(answer["error"]["data"]["kind"], "busy", "{answer}");
         assert!(answer["error"]["data"]["retry_after_ms"].as_u64() > Some(0), "{answer}");
     }
-    assert_eq!(daemon.call("ping", json!({})), json!({}));
+    assert_eq!(daemon.ask(&PingRequest::default()), Nothing::default());
     assert_eq!(daemon.search("varnish")[0], "Boats.md");
     place.write("New.md", "# New\n\nA new yeti.\n");
-    assert_eq!(daemon.call("sync", json!({"wait": true}))["state"], "done");
-    assert_eq!(daemon.call("search", json!({"query": "yeti", "fresh": true}))["hits"][0]["path"], "New.md");
-    assert!(daemon.call("graph", json!({}))["note_count"].as_u64() > Some(2));
+    assert_eq!(daemon.sync().state, JobState::Done);
+    assert_eq!(daemon.ask(&fresh("yeti")).hits[0].path, "New.md");
+    assert!(daemon.ask(&GraphRequest::default()).note_count > 2);
     // Whoever asked has gone: the places are free again.
     for connection in connections {
         connection.shutdown(std::net::Shutdown::Both).unwrap();
     }
     model.script_anew([says("In old alders [1].")]);
     eventually("a question is answered again", || {
-        daemon.try_call("ask", json!({"question": QUESTION})).is_ok_and(|answer| answer["found"] == true)
+        let question = AskRequest { question: QUESTION.to_owned(), ..AskRequest::default() };
+        daemon.try_ask(&question).is_ok_and(|answer| answer.found)
     });
 }

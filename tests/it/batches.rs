@@ -2,9 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use serde_json::{Value, json};
+use protocol::cost::Sums;
+use protocol::jobs::{CancelRequest, Job, JobKind, JobState, RebuildRequest};
 
+use crate::contexts::wait_written;
 use crate::model::Model;
+use crate::requests::spent_for;
 use crate::support::{Daemon, Place, eventually};
 
 const NOTE: &str = "# Atlas rollout\n\nThe rollout of Atlas begins in Lisbon with Mira Chen as its owner.\n\n\
@@ -39,41 +42,42 @@ fn start(place: &Place) -> Daemon {
     daemon
 }
 
-fn wait_written(daemon: &mut Daemon) -> Value {
-    daemon.wait_status("all contexts are written", |status| {
-        status["contexts"]["waiting"] == 0 && status["state"] == "idle"
-    })
+fn rebuild_by_batch(daemon: &mut Daemon) {
+    daemon.ask(&RebuildRequest { batch: true, ..RebuildRequest::default() });
 }
 
-fn job(daemon: &mut Daemon) -> Value {
-    let jobs = daemon.call("jobs", json!({}));
-    jobs["jobs"].as_array().unwrap().iter().find(|job| job["kind"] == "rebuild").cloned().unwrap_or_default()
+/// The rebuild, once there is one.
+fn job(daemon: &mut Daemon) -> Job {
+    let mut newest = None;
+    eventually("there is a rebuild", || {
+        newest = daemon.newest(JobKind::Rebuild);
+        newest.is_some()
+    });
+    newest.unwrap()
 }
 
 /// Waits until the rebuild has ended; returns its job.
-fn wait_ended(daemon: &mut Daemon) -> Value {
-    eventually("the rebuild has ended", || job(daemon)["state"] != "running");
+fn wait_ended(daemon: &mut Daemon) -> Job {
+    eventually("the rebuild has ended", || !job(daemon).is_running());
     job(daemon)
 }
 
 fn wait_phase(daemon: &mut Daemon, begins: &str) {
-    eventually(begins, || job(daemon)["phase"].as_str().is_some_and(|phase| phase.starts_with(begins)));
+    eventually(begins, || job(daemon).phase.starts_with(begins));
 }
 
-/// What was spent on whose behalf.
-fn spent(daemon: &mut Daemon, purpose: &str) -> Value {
-    let cost = daemon.call("cost", json!({}));
-    let of = cost["by_purpose"].as_array().unwrap().iter().find(|of| of["purpose"] == purpose).cloned();
-    of.unwrap_or_default()
+/// What was spent for a purpose.
+fn spent(daemon: &mut Daemon, purpose: &str) -> Sums {
+    spent_for(&daemon.cost(), purpose).map(|of| of.sums).unwrap_or_default()
 }
 
 /// Nothing is left on the disk, and everything is new.
 fn assert_done(place: &Place, daemon: &mut Daemon) {
     let job = wait_ended(daemon);
-    assert_eq!((&job["state"], &job["contexts"]["processed"]), (&json!("done"), &json!(CHUNKS)), "{job}");
-    assert_eq!(job["problem"], json!(null), "{job}");
+    let processed = job.contexts.as_ref().map(|contexts| contexts.processed);
+    assert_eq!((job.state, processed, job.problem.as_deref()), (JobState::Done, Some(CHUNKS), None), "{job:?}");
     wait_written(daemon);
-    assert_eq!(daemon.call("stats", json!({}))["contextualized"], CHUNKS);
+    assert_eq!(daemon.contextualized(), CHUNKS);
     assert_eq!(files(place), Vec::<String>::new());
 }
 
@@ -93,11 +97,9 @@ fn assert_bought_once(model: &Model, daemon: &mut Daemon) {
     assert_eq!(model.batches().submitted(), [NOTES as usize]);
     assert_eq!((model.batches().answered(), model.calls() as u64), (NOTES, NOTES), "12 alone at first, 12 in a batch");
     let rebuild = spent(daemon, "rebuild");
-    assert_eq!((&rebuild["calls"], &rebuild["contexts"]), (&json!(NOTES), &json!(CHUNKS)), "{rebuild}");
-    assert_eq!(rebuild["unsettled_calls"], 0, "{rebuild}");
+    assert_eq!((rebuild.calls, rebuild.contexts, rebuild.unsettled_calls), (NOTES, CHUNKS, 0), "{rebuild:?}");
     // The same questions at half the price, each rounded up to a whole micro-dollar.
-    let full = spent(daemon, "change")["micro_dollars"].as_u64().unwrap();
-    let half = rebuild["micro_dollars"].as_u64().unwrap();
+    let (full, half) = (spent(daemon, "change").micro_dollars, rebuild.micro_dollars);
     assert!((full / 2..=full / 2 + NOTES).contains(&half), "{half} of {full}");
 }
 
@@ -107,13 +109,13 @@ fn a_rebuild_by_batch_is_one_submission_at_half_the_price() {
     let place = place(&model, "anthropic", "");
     let mut daemon = start(&place);
     model.batches().working.store(true, Ordering::SeqCst);
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     wait_phase(&mut daemon, "waiting for the batch (since 20");
     for request in model.batches().requests(0) {
         assert!(!request.to_string().contains("cache_control"), "{request}");
     }
     // What was bought before serves meanwhile, and a save does not wait for the batch.
-    assert_eq!(daemon.call("stats", json!({}))["contextualized"], CHUNKS);
+    assert_eq!(daemon.contextualized(), CHUNKS);
     place.write("new.md", NOTE.replace("Atlas", "Borealis"));
     eventually("the new note is asked for", || model.calls() as u64 == NOTES + 1);
     std::fs::remove_file(place.vault.join("new.md")).unwrap();
@@ -122,10 +124,10 @@ fn a_rebuild_by_batch_is_one_submission_at_half_the_price() {
     assert_eq!(model.batches().submitted(), [NOTES as usize]);
     assert_eq!((model.batches().answered(), model.calls() as u64), (NOTES, NOTES + 1));
     let rebuild = spent(&mut daemon, "rebuild");
-    assert_eq!((&rebuild["calls"], &rebuild["unsettled_calls"]), (&json!(NOTES), &json!(0)), "{rebuild}");
-    let notes = daemon.call("cost", json!({}))["by_note"].clone();
-    let named = notes.as_array().unwrap().iter().filter(|note| note["path"].as_str().unwrap().starts_with('n'));
-    assert_eq!(named.count() as u64, NOTES + 1, "{notes}");
+    assert_eq!((rebuild.calls, rebuild.unsettled_calls), (NOTES, 0), "{rebuild:?}");
+    let notes = daemon.cost().by_note;
+    let named = notes.iter().filter(|note| note.path.starts_with('n'));
+    assert_eq!(named.count() as u64, NOTES + 1, "{notes:?}");
 }
 
 #[test]
@@ -134,7 +136,7 @@ fn a_kill_while_it_is_handed_in_does_not_hand_it_in_twice() {
     let place = place(&model, "anthropic", "");
     let mut daemon = start(&place);
     model.batches().mute.store(true, Ordering::SeqCst);
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     eventually("the provider has it", || model.batches().submitted().len() == 1);
     // A batch of somebody else's that looks like it.
     model.batches().add_foreign(NOTES as usize);
@@ -147,7 +149,7 @@ fn a_kill_while_it_is_handed_in_does_not_hand_it_in_twice() {
     // Whoever reads the results of the other has them answered.
     assert_eq!((model.batches().answered(), model.calls() as u64), (2 * NOTES, NOTES));
     let rebuild = spent(&mut daemon, "rebuild");
-    assert_eq!((&rebuild["calls"], &rebuild["unsettled_calls"]), (&json!(NOTES), &json!(0)), "{rebuild}");
+    assert_eq!((rebuild.calls, rebuild.unsettled_calls), (NOTES, 0), "{rebuild:?}");
 }
 
 #[test]
@@ -156,7 +158,7 @@ fn a_kill_before_it_arrives_hands_it_in_anew() {
     let place = place(&model, "anthropic", "");
     let mut daemon = start(&place);
     model.batches().deaf.store(true, Ordering::SeqCst);
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     let handing_in = || {
         let state = std::fs::read_dir(vault_data(&place).join("batch")).into_iter().flatten().flatten();
         let text = |path| std::fs::read_to_string(path).unwrap_or_default();
@@ -179,7 +181,7 @@ fn kills_while_it_is_waited_for_and_read_cost_nothing() {
     let place = place(&model, "anthropic", "");
     let mut daemon = start(&place);
     model.batches().working.store(true, Ordering::SeqCst);
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     wait_phase(&mut daemon, "waiting for the batch");
     daemon.kill();
     // Again while it waits: an edit of a note meanwhile loses nothing that is paid for.
@@ -215,11 +217,11 @@ fn what_a_batch_leaves_is_asked_for_one_by_one() {
     let place = place(&model, "anthropic", "");
     let mut daemon = start(&place);
     *model.batches().fate.lock().unwrap() = Some(|_| "expired");
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     assert_done(&place, &mut daemon);
     assert_eq!((model.batches().answered(), model.calls() as u64), (0, 2 * NOTES), "all of them one by one");
     let (full, rebuild) = (spent(&mut daemon, "change"), spent(&mut daemon, "rebuild"));
-    assert_eq!(rebuild["micro_dollars"], full["micro_dollars"], "what expires costs nothing");
+    assert_eq!(rebuild.micro_dollars, full.micro_dollars, "what expires costs nothing");
 
     *model.batches().fate.lock().unwrap() = Some(|at| match at {
         0 | 1 => "nonsense",
@@ -227,7 +229,7 @@ fn what_a_batch_leaves_is_asked_for_one_by_one() {
         3 => "expired",
         _ => "succeeded",
     });
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     assert_done(&place, &mut daemon);
     assert_eq!(model.batches().submitted(), [NOTES as usize; 2]);
     assert_eq!(model.batches().answered(), NOTES - 2);
@@ -243,13 +245,13 @@ fn a_batch_that_is_given_up_keeps_what_was_answered() {
     let journal = vault_data(&place).join("contexts.journal");
     let lines = || std::fs::metadata(&journal).unwrap().len();
     model.batches().working.store(true, Ordering::SeqCst);
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     wait_phase(&mut daemon, "waiting for the batch");
     let before = lines();
-    let number = job(&mut daemon)["job"].clone();
-    daemon.call("cancel", json!({"job": number}));
+    let number = job(&mut daemon).job;
+    daemon.ask(&CancelRequest::of_job(number));
     let ended = wait_ended(&mut daemon);
-    assert_eq!(ended["state"], "cancelled", "{ended}");
+    assert_eq!(ended.state, JobState::Cancelled, "{ended:?}");
     // Killed before the provider has given it up, it is given up by the next.
     daemon.kill();
     let mut daemon = spawn(&place);
@@ -259,7 +261,7 @@ fn a_batch_that_is_given_up_keeps_what_was_answered() {
     assert_eq!(model.batches().answered(), NOTES / 2);
     assert!(lines() > before, "what was answered is kept");
     let rebuild = spent(&mut daemon, "rebuild");
-    assert_eq!((&rebuild["calls"], &rebuild["unsettled_calls"]), (&json!(NOTES / 2), &json!(0)), "{rebuild}");
+    assert_eq!((rebuild.calls, rebuild.unsettled_calls), (NOTES / 2, 0), "{rebuild:?}");
     wait_written(&mut daemon);
     assert_eq!((model.calls() as u64, model.batches().submitted().len()), (NOTES, 1));
 }
@@ -270,7 +272,7 @@ fn an_answer_to_a_note_that_changed_is_found_by_the_undo() {
     let place = place(&model, "anthropic", "");
     let mut daemon = start(&place);
     model.batches().working.store(true, Ordering::SeqCst);
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     wait_phase(&mut daemon, "waiting for the batch");
     let (old, new) = (NOTE.replace("Atlas", "Atlas0"), NOTE.replace("Atlas", "Atlas0").replace("clause", "comma"));
     place.write("n0.md", &new);
@@ -289,13 +291,13 @@ fn what_the_budget_does_not_allow_is_not_handed_in() {
     let model = Model::start();
     let place = place(&model, "anthropic", "\n[budget]\nrebuild = 0.0001\n");
     let mut daemon = start(&place);
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     let job = wait_ended(&mut daemon);
-    assert_eq!(job["state"], "failed", "{job}");
-    assert!(job["problem"].as_str().unwrap().contains("budget.rebuild"), "{job}");
+    assert_eq!(job.state, JobState::Failed, "{job:?}");
+    assert!(job.problem.as_ref().unwrap().contains("budget.rebuild"), "{job:?}");
     assert_eq!((model.batches().submitted().len(), model.calls() as u64), (0, NOTES));
     assert_eq!(files(&place), Vec::<String>::new());
-    assert_eq!(daemon.call("stats", json!({}))["contextualized"], CHUNKS, "what was there serves");
+    assert_eq!(daemon.contextualized(), CHUNKS, "what was there serves");
 }
 
 #[test]
@@ -303,8 +305,8 @@ fn without_a_batch_interface_the_job_says_so() {
     let model = Model::start();
     let place = place(&model, "openai", "");
     let mut daemon = start(&place);
-    daemon.call("rebuild", json!({"batch": true}));
+    rebuild_by_batch(&mut daemon);
     let job = wait_ended(&mut daemon);
-    assert_eq!((&job["state"], model.calls() as u64), (&json!("done"), 2 * NOTES), "{job}");
-    assert!(job["problem"].as_str().unwrap().contains("no batch interface"), "{job}");
+    assert_eq!((job.state, model.calls() as u64), (JobState::Done, 2 * NOTES), "{job:?}");
+    assert!(job.problem.as_ref().unwrap().contains("no batch interface"), "{job:?}");
 }

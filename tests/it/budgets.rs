@@ -4,7 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use protocol::contexts::StatsRequest;
+use protocol::cost::Sums;
+use protocol::status::RunState;
+use serde_json::json;
 
 use crate::contexts::{SMALL_CHUNKS, wait_written};
 use crate::model::{Answer, Model};
@@ -55,16 +58,10 @@ fn start(place: &Place) -> Daemon {
     daemon
 }
 
-/// Contexts of a model that the daemon serves.
-fn kept(daemon: &mut Daemon) -> u64 {
-    daemon.call("stats", json!({}))["contextualized"].as_u64().unwrap()
-}
-
 /// Waits until the budget stops the asking, or all is written, and what was answered is served.
 fn wait_stopped(daemon: &mut Daemon, model: &Model) {
-    daemon.wait_status("the budget is used up or all is written", |status| {
-        let contexts = &status["contexts"];
-        status["state"] != "starting" && (!contexts["held"].is_null() || contexts["waiting"] == 0)
+    daemon.wait_for("the budget is used up or all is written", |status| {
+        status.state != RunState::Starting && (status.contexts.held.is_some() || status.contexts.waiting == 0)
     });
     wait_served(daemon, model);
 }
@@ -72,22 +69,22 @@ fn wait_stopped(daemon: &mut Daemon, model: &Model) {
 /// Waits until every answer is a context that the daemon serves.
 fn wait_served(daemon: &mut Daemon, model: &Model) {
     let until = Instant::now() + PATIENCE;
-    while kept(daemon) != model.answered() {
-        let stats = daemon.call("stats", json!({}));
-        assert!(Instant::now() < until, "{} answers: {stats}", model.answered());
+    while daemon.contextualized() != model.answered() {
+        let stats = daemon.ask(&StatsRequest::default());
+        assert!(Instant::now() < until, "{} answers: {stats:?}", model.answered());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-fn today(daemon: &mut Daemon) -> Value {
-    daemon.call("cost", json!({}))["today"].clone()
+fn today(daemon: &mut Daemon) -> Sums {
+    daemon.cost().today
 }
 
 /// Says what is wrong with the ledger at rest: it must hold the calls that were sent, all of them settled.
 fn assert_books_are_true(daemon: &mut Daemon, model: &Model) {
     let today = today(daemon);
-    assert_eq!(today["unsettled_calls"], 0, "{today}");
-    assert_eq!(today["calls"], json!(model.calls()), "the ledger's calls are those that were sent: {today}");
+    assert_eq!(today.unsettled_calls, 0, "{today:?}");
+    assert_eq!(today.calls, model.calls() as u64, "the ledger's calls are those that were sent: {today:?}");
 }
 
 #[test]
@@ -104,7 +101,7 @@ fn a_budget_that_runs_out_inside_a_long_note_keeps_every_answer() {
     assert!((2..120).contains(&calls), "the budget is meant to end inside the note: {calls} calls");
     assert_eq!(calls as u64, model.answered());
     assert_books_are_true(&mut daemon, &model);
-    let spent = today(&mut daemon)["micro_dollars"].as_u64().unwrap();
+    let spent = today(&mut daemon).micro_dollars;
     assert!(spent <= budget, "{spent}");
     // No call more fits: what is left of the budget is less than one call may take.
     assert!(spent > budget / 2, "{spent} of {budget}");
@@ -113,7 +110,7 @@ fn a_budget_that_runs_out_inside_a_long_note_keeps_every_answer() {
     configure(&place, &model, 100 * budget);
     let mut daemon = start(&place);
     wait_written(&mut daemon);
-    assert_eq!((kept(&mut daemon), model.calls()), (120, 120), "nothing is asked twice");
+    assert_eq!((daemon.contextualized(), model.calls()), (120, 120), "nothing is asked twice");
     assert_books_are_true(&mut daemon, &model);
 }
 
@@ -135,7 +132,7 @@ fn twelve_small_budgets_buy_what_one_large_one_buys() {
     configure(&place, &model, 1000 * step);
     let mut daemon = start(&place);
     wait_written(&mut daemon);
-    assert_eq!((kept(&mut daemon), model.calls()), (60, 60));
+    assert_eq!((daemon.contextualized(), model.calls()), (60, 60));
     assert_books_are_true(&mut daemon, &model);
 }
 
@@ -156,17 +153,17 @@ fn a_kill_in_the_middle_of_a_long_note_costs_the_calls_in_flight() {
     model.latency(Duration::ZERO);
     let mut daemon = start(&place);
     wait_written(&mut daemon);
-    assert_eq!(kept(&mut daemon), 60);
+    assert_eq!(daemon.contextualized(), 60);
     assert!(model.calls() <= 60 + 3 * AT_ONCE, "{} calls", model.calls());
     let today = today(&mut daemon);
     // What was killed between its reservation and its first byte is counted too: it may have been sent.
-    let counted = today["calls"].as_u64().unwrap() as usize;
+    let counted = today.calls as usize;
     assert!(
         (model.calls()..=model.calls() + 3 * AT_ONCE).contains(&counted),
-        "{counted} of {}: {today}",
+        "{counted} of {}: {today:?}",
         model.calls()
     );
-    assert_eq!(today["unsettled_calls"], 0, "{today}");
+    assert_eq!(today.unsettled_calls, 0, "{today:?}");
 }
 
 #[test]
@@ -179,22 +176,16 @@ fn a_refused_key_in_the_middle_of_a_long_note_keeps_every_answer() {
     let place = Place::with(&[("report.md", &long_note(30))]);
     configure(&place, &model, 50_000_000);
     let mut daemon = start(&place);
-    daemon.wait_status("the queue has stopped", |status| {
-        status["problems"].as_array().is_some_and(|problems| !problems.is_empty())
-    });
+    daemon.wait_for("the queue has stopped", |status| !status.problems.is_empty());
     wait_served(&mut daemon, &model);
     let (calls, answered) = (model.calls() as u64, model.answered());
     assert_eq!(calls, answered + 1, "only the refused call has no answer");
     assert!((9..30).contains(&answered), "{answered} answers");
-    daemon.call("resume", json!({}));
+    daemon.resume();
     wait_written(&mut daemon);
-    assert_eq!((kept(&mut daemon), model.calls()), (30, 31), "the refused passage alone is asked again");
+    assert_eq!((daemon.contextualized(), model.calls()), (30, 31), "the refused passage alone is asked again");
     let today = today(&mut daemon);
-    assert_eq!(
-        (&today["unsettled_calls"], &today["calls"]),
-        (&json!(0), &json!(30)),
-        "a refusal costs nothing: {today}"
-    );
+    assert_eq!((today.unsettled_calls, today.calls), (0, 30), "a refusal costs nothing: {today:?}");
 }
 
 #[test]
@@ -204,16 +195,15 @@ fn a_model_that_writes_nothing_usable_is_left_alone() {
     let place = Place::with(&[("report.md", &long_note(60))]);
     configure(&place, &model, 50_000_000);
     let mut daemon = start(&place);
-    let status =
-        daemon.wait_status("the user is told", |status| status["problems"].to_string().contains("could be used"));
-    assert!(status["contexts"]["held"].as_str().unwrap().contains("situated stats"), "{status}");
+    let status = daemon.wait_for("the user is told", |status| status.problems.concat().contains("could be used"));
+    assert!(status.contexts.held.as_ref().unwrap().contains("situated stats"), "{status:?}");
     // As many answers as it takes to say so, and those that were under way.
     let calls = model.calls();
     assert!((30..30 + 2 * 8 + 6).contains(&calls), "{calls} calls");
     eventually("what was under way is answered", || model.answered() as usize == model.calls());
     assert_books_are_true(&mut daemon, &model);
     model.always(None);
-    daemon.call("resume", json!({}));
+    daemon.resume();
     wait_written(&mut daemon);
-    assert_eq!(kept(&mut daemon), 60);
+    assert_eq!(daemon.contextualized(), 60);
 }

@@ -1,17 +1,18 @@
 //! Days of notes: in names as people and Obsidian form them, and of pages that live.
 
-use serde_json::{Value, json};
+use protocol::search::SearchRequest;
+use serde_json::json;
 
+use crate::requests::{by_words, hit_in, query};
 use crate::support::{Daemon, Place};
 
 /// A day long ago, for files that nobody has touched since.
 const LONG_AGO: &str = "2019-05-05T12:00:00";
 
 fn found(daemon: &mut Daemon, query: &str) -> Vec<String> {
-    let answer = daemon.call("search", json!({"query": query, "mode": "lexical"}));
-    assert_eq!(answer["warnings"], json!([]), "{query}");
-    let mut paths: Vec<String> =
-        answer["hits"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
+    let answer = daemon.ask(&by_words(query));
+    assert_eq!(answer.warnings, [""; 0], "{query}");
+    let mut paths: Vec<String> = answer.hits.into_iter().map(|hit| hit.path).collect();
     paths.sort();
     paths
 }
@@ -94,15 +95,12 @@ fn a_living_page_is_as_new_as_its_last_change() {
     assert_eq!(found(&mut daemon, "badger created:2025-03"), ["2025-03-01.md", "Home.md", "Old.md", "Told.md"]);
     assert_eq!(found(&mut daemon, "badger modified:<2020"), ["Old.md"]);
     assert_eq!(found(&mut daemon, "badger in:2025"), ["2025-03-01.md", "Old.md"]);
-    let answer = daemon.call("search", json!({"query": "badger project", "explain": true}));
-    let days: Vec<&str> = answer["hits"].as_array().unwrap().iter().map(|hit| hit["date"].as_str().unwrap()).collect();
+    let hits = daemon.ask(&SearchRequest { explain: true, ..query("badger project") }).hits;
+    let days: Vec<&str> = hits.iter().map(|hit| hit.date.as_deref().unwrap()).collect();
     assert_eq!(days, ["2025-03-01"; 4], "each note says a day");
-    let newness = |path: &str| {
-        let hit = answer["hits"].as_array().unwrap().iter().find(|hit| hit["path"] == path).unwrap();
-        hit["lanes"]["boosts"]["recency"].as_f64().unwrap()
-    };
-    assert!(newness("Home.md") > 0.1 && newness("Told.md") > 0.1, "{answer}");
-    assert!(newness("2025-03-01.md") < 0.01, "{answer}");
+    let newness = |path: &str| hit_in(&hits, path).lanes.as_ref().unwrap().boosts.recency;
+    assert!(newness("Home.md") > 0.1 && newness("Told.md") > 0.1, "{hits:?}");
+    assert!(newness("2025-03-01.md") < 0.01, "{hits:?}");
 }
 
 #[test]
@@ -111,8 +109,7 @@ fn a_day_that_nobody_understands_is_said() {
     let mut daemon = place.start();
     daemon.wait_idle();
     for query in ["badger on:soon", "badger last:fortnight", "badger created:>", "badger in:31-february"] {
-        let answer: Value = daemon.call("search", json!({"query": query, "mode": "lexical"}));
-        let warnings = answer["warnings"].to_string();
+        let warnings = daemon.ask(&by_words(query)).warnings.concat();
         assert!(warnings.contains("2026-11-20"), "{query}: {warnings}");
     }
 }

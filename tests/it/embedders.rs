@@ -3,8 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use protocol::jobs::{Job, JobKind, JobState};
+use protocol::search::{Mode, RelatedRequest, SearchAnswer, SearchRequest};
+use protocol::status::{RunState, Status};
 
+use crate::requests::{paths, query};
 use crate::support::{Daemon, PATIENCE, Place, eventually};
 use crate::vectors::Vectors;
 
@@ -17,17 +20,13 @@ const NOTES: [(&str, &str); 3] = [
 /// What the built-in model finds at once, and no server here could.
 const MEANT: &str = "baking";
 
-fn embedder(daemon: &mut Daemon) -> String {
-    daemon.call("status", json!({}))["embedder"].as_str().unwrap().to_owned()
-}
-
 /// Waits until this embedder serves and nothing is under way.
-fn wait_served_by(daemon: &mut Daemon, name: &str) -> Value {
-    daemon.wait_status(&format!("served by {name}"), |status| {
-        let embedding = &status["embedding"];
-        let settled = embedding["waiting"] == 0 && embedding["next"].is_null() && status["state"] == "idle";
-        settled && status["embedder"].as_str().is_some_and(|embedder| embedder.contains(name))
-    })
+fn wait_served_by(daemon: &mut Daemon, name: &str) {
+    daemon.wait_for(&format!("served by {name}"), |status| {
+        let embedding = &status.embedding;
+        let settled = embedding.waiting == 0 && embedding.next.is_none() && status.state == RunState::Idle;
+        settled && status.embedder.contains(name)
+    });
 }
 
 /// The same, with queries all the while: whoever makes the vectors, what is asked for is found.
@@ -35,26 +34,35 @@ fn wait_served_by_throughout(daemon: &mut Daemon, name: &str) {
     let until = Instant::now() + PATIENCE;
     loop {
         let found = dense(daemon, "sourdough patience kitchen");
-        assert_eq!((paths(&found)[0], &found["warnings"]), ("Bread.md", &json!([])));
-        let status = daemon.call("status", json!({}));
-        if status["embedder"].as_str().is_some_and(|embedder| embedder.contains(name)) {
+        assert_eq!((paths(&found.hits)[0], found.warnings.concat().as_str()), ("Bread.md", ""));
+        if daemon.status().embedder.contains(name) {
             return;
         }
         assert!(Instant::now() < until, "not served by {name} in time: {}", daemon.log());
     }
 }
 
-fn dense(daemon: &mut Daemon, query: &str) -> Value {
-    daemon.call("search", json!({"query": query, "mode": "dense", "limit": 10}))
+fn dense(daemon: &mut Daemon, text: &str) -> SearchAnswer {
+    daemon.ask(&SearchRequest { mode: Some(Mode::Dense), limit: Some(10), ..query(text) })
 }
 
-fn paths(found: &Value) -> Vec<&str> {
-    found["hits"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect()
+/// The note that lies nearest to a query.
+fn nearest(daemon: &mut Daemon, text: &str) -> String {
+    dense(daemon, text).hits.swap_remove(0).path
 }
 
-fn job(daemon: &mut Daemon, kind: &str) -> Value {
-    let jobs = daemon.call("jobs", json!({}));
-    jobs["jobs"].as_array().unwrap().iter().find(|job| job["kind"] == kind).cloned().unwrap_or(Value::Null)
+/// The job that fills an embedder.
+fn filling(daemon: &mut Daemon) -> Job {
+    daemon.newest(JobKind::Embed).expect("no job fills an embedder")
+}
+
+/// What it is expected to cost, in micro-dollars.
+fn estimated(job: &Job) -> u64 {
+    job.estimate.as_ref().unwrap().micro_dollars.unwrap()
+}
+
+fn tells(status: &Status, what: &str) -> bool {
+    status.problems.iter().any(|problem| problem.contains(what))
 }
 
 #[test]
@@ -65,27 +73,24 @@ fn the_first_index_is_searched_at_once_and_taken_over_later() {
     place.configure(&server.config("openai", "m", "document_prefix = \"passage: \"\nquery_prefix = \"query: \""));
     let mut daemon = place.spawn(&["run"]);
     // The built-in model serves from the first moment.
-    daemon.wait_status("indexed", |status| status["vaults"][0]["notes"] == 3);
+    daemon.wait_vault("indexed", |vault| vault.notes == 3);
     assert_eq!(daemon.search("sourdough")[0], "Bread.md");
     wait_served_by(&mut daemon, "openai m 24");
     let texts = server.texts();
     assert!(texts.len() == 3 && texts.iter().all(|text| text.starts_with("passage: ")), "{texts:?}");
     let found = dense(&mut daemon, "apple tree queen");
-    assert_eq!((paths(&found)[0], &found["warnings"]), ("Bees.md", &json!([])));
+    assert_eq!((paths(&found.hits)[0], found.warnings.concat().as_str()), ("Bees.md", ""));
     assert_eq!(server.texts().last().unwrap(), "query: apple tree queen");
     // The same query again asks nobody.
     dense(&mut daemon, "apple tree queen");
     assert_eq!(server.texts().len(), 4);
-    let embed = job(&mut daemon, "embed");
-    assert_eq!(
-        (&embed["state"], &embed["done"], &embed["estimate"]["micro_dollars"]),
-        (&json!("done"), &json!(3), &json!(0))
-    );
+    let filled = filling(&mut daemon);
+    assert_eq!((filled.state, filled.done, estimated(&filled)), (JobState::Done, 3, 0));
     // A restart asks for nothing but the query, and goes on with the same vectors.
     daemon.stop();
     let mut daemon = place.start();
-    assert_eq!(embedder(&mut daemon), "openai m 24 q=\"query: \" d=\"passage: \"");
-    assert_eq!(paths(&dense(&mut daemon, "westerly storms"))[0], "Tides.md");
+    assert_eq!(daemon.status().embedder, "openai m 24 q=\"query: \" d=\"passage: \"");
+    assert_eq!(nearest(&mut daemon, "westerly storms"), "Tides.md");
     assert_eq!(server.texts().len(), 5);
 }
 
@@ -101,20 +106,20 @@ fn a_save_is_found_by_its_words_while_the_server_is_down() {
     place.write("Glass.md", "# Glass\n\nAnnealing relieves stresses in vessels blown from molten quartz.\n");
     daemon.wait_holding("annealing", &["Glass.md"]);
     assert!(saved.elapsed() < PATIENCE / 4, "a save waits for nobody");
-    let status = daemon.wait_status("waiting", |status| status["embedding"]["waiting"] == 1);
-    assert_eq!(status["embedder"], "ollama m 24");
+    let status = daemon.wait_for("waiting", |status| status.embedding.waiting == 1);
+    assert_eq!(status.embedder, "ollama m 24");
     // A query does without, and says so.
-    let found = daemon.call("search", json!({"query": "molten quartz"}));
-    assert_eq!(paths(&found)[0], "Glass.md");
-    let warning = found["warnings"][0].as_str().unwrap();
+    let found = daemon.ask(&query("molten quartz"));
+    assert_eq!(paths(&found.hits)[0], "Glass.md");
+    let warning = &found.warnings[0];
     assert!(warning.starts_with("words alone answered: "), "{warning}");
     assert!(!daemon.log().contains("molten") && !warning.contains("molten"), "no query and no note is repeated");
     server.down(false);
-    daemon.call("resume", json!({}));
+    daemon.resume();
     wait_served_by(&mut daemon, "ollama m 24");
     eventually("found by its vector", || {
         let found = dense(&mut daemon, "stresses vessels quartz");
-        paths(&found).first() == Some(&"Glass.md")
+        paths(&found.hits).first() == Some(&"Glass.md")
     });
     // What is owed at a kill is found missing again at the start.
     server.down(true);
@@ -126,7 +131,7 @@ fn a_save_is_found_by_its_words_while_the_server_is_down() {
     wait_served_by(&mut daemon, "ollama m 24");
     eventually("found after the restart", || {
         let found = dense(&mut daemon, "cedar boards pulp");
-        paths(&found).first() == Some(&"Paper.md")
+        paths(&found.hits).first() == Some(&"Paper.md")
     });
 }
 
@@ -142,20 +147,20 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
     // Or the first reload would need a restart: only a daemon that has a provider when it starts may open connections.
     place.configure("[host]\nsandbox = \"off\"\n");
     let mut daemon = place.start();
-    assert_eq!(embedder(&mut daemon), "builtin static-v1/2");
-    assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md");
+    assert_eq!(daemon.status().embedder, "builtin static-v1/2");
+    assert_eq!(nearest(&mut daemon, MEANT), "Bread.md");
     // While the new one is filled the old one serves; then the process dies.
     server.latency(Duration::from_millis(150));
     place.configure(&server.config("openai", "m", "concurrency = 1"));
-    daemon.call("reload", json!({}));
-    daemon.wait_status("begun", |status| status["embedding"]["done"].as_u64() > Some(40));
-    assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md", "the old embedder answers");
-    let status = daemon.call("status", json!({}));
+    daemon.reload();
+    daemon.wait_for("begun", |status| status.embedding.done > 40);
+    assert_eq!(nearest(&mut daemon, MEANT), "Bread.md", "the old embedder answers");
+    let status = daemon.status();
     assert_eq!(
-        (&status["embedder"], &status["embedding"]["next"]),
-        (&json!("builtin static-v1/2"), &json!("openai m 48"))
+        (status.embedder.as_str(), status.embedding.next.as_deref()),
+        ("builtin static-v1/2", Some("openai m 48"))
     );
-    assert_eq!(job(&mut daemon, "embed")["state"], "running");
+    assert_eq!(filling(&mut daemon).state, JobState::Running);
     daemon.kill();
     let before = server.texts().len();
     assert!(before < 301, "it was to be killed before it was done: {before}");
@@ -166,20 +171,20 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
     let texts = server.texts();
     let again = texts.len() - texts.iter().collect::<std::collections::BTreeSet<_>>().len();
     assert!(again <= 64, "a kill loses a batch, not {again}");
-    assert_eq!(paths(&dense(&mut daemon, "sourdough patience kitchen"))[0], "Bread.md");
-    eventually("the late note has its vector", || paths(&dense(&mut daemon, "periwinkle saved while"))[0] == "late.md");
+    assert_eq!(nearest(&mut daemon, "sourdough patience kitchen"), "Bread.md");
+    eventually("the late note has its vector", || nearest(&mut daemon, "periwinkle saved while") == "late.md");
     // Back at once, from the cache; then to the other once more, and nothing is asked again.
     let asked = server.texts().len();
     place.configure("");
-    daemon.call("reload", json!({}));
+    daemon.reload();
     wait_served_by_throughout(&mut daemon, "builtin static-v1/2");
     wait_served_by(&mut daemon, "builtin static-v1/2");
-    assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md");
+    assert_eq!(nearest(&mut daemon, MEANT), "Bread.md");
     place.configure(&server.config("openai", "m", ""));
-    daemon.call("reload", json!({}));
+    daemon.reload();
     wait_served_by_throughout(&mut daemon, "openai m 48");
     wait_served_by(&mut daemon, "openai m 48");
-    assert_eq!(paths(&dense(&mut daemon, "sourdough patience kitchen"))[0], "Bread.md");
+    assert_eq!(nearest(&mut daemon, "sourdough patience kitchen"), "Bread.md");
     let more: Vec<String> = server.texts().split_off(asked);
     assert!(more.is_empty() || more.iter().all(|text| text.starts_with("sourdough")), "{more:?}");
 }
@@ -190,21 +195,20 @@ fn wrong_dimensions_and_other_refusals_are_told_and_the_old_one_serves() {
     let place = Place::with(&NOTES);
     place.configure(&server.config("openai", "m", "dimensions = 32"));
     let mut daemon = place.spawn(&["run"]);
-    let told = |status: &Value, what: &str| status["problems"].to_string().contains(what);
-    let status = daemon.wait_status("told", |status| told(status, "set `embed.dimensions` to 24"));
-    assert_eq!(status["embedder"], "builtin static-v1/2");
-    assert_eq!(paths(&dense(&mut daemon, MEANT))[0], "Bread.md");
+    let status = daemon.wait_for("told", |status| tells(status, "set `embed.dimensions` to 24"));
+    assert_eq!(status.embedder, "builtin static-v1/2");
+    assert_eq!(nearest(&mut daemon, MEANT), "Bread.md");
     place.configure(&server.config("openai", "m", "dimensions = 24"));
-    daemon.call("reload", json!({}));
+    daemon.reload();
     wait_served_by(&mut daemon, "openai m 24");
     assert_eq!(server.asked().last().unwrap().body["dimensions"], 24);
     // The model behind the address becomes another: nothing of it is taken.
     server.dimensions(16);
     place.write("Glass.md", "# Glass\n\nAnnealing relieves stresses.\n");
-    daemon.wait_status("told", |status| told(status, "gives vectors of 16 dimensions, not of 24"));
+    daemon.wait_for("told", |status| tells(status, "gives vectors of 16 dimensions, not of 24"));
     daemon.wait_holding("annealing", &["Glass.md"]);
     server.dimensions(24);
-    daemon.call("resume", json!({}));
+    daemon.resume();
     wait_served_by(&mut daemon, "openai m 24");
     // A server that takes no text so long gets half of it.
     let too_large = "{\"error\":{\"code\":500,\"message\":\"input is too large to process\"}}";
@@ -224,17 +228,15 @@ fn a_slow_query_is_answered_by_words_and_remembered_for_the_next() {
     let mut daemon = place.start();
     wait_served_by(&mut daemon, "openai m 24");
     server.latency(Duration::from_millis(1000));
-    let found = daemon.call("search", json!({"query": "rye flour"}));
-    assert_eq!(paths(&found)[0], "Bread.md");
-    assert!(
-        found["warnings"][0].as_str().unwrap().contains("no vector within 0.1 s")
-            || found["warnings"][0].as_str().unwrap().contains("within 0.2 s"),
-        "{found}"
-    );
+    let found = daemon.ask(&query("rye flour"));
+    assert_eq!(paths(&found.hits)[0], "Bread.md");
+    let warning = &found.warnings[0];
+    assert!(warning.contains("no vector within 0.1 s") || warning.contains("within 0.2 s"), "{warning}");
     // It came too late for that query and is there for the next one like it.
-    eventually("the vector came", || daemon.call("search", json!({"query": "rye flour"}))["warnings"] == json!([]));
-    let related = daemon.try_call("related", json!({"text": "something never asked"})).unwrap_err();
-    assert!(related["message"].as_str().unwrap().contains("no vector within"), "{related}");
+    eventually("the vector came", || daemon.ask(&query("rye flour")).warnings.is_empty());
+    let text = Some("something never asked".to_owned());
+    let related = daemon.refused(&RelatedRequest { text, ..RelatedRequest::default() });
+    assert!(related.message.contains("no vector within"), "{related:?}");
 }
 
 #[test]
@@ -267,7 +269,7 @@ fn a_note_goes_to_a_contextual_model_as_one_document() {
     wait_served_by(&mut daemon, "voyage-context-4");
     let fresh = documents(&server).split_off(before);
     assert!(fresh.len() == 1 && fresh[0].iter().any(|text| text.contains("Falcon")), "{fresh:?}");
-    assert_eq!(paths(&dense(&mut daemon, "kestrel speaks matters"))[0], "Long.md");
+    assert_eq!(nearest(&mut daemon, "kestrel speaks matters"), "Long.md");
 }
 
 #[test]
@@ -277,27 +279,24 @@ fn what_it_costs_is_in_the_ledger_and_kept_within_the_budget() {
     let priced = |budget: &str| server.config("openai", "m", &format!("price_per_mtok = 100.0\n[budget]\n{budget}"));
     place.configure(&priced("rebuild = 0.001"));
     let mut daemon = place.spawn(&["run"]);
-    let status = daemon.wait_status("refused", |status| status["problems"].to_string().contains("budget.rebuild"));
-    assert_eq!((&status["embedder"], server.texts().len()), (&json!("builtin static-v1/2"), 0));
-    let refused = job(&mut daemon, "embed");
-    assert_eq!(refused["state"], "failed");
-    assert!(refused["problem"].as_str().unwrap().contains("it would cost about"), "{refused}");
+    let status = daemon.wait_for("refused", |status| tells(status, "budget.rebuild"));
+    assert_eq!((status.embedder.as_str(), server.texts().len()), ("builtin static-v1/2", 0));
+    let refused = filling(&mut daemon);
+    assert_eq!(refused.state, JobState::Failed);
+    assert!(refused.problem.as_ref().unwrap().contains("it would cost about"), "{refused:?}");
     place.configure(&priced("rebuild = 5.0"));
-    daemon.call("reload", json!({}));
+    daemon.reload();
     wait_served_by(&mut daemon, "openai m 24");
-    let cost = daemon.call("cost", json!({}));
-    let spent = cost["today"]["micro_dollars"].as_u64().unwrap();
-    assert!(spent > 0, "{cost}");
-    let estimated = job(&mut daemon, "embed")["estimate"]["micro_dollars"].as_u64().unwrap();
+    let spent = daemon.cost().today.micro_dollars;
+    assert!(spent > 0);
+    let estimated = estimated(&filling(&mut daemon));
     assert!(spent <= estimated, "{spent} of {estimated}");
     dense(&mut daemon, "rye flour");
-    eventually("the query is written down", || {
-        daemon.call("cost", json!({}))["today"]["micro_dollars"].as_u64().unwrap() > spent
-    });
+    eventually("the query is written down", || daemon.cost().today.micro_dollars > spent);
     // With nothing left for the day a save is found by its words.
     place.configure(&priced("day = 0.0"));
-    daemon.call("reload", json!({}));
+    daemon.reload();
     place.write("Glass.md", "# Glass\n\nAnnealing relieves stresses.\n");
     daemon.wait_holding("annealing", &["Glass.md"]);
-    daemon.wait_status("held", |status| status["problems"].to_string().contains("budget.day"));
+    daemon.wait_for("held", |status| tells(status, "budget.day"));
 }

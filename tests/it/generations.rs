@@ -1,9 +1,17 @@
 //! Generations of contexts side by side: built beside the one that answers, compared, switched to, rolled back.
 
-use serde_json::{Value, json};
+use protocol::envelope::ErrorKind;
+use protocol::generations::{
+    BuildGenerationRequest, DEFAULT_GENERATION, DropGenerationRequest, GenerationInfo, GenerationsRequest,
+    UseGenerationRequest,
+};
+use protocol::jobs::JobState;
+use protocol::search::{Contextual, SearchRequest};
+use protocol::status::RunState;
 
 use crate::model::Model;
-use crate::support::{Daemon, Place};
+use crate::requests::{fresh, query};
+use crate::support::{Daemon, Place, eventually};
 
 const NOTE: &str = "# Tide tables\n\nThe harbour office in Sandholm prints them every year for the whole coast.\n\n\
     ## Spring\n\nThe highest water comes two days after the full moon, and the ferries are moved then.\n\n\
@@ -29,23 +37,38 @@ fn start(place: &Place) -> Daemon {
     daemon
 }
 
-fn of(daemon: &mut Daemon, name: &str) -> Value {
-    let all = daemon.call("generations", json!({}))["generations"].clone();
-    all.as_array().unwrap().iter().find(|generation| generation["name"] == name).unwrap().clone()
+fn of(daemon: &mut Daemon, name: &str) -> GenerationInfo {
+    let all = daemon.ask(&GenerationsRequest::default()).generations;
+    all.into_iter().find(|generation| generation.name == name).unwrap()
 }
 
-fn contexts(daemon: &mut Daemon, contextual: Value) -> Vec<String> {
-    let found = daemon.call("search", json!({"query": "full moon ferries", "limit": 4, "contextual": contextual}));
-    found["hits"].as_array().unwrap().iter().map(|hit| hit["context"].as_str().unwrap_or("").to_owned()).collect()
+/// What the active generation finds, or one that is named.
+fn contextual(name: Option<&str>) -> Option<Contextual> {
+    Some(name.map_or(Contextual::Flag(true), |name| Contextual::Generation(name.to_owned())))
+}
+
+fn contexts(daemon: &mut Daemon, name: Option<&str>) -> Vec<String> {
+    let limit = Some(4);
+    let found = daemon.ask(&SearchRequest { limit, contextual: contextual(name), ..query("full moon ferries") });
+    found.hits.into_iter().map(|hit| hit.context).collect()
+}
+
+fn bold(dry_run: bool) -> BuildGenerationRequest {
+    BuildGenerationRequest { name: "bold".to_owned(), dry_run, ..BuildGenerationRequest::default() }
 }
 
 fn build(daemon: &mut Daemon) {
-    let job = daemon.call("generations.build", json!({"name": "bold"}))["job"].clone();
-    daemon.wait_status("nothing is indexed", |status| status["state"] == "idle");
-    crate::support::eventually("the generation is built", || {
-        let jobs = daemon.call("jobs", json!({}))["jobs"].clone();
-        jobs.as_array().unwrap().iter().any(|other| other["job"] == job && other["state"] == "done")
-    });
+    let job = daemon.ask(&bold(false)).job;
+    daemon.wait_for("nothing is indexed", |status| status.state == RunState::Idle);
+    eventually("the generation is built", || daemon.job(job).state == JobState::Done);
+}
+
+fn serve(name: &str) -> UseGenerationRequest {
+    UseGenerationRequest { name: name.to_owned(), vault: None }
+}
+
+fn drop_of(name: &str) -> DropGenerationRequest {
+    DropGenerationRequest { name: name.to_owned(), vault: None }
 }
 
 #[test]
@@ -54,38 +77,35 @@ fn a_generation_is_built_beside_compared_switched_to_and_rolled_back() {
     model.captions(|_, _| Some("Tide tables of the harbour office: when the water is highest along the coast.".into()));
     let place = place(&model);
     let mut daemon = start(&place);
-    let before = contexts(&mut daemon, json!(true));
-    assert_eq!(
-        (&of(&mut daemon, "default")["active"], &of(&mut daemon, "bold")["built"]),
-        (&json!(true), &json!(false))
-    );
-    let estimate = daemon.call("generations.build", json!({"name": "bold", "dry_run": true}))["estimate"].clone();
-    assert_eq!((&estimate["chunks"], &estimate["calls"]), (&json!(12), &json!(4)), "{estimate}");
+    let before = contexts(&mut daemon, None);
+    assert!(of(&mut daemon, DEFAULT_GENERATION).active && !of(&mut daemon, "bold").built);
+    let estimate = daemon.ask(&bold(true)).estimate.unwrap();
+    assert_eq!((estimate.chunks, estimate.calls), (12, 4), "{estimate:?}");
     assert_eq!(model.calls(), 0);
 
     build(&mut daemon);
     assert_eq!(model.calls(), 4, "a call for each note");
-    assert_eq!(contexts(&mut daemon, json!(true)), before, "the old one answers");
-    let bold = contexts(&mut daemon, json!("gen:bold"));
+    assert_eq!(contexts(&mut daemon, None), before, "the old one answers");
+    let bold = contexts(&mut daemon, Some("gen:bold"));
     assert!(bold.iter().any(|context| context.contains("when the water is highest")), "{bold:?}");
 
     // A save reaches both; the one beside buys nothing for it.
     place.write("n0.md", NOTE.replace("## Spring", "## Springtide"));
     daemon.wait_holding("Springtide", &["n0.md"]);
-    let found = daemon.call("search", json!({"query": "\"Springtide\"", "contextual": "gen:bold", "fresh": true}));
-    assert_eq!(found["hits"][0]["path"], "n0.md", "{found}");
+    let found = daemon.ask(&SearchRequest { contextual: contextual(Some("gen:bold")), ..fresh("\"Springtide\"") });
+    assert_eq!(found.hits[0].path, "n0.md", "{found:?}");
     assert_eq!(model.calls(), 4);
 
-    daemon.call("generations.use", json!({"name": "bold"}));
-    assert_eq!(contexts(&mut daemon, json!(true)).len(), bold.len());
-    assert!(contexts(&mut daemon, json!(true)).iter().any(|context| context.contains("when the water is highest")));
-    assert_eq!(of(&mut daemon, "bold")["active"], true);
+    daemon.ask(&serve("bold"));
+    assert_eq!(contexts(&mut daemon, None).len(), bold.len());
+    assert!(contexts(&mut daemon, None).iter().any(|context| context.contains("when the water is highest")));
+    assert!(of(&mut daemon, "bold").active);
     daemon.stop();
     let mut daemon = start(&place);
-    assert_eq!(of(&mut daemon, "bold")["active"], true, "the choice outlives a restart");
+    assert!(of(&mut daemon, "bold").active, "the choice outlives a restart");
 
-    daemon.call("generations.use", json!({"name": "default"}));
-    let after = contexts(&mut daemon, json!(true));
+    daemon.ask(&serve(DEFAULT_GENERATION));
+    let after = contexts(&mut daemon, None);
     assert!(after.iter().all(|context| !context.contains("when the water is highest")), "{after:?}");
     assert_eq!(after.len(), before.len());
 }
@@ -97,11 +117,11 @@ fn a_generation_that_is_dropped_leaves_what_was_paid_for() {
     let mut daemon = start(&place);
     build(&mut daemon);
     let calls = model.calls();
-    daemon.call("generations.drop", json!({"name": "bold"}));
-    assert_eq!(of(&mut daemon, "bold")["built"], false);
-    let error = daemon.try_call("search", json!({"query": "moon", "contextual": "gen:bold"})).unwrap_err();
-    assert_eq!(error["data"]["kind"], "not_found", "{error}");
-    assert!(daemon.try_call("generations.drop", json!({"name": "default"})).is_err());
+    daemon.ask(&drop_of("bold"));
+    assert!(!of(&mut daemon, "bold").built);
+    let error = daemon.refused(&SearchRequest { contextual: contextual(Some("gen:bold")), ..query("moon") });
+    assert_eq!(error.kind, ErrorKind::NotFound, "{error:?}");
+    daemon.refused(&drop_of(DEFAULT_GENERATION));
     let exported = daemon.stop().map(|_| {
         let out = place.run(&["contexts", "export"]);
         String::from_utf8(out.stdout).unwrap().lines().count()
@@ -114,8 +134,8 @@ fn a_generation_that_nobody_wrote_down_is_named() {
     let model = Model::start();
     let place = place(&model);
     let mut daemon = start(&place);
-    let error = daemon.try_call("generations.use", json!({"name": "bald"})).unwrap_err();
-    assert!(error["data"]["hint"].as_str().unwrap().contains("default, bold"), "{error}");
-    let error = daemon.try_call("search", json!({"query": "moon", "contextual": "bold"})).unwrap_err();
-    assert!(error["message"].as_str().unwrap().contains("gen:"), "{error}");
+    let error = daemon.refused(&serve("bald"));
+    assert!(error.hint.as_ref().unwrap().contains("default, bold"), "{error:?}");
+    let error = daemon.refused(&SearchRequest { contextual: contextual(Some("bold")), ..query("moon") });
+    assert!(error.message.contains("gen:"), "{error:?}");
 }

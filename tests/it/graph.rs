@@ -1,8 +1,11 @@
 //! The links between notes: what they say about a vault, and what they do for a search.
 
 use jiff::{Span, Zoned};
+use protocol::graph::{GraphAnswer, GraphRequest, Measure};
+use protocol::search::{SearchFilter, SearchRequest};
 use serde_json::{Value, json};
 
+use crate::requests::{hit_in, query};
 use crate::support::{Daemon, Place, eventually};
 
 /// A daily note of so many days ago: its path, whatever the day of the test.
@@ -57,19 +60,24 @@ fn journal() -> Place {
 }
 
 /// Waits until the graph of what is saved is there.
-fn graph(daemon: &mut Daemon, params: Value) -> Value {
-    let mut answer = Value::Null;
+fn graph(daemon: &mut Daemon, request: &GraphRequest) -> GraphAnswer {
+    let mut answer = GraphAnswer::default();
     eventually("the graph is current", || {
-        answer = daemon.call("graph", params.clone());
-        answer["current"] == true
+        answer = daemon.ask(request);
+        answer.current
     });
     answer
 }
 
+fn wait_graph(daemon: &mut Daemon) {
+    graph(daemon, &GraphRequest::default());
+}
+
 /// The first notes of an answer.
-fn first(daemon: &mut Daemon, query: &str, n: usize) -> Vec<String> {
-    let found = daemon.call("search", json!({"query": query, "limit": n, "per_note": 1, "explain": true}));
-    found["hits"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+fn first(daemon: &mut Daemon, text: &str, n: usize) -> Vec<String> {
+    let (limit, per_note) = (Some(n), Some(1));
+    let found = daemon.ask(&SearchRequest { limit, per_note, explain: true, ..query(text) });
+    found.hits.into_iter().map(|hit| hit.path).collect()
 }
 
 const NO_BOOSTS: &str = "[search]\ngraph_weight = 0.0\nlink_weight = 0.0\nrecency_weight = 0.0\ntype_weights = {}\n";
@@ -79,7 +87,7 @@ fn unboosted(place: &Place) -> Daemon {
     place.configure(NO_BOOSTS);
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();
-    graph(&mut daemon, json!({}));
+    wait_graph(&mut daemon);
     daemon
 }
 
@@ -89,7 +97,7 @@ fn the_status_of_a_project_is_in_the_newest_daily_note_beside_its_home_page() {
     let query = "What is the status of Lr Agent?";
     let wanted = ["Projects/Lr Agent.md".to_owned(), daily(1)];
     let mut daemon = place.start();
-    graph(&mut daemon, json!({}));
+    wait_graph(&mut daemon);
     let found = first(&mut daemon, query, 3);
     assert!(wanted.iter().all(|path| found.contains(path)), "{found:?}");
     assert_eq!(daemon.stop(), Some(0));
@@ -105,7 +113,7 @@ fn a_topic_brings_its_page_the_daily_notes_and_the_note_that_uses_it() {
         vec!["Research/Evaluation methodology.md".to_owned(), "Research/Run 12.md".to_owned(), daily(3), daily(9)];
     wanted.sort();
     let mut daemon = place.start();
-    graph(&mut daemon, json!({}));
+    wait_graph(&mut daemon);
     let mut found = first(&mut daemon, query, 4);
     found.sort();
     assert_eq!(found, wanted);
@@ -120,19 +128,16 @@ fn a_topic_brings_its_page_the_daily_notes_and_the_note_that_uses_it() {
 fn boosts_are_explained() {
     let place = journal();
     let mut daemon = place.start();
-    graph(&mut daemon, json!({}));
-    let params = json!({"query": "status of Lr Agent", "explain": true, "per_note": 1});
-    let hits = daemon.call("search", params)["hits"].clone();
-    let of = |path: &str| hits.as_array().unwrap().iter().find(|hit| hit["path"] == path).unwrap().clone();
-    let note = of(&daily(1));
-    let boosts = &note["lanes"]["boosts"];
-    assert!(["links", "recency", "kind"].iter().all(|boost| boosts[boost].as_f64().unwrap() > 0.0), "{note}");
-    assert!(note["score"].as_f64().unwrap() > note["lanes"]["fused"].as_f64().unwrap(), "{note}");
-    let elsewhere = of("Projects/Loft.md");
-    assert_eq!(
-        (&elsewhere["lanes"]["boosts"]["links"], &elsewhere["lanes"]["boosts"]["kind"]),
-        (&json!(0.0), &json!(0.0))
-    );
+    wait_graph(&mut daemon);
+    let request = SearchRequest { explain: true, per_note: Some(1), ..query("status of Lr Agent") };
+    let hits = daemon.ask(&request).hits;
+    let note = hit_in(&hits, &daily(1));
+    let lanes = note.lanes.as_ref().unwrap();
+    let boosts = lanes.boosts;
+    assert!(boosts.links > 0.0 && boosts.recency > 0.0 && boosts.kind > 0.0, "{note:?}");
+    assert!(note.score > lanes.fused, "{note:?}");
+    let elsewhere = hit_in(&hits, "Projects/Loft.md").lanes.as_ref().unwrap().boosts;
+    assert_eq!((elsewhere.links, elsewhere.kind), (0.0, 0.0));
     let shown = place.run(&["search", "status of Lr Agent", "--explain", "-n", "3"]);
     let text = String::from_utf8(shown.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("linked +") && text.contains("new +"), "{text}");
@@ -155,34 +160,24 @@ fn links_of_every_kind_make_the_graph() {
         ("Alone.md", "Nothing \u{1b}[31mhere.\n"),
     ]);
     let mut daemon = place.start();
-    let answer = graph(&mut daemon, json!({"by": "in", "limit": 100, "edges": true}));
-    assert_eq!(
-        (&answer["notes"][0]["path"], &answer["notes"][0]["backlinks"]),
-        (&json!("Hub.md"), &json!(8)),
-        "{answer}"
-    );
-    assert_eq!((&answer["note_count"], &answer["link_count"]), (&json!(12), &json!(8)));
-    assert_eq!(answer["edges"].as_array().unwrap().len(), 8);
-    assert_eq!(answer["orphans"], json!(["Alone.md", "a/Also missing.md", "a/Missing.md"]));
-    let missing: Vec<(&str, u64)> = answer["unresolved"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|missing| (missing["target"].as_str().unwrap(), missing["count"].as_u64().unwrap()))
-        .collect();
-    assert_eq!(
-        missing.iter().map(|(target, n)| (target.to_lowercase(), *n)).collect::<Vec<_>>(),
-        [("not yet".to_owned(), 2), ("nor this".to_owned(), 1)]
-    );
+    let by_links = |limit: usize| GraphRequest { by: Measure::In, limit: Some(limit), ..GraphRequest::default() };
+    let answer = graph(&mut daemon, &GraphRequest { edges: true, ..by_links(100) });
+    assert_eq!((answer.notes[0].path.as_str(), answer.notes[0].backlinks), ("Hub.md", 8), "{answer:?}");
+    assert_eq!((answer.note_count, answer.link_count), (12, 8));
+    assert_eq!(answer.edges.unwrap().len(), 8);
+    assert_eq!(answer.orphans, ["Alone.md", "a/Also missing.md", "a/Missing.md"]);
+    let missing: Vec<(String, u64)> =
+        answer.unresolved.iter().map(|missing| (missing.target.to_lowercase(), missing.count)).collect();
+    assert_eq!(missing, [("not yet".to_owned(), 2), ("nor this".to_owned(), 1)]);
 
     // A note that is written for a missing target takes its links, whoever wrote them.
     place.write("a/Not yet.md", "Now it is.\n");
     eventually("the links are resolved", || {
-        let answer = daemon.call("graph", json!({"by": "in", "limit": 2}));
-        answer["notes"][1]["path"] == "a/Not yet.md" && answer["notes"][1]["backlinks"] == 2
+        let notes = daemon.ask(&by_links(2)).notes;
+        notes.get(1).is_some_and(|second| second.path == "a/Not yet.md" && second.backlinks == 2)
     });
-    let error = daemon.try_call("graph", json!({"limit": 1_000_000})).unwrap_err();
-    assert!(error["message"].as_str().unwrap().contains("10000"), "{error}");
+    let error = daemon.refused(&by_links(1_000_000));
+    assert!(error.message.contains("10000"), "{error:?}");
 }
 
 #[test]
@@ -194,7 +189,7 @@ fn the_command_shows_the_graph() {
         ("Alone.md", "Text.\n"),
     ]);
     let mut daemon = place.start();
-    graph(&mut daemon, json!({}));
+    wait_graph(&mut daemon);
     let text = |arguments: &[&str], code: i32| {
         let output = place.run(arguments);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -222,10 +217,8 @@ fn properties_narrow_a_search() {
         ("d.md", "Otters.\n"),
     ]);
     let mut daemon = place.start();
-    let mut found = |params: Value| {
-        let found = daemon.call("search", params)["hits"].clone();
-        let mut paths: Vec<String> =
-            found.as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
+    let mut found = |request: &SearchRequest| {
+        let mut paths: Vec<String> = daemon.ask(request).hits.into_iter().map(|hit| hit.path).collect();
         paths.sort();
         paths.concat().replace(".md", "")
     };
@@ -243,9 +236,13 @@ fn properties_narrow_a_search() {
         ("-linked-from:b", "bcd"),
         ("link:b", "c"),
     ] {
-        assert_eq!(found(json!({"query": format!("otters {condition}")})), expected, "{condition}");
-        assert_eq!(found(json!({"query": condition})), expected, "{condition} alone");
+        assert_eq!(found(&query(&format!("otters {condition}"))), expected, "{condition}");
+        assert_eq!(found(&query(condition)), expected, "{condition} alone");
     }
+    let with = |text: &str, properties: &Value| {
+        let properties = properties.as_object().unwrap().clone().into_iter().collect();
+        SearchRequest { filter: Some(SearchFilter { properties, ..SearchFilter::default() }), ..query(text) }
+    };
     for (properties, expected) in [
         (json!({"Status": "DRAFT"}), "a"),
         (json!({"priority": 11}), "b"),
@@ -253,10 +250,8 @@ fn properties_narrow_a_search() {
         (json!({"status": null}), "c"),
         (json!({}), "abcd"),
     ] {
-        let params = json!({"query": "otters", "filter": {"properties": properties}});
-        assert_eq!(found(params), expected, "{properties}");
+        assert_eq!(found(&with("otters", &properties)), expected, "{properties}");
     }
-    let error =
-        daemon.try_call("search", json!({"query": "x", "filter": {"properties": {"a": {"b": 1}}}})).unwrap_err();
-    assert!(error["message"].as_str().unwrap().contains("filter.properties.a"), "{error}");
+    let error = daemon.refused(&with("x", &json!({"a": {"b": 1}})));
+    assert!(error.message.contains("filter.properties.a"), "{error:?}");
 }

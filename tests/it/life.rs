@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use protocol::decision::Reason;
+use protocol::decision::{PlanRequest, Reason};
+use protocol::envelope::ErrorKind;
 use protocol::jobs::{JobState, RebuildRequest};
-use protocol::note::GetRequest;
 use protocol::search::{Contextual, Mode, SearchRequest};
 use protocol::status::RunState;
 use serde_json::json;
 
+use crate::requests::{get, query};
 use crate::support::Place;
 
 const PLAN: &str = "---\ntags: [garden]\n---\n# Garden\n\nBeds and paths.\n\n## Spring\n\nSow carrots under the apricot tree.\n\n## Autumn\n\nPlant garlic, cover the beds.\n";
@@ -85,6 +86,7 @@ fn a_fresh_answer_holds_what_was_saved_before_the_question() {
 fn a_hit_says_all_that_it_promises() {
     let place = Place::with(&[("Projects/Garden.md", PLAN)]);
     let mut daemon = place.start();
+    // What stands on the wire, so it is read as JSON.
     let found = daemon.call("search", json!({"query": "apricot carrots", "explain": true}));
     let hit = &found["hits"][0];
     for key in [
@@ -190,16 +192,16 @@ fn two_vaults_live_in_one_daemon() {
         let vaults = &status.vaults;
         status.state == RunState::Idle && vaults.len() == 2 && vaults.iter().all(|vault| vault.notes == 1)
     });
-    let platypus = SearchRequest { query: "platypus".to_owned(), ..SearchRequest::default() };
+    let platypus = query("platypus");
     let found = daemon.ask(&platypus);
     let mut vaults: Vec<&str> = found.hits.iter().map(|hit| hit.vault.as_str()).collect();
     vaults.sort_unstable();
     assert_eq!(vaults, ["notes", "work"]);
     let found = daemon.ask(&SearchRequest { vault: Some("work".to_owned()), ..platypus });
     assert_eq!(found.hits.len(), 1);
-    let error = daemon.try_call("search", json!({"query": "x", "vault": "wrok"})).unwrap_err();
-    assert_eq!(error["data"]["kind"], "not_found");
-    assert!(error["message"].as_str().unwrap().contains("notes, work"), "{error}");
+    let error = daemon.refused(&SearchRequest { vault: Some("wrok".to_owned()), ..query("x") });
+    assert_eq!(error.kind, ErrorKind::NotFound);
+    assert!(error.message.contains("notes, work"), "{error:?}");
 }
 
 #[test]
@@ -214,8 +216,8 @@ fn a_rebuild_does_everything_anew_and_can_be_narrowed() {
     assert!(job.done < notes && job.total == Some(job.done), "{job:?}");
     let job = daemon.ask(&RebuildRequest { wait: true, ..RebuildRequest::default() });
     assert_eq!((job.state, job.done, job.changed), (JobState::Done, notes, notes), "{job:?}");
-    let error = daemon.try_call("rebuild", json!({"path": "Nowhere"})).unwrap_err();
-    assert_eq!(error["data"]["kind"], "not_found");
+    let error = daemon.refused(&RebuildRequest { path: Some("Nowhere".to_owned()), ..RebuildRequest::default() });
+    assert_eq!(error.kind, ErrorKind::NotFound);
 }
 
 #[test]
@@ -236,13 +238,12 @@ fn what_is_ignored_is_not_read_out_either() {
     place.write(".situatedignore", "Private/\n");
     let mut daemon = place.start();
     for path in ["Private/d.md", ".obsidian/app.json", ".situatedignore"] {
-        for method in ["get", "plan"] {
-            let error = daemon.try_call(method, json!({"path": path})).unwrap_err();
-            assert_eq!(error["data"]["kind"], "not_found", "{method} {path}: {error}");
+        let planned = PlanRequest { path: path.to_owned(), ..PlanRequest::default() };
+        for error in [daemon.refused(&get(path)), daemon.refused(&planned)] {
+            assert_eq!(error.kind, ErrorKind::NotFound, "{path}: {error:?}");
         }
     }
-    let shown = daemon.ask(&GetRequest { path: "a.md".to_owned(), ..GetRequest::default() });
-    assert_eq!(shown.text, "# A\n\ntext\n");
+    assert_eq!(daemon.ask(&get("a.md")).text, "# A\n\ntext\n");
 }
 
 #[test]

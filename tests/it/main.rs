@@ -36,6 +36,7 @@ mod own_contexts;
 mod own_files;
 mod private;
 mod protocol;
+mod requests;
 mod rerank;
 mod reranker;
 mod saves;

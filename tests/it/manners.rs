@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protocol::jobs::{JobState, RebuildRequest};
-use serde_json::{Value, json};
+use protocol::jobs::{JobState, PauseRequest, RebuildRequest};
+use protocol::status::{Enforcement, RunState, Status, VaultStatus};
 use situated::daemon::sandbox::landlock::kernel_abi;
 
 use crate::model::Model;
@@ -34,8 +34,8 @@ fn every_thread_is_held_to_its_files_and_saves_are_found_all_the_same() {
     fs::write(elsewhere.path().join("secret.md"), "# Secret\n\nperiwinkle\n").unwrap();
     std::os::unix::fs::symlink(elsewhere.path().join("secret.md"), place.vault.join("leak.md")).unwrap();
     let mut daemon = configured(&place, "");
-    let sandbox = daemon.call("status", json!({}))["sandbox"].clone();
-    assert_eq!((&sandbox["landlock"], &sandbox["network"]), (&json!("full"), &json!(kernel_abi() < Some(4))));
+    let sandbox = daemon.status().sandbox;
+    assert_eq!((sandbox.landlock, sandbox.network), (Enforcement::Full, kernel_abi() < Some(4)));
     // Bulk and saves have run, and a query: all threads are there. What restricts a thread marks it so for good.
     place.write("new.md", "# New\n\nfreshly\n");
     daemon.wait_holding("freshly", &["new.md"]);
@@ -52,7 +52,7 @@ fn every_thread_is_held_to_its_files_and_saves_are_found_all_the_same() {
     let config = place.dir.path().join("config.toml");
     fs::write(config.with_extension("new"), fs::read_to_string(&config).unwrap() + "[search]\nlimit = 7\n").unwrap();
     fs::rename(config.with_extension("new"), &config).unwrap();
-    assert_eq!(daemon.call("reload", json!({}))["problems"], json!([]));
+    assert_eq!(daemon.reload(), [""; 0]);
     let before = place.tree();
     assert_eq!(daemon.stop(), Some(0));
     assert!(!place.socket().exists(), "it may remove its socket");
@@ -68,18 +68,18 @@ fn a_reload_that_needs_more_says_so_and_a_restart_brings_it() {
     let mut daemon = configured(&place, "");
     let more = format!("[[vault]]\nname = \"more\"\npath = {:?}\n", elsewhere.path());
     place.configure(&more);
-    let problems = daemon.call("reload", json!({}))["problems"].clone();
-    assert!(problems.to_string().contains("situated service restart"), "{problems}");
+    let problems = daemon.reload().concat();
+    assert!(problems.contains("situated service restart"), "{problems}");
     assert_eq!(daemon.holding("marker1"), ["n1.md"], "it goes on with what it had");
     place.configure("[context]\nprovider = \"ollama\"\n");
-    let problems = daemon.call("reload", json!({}))["problems"].clone();
-    assert!(problems.to_string().contains("open network connections"), "{problems}");
+    let problems = daemon.reload().concat();
+    assert!(problems.contains("open network connections"), "{problems}");
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = configured(&place, &more);
     daemon.wait_holding("periwinkle", &["other.md"]);
     // Less than before needs no restart.
     place.configure("");
-    assert_eq!(daemon.call("reload", json!({}))["problems"], json!([]));
+    assert_eq!(daemon.reload(), [""; 0]);
     daemon.wait_holding("periwinkle", &[]);
 }
 
@@ -95,14 +95,13 @@ fn another_folder_in_the_vaults_place_needs_a_restart_and_loses_nothing() {
     let mut daemon = start();
     daemon.wait_idle();
     fs::rename(&place.vault, elsewhere.path().join("away")).unwrap();
-    daemon.wait_status("in doubt", |status| status["vaults"][0]["doubt"].is_string());
+    daemon.wait_vault("in doubt", |vault| vault.doubt.is_some());
     place.write("n3.md", "# Note 3\n\nelsewhere\n");
     for i in 4..20 {
         place.write(&format!("n{i}.md"), format!("# Note {i}\n\nIts word is marker{i}.\n"));
     }
-    let said =
-        |status: &Value| status["vaults"][0]["doubt"].as_str().is_some_and(|doubt| doubt.contains("service restart"));
-    daemon.wait_status("told what to do", said);
+    let said = |vault: &VaultStatus| vault.doubt.as_ref().is_some_and(|doubt| doubt.contains("service restart"));
+    daemon.wait_vault("told what to do", said);
     assert_eq!(daemon.holding("marker7"), ["n7.md"], "its index is kept");
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = start();
@@ -135,10 +134,10 @@ fn a_key_is_printed_by_a_command_that_reads_what_the_daemon_may_not() {
     let mut daemon = configured(&place, &model.config("anthropic", &command));
     // Nobody is asked while a command that is configured gives no key.
     eventually("the model was asked", || model.calls() > 0);
-    let sandbox = daemon.call("status", json!({}))["sandbox"].clone();
+    let sandbox = daemon.status().sandbox;
     if cfg!(has_landlock) {
-        assert_eq!((&sandbox["landlock"], &sandbox["network"]), (&json!("partial"), &json!(true)));
-        assert!(sandbox["why"].as_str().unwrap().contains("command"), "{sandbox}");
+        assert_eq!((sandbox.landlock, sandbox.network), (Enforcement::Partial, true));
+        assert!(sandbox.why.as_ref().unwrap().contains("command"), "{sandbox:?}");
     }
 }
 
@@ -146,9 +145,9 @@ fn a_key_is_printed_by_a_command_that_reads_what_the_daemon_may_not() {
 fn it_can_be_switched_off() {
     let place = notes(1);
     let mut daemon = configured(&place, "[host]\nsandbox = \"off\"\n");
-    let sandbox = daemon.call("status", json!({}))["sandbox"].clone();
-    assert_eq!((&sandbox["landlock"], &sandbox["network"]), (&json!("none"), &json!(true)));
-    assert!(sandbox["why"].as_str().unwrap().contains("host.sandbox"), "{sandbox}");
+    let sandbox = daemon.status().sandbox;
+    assert_eq!((sandbox.landlock, sandbox.network), (Enforcement::None, true));
+    assert!(sandbox.why.as_ref().unwrap().contains("host.sandbox"), "{sandbox:?}");
 }
 
 /// A battery, discharging.
@@ -173,8 +172,13 @@ fn battery(place: &Place, percent: u8) -> String {
     format!("[host]\nbattery = {supplies:?}\n")
 }
 
-fn waits_for_the_battery(status: &Value) -> bool {
-    status["state"] == "paused" && status["held"][0].as_str().is_some_and(|held| held.starts_with("paused: battery"))
+fn waits_for_the_battery(status: &Status) -> bool {
+    let held = status.held.first().is_some_and(|held| held.starts_with("paused: battery"));
+    status.state == RunState::Paused && held
+}
+
+fn is_paused(status: &Status) -> bool {
+    status.state == RunState::Paused
 }
 
 #[test]
@@ -184,10 +188,10 @@ fn on_battery_a_rebuild_waits_and_saves_do_not() {
     // What is new is indexed, or a first start on the way would find nothing.
     let mut daemon = configured(&place, &config);
     assert_eq!(daemon.holding("marker7"), ["n7.md"]);
-    assert_eq!(daemon.call("status", json!({}))["held"], json!([]), "nothing waits, so nothing is said");
+    assert_eq!(daemon.status().held, [""; 0], "nothing waits, so nothing is said");
     let job = daemon.ask(&RebuildRequest::default()).job;
-    let status = daemon.wait_status("waiting for mains", waits_for_the_battery);
-    assert!(status["held"][0].as_str().unwrap().contains("31 %"), "{status}");
+    let status = daemon.wait_for("waiting for mains", waits_for_the_battery);
+    assert!(status.held[0].contains("31 %"), "{status:?}");
     place.write("n7.md", "# Note 7\n\nhasty\n");
     daemon.wait_holding("hasty", &["n7.md"]);
     for i in 100..130 {
@@ -196,7 +200,7 @@ fn on_battery_a_rebuild_waits_and_saves_do_not() {
     eventually("what is new is indexed", || daemon.holding("many").len() == 30);
     let state = |daemon: &mut Daemon| daemon.job(job).state;
     assert_eq!(state(&mut daemon), JobState::Running);
-    daemon.call("resume", json!({}));
+    daemon.resume();
     eventually("the user's word counts for more", || state(&mut daemon) == JobState::Done);
     daemon.wait_idle();
 }
@@ -211,10 +215,10 @@ fn on_an_almost_empty_battery_only_saves_are_indexed() {
         place.write(&format!("n{i}.md"), "# Note\n\nmany\n");
     }
     // The battery is looked at when there is work in bulk.
-    daemon.wait_status("waiting for mains", waits_for_the_battery);
+    daemon.wait_for("waiting for mains", waits_for_the_battery);
     place.write("n1.md", "# Note 1\n\nhasty\n");
     daemon.wait_holding("hasty", &["n1.md"]);
-    daemon.call("resume", json!({}));
+    daemon.resume();
     eventually("all is indexed", || daemon.holding("many").len() == 40);
 }
 
@@ -222,20 +226,22 @@ fn on_an_almost_empty_battery_only_saves_are_indexed() {
 fn a_pause_outlives_the_daemon_and_ends_by_itself() {
     let place = notes(3);
     let mut daemon = configured(&place, "");
-    daemon.call("pause", json!({"seconds": 3600}));
-    let status = daemon.wait_status("paused", |status| status["state"] == "paused");
-    assert!(status["paused_until"].as_i64().unwrap() > 1_700_000_000, "{status}");
+    daemon.ask(&PauseRequest { seconds: Some(3600) });
+    let status = daemon.wait_for("paused", is_paused);
+    assert!(status.paused_until.unwrap() > 1_700_000_000, "{status:?}");
     place.write("n1.md", "# Note 1\n\nlater\n");
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = place.spawn(&["run"]);
-    daemon.wait_status("still paused", |status| status["state"] == "paused" && status["vaults"][0]["notes"] == 3);
+    daemon.wait_for("still paused", |status| {
+        is_paused(status) && status.vaults.first().is_some_and(|vault| vault.notes == 3)
+    });
     assert_eq!(daemon.holding("later"), [] as [&str; 0]);
-    daemon.call("resume", json!({}));
+    daemon.resume();
     daemon.wait_holding("later", &["n1.md"]);
-    daemon.call("pause", json!({"seconds": 1}));
-    daemon.wait_status("paused", |status| status["state"] == "paused");
+    daemon.ask(&PauseRequest { seconds: Some(1) });
+    daemon.wait_for("paused", is_paused);
     let status = daemon.wait_idle();
-    assert!(status["paused_until"].is_null(), "{status}");
+    assert_eq!(status.paused_until, None, "{status:?}");
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();
@@ -249,7 +255,7 @@ fn with_little_memory_work_goes_on_in_small_steps() {
     let job = daemon.ask(&RebuildRequest::default()).job;
     eventually("it comes to its end", || daemon.job(job).state == JobState::Done);
     assert!(daemon.log().contains("memory is tight"), "{}", daemon.log());
-    daemon.wait_status("nothing is said any more", |status| status["held"] == json!([]));
+    daemon.wait_for("nothing is said any more", |status| status.held.is_empty());
 }
 
 /// How often the threads of a process have woken by themselves so far.

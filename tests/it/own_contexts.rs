@@ -2,10 +2,12 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use protocol::audience::Audience;
+use protocol::search::SearchRequest;
 
 use crate::contexts::{SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
+use crate::requests::{fresh, query};
 use crate::support::{Daemon, Place};
 
 /// What a template makes of a new note: no heading names it.
@@ -24,16 +26,15 @@ fn place(model: &Model) -> Place {
 /// The contexts of a note's chunks, once nothing waits for the model.
 fn contexts_of(daemon: &mut Daemon, path: &str) -> Vec<String> {
     wait_written(daemon);
-    let query = json!({"query": "hull rivet crew agency", "limit": 50, "per_note": 20, "merge": false, "fresh": true});
-    let found = daemon.call("search", query);
-    let hits = found["hits"].as_array().unwrap().iter().filter(|hit| hit["path"] == path);
-    hits.map(|hit| hit["context"].as_str().unwrap_or_default().to_owned()).collect()
+    let (limit, per_note, merge) = (Some(50), Some(20), Some(false));
+    let found = daemon.ask(&SearchRequest { limit, per_note, merge, ..fresh("hull rivet crew agency") });
+    found.hits.into_iter().filter(|hit| hit.path == path).map(|hit| hit.context).collect()
 }
 
 /// Writes a note and waits until it is indexed and its contexts are written.
 fn save(place: &Place, daemon: &mut Daemon, path: &str, text: &str) {
     place.write(path, text);
-    daemon.call("search", json!({"query": "hull", "fresh": true}));
+    daemon.ask(&fresh("hull"));
     wait_written(daemon);
 }
 
@@ -70,7 +71,7 @@ fn two_notes_from_one_template_get_contexts_of_their_own() {
     let mut daemon = start(&place);
     assert_eq!(contexts_of(&mut daemon, "Celeste.md").len(), 2);
     fs::rename(place.vault.join("Borealis.md"), place.vault.join("Dorado.md")).unwrap();
-    daemon.call("search", json!({"query": "hull", "fresh": true}));
+    daemon.ask(&fresh("hull"));
     let moved = contexts_of(&mut daemon, "Dorado.md");
     assert!(moved.iter().all(|context| context.starts_with("Borealis")), "what was bought stays: {moved:?}");
     fs::remove_file(place.vault.join("Dorado.md")).unwrap();
@@ -97,9 +98,9 @@ fn what_was_written_for_a_private_note_never_reaches_a_public_one() {
     assert!(written.iter().any(|context| context.contains("zanzibarque")), "{written:?}");
     let public = |daemon: &mut Daemon, path: &str| {
         assert_own(daemon, path);
-        let shown = json!({"query": "zanzibarque hull", "audience": "assistant", "limit": 50, "per_note": 20});
-        let shown: Value = daemon.call("search", shown)["hits"].clone();
-        assert!(!shown.to_string().contains("zanzibarque"), "{shown}");
+        let (limit, per_note, audience) = (Some(50), Some(20), Audience::Assistant);
+        let shown = daemon.ask(&SearchRequest { limit, per_note, audience, ..query("zanzibarque hull") });
+        assert!(!format!("{:?}", shown.hits).contains("zanzibarque"), "{shown:?}");
     };
     save(&place, &mut daemon, "Open.md", FORM);
     public(&mut daemon, "Open.md");

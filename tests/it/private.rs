@@ -1,10 +1,18 @@
 //! Private notes: what an assistant cannot find, and what no provider is sent. Each has a word that stands nowhere else,
 //! and every way out is searched for these words.
 
-use serde_json::{Value, json};
+use protocol::ask::AskRequest;
+use protocol::audience::Audience;
+use protocol::contexts::StatsRequest;
+use protocol::jobs::{JobState, RebuildRequest, SyncRequest};
+use protocol::note::{GetRequest, RecentRequest};
+use protocol::search::{RelatedRequest, SearchRequest};
+use protocol::status::RunState;
+use serde_json::json;
 
 use crate::assistant::{Assistant, Era};
 use crate::model::Model;
+use crate::requests::{get, near, paths, query, whole_rebuild};
 use crate::reranker::Reranker;
 use crate::support::{Daemon, Place, eventually};
 use crate::vectors::Vectors;
@@ -143,14 +151,21 @@ fn an_assistant_never_hears_of_private_notes() {
 /// A daemon whose private notes are settled: nothing waits.
 fn settled(place: &Place) -> Daemon {
     let mut daemon = place.spawn(&["run"]);
-    daemon.wait_status("settled", |s| {
-        let idle = s["state"] == "idle" || s["state"] == "degraded";
-        idle && s["vaults"][0]["notes"].as_u64() >= Some(5)
-            && s["contexts"]["waiting"] == 0
-            && s["embedding"]["waiting"] == 0
-            && s["embedding"]["next"].is_null()
+    daemon.wait_for("settled", |status| {
+        let idle = matches!(status.state, RunState::Idle | RunState::Degraded);
+        let embedded = status.embedding.waiting == 0 && status.embedding.next.is_none();
+        idle && status.vaults.first().is_some_and(|vault| vault.notes >= 5) && status.contexts.waiting == 0 && embedded
     });
     daemon
+}
+
+/// How many notes there are for an assistant.
+fn shown_to_assistants(daemon: &mut Daemon) -> u64 {
+    daemon.ask(&RecentRequest { audience: Audience::Assistant, ..RecentRequest::default() }).total
+}
+
+fn read_by_assistant(path: &str) -> GetRequest {
+    GetRequest { audience: Audience::Assistant, ..get(path) }
 }
 
 #[test]
@@ -170,35 +185,30 @@ fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_th
     let mut daemon = settled(&place);
     let all = |model: &Model| model.asked().iter().map(|asked| asked.body.to_string()).collect::<Vec<_>>().join("\n");
     assert!(model.calls() > 0 && all(&model).contains("harbour"), "public notes are asked about");
-    let stats = daemon.call("stats", json!({}));
-    assert_eq!((&stats["processed"], &stats["failed"]), (&stats["total"], &json!(0)), "{stats}");
-    assert!(stats["contextualized"].as_u64() < stats["total"].as_u64(), "{stats}");
-    assert!(daemon.call("status", json!({}))["leaves_machine"][0].as_str().unwrap().contains("127.0.0.1"));
+    let stats = daemon.ask(&StatsRequest::default());
+    assert_eq!((stats.processed, stats.failed), (stats.total, 0), "{stats:?}");
+    assert!(stats.contextualized < stats.total, "{stats:?}");
+    assert!(daemon.status().leaves_machine[0].contains("127.0.0.1"));
     // A save, a rebuild, a look after what is stale, and a question.
     place.write(
         "Open/Tagged.md",
         "# Diary\n\nAbout quokkanette.\n\n## New section\n\nMore of quokkanette in a new section, flamingoid.\n\n#private\n",
     );
     daemon.wait_holding("flamingoid", &["Open/Tagged.md"]);
-    let plan = daemon.call("rebuild", json!({ "dry_run": true }));
-    assert_eq!(plan["estimate"]["notes"], 2, "{plan}");
-    daemon.call("rebuild", json!({ "wait": true }));
-    daemon.call("sync", json!({ "since": 0 }));
-    let answer = daemon
-        .call("ask", json!({ "question": "What does the diary say of zanzibarque and the boat?", "stream": false }));
-    assert!(
-        answer["passages"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|p| p["path"] == "Open/Boat.md" || p["path"] == "Open/Harbour.md"),
-        "{answer}"
-    );
-    assert!(answer["warnings"].to_string().contains("private notes were left out"), "{answer}");
+    let plan = daemon.ask(&RebuildRequest { dry_run: true, ..RebuildRequest::default() });
+    assert_eq!(plan.estimate.as_ref().map(|estimate| estimate.notes), Some(2), "{plan:?}");
+    daemon.ask(&whole_rebuild());
+    daemon.ask(&SyncRequest { since: Some(0), ..SyncRequest::default() });
+    let question = "What does the diary say of zanzibarque and the boat?";
+    let answer =
+        daemon.ask(&AskRequest { question: question.to_owned(), stream: Some(false), ..AskRequest::default() });
+    let public = ["Open/Boat.md", "Open/Harbour.md"];
+    assert!(answer.passages.iter().all(|passage| public.contains(&passage.path.as_str())), "{answer:?}");
+    assert!(answer.warnings.concat().contains("private notes were left out"), "{answer:?}");
     daemon.wait_idle();
-    let question = all(&model).replace("What does the diary say of zanzibarque and the boat?", "");
+    let sent = all(&model).replace(question, "");
     for canary in &CANARIES[..3] {
-        assert!(!question.contains(canary), "{canary} was sent");
+        assert!(!sent.contains(canary), "{canary} was sent");
     }
     // A restart plans nothing; with a model on this machine they are notes like all others.
     let calls = model.calls();
@@ -206,10 +216,10 @@ fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_th
     let mut daemon = settled(&place);
     assert_eq!(model.calls(), calls);
     place.configure(&config(false));
-    daemon.call("reload", json!({}));
+    daemon.reload();
     daemon.wait_idle();
-    let job = daemon.call("rebuild", json!({ "wait": true }));
-    assert!(job["state"] == "done" && all(&model).contains("quokkanette"), "{job}");
+    let job = daemon.ask(&whole_rebuild());
+    assert!(job.state == JobState::Done && all(&model).contains("quokkanette"), "{job:?}");
 }
 
 #[test]
@@ -226,10 +236,10 @@ fn an_embedder_elsewhere_makes_no_vectors_of_private_notes() {
         assert_eq!(daemon.holding(canary).len(), 1, "words find it");
     }
     // A part of a private note is no query either.
-    daemon.call("related", json!({ "path": "Journal/Sealed one.md", "line": 3 }));
+    daemon.ask(&RelatedRequest { line: Some(3), ..near("Journal/Sealed one.md") });
     place.write("Journal/Sealed one.md", "# Diary\n\nNew words about zanzibarque.\n");
     daemon.wait_holding("zanzibarque", &["Journal/Sealed one.md"]);
-    daemon.call("rebuild", json!({ "wait": true }));
+    daemon.ask(&whole_rebuild());
     let sent = vectors.texts().join("\n");
     for canary in &CANARIES[..3] {
         assert!(!sent.contains(canary), "{canary} was sent");
@@ -241,19 +251,19 @@ fn an_embedder_elsewhere_makes_no_vectors_of_private_notes() {
     eventually("it is asked for in vain", || times(&vectors) > 0);
     // Its vectors are ordered before it can be found.
     daemon.wait_holding("quincunxial", &["Open/Late.md"]);
-    daemon.wait_status("given up for now", |s| s["problems"].to_string().contains("not asked any more"));
+    daemon.wait_for("given up for now", |status| status.problems.concat().contains("not asked any more"));
     place.write("Open/Late.md", "# Late\n\nA quincunxial thing. #private\n");
-    eventually("it is private", || daemon.call("recent", json!({ "audience": "assistant" }))["total"] == 2);
+    eventually("it is private", || shown_to_assistants(&mut daemon) == 2);
     let before = times(&vectors);
     vectors.refuse(None);
-    daemon.call("resume", json!({}));
+    daemon.resume();
     place.write("Open/After.md", "# After\n\nSomething public about lighthouses.\n");
     eventually("the public one is sent", || vectors.texts().iter().any(|text| text.contains("lighthouses")));
     assert_eq!(times(&vectors), before);
     let asked = vectors.asked().len();
     daemon.stop();
     let mut daemon = settled(&place);
-    assert!(daemon.call("status", json!({}))["embedding"]["waiting"] == 0 && vectors.asked().len() <= asked + 1);
+    assert!(daemon.status().embedding.waiting == 0 && vectors.asked().len() <= asked + 1);
 }
 
 #[test]
@@ -262,13 +272,13 @@ fn a_reranker_elsewhere_is_shown_no_private_notes() {
     let place = place();
     place.configure(&format!("{PRIVATE}{}", reranker.config("cohere", "key_command = \"echo k\"\npasses_on = true\n")));
     let mut daemon = settled(&place);
-    let found = daemon.call("search", json!({ "query": "boat", "limit": 50 }));
-    assert_eq!(found["warnings"], json!([]), "{found}");
+    let found = daemon.ask(&SearchRequest { limit: Some(50), ..query("boat") });
+    assert_eq!(found.warnings, [""; 0], "{found:?}");
     let shown: Vec<String> = reranker.asked().iter().flat_map(crate::reranker::Asked::documents).collect();
     assert!(shown.len() >= 2, "{shown:?}");
     silent("the reranker", &shown.join("\n").replace("Sealed one", ""));
-    let paths: Vec<&Value> = found["hits"].as_array().unwrap().iter().map(|hit| &hit["path"]).collect();
-    assert!(paths.contains(&&json!("Open/Tagged.md")), "their owner finds them all the same: {paths:?}");
+    let found = paths(&found.hits);
+    assert!(found.contains(&"Open/Tagged.md"), "their owner finds them all the same: {found:?}");
 }
 
 #[test]
@@ -288,16 +298,14 @@ fn a_save_in_the_middle_of_typing_reaches_neither_assistant_nor_provider() {
     daemon.wait_holding("second", &["Page.md"]);
     let still = |daemon: &mut Daemon, word: &str| {
         daemon.wait_holding(word, &["Diary.md"]);
-        daemon.wait_status("settled", |s| s["contexts"]["waiting"] == 0 && s["embedding"]["waiting"] == 0);
+        daemon.wait_for("settled", |status| status.contexts.waiting == 0 && status.embedding.waiting == 0);
         for path in ["Diary.md", "Page.md"] {
-            assert!(
-                daemon.try_call("get", json!({ "path": path, "audience": "assistant" })).is_err(),
-                "{word}: {path}"
-            );
+            assert!(daemon.try_ask(&read_by_assistant(path)).is_err(), "{word}: {path}");
         }
-        let found = daemon.call("search", json!({ "query": "boat", "limit": 50, "audience": "assistant" }));
-        assert!(!found.to_string().contains("zanzibarque"), "{word}: {found}");
-        assert_eq!(daemon.call("recent", json!({ "audience": "assistant" }))["total"], 1, "{word}");
+        let (limit, audience) = (Some(50), Audience::Assistant);
+        let found = daemon.ask(&SearchRequest { limit, audience, ..query("boat") });
+        assert!(!format!("{found:?}").contains("zanzibarque"), "{word}: {found:?}");
+        assert_eq!(shown_to_assistants(daemon), 1, "{word}");
         let sent: Vec<String> =
             model.asked().iter().map(|asked| asked.body.to_string()).chain(vectors.texts()).collect();
         assert!(!sent.join("\n").contains("zanzibarque"), "{word} was sent");
@@ -327,5 +335,5 @@ fn a_save_in_the_middle_of_typing_reaches_neither_assistant_nor_provider() {
     daemon.wait_holding("published", &["Diary.md"]);
     // Its outline is the old one, so the template stays until the next look after contexts; its vectors are made.
     eventually("it is sent", || vectors.texts().iter().any(|text| text.contains("published")));
-    assert!(daemon.try_call("get", json!({ "path": "Diary.md", "audience": "assistant" })).is_ok());
+    assert_eq!(daemon.ask(&read_by_assistant("Diary.md")).path, "Diary.md");
 }

@@ -3,9 +3,12 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use protocol::envelope::ErrorKind;
+use protocol::search::{SearchAnswer, SearchRequest};
+use serde_json::json;
 
 use crate::commands::{err, out};
+use crate::requests::{fresh, paths, query};
 use crate::reranker::{Answer, Reranker};
 use crate::support::{Daemon, Place, eventually};
 
@@ -32,12 +35,13 @@ fn configured(reranker: &Reranker, provider: &str, more: &str) -> Place {
     place
 }
 
-fn paths(answer: &Value) -> Vec<&str> {
-    answer["hits"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect()
+fn warnings(answer: &SearchAnswer) -> String {
+    answer.warnings.join("\n")
 }
 
-fn warnings(answer: &Value) -> String {
-    answer["warnings"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+/// The same search in the order of words and vectors.
+fn unranked(text: &str) -> SearchRequest {
+    SearchRequest { rerank: Some(false), ..query(text) }
 }
 
 #[test]
@@ -52,18 +56,17 @@ fn every_provider_changes_the_order() {
         let reranker = Reranker::start("lagoon");
         let place = configured(&reranker, provider, more);
         let mut daemon = start(&place);
-        let first = daemon.call("search", json!({ "query": "heron", "rerank": false, "explain": true }));
-        assert_eq!((paths(&first)[0], reranker.asked().len()), ("a.md", 0), "{provider}");
-        assert!(first["hits"][0]["lanes"].get("rerank").is_none());
-        let second = daemon.call("search", json!({ "query": "heron", "explain": true }));
-        assert_eq!((paths(&second)[0], warnings(&second)), ("c.md", String::new()), "{provider}: {second}");
-        let scores: Vec<f64> =
-            second["hits"].as_array().unwrap().iter().map(|h| h["score"].as_f64().unwrap()).collect();
+        let first = daemon.ask(&SearchRequest { explain: true, ..unranked("heron") });
+        assert_eq!((paths(&first.hits)[0], reranker.asked().len()), ("a.md", 0), "{provider}");
+        assert_eq!(first.hits[0].lanes.as_ref().unwrap().rerank, None);
+        let second = daemon.ask(&SearchRequest { explain: true, ..query("heron") });
+        assert_eq!((paths(&second.hits)[0], warnings(&second)), ("c.md", String::new()), "{provider}: {second:?}");
+        let scores: Vec<f32> = second.hits.iter().map(|hit| hit.score).collect();
         assert!(scores.windows(2).all(|pair| pair[0] > pair[1]) && scores[0] <= 1.0, "{scores:?}");
-        let told = &second["hits"][0]["lanes"]["rerank"];
-        let before = 1 + paths(&first).iter().position(|path| *path == "c.md").unwrap();
-        assert_eq!((&told["before"], &told["rank"]), (&json!(before), &json!(1)), "{provider}: {told}");
-        assert!(told["score"].as_f64().unwrap() > 0.5, "{told}");
+        let told = second.hits[0].lanes.as_ref().unwrap().rerank.as_ref().unwrap();
+        let before = 1 + paths(&first.hits).iter().position(|path| *path == "c.md").unwrap();
+        assert_eq!((told.before as usize, told.rank), (before, Some(1)), "{provider}: {told:?}");
+        assert!(told.score.unwrap() > 0.5, "{told:?}");
         let asked = reranker.asked();
         assert_eq!((asked.len(), asked[0].path.as_str(), &asked[0].body["query"]), (1, path, &json!("heron")));
         assert_eq!(asked[0].key.is_some(), with_key, "{provider}");
@@ -78,13 +81,13 @@ fn what_was_asked_is_not_asked_again() {
     let reranker = Reranker::start("lagoon");
     let place = configured(&reranker, "jina", "");
     let mut daemon = start(&place);
-    let first = daemon.call("search", json!({ "query": "heron" }));
-    let again = daemon.call("search", json!({ "query": "heron", "limit": 2 }));
+    let first = daemon.ask(&query("heron")).hits;
+    let again = daemon.ask(&SearchRequest { limit: Some(2), ..query("heron") }).hits;
     assert_eq!((paths(&first)[0], paths(&again)[0], reranker.asked().len()), ("c.md", "c.md", 1));
-    daemon.call("search", json!({ "query": "egrets" }));
+    daemon.ask(&query("egrets"));
     assert_eq!(reranker.asked().len(), 2, "another query is another question");
     place.write("c.md", "# Water\n\nFar out in the lagoon a heron was seen.\n");
-    daemon.call("search", json!({ "query": "heron", "fresh": true }));
+    daemon.ask(&fresh("heron"));
     assert_eq!(reranker.asked().len(), 3, "another text is another question");
 }
 
@@ -95,10 +98,10 @@ fn a_slow_server_does_not_keep_a_search_waiting() {
     let place = configured(&reranker, "tei", "deadline = \"300ms\"");
     let mut daemon = start(&place);
     let began = Instant::now();
-    let answer = daemon.call("search", json!({ "query": "heron" }));
+    let answer = daemon.ask(&query("heron"));
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    assert_eq!(paths(&answer)[0], "a.md");
-    assert!(warnings(&answer).starts_with("not reranked: "), "{answer}");
+    assert_eq!(paths(&answer.hits)[0], "a.md");
+    assert!(warnings(&answer).starts_with("not reranked: "), "{answer:?}");
 }
 
 #[test]
@@ -139,8 +142,8 @@ fn what_is_no_answer_leaves_the_first_order() {
     .enumerate()
     {
         reranker.always(Answer::Raw(status, body.to_owned()));
-        let answer = daemon.call("search", json!({ "query": format!("heron {i}") }));
-        assert_eq!(paths(&answer)[0], "a.md", "{status} {body}");
+        let answer = daemon.ask(&query(&format!("heron {i}")));
+        assert_eq!(paths(&answer.hits)[0], "a.md", "{status} {body}");
         let said = warnings(&answer);
         assert!(said.starts_with("not reranked: ") && !said.contains("Heron"), "{said}");
     }
@@ -149,10 +152,10 @@ fn what_is_no_answer_leaves_the_first_order() {
         200,
         r#"{"results":[{"index":2,"relevance_score":0.9},{"index":2,"relevance_score":0.1}]}"#.into(),
     ));
-    let first = daemon.call("search", json!({ "query": "a heron", "rerank": false }));
-    let answer = daemon.call("search", json!({ "query": "a heron" }));
-    let (before, after) = (paths(&first), paths(&answer));
-    assert_eq!(after, [before[2], before[0], before[1]], "{answer}");
+    let first = daemon.ask(&unranked("a heron"));
+    let answer = daemon.ask(&query("a heron"));
+    let (before, after) = (paths(&first.hits), paths(&answer.hits));
+    assert_eq!(after, [before[2], before[0], before[1]], "{answer:?}");
     assert_eq!(warnings(&answer), "");
     let log = daemon.log();
     assert_eq!(log.matches("without being reranked").count(), 1, "{log}");
@@ -166,15 +169,15 @@ fn a_busy_server_is_asked_again_and_then_left_alone() {
     let mut daemon = start(&place);
     reranker.always(Answer::Raw(429, "{\"error\":\"Model is overloaded\",\"error_type\":\"Overloaded\"}".into()));
     for n in 0..12 {
-        let answer = daemon.call("search", json!({ "query": format!("heron {n}") }));
-        assert_eq!(paths(&answer)[0], "a.md");
-        assert!(warnings(&answer).contains("not reranked"), "{answer}");
+        let answer = daemon.ask(&query(&format!("heron {n}")));
+        assert_eq!(paths(&answer.hits)[0], "a.md");
+        assert!(warnings(&answer).contains("not reranked"), "{answer:?}");
     }
     let asked = reranker.asked().len();
     assert!(asked >= 5, "{asked}");
-    let answer = daemon.call("search", json!({ "query": "heron again" }));
+    let answer = daemon.ask(&query("heron again"));
     assert_eq!(reranker.asked().len(), asked, "it is left alone");
-    assert!(warnings(&answer).contains("left alone"), "{answer}");
+    assert!(warnings(&answer).contains("left alone"), "{answer:?}");
 }
 
 #[test]
@@ -183,16 +186,17 @@ fn a_missing_key_is_told() {
     place.configure("[rerank]\nprovider = \"cohere\"\nbase_url = \"https://rerank.invalid\"\n");
     let mut daemon = place.spawn_command(place.command().arg("run"));
     daemon.wait_idle();
-    let answer = daemon.call("search", json!({ "query": "heron" }));
-    assert_eq!(paths(&answer)[0], "a.md");
-    assert!(warnings(&answer).contains("rerank.key_file") && warnings(&answer).contains("COHERE_API_KEY"), "{answer}");
-    let status = daemon.wait_status("telling", |s| s["problems"].to_string().contains("reranker"));
-    assert!(status["leaves_machine"].to_string().contains("rerank.invalid"), "{status}");
+    let answer = daemon.ask(&query("heron"));
+    assert_eq!(paths(&answer.hits)[0], "a.md");
+    let said = warnings(&answer);
+    assert!(said.contains("rerank.key_file") && said.contains("COHERE_API_KEY"), "{said}");
+    let status = daemon.wait_for("telling", |status| status.problems.concat().contains("reranker"));
+    assert!(status.leaves_machine.concat().contains("rerank.invalid"), "{status:?}");
     let none = Place::with(&NOTES);
     let mut daemon = none.start();
-    let error = daemon.try_call("search", json!({ "query": "heron", "rerank": true })).unwrap_err();
-    assert!(error["data"]["kind"] == "invalid_params" && error["message"].to_string().contains("[rerank]"), "{error}");
-    assert_eq!(daemon.call("status", json!({}))["leaves_machine"], json!([]));
+    let error = daemon.refused(&SearchRequest { rerank: Some(true), ..query("heron") });
+    assert!(error.kind == ErrorKind::InvalidParams && error.message.contains("[rerank]"), "{error:?}");
+    assert_eq!(daemon.status().leaves_machine, [""; 0]);
 }
 
 #[test]
@@ -200,27 +204,24 @@ fn costs_are_in_the_ledger_and_within_the_budget() {
     let reranker = Reranker::start("lagoon");
     let place = configured(&reranker, "cohere", "model = \"rerank-v3.5\"\n[budget]\nday = 0.005");
     let mut daemon = start(&place);
-    for query in ["heron", "egrets"] {
-        let answer = daemon.call("search", json!({ "query": query }));
-        assert_eq!(warnings(&answer), "", "{answer}");
+    for text in ["heron", "egrets"] {
+        let answer = daemon.ask(&query(text));
+        assert_eq!(warnings(&answer), "", "{answer:?}");
     }
     // Two dollars per thousand; the ledger is written behind the answer.
     eventually("the ledger says what it cost", || {
-        let cost = daemon.call("cost", json!({}));
-        cost["today"]["micro_dollars"] == 4000 && cost["today"]["unsettled_calls"] == 0
+        let today = daemon.cost().today;
+        today.micro_dollars == 4000 && today.unsettled_calls == 0
     });
-    let cost = daemon.call("cost", json!({}));
-    assert_eq!(
-        (&cost["by_reason"][0]["reason"], &cost["by_purpose"][0]["purpose"]),
-        (&json!("rerank"), &json!("rerank"))
-    );
-    assert_eq!(cost["by_model"][0]["model"], "rerank-v3.5");
-    let answer = daemon.call("search", json!({ "query": "lake" }));
-    assert!(warnings(&answer).contains("the budget of $0.005 a day is used up"), "{answer}");
+    let cost = daemon.cost();
+    assert_eq!((cost.by_reason[0].reason.as_str(), cost.by_purpose[0].purpose.as_str()), ("rerank", "rerank"));
+    assert_eq!(cost.by_model[0].model, "rerank-v3.5");
+    let answer = daemon.ask(&query("lake"));
+    assert!(warnings(&answer).contains("the budget of $0.005 a day is used up"), "{answer:?}");
     assert_eq!(reranker.asked().len(), 2);
     drop(daemon);
     let mut daemon = start(&place);
-    assert_eq!(daemon.call("cost", json!({}))["today"]["micro_dollars"], 4000, "the line can be read again");
+    assert_eq!(daemon.cost().today.micro_dollars, 4000, "the line can be read again");
 }
 
 #[test]
@@ -233,12 +234,8 @@ fn several_vaults_are_judged_together() {
     let second = format!("[[vault]]\nname = \"other\"\npath = {}\n", toml::Value::from(other.to_str().unwrap()));
     place.configure(&format!("{second}{}", reranker.config("voyage", "")));
     let mut daemon = start(&place);
-    let answer = daemon.call("search", json!({ "query": "heron" }));
-    assert_eq!(
-        (&answer["hits"][0]["vault"], answer["hits"].as_array().unwrap().len()),
-        (&json!("other"), 3),
-        "{answer}"
-    );
+    let hits = daemon.ask(&query("heron")).hits;
+    assert_eq!((hits[0].vault.as_str(), hits.len()), ("other", 3), "{hits:?}");
     assert_eq!((reranker.asked().len(), reranker.asked()[0].documents().len()), (1, 3));
 }
 
@@ -250,11 +247,11 @@ fn many_texts_go_in_parts_where_the_server_wants_that() {
         place.write(&format!("n{n}.md"), format!("# Note {n}\n\nA heron, number {n}.\n"));
     }
     let mut daemon = start(&place);
-    let answer = daemon.call("search", json!({ "query": "heron", "per_note": 1, "limit": 60 }));
+    let answer = daemon.ask(&SearchRequest { per_note: Some(1), limit: Some(60), ..query("heron") });
     assert_eq!(warnings(&answer), "");
     let mut sizes: Vec<usize> = reranker.asked().iter().map(|asked| asked.documents().len()).collect();
     sizes.sort_unstable();
-    assert_eq!((sizes, answer["hits"].as_array().unwrap().len()), (vec![18, 32], 60));
+    assert_eq!((sizes, answer.hits.len()), (vec![18, 32], 60));
 }
 
 #[test]

@@ -6,24 +6,28 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use protocol::daemon::{CheckConfigRequest, ReloadRequest, ShutdownRequest};
+use protocol::jobs::{JobState, RebuildRequest};
+use protocol::status::{RunState, Status};
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::hostile::Wire;
+use crate::requests::query;
 use crate::support::{Daemon, PATIENCE, Place, eventually};
 
 #[test]
 fn it_ends_when_told_and_starts_from_what_is_stored() {
     let place = Place::with_sample();
     let mut daemon = place.start();
-    daemon.call("sync", json!({}));
+    daemon.sync();
     for (i, signal) in [Signal::TERM, Signal::INT].into_iter().enumerate() {
         let found = daemon.search("Bewuchs");
         assert!(!found.is_empty());
         // In the middle of work, with a client that stays.
         let mut wire = Wire::to(&place);
         wire.ping();
-        daemon.call("rebuild", json!({}));
+        daemon.ask(&RebuildRequest::default());
         let began = Instant::now();
         daemon.signal(signal);
         assert_eq!(daemon.wait_exit(), Some(0), "{}", daemon.log());
@@ -31,10 +35,10 @@ fn it_ends_when_told_and_starts_from_what_is_stored() {
         assert!(!place.socket().exists() && wire.next().is_none());
 
         daemon = place.spawn(&["run", place.vault.to_str().unwrap()]);
-        daemon.wait_status("opened", |s| s["vaults"][0]["notes"].as_u64() > Some(60));
+        daemon.wait_vault("opened", |vault| vault.notes > 60);
         assert_eq!(daemon.search("Bewuchs"), found, "round {i}");
         daemon.wait_idle();
-        daemon.call("sync", json!({}));
+        daemon.sync();
         assert_eq!(daemon.search("Bewuchs"), found, "round {i}");
     }
 }
@@ -48,8 +52,8 @@ fn two_vaults(place: &Place) -> String {
     format!("\n[[vault]]\nname = \"work\"\npath = {}\n", toml::Value::from(second.to_str().unwrap()))
 }
 
-fn names(status: &Value) -> Vec<&str> {
-    status["vaults"].as_array().unwrap().iter().map(|vault| vault["name"].as_str().unwrap()).collect()
+fn names(status: &Status) -> Vec<&str> {
+    status.vaults.iter().map(|vault| vault.name.as_str()).collect()
 }
 
 #[test]
@@ -60,7 +64,8 @@ fn a_hangup_puts_the_configuration_in_force_or_says_what_is_wrong_with_it() {
     daemon.wait_idle();
     place.configure(&two_vaults(&place));
     daemon.signal(Signal::HUP);
-    daemon.wait_status("both", |s| names(s) == ["notes", "work"] && s["state"] == "idle");
+    let both = |status: &Status| names(status) == ["notes", "work"] && status.state == RunState::Idle;
+    daemon.wait_for("both", both);
     daemon.wait_holding("badger", &["b.md"]);
     assert_eq!(daemon.holding("aardvark"), ["a.md"]);
 
@@ -73,26 +78,24 @@ fn a_hangup_puts_the_configuration_in_force_or_says_what_is_wrong_with_it() {
         (daemon.holding("badger"), daemon.holding("aardvark")),
         (vec!["b.md".to_owned()], vec!["a.md".to_owned()])
     );
-    assert_eq!(daemon.call("config.check", json!({}))["problems"][0]["key"], "search.limmit");
-    assert_eq!(daemon.call("reload", json!({}))["problems"][0]["line"], 10);
+    let problem = daemon.ask(&CheckConfigRequest::default()).problems.swap_remove(0);
+    assert_eq!(problem.key.as_deref(), Some("search.limmit"));
+    assert_eq!(daemon.ask(&ReloadRequest::default()).problems[0].line, Some(10));
 
     place.configure(&format!("{}\n[search]\nlimit = 1\n", two_vaults(&place)));
-    assert_eq!(daemon.call("reload", json!({}))["problems"], json!([]));
-    eventually("the new limit is in force", || {
-        let found = daemon.call("search", json!({"query": "aardvark badger"}));
-        found["hits"].as_array().unwrap().len() == 1
-    });
+    assert_eq!(daemon.reload(), [""; 0]);
+    eventually("the new limit is in force", || daemon.ask(&query("aardvark badger")).hits.len() == 1);
 
     place.configure("");
     daemon.signal(Signal::HUP);
-    daemon.wait_status("one is gone", |s| names(s) == ["notes"]);
+    daemon.wait_for("one is gone", |status| names(status) == ["notes"]);
     assert!(daemon.holding("badger").is_empty());
     place.write("a.md", "# A\n\nwombat\n");
     daemon.wait_holding("wombat", &["a.md"]);
     // And back: what was stored is there again.
     place.configure(&two_vaults(&place));
     daemon.signal(Signal::HUP);
-    daemon.wait_status("both again", |s| names(s).len() == 2 && s["state"] == "idle");
+    daemon.wait_for("both again", both);
     daemon.wait_holding("badger", &["b.md"]);
     assert_eq!(daemon.stop(), Some(0));
 }
@@ -147,14 +150,14 @@ fn systemd_is_told_everything() {
     let mut daemon = place.spawn_command(&mut Supervisor::command(&place));
     supervisor.wait("READY=1");
     // Ready means that questions are answered.
-    daemon.call("search", json!({"query": "aardvark"}));
+    daemon.ask(&query("aardvark"));
     let status = supervisor.wait("STATUS=");
     assert!(status.contains(" notes, ") || status.contains(" note"), "{status}");
     daemon.wait_idle();
-    assert_eq!(daemon.call("status", json!({}))["supervisor"], "systemd");
-    daemon.call("pause", json!({}));
+    assert_eq!(daemon.status().supervisor, "systemd");
+    daemon.pause();
     eventually("the pause is told", || supervisor.wait("STATUS=").contains("paused"));
-    daemon.call("resume", json!({}));
+    daemon.resume();
     eventually("the end of the pause is told", || supervisor.wait("STATUS=").contains("idle"));
 
     daemon.signal(Signal::HUP);
@@ -163,10 +166,10 @@ fn systemd_is_told_everything() {
     supervisor.wait("READY=1");
 
     // A client that waits does not keep the news back.
-    daemon.call("pause", json!({}));
+    daemon.pause();
     let mut wire = Wire::to(&place);
     wire.ask(1, "rebuild", json!({"wait": true}));
-    eventually("it runs", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "running");
+    daemon.wait_newest(JobState::Running);
     daemon.signal(Signal::TERM);
     supervisor.wait("STOPPING=1");
     assert!(daemon.exited().is_none(), "it is told when all is over");
@@ -184,7 +187,7 @@ fn a_restart_over_a_stored_index_is_told_too() {
     assert_eq!(daemon.holding("aardvark"), ["a.md"]);
     let heard = supervisor.wait("STATUS=");
     assert!(heard.contains("1 note"), "{heard}");
-    daemon.call("shutdown", json!({}));
+    daemon.ask(&ShutdownRequest::default());
     supervisor.wait("STOPPING=1");
     assert_eq!(daemon.wait_exit(), Some(0));
 }
@@ -212,7 +215,7 @@ fn the_watchdog_is_fed_while_the_daemon_lives() {
         supervisor.wait("WATCHDOG=1");
     }
     // Paused is not dead.
-    daemon.call("pause", json!({}));
+    daemon.pause();
     eventually("the pause is told", || supervisor.wait("STATUS=").contains("paused"));
     for _ in 0..3 {
         supervisor.wait("WATCHDOG=1");
@@ -227,7 +230,7 @@ fn a_watchdog_of_another_process_is_not_fed() {
         let mut supervisor = Supervisor::new(&place);
         let mut daemon = watched(&place, every, pid);
         supervisor.wait("READY=1");
-        daemon.wait_status("a second old", |s| s["uptime_s"].as_u64() >= Some(1));
+        daemon.wait_for("a second old", |status| status.uptime_s >= 1);
         assert_eq!(daemon.stop(), Some(0));
         supervisor.wait("STOPPING=1");
         assert!(!supervisor.heard.iter().any(|line| line.starts_with("WATCHDOG")), "{:?}", supervisor.heard);
@@ -361,5 +364,5 @@ fn the_agent_of_launchd_fits_the_daemon() {
     command.env("SITUATED_SUPERVISOR", "launchd").args(["run", place.vault.to_str().unwrap()]);
     let mut daemon = place.spawn_command(&mut command);
     daemon.wait_idle();
-    assert_eq!(daemon.call("status", json!({}))["supervisor"], "launchd");
+    assert_eq!(daemon.status().supervisor, "launchd");
 }

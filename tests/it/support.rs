@@ -8,12 +8,12 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use protocol::decision::{Decision, ExplainRequest, Reason};
+use protocol::envelope::{ErrorKind, RpcError};
 use protocol::hit::Hit;
 use protocol::jobs::{Job, JobsRequest};
 use protocol::search::{Mode, SearchRequest};
-use protocol::status::{Status, StatusRequest};
+use protocol::status::{RunState, Status, StatusRequest, VaultStatus};
 use protocol::table::Call;
-use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -173,10 +173,22 @@ impl Daemon {
     }
 
     /// The result of a call, read by the types of the protocol. Tests of the wire itself (`protocol.rs`, `hostile.rs`,
-    /// the clients) speak JSON with [`Daemon::call`] instead.
+    /// `table.rs`, the clients) speak JSON with [`Daemon::call`] and [`Daemon::try_call`] instead.
     pub(crate) fn ask<C: Call>(&mut self, call: &C) -> C::Answer {
-        let answer = self.call(C::METHOD.name(), json!(call));
-        serde_json::from_value(answer.clone()).unwrap_or_else(|error| panic!("{}: {error}: {answer}", C::METHOD.name()))
+        read::<C>(self.call(C::METHOD.name(), json!(call)))
+    }
+
+    /// The result of a call that may fail, or its error.
+    pub(crate) fn try_ask<C: Call>(&mut self, call: &C) -> Result<C::Answer, RpcError> {
+        self.try_call(C::METHOD.name(), json!(call)).map(read::<C>).map_err(|error| read_error(&error))
+    }
+
+    /// The error of a call that must fail.
+    pub(crate) fn refused<C: Call>(&mut self, call: &C) -> RpcError {
+        match self.try_call(C::METHOD.name(), json!(call)) {
+            Ok(answer) => panic!("{} is answered: {answer}", C::METHOD.name()),
+            Err(error) => read_error(&error),
+        }
     }
 
     /// The result of a call, or its error.
@@ -208,12 +220,12 @@ impl Daemon {
     }
 
     /// Waits until a condition on the status holds; returns the status.
-    pub(crate) fn wait_status(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn wait_for(&mut self, what: &str, holds: impl Fn(&Status) -> bool) -> Status {
         let until = Instant::now() + PATIENCE;
         loop {
             assert!(self.child.try_wait().unwrap().is_none(), "the daemon ended: {}", self.log());
             if UnixStream::connect(&self.socket).is_ok()
-                && let Ok(status) = self.try_call("status", json!({}))
+                && let Ok(status) = self.try_ask(&StatusRequest::default())
                 && holds(&status)
             {
                 return status;
@@ -223,17 +235,20 @@ impl Daemon {
         }
     }
 
-    /// As [`Daemon::wait_status`], read by the types of the protocol.
-    pub(crate) fn wait_for(&mut self, what: &str, holds: impl Fn(&Status) -> bool) -> Status {
-        let read = |status: &Value| Status::deserialize(status).unwrap_or_else(|error| panic!("{error}: {status}"));
-        read(&self.wait_status(what, |status| holds(&read(status))))
+    /// As [`Daemon::wait_for`], of the status as JSON.
+    pub(crate) fn wait_status(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        json!(self.wait_for(what, |status| holds(&json!(status))))
+    }
+
+    /// Waits until a condition on the first vault holds; returns the status of all.
+    pub(crate) fn wait_vault(&mut self, what: &str, holds: impl Fn(&VaultStatus) -> bool) -> Status {
+        self.wait_for(what, |status| status.vaults.first().is_some_and(&holds))
     }
 
     /// Waits until there is nothing to do and a vault is served.
-    pub(crate) fn wait_idle(&mut self) -> Value {
-        self.wait_status("idle", |s| {
-            let settled = s["state"] == "idle" || s["state"] == "degraded";
-            settled && s["vaults"].as_array().is_some_and(|v| !v.is_empty())
+    pub(crate) fn wait_idle(&mut self) -> Status {
+        self.wait_for("idle", |status| {
+            matches!(status.state, RunState::Idle | RunState::Degraded) && !status.vaults.is_empty()
         })
     }
 
@@ -271,10 +286,14 @@ impl Daemon {
         }
     }
 
+    /// Jobs that run and the last ones that ended, newest first.
+    pub(crate) fn jobs(&mut self) -> Vec<Job> {
+        self.ask(&JobsRequest::default()).jobs
+    }
+
     /// A job by its number, as the daemon tells of it now.
     pub(crate) fn job(&mut self, number: u64) -> Job {
-        let jobs = self.ask(&JobsRequest::default()).jobs;
-        jobs.into_iter().find(|job| job.job == number).unwrap_or_else(|| panic!("there is no job {number}"))
+        self.jobs().into_iter().find(|job| job.job == number).unwrap_or_else(|| panic!("there is no job {number}"))
     }
 
     /// The newest decision about a note.
@@ -330,6 +349,24 @@ impl Daemon {
             assert!(Instant::now() < until, "the daemon does not end: {}", self.log());
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+}
+
+/// The result of a call.
+fn read<C: Call>(answer: Value) -> C::Answer {
+    serde_json::from_value(answer.clone()).unwrap_or_else(|error| panic!("{}: {error}: {answer}", C::METHOD.name()))
+}
+
+/// An error as it stands on the wire.
+fn read_error(error: &Value) -> RpcError {
+    let data = error["data"].as_object().unwrap_or_else(|| panic!("an error without data: {error}"));
+    let kind = ErrorKind::ALL.iter().find(|kind| data["kind"] == kind.name());
+    RpcError {
+        kind: *kind.unwrap_or_else(|| panic!("an error of an unknown kind: {error}")),
+        message: error["message"].as_str().unwrap().to_owned(),
+        hint: data.get("hint").map(|hint| hint.as_str().unwrap().to_owned()),
+        retry_after_ms: data.get("retry_after_ms").map(|ms| ms.as_u64().unwrap()),
+        data: data.clone(),
     }
 }
 

@@ -1,8 +1,11 @@
 //! A daemon that serves three vaults of unlike size and language, and answers over all of them.
 
-use serde_json::{Value, json};
+use protocol::hit::{Hit, NoteStanding};
+use protocol::search::{Mode, RelatedRequest, SearchRequest};
+use protocol::status::RunState;
 
-use crate::support::{Daemon, Place};
+use crate::requests::{by_words, query};
+use crate::support::Place;
 
 /// Vaults `notes` (large, English), `work` (small, English) and `heim` (small, German).
 fn place() -> Place {
@@ -39,53 +42,47 @@ fn place() -> Place {
     place
 }
 
-fn search(daemon: &mut Daemon, params: Value) -> (Vec<(String, String)>, Vec<String>, Value) {
-    let answer = daemon.call("search", params);
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let hits = answer["hits"].as_array().unwrap().iter().map(|hit| (text(&hit["vault"]), text(&hit["path"]))).collect();
-    let warnings = answer["warnings"].as_array().unwrap().iter().map(text).collect();
-    (hits, warnings, answer)
-}
-
-fn first(hits: &[(String, String)]) -> (&str, &str) {
-    (hits[0].0.as_str(), hits[0].1.as_str())
+fn first(hits: &[Hit]) -> (&str, &str) {
+    (&hits[0].vault, &hits[0].path)
 }
 
 #[test]
 fn one_answer_over_three_vaults() {
     let place = place();
     let mut daemon = place.spawn(&["run"]);
-    daemon.wait_status("three vaults idle", |status| {
-        let count = |at: usize| status["vaults"][at]["notes"].as_u64().unwrap_or_default();
-        status["state"] == "idle" && (count(0), count(1), count(2)) == (61, 2, 1)
+    daemon.wait_for("three vaults idle", |status| {
+        let counts: Vec<u64> = status.vaults.iter().map(|vault| vault.notes).collect();
+        status.state == RunState::Idle && counts == [61, 2, 1]
     });
-    for mode in ["hybrid", "lexical"] {
+    for mode in [Mode::Hybrid, Mode::Lexical] {
+        let mut search = |text: &str, vault: Option<&str>| {
+            let vault = vault.map(str::to_owned);
+            let answer = daemon.ask(&SearchRequest { mode: Some(mode), vault, ..query(text) });
+            (answer.hits, answer.warnings)
+        };
         // Another vault has the word: nothing is corrected in any.
-        let (hits, warnings, _) = search(&mut daemon, json!({"query": "spare", "mode": mode}));
-        assert_eq!((first(&hits), warnings.len()), (("work", "Spare parts.md"), 0), "{mode}: {warnings:?}");
+        let (hits, warnings) = search("spare", None);
+        assert_eq!((first(&hits), warnings.len()), (("work", "Spare parts.md"), 0), "{mode:?}: {warnings:?}");
         // Asked alone, a vault corrects as before.
-        let (_, warnings, _) = search(&mut daemon, json!({"query": "spare", "mode": mode, "vault": "notes"}));
-        assert_eq!(warnings, ["`spare` is nowhere; searched for `share`"], "{mode}");
+        let (_, warnings) = search("spare", Some("notes"));
+        assert_eq!(warnings, ["`spare` is nowhere; searched for `share`"], "{mode:?}");
         // No vault has this one: it is said once.
-        let (hits, warnings, _) = search(&mut daemon, json!({"query": "sprae", "mode": mode}));
-        assert_eq!(warnings, ["`sprae` is nowhere; searched for `spare`"], "{mode}");
-        assert_eq!(first(&hits), ("work", "Spare parts.md"), "{mode}");
-        let (hits, warnings, answer) = search(&mut daemon, json!({"query": "quibbleheron nest", "mode": mode}));
-        assert_eq!((first(&hits), warnings.len()), (("work", "Herons.md"), 0), "{mode}: {hits:?}");
-        let scores: Vec<f64> =
-            answer["hits"].as_array().unwrap().iter().map(|h| h["score"].as_f64().unwrap()).collect();
-        assert!(scores[1] < 0.8 * scores[0], "{mode}: {scores:?}");
-        let (hits, _, _) = search(&mut daemon, json!({"query": "Gartens", "mode": mode}));
-        assert_eq!(first(&hits), ("heim", "Haus.md"), "{mode}");
+        let (hits, warnings) = search("sprae", None);
+        assert_eq!(warnings, ["`sprae` is nowhere; searched for `spare`"], "{mode:?}");
+        assert_eq!(first(&hits), ("work", "Spare parts.md"), "{mode:?}");
+        let (hits, warnings) = search("quibbleheron nest", None);
+        assert_eq!((first(&hits), warnings.len()), (("work", "Herons.md"), 0), "{mode:?}: {hits:?}");
+        assert!(hits[1].score < 0.8 * hits[0].score, "{mode:?}: {hits:?}");
+        let (hits, _) = search("Gartens", None);
+        assert_eq!(first(&hits), ("heim", "Haus.md"), "{mode:?}");
     }
     // What is said of a note that was expected is measured by the same scale.
-    let (_, _, answer) = search(
-        &mut daemon,
-        json!({"query": "quibbleheron nest", "mode": "lexical", "expect": "Meetings/7.md", "limit": 1}),
-    );
-    let expected = &answer["expected"];
-    assert_eq!((&expected["vault"], &expected["standing"]), (&json!("notes"), &json!("below")), "{expected}");
-    assert!(expected["score"].as_f64().unwrap() < 0.8, "{expected}");
-    let near = daemon.call("related", json!({"text": "a quibbleheron in the alders"}));
-    assert_eq!(near["hits"][0]["path"], "Herons.md", "{near}");
+    let expect = Some("Meetings/7.md".to_owned());
+    let answer = daemon.ask(&SearchRequest { expect, limit: Some(1), ..by_words("quibbleheron nest") });
+    let expected = answer.expected.unwrap();
+    assert_eq!((expected.vault.as_str(), expected.standing), ("notes", NoteStanding::Below), "{expected:?}");
+    assert!(expected.score.unwrap() < 0.8, "{expected:?}");
+    let text = Some("a quibbleheron in the alders".to_owned());
+    let near = daemon.ask(&RelatedRequest { text, ..RelatedRequest::default() });
+    assert_eq!(near.hits[0].path, "Herons.md", "{near:?}");
 }

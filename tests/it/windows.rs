@@ -3,9 +3,13 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
+use protocol::envelope::ErrorKind;
+use protocol::hit::LinkDirection;
+use protocol::search::{Contextual, Group, RelatedRequest, SearchRequest};
 use serde_json::{Value, json};
 
 use crate::commands::{err, out};
+use crate::requests::{by_words, hit_in, near, paths};
 use crate::support::{Daemon, Place};
 
 /// Small chunks, so that a section is one.
@@ -34,99 +38,87 @@ fn start(place: &Place) -> Daemon {
     daemon
 }
 
-fn hits(answer: &Value) -> &[Value] {
-    answer["hits"].as_array().unwrap()
-}
-
-fn paths(answer: &Value) -> Vec<&str> {
-    hits(answer).iter().map(|hit| hit["path"].as_str().unwrap()).collect()
+/// What lies near a note, each note once.
+fn notes_near(path: &str) -> RelatedRequest {
+    RelatedRequest { group: Group::Note, ..near(path) }
 }
 
 #[test]
 fn hits_that_touch_become_one_and_others_move_up() {
     let place = place();
     let mut daemon = start(&place);
-    let query = |merge: bool, limit: u64| json!({ "query": "zorbleberry", "mode": "lexical", "contextual": false, "merge": merge, "limit": limit });
-    let apart = daemon.call("search", query(false, 9));
-    assert_eq!(paths(&apart).iter().filter(|path| **path == "Orchard.md").count(), 3, "{apart}");
-    let merged = daemon.call("search", query(true, 9));
+    let words = || SearchRequest { contextual: Some(Contextual::Flag(false)), ..by_words("zorbleberry") };
+    let query = |merge: bool, limit: usize| SearchRequest { merge: Some(merge), limit: Some(limit), ..words() };
+    let apart = daemon.ask(&query(false, 9)).hits;
+    assert_eq!(paths(&apart).iter().filter(|path| **path == "Orchard.md").count(), 3, "{apart:?}");
+    let merged = daemon.ask(&query(true, 9)).hits;
     let mut found = paths(&merged);
     found.sort_unstable();
-    assert_eq!(found, ["Fruit.md", "Orchard.md"], "{merged}");
-    let hit = hits(&merged).iter().find(|hit| hit["path"] == "Orchard.md").unwrap();
-    let best = hits(&apart).iter().find(|hit| hit["path"] == "Orchard.md").unwrap();
-    assert_eq!((&hit["chunk"], &hit["score"], &hit["line"]), (&best["chunk"], &best["score"], &best["line"]));
-    let also = hit["also"].as_array().unwrap();
-    assert_eq!(also.len(), 2, "{hit}");
-    let others: Vec<&Value> =
-        hits(&apart).iter().filter(|h| h["path"] == "Orchard.md").skip(1).map(|h| &h["chunk"]).collect();
-    assert_eq!(also.iter().map(|a| &a["chunk"]).collect::<Vec<_>>(), others, "best first");
-    assert!(also[0]["score"].as_f64() >= also[1]["score"].as_f64() && also[0]["line"].as_u64() > Some(0));
-    let window = hit["window"].as_str().unwrap();
+    assert_eq!(found, ["Fruit.md", "Orchard.md"], "{merged:?}");
+    let (hit, best) = (hit_in(&merged, "Orchard.md"), hit_in(&apart, "Orchard.md"));
+    assert_eq!((&hit.chunk, hit.score, hit.line), (&best.chunk, best.score, best.line));
+    assert_eq!(hit.also.len(), 2, "{hit:?}");
+    let others: Vec<&str> =
+        apart.iter().filter(|hit| hit.path == "Orchard.md").skip(1).map(|hit| hit.chunk.as_str()).collect();
+    assert_eq!(hit.also.iter().map(|also| also.chunk.as_str()).collect::<Vec<_>>(), others, "best first");
+    assert!(hit.also[0].score >= hit.also[1].score && hit.also[0].line > 0);
     // What lies between chunks is blank, and a line end stands for it.
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words(LONG).contains(&words(window)), "{window:?} is no run of the note");
-    assert_eq!(window.matches("zorbleberry").count(), 3, "{window}");
-    assert!(hits(&apart).iter().all(|hit| hit.get("also").is_none()));
+    let words_of = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words_of(LONG).contains(&words_of(&hit.window)), "{:?} is no run of the note", hit.window);
+    assert_eq!(hit.window.matches("zorbleberry").count(), 3, "{}", hit.window);
+    assert!(apart.iter().all(|hit| hit.also.is_empty()));
     // Two hits are asked for, and two notes have some.
-    assert_eq!(paths(&daemon.call("search", query(true, 2))).len(), 2);
-    let plain = daemon
-        .call("search", json!({ "query": "zorbleberry", "mode": "lexical", "contextual": false, "window_chars": 0 }));
-    assert_eq!(hits(&plain).len(), 4, "windows that are their chunks are not joined");
-    assert!(hits(&plain).iter().all(|hit| hit["window"] == hit["text"]));
+    assert_eq!(daemon.ask(&query(true, 2)).hits.len(), 2);
+    let plain = daemon.ask(&SearchRequest { window_chars: Some(0), ..words() }).hits;
+    assert_eq!(plain.len(), 4, "windows that are their chunks are not joined");
+    assert!(plain.iter().all(|hit| hit.window == hit.text));
 }
 
 #[test]
 fn what_lies_near_says_how_it_is_linked() {
     let place = place();
     let mut daemon = start(&place);
-    let near = |daemon: &mut Daemon, more: Value| {
-        let mut params = json!({ "path": "Fruit.md", "group": "note" });
-        params.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
-        daemon.call("related", params)
-    };
-    let all = near(&mut daemon, json!({}));
+    let all = daemon.ask(&notes_near("Fruit.md")).hits;
     let mut notes = paths(&all);
     notes.sort_unstable();
     notes.dedup();
-    assert_eq!(notes.len(), hits(&all).len(), "a note twice: {all}");
+    assert_eq!(notes.len(), all.len(), "a note twice: {all:?}");
     assert!(!notes.contains(&"Fruit.md") && notes.contains(&"Harvest.md"), "{notes:?}");
-    let told = |path: &str| {
-        let hit = hits(&all).iter().find(|hit| hit["path"] == path).unwrap();
-        (hit["linked"].clone(), hit.get("link").cloned())
-    };
-    assert_eq!(told("Harvest.md"), (json!(true), Some(json!("from"))));
-    assert_eq!(told("Orchard.md"), (json!(false), None));
-    let unlinked = near(&mut daemon, json!({ "exclude_linked": true }));
-    assert!(!paths(&unlinked).contains(&"Harvest.md") && paths(&unlinked).contains(&"Orchard.md"), "{unlinked}");
-    let to = daemon.call("related", json!({ "path": "Harvest.md", "group": "note" }));
-    let fruit = hits(&to).iter().find(|hit| hit["path"] == "Fruit.md").unwrap();
-    assert_eq!(fruit["link"], "to");
+    let told = |path: &str| (hit_in(&all, path).linked, hit_in(&all, path).link);
+    assert_eq!(told("Harvest.md"), (Some(true), Some(LinkDirection::From)));
+    assert_eq!(told("Orchard.md"), (Some(false), None));
+    let unlinked = daemon.ask(&RelatedRequest { exclude_linked: true, ..notes_near("Fruit.md") }).hits;
+    let unlinked = paths(&unlinked);
+    assert!(!unlinked.contains(&"Harvest.md") && unlinked.contains(&"Orchard.md"), "{unlinked:?}");
+    let to = daemon.ask(&notes_near("Harvest.md")).hits;
+    assert_eq!(hit_in(&to, "Fruit.md").link, Some(LinkDirection::To));
 }
 
 #[test]
 fn lines_of_a_note_are_a_seed_of_their_own() {
     let place = place();
     let mut daemon = start(&place);
-    let line = 1 + LONG.lines().position(|line| line.contains("ladder")).unwrap();
-    let tools = daemon.call("related", json!({ "path": "Orchard.md", "line": line, "group": "note" }));
-    assert_eq!(paths(&tools)[0], "Shed.md", "{tools}");
-    assert_eq!(hits(&tools)[0]["link"], "from");
+    let at = |line: usize| Some(u32::try_from(line).unwrap());
+    let line = at(1 + LONG.lines().position(|line| line.contains("ladder")).unwrap());
+    let tools = daemon.ask(&RelatedRequest { line, ..notes_near("Orchard.md") }).hits;
+    assert_eq!(paths(&tools)[0], "Shed.md", "{tools:?}");
+    assert_eq!(tools[0].link, Some(LinkDirection::From));
     assert!(!paths(&tools).contains(&"Orchard.md"), "the note itself is left out");
-    let fruit = daemon.call("related", json!({ "path": "Orchard.md", "line": 1, "end_line": 12, "group": "note" }));
-    assert_ne!(paths(&fruit)[0], "Shed.md", "{fruit}");
-    for (params, kind) in [
-        (json!({ "path": "Orchard.md", "line": 900 }), "not_found"),
-        (json!({ "path": "Gone.md", "line": 1 }), "not_found"),
-        (json!({ "path": "Orchard.md", "line": 0 }), "invalid_params"),
-        (json!({ "path": "Orchard.md", "line": 5, "end_line": 4 }), "invalid_params"),
-        (json!({ "path": "Orchard.md", "end_line": 4 }), "invalid_params"),
-        (json!({ "text": "x", "line": 4 }), "invalid_params"),
-        (json!({ "path": "Orchard.md", "text": "x" }), "invalid_params"),
-        (json!({ "chunk": "0".repeat(32) }), "not_found"),
+    let fruit = daemon.ask(&RelatedRequest { line: at(1), end_line: at(12), ..notes_near("Orchard.md") }).hits;
+    assert_ne!(paths(&fruit)[0], "Shed.md", "{fruit:?}");
+    let text = || Some("x".to_owned());
+    let nothing = RelatedRequest::default;
+    for (request, kind) in [
+        (RelatedRequest { line: at(900), ..near("Orchard.md") }, ErrorKind::NotFound),
+        (RelatedRequest { line: at(1), ..near("Gone.md") }, ErrorKind::NotFound),
+        (RelatedRequest { line: at(0), ..near("Orchard.md") }, ErrorKind::InvalidParams),
+        (RelatedRequest { line: at(5), end_line: at(4), ..near("Orchard.md") }, ErrorKind::InvalidParams),
+        (RelatedRequest { end_line: at(4), ..near("Orchard.md") }, ErrorKind::InvalidParams),
+        (RelatedRequest { text: text(), line: at(4), ..nothing() }, ErrorKind::InvalidParams),
+        (RelatedRequest { text: text(), ..near("Orchard.md") }, ErrorKind::InvalidParams),
+        (RelatedRequest { chunk: Some("0".repeat(32)), ..nothing() }, ErrorKind::NotFound),
     ] {
-        let error = daemon.try_call("related", params.clone()).unwrap_err();
-        assert_eq!(error["data"]["kind"], kind, "{params}: {error}");
+        assert_eq!(daemon.refused(&request).kind, kind, "{request:?}");
     }
 }
 
@@ -139,12 +131,12 @@ fn what_lies_near_may_lie_in_another_vault() {
     let second = format!("[[vault]]\nname = \"other\"\npath = {}\n", toml::Value::from(other.to_str().unwrap()));
     place.configure(&format!("{second}{SMALL}"));
     let mut daemon = start(&place);
-    let all = daemon.call("related", json!({ "path": "Fruit.md", "group": "note" }));
-    let jam = hits(&all).iter().find(|hit| hit["vault"] == "other").unwrap();
-    assert_eq!((&jam["path"], jam.get("linked")), (&json!("Jam.md"), None), "{all}");
-    assert!(hits(&all).iter().any(|hit| hit["vault"] == "notes" && hit["linked"] == true), "{all}");
-    let here = daemon.call("related", json!({ "path": "Fruit.md", "vault": "notes" }));
-    assert!(hits(&here).iter().all(|hit| hit["vault"] == "notes"), "{here}");
+    let all = daemon.ask(&notes_near("Fruit.md")).hits;
+    let jam = all.iter().find(|hit| hit.vault == "other").unwrap();
+    assert_eq!((jam.path.as_str(), jam.linked), ("Jam.md", None), "{all:?}");
+    assert!(all.iter().any(|hit| hit.vault == "notes" && hit.linked == Some(true)), "{all:?}");
+    let here = daemon.ask(&RelatedRequest { vault: Some("notes".to_owned()), ..near("Fruit.md") }).hits;
+    assert!(here.iter().all(|hit| hit.vault == "notes"), "{here:?}");
 }
 
 #[test]
