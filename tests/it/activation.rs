@@ -150,7 +150,7 @@ fn it_ends_within_two_seconds_whatever_clients_and_models_do() {
         server.url()
     ));
     let mut daemon = place.spawn(&["--quiet", "run"]);
-    daemon.wait_status("answering", |s| s["vaults"][0]["notes"].as_u64() > Some(60));
+    daemon.wait_vault("answering", |vault| vault.notes > 60);
     let mut wires: Vec<Wire> = (0..4).map(|_| Wire::to(&place)).collect();
     wires[0].ask(1, "subscribe", json!({}));
     wires[1].ask(1, "rebuild", json!({"wait": true}));
@@ -167,7 +167,7 @@ fn it_ends_within_two_seconds_whatever_clients_and_models_do() {
     assert!(took < END, "it took {took:?} to end: {}", daemon.log());
     // What was committed is found, and the store needs no mending.
     let mut daemon = place.spawn(&["--quiet", "run"]);
-    daemon.wait_status("opened", |s| s["vaults"][0]["notes"].as_u64() > Some(60));
+    daemon.wait_vault("opened", |vault| vault.notes > 60);
     daemon.wait_holding("okapi", &["new.md"]);
     assert!(!daemon.log().contains("damaged"), "{}", daemon.log());
 }

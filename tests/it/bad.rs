@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use protocol::decision::Reason;
-use serde_json::{Value, json};
+use protocol::decision::{PlanRequest, Reason};
+use protocol::status::{RunState, Status};
 
+use crate::requests::get;
 use crate::support::{Daemon, Place, eventually};
 
 /// The user that `root` becomes where permissions must bind.
@@ -112,9 +113,9 @@ fn notes_and_folders_that_may_not_be_read_are_reported_and_the_rest_is_served() 
     permit(&place.vault.join("locked.md"), 0o000);
     permit(&place.vault.join("shut"), 0o000);
     let mut daemon = place.spawn_command(command.args(["run", place.vault.to_str().unwrap()]));
-    daemon.wait_status("found", |s| s["vaults"][0]["notes"] == 1);
+    daemon.wait_vault("found", |vault| vault.notes == 1);
     daemon.wait_holding("aardvark", &["a.md"]);
-    let status = daemon.wait_status("reported", |s| s["vaults"][0]["skipped_total"] == 2);
+    let status = daemon.wait_vault("reported", |vault| vault.skipped_total == 2);
     for path in ["locked.md", "shut"] {
         let why = why_skipped(&status, path).to_lowercase();
         assert!(why.contains("permission denied"), "{path}: {why}");
@@ -123,11 +124,11 @@ fn notes_and_folders_that_may_not_be_read_are_reported_and_the_rest_is_served() 
     permit(&place.vault.join("locked.md"), 0o644);
     daemon.wait_holding("badger", &["locked.md"]);
     permit(&place.vault.join("shut"), 0o755);
-    daemon.call("sync", json!({}));
+    daemon.sync();
     daemon.wait_holding("cougar", &["shut/c.md"]);
     // What may no longer be read is not taken for gone.
     permit(&place.vault.join("shut"), 0o000);
-    daemon.call("sync", json!({}));
+    daemon.sync();
     assert_eq!(daemon.holding("cougar"), ["shut/c.md"]);
     permit(&place.vault.join("shut"), 0o755);
     assert_eq!(place.tree(), before);
@@ -254,10 +255,10 @@ fn a_socket_of_a_killed_daemon_is_in_nobodys_way() {
     assert_eq!(std::fs::read_to_string(place.socket()).unwrap(), "mine");
 }
 
-fn why_skipped<'a>(status: &'a Value, path: &str) -> &'a str {
-    let skipped = status["vaults"][0]["skipped"].as_array().unwrap();
-    let entry = skipped.iter().find(|file| file["path"] == path);
-    entry.unwrap_or_else(|| panic!("{path} is not among {skipped:?}"))["why"].as_str().unwrap()
+fn why_skipped<'a>(status: &'a Status, path: &str) -> &'a str {
+    let skipped = &status.vaults[0].skipped;
+    let entry = skipped.iter().find(|file| file.path == path);
+    &entry.unwrap_or_else(|| panic!("{path} is not among {skipped:?}")).why
 }
 
 /// Aliases that would unfold to 9^9 words.
@@ -322,20 +323,20 @@ fn one_vault_of_monsters_is_indexed_and_its_good_note_found() {
         assert_eq!(daemon.holding(&format!("{name}word")), [file], "{name}");
     }
     assert_eq!(daemon.holding("heading77777"), ["headings.md"]);
-    let status = daemon.wait_status("idle", |s| s["state"] == "idle");
-    assert_eq!(status["vaults"][0]["skipped_total"], 2, "{}", status["vaults"][0]["skipped"]);
+    let status = daemon.wait_for("idle", |status| status.state == RunState::Idle);
+    assert_eq!(status.vaults[0].skipped_total, 2, "{:?}", status.vaults[0].skipped);
     for (path, bytes) in [("huge.md", "52428"), ("line10.md", "10485")] {
         let why = why_skipped(&status, path);
         assert!(why.contains(bytes) && why.contains("max_note_bytes"), "{path}: {why}");
         assert!(daemon.holding(if path == "huge.md" { "hugeword" } else { "tenword" }).is_empty());
-        let error = daemon.try_call("get", json!({"path": path})).unwrap_err();
-        assert!(error["message"].as_str().unwrap().contains("max_note_bytes"), "{error}");
+        let error = daemon.refused(&get(path));
+        assert!(error.message.contains("max_note_bytes"), "{error:?}");
     }
     for (path, expected) in [("latin.md", "not UTF-8"), ("yaml.md", "not valid YAML"), ("bomb.md", "not valid YAML")] {
-        let warnings = daemon.call("get", json!({"path": path}))["warnings"].to_string();
+        let warnings = daemon.ask(&get(path)).warnings.concat();
         assert!(warnings.contains(expected) && warnings.contains("line "), "{path}: {warnings}");
     }
-    assert_eq!(daemon.call("get", json!({"path": "good.md"}))["warnings"], json!([]));
+    assert_eq!(daemon.ask(&get("good.md")).warnings, [""; 0]);
     // An edit of each is nothing special.
     for (path, word) in [("headings.md", "headingword"), ("line6.md", "sixword"), ("bomb.md", "bombword")] {
         let text = std::fs::read_to_string(place.vault.join(path)).unwrap();
@@ -355,17 +356,17 @@ fn status_counts_the_notes_with_warnings() {
     let place = Place::with(&[("good.md", "# Good\n"), ("yaml.md", "---\na: [b\n---\n# Yaml\n")]);
     place.write("latin.md", b"# Latin\n\ncaf\xe9\n");
     let mut daemon = place.start();
-    daemon.wait_status("counted", |s| s["vaults"][0]["warned"] == 2);
+    daemon.wait_vault("counted", |vault| vault.warned == 2);
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = place.start();
-    daemon.wait_status("still counted", |s| s["vaults"][0]["warned"] == 2);
+    daemon.wait_vault("still counted", |vault| vault.warned == 2);
     place.write("latin.md", "# Latin\n\ncafé\n");
-    daemon.wait_status("mended", |s| s["vaults"][0]["warned"] == 1);
+    daemon.wait_vault("mended", |vault| vault.warned == 1);
     std::fs::rename(place.vault.join("yaml.md"), place.vault.join("moved.md")).unwrap();
     daemon.wait_holding("Yaml", &["moved.md"]);
-    daemon.wait_status("moved", |s| s["vaults"][0]["warned"] == 1);
+    daemon.wait_vault("moved", |vault| vault.warned == 1);
     std::fs::remove_file(place.vault.join("moved.md")).unwrap();
-    daemon.wait_status("gone", |s| s["vaults"][0]["warned"] == 0);
+    daemon.wait_vault("gone", |vault| vault.warned == 0);
 }
 
 #[test]
@@ -373,14 +374,14 @@ fn a_note_that_outgrows_the_limit_is_reported_once_and_comes_back() {
     let place = Place::with(&[("a.md", "# A\n\naardvark\n"), ("b.md", "# B\n\nbadger\n")]);
     let mut daemon = place.start();
     place.write("a.md", format!("# A\n\nplatypus {}\n", "x ".repeat(5 << 20)));
-    daemon.wait_status("reported", |s| s["vaults"][0]["skipped_total"] == 1);
+    daemon.wait_vault("reported", |vault| vault.skipped_total == 1);
     place.write("a.md", format!("# A\n\nplatypus {}\n", "y ".repeat(6 << 20)));
-    daemon.call("sync", json!({}));
-    let status = daemon.wait_status("reported once", |s| s["vaults"][0]["skipped_total"] == 1);
+    daemon.sync();
+    let status = daemon.wait_vault("reported once", |vault| vault.skipped_total == 1);
     assert!(why_skipped(&status, "a.md").contains("max_note_bytes"));
     place.write("a.md", "# A\n\nwombat\n");
     daemon.wait_holding("wombat", &["a.md"]);
-    daemon.wait_status("no longer reported", |s| s["vaults"][0]["skipped_total"] == 0);
+    daemon.wait_vault("no longer reported", |vault| vault.skipped_total == 0);
 }
 
 #[test]
@@ -427,18 +428,19 @@ fn what_is_no_note_of_the_vault_is_skipped_and_told() {
     let mut daemon = place.start();
     daemon.wait_holding("goodword", &["good.md"]);
     assert_eq!(daemon.holding("innerword"), ["sub/inner.md"]);
-    let status = daemon.call("status", json!({}));
+    let status = daemon.status();
     for (path, why) in &expected {
         assert!(why_skipped(&status, path).contains(why), "{path}: {}", why_skipped(&status, path));
     }
-    assert_eq!(status["vaults"][0]["skipped_total"], expected.len(), "{}", status["vaults"][0]["skipped"]);
+    let vault = &status.vaults[0];
+    assert_eq!(vault.skipped_total as usize, expected.len(), "{:?}", vault.skipped);
     // Nothing of it comes in by the side door of events either.
     std::fs::write(outside.join("id.md"), "the canary sings\n").unwrap();
     std::fs::write(outside.join("new.md"), "another canary\n").unwrap();
     std::fs::remove_file(place.vault.join("good.md")).unwrap();
     symlink("../ssh/id.md", place.vault.join("good.md")).unwrap();
     daemon.wait_holding("goodword", &[]);
-    daemon.call("sync", json!({}));
+    daemon.sync();
     assert!(daemon.holding("canary").is_empty());
     std::fs::remove_file(place.vault.join("good.md")).unwrap();
     place.write("good.md", "# Good\n\nthe goodword\n");
@@ -470,7 +472,7 @@ fn a_file_that_changes_while_it_is_read_ends_as_it_ended() {
         assert!(daemon.holding(&format!("begin{old}")).is_empty() && daemon.holding(&format!("end{old}")).is_empty());
     }
     assert_eq!(daemon.holding("calmword"), ["calm.md"]);
-    daemon.wait_status("idle", |s| s["state"] == "idle" && s["vaults"][0]["pending"] == 0);
+    daemon.wait_for("idle", |status| status.state == RunState::Idle && status.vaults[0].pending == 0);
 }
 
 #[test]
@@ -502,14 +504,15 @@ fn paths_of_any_bytes_are_indexed_found_and_got_back() {
     }
     let before = place.tree();
     let mut daemon = place.start();
-    daemon.wait_status("all", |s| s["vaults"][0]["notes"] == 12);
+    daemon.wait_vault("all", |vault| vault.notes == 12);
     for (word, on_disk) in &words {
         let paths = daemon.holding(word);
         assert_eq!(paths.len(), 1, "{word} {on_disk:?}");
-        let got = daemon.call("get", json!({"path": paths[0]}));
-        assert_eq!(got["path"], paths[0].as_str());
-        assert!(got["text"].as_str().unwrap().contains(word), "{on_disk:?}: {got}");
-        assert_eq!(daemon.call("plan", json!({"path": paths[0]}))["reason"], "Unchanged");
+        let got = daemon.ask(&get(&paths[0]));
+        assert_eq!(got.path, paths[0]);
+        assert!(got.text.contains(word), "{on_disk:?}: {got:?}");
+        let planned = daemon.ask(&PlanRequest { path: paths[0].clone(), ..PlanRequest::default() });
+        assert_eq!(planned.reason, Reason::Unchanged);
         assert_eq!(daemon.decision(&paths[0]).unwrap().reason, Reason::NewNote);
         // As a user types what was printed, or lets the shell complete it.
         for path in [OsStr::new(&paths[0]), on_disk.as_os_str()] {

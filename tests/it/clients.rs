@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use protocol::daemon::PingRequest;
+
 use crate::protocol::{PROTOCOL, add_notes, blocks};
 use crate::support::{Daemon, PATIENCE, Place};
 
@@ -173,7 +175,7 @@ fn python_searches() {
     let output = bench.command("python3").arg(wrong).arg("heron").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "`limit` must be 1 to 200, not 9999\n");
-    bench.daemon.call("ping", serde_json::json!({}));
+    bench.daemon.ask(&PingRequest::default());
 }
 
 #[test]
@@ -229,7 +231,7 @@ fn a_pane_of_neovim_follows_the_note() {
     );
     std::fs::write(&script, source("situated.lua") + &source("pane.lua") + &spy).unwrap();
     bench.place.write("Protocol/Stork.md", "# Stork\n\nStorks build a nest high up on old chimneys.\n");
-    bench.daemon.call("sync", serde_json::json!({}));
+    bench.daemon.sync();
     let mut command = bench.command("nvim");
     command.args(["--headless", "-u", "NONE", "-i", "NONE", "-n", "Protocol/Heron.md", "-c"]);
     command

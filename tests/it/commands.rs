@@ -5,6 +5,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Output, Stdio};
 
+use protocol::jobs::{JobState, RebuildRequest};
+use protocol::status::RunState;
 use serde_json::{Value, json};
 
 use crate::support::{Daemon, Place, eventually};
@@ -17,7 +19,7 @@ pub(crate) fn sample() -> (Place, Daemon) {
     place.configure("");
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();
-    daemon.call("sync", json!({}));
+    daemon.sync();
     daemon.wait_idle();
     (place, daemon)
 }
@@ -132,11 +134,11 @@ fn asking_and_steering() {
     assert!(talk.contains("costs nothing") && !talk.contains('$'), "{talk}");
 
     ran(&place, &["pause", "600"], 0);
-    eventually("it is paused", || daemon.call("status", json!({}))["state"] == "paused");
+    daemon.wait_for("paused", |status| status.state == RunState::Paused);
     assert!(ran(&place, &["status"], 0).0.contains("situated resume"));
     ran(&place, &["search", "yeti"], 0);
     ran(&place, &["resume"], 0);
-    daemon.wait_status("resumed", |s| s["state"] == "idle");
+    daemon.wait_for("resumed", |status| status.state == RunState::Idle);
 
     let (said, _) = ran(&place, &["call", "search", r#"{"query": "yeti", "limit": 1}"#], 0);
     assert_eq!(serde_json::from_str::<Value>(&said).unwrap()["hits"][0]["path"], "New.md");
@@ -218,31 +220,27 @@ fn what_a_doubt_asks_for_can_be_typed() {
     let (place, mut daemon) = sample();
     std::fs::remove_dir_all(place.vault.join("Notes")).unwrap();
     std::fs::remove_dir_all(place.vault.join("Projects")).unwrap();
-    daemon.call("sync", json!({}));
-    let status = daemon.wait_status("doubted", |s| s["vaults"][0]["doubt"].is_string());
-    let notes = status["vaults"][0]["notes"].clone();
-    let doubt = status["vaults"][0]["doubt"].as_str().unwrap();
+    daemon.sync();
+    let status = daemon.wait_vault("doubted", |vault| vault.doubt.is_some());
+    let notes = status.vaults[0].notes;
+    let doubt = status.vaults[0].doubt.as_ref().unwrap();
     let command = doubt.split('`').find(|part| part.starts_with("situated ")).expect("a doubt says what to do");
     let arguments: Vec<&str> = command.split(' ').skip(1).chain(["--wait"]).collect();
     ran(&place, &arguments, 0);
-    daemon.wait_status("settled", |s| s["vaults"][0]["doubt"].is_null() && s["vaults"][0]["notes"] != notes);
+    daemon.wait_vault("settled", |vault| vault.doubt.is_none() && vault.notes != notes);
 }
 
 #[test]
 fn what_a_conflict_asks_for_can_be_typed() {
     let (place, mut daemon) = sample();
-    daemon.call("pause", json!({}));
-    let running = daemon.call("rebuild", json!({}))["job"].as_u64().unwrap();
+    daemon.pause();
+    let running = daemon.ask(&RebuildRequest::default()).job;
     let (_, talk) = ran(&place, &["rebuild", "--yes"], 75);
     let command = talk.split('`').find(|part| part.starts_with("situated ")).expect("a conflict says what to do");
     let arguments: Vec<&str> = command.split(' ').skip(1).collect();
     ran(&place, &arguments, 0);
-    daemon.call("resume", json!({}));
-    eventually("the job has ended", || {
-        let jobs = daemon.call("jobs", json!({}));
-        let job = jobs["jobs"].as_array().unwrap().iter().find(|job| job["job"] == running).unwrap();
-        job["state"] == "cancelled"
-    });
+    daemon.resume();
+    eventually("the job has ended", || daemon.job(running).state == JobState::Cancelled);
 }
 
 #[test]

@@ -13,8 +13,11 @@ use note::chunk::{Chunk, ChunkConfig, Strategy};
 use note::fingerprint::{Sketch, context_key};
 use note::{Note, NoteRules, parse};
 use protocol::decision::{Decision, Reason};
-use serde_json::{Value, json};
+use protocol::jobs::RebuildRequest;
+use protocol::status::RunState;
+use serde_json::json;
 
+use crate::requests::{by_words, is_idle_with};
 use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
 
 const QUERIES: [&str; 8] = [
@@ -171,7 +174,7 @@ fn killed_at_random_moments_while_notes_change() {
     }
     let mut daemon = place.start();
     assert_like_fresh(&place, &mut daemon, &QUERIES);
-    assert_eq!(daemon.call("status", json!({}))["problems"], json!([]), "a kill damages nothing");
+    assert_eq!(daemon.status().problems, [""; 0], "a kill damages nothing");
     writer.check();
     // What came through all that lives on.
     for _ in 0..30 {
@@ -192,7 +195,7 @@ fn killed_during_the_first_index() {
             // Before the socket answers.
             std::thread::sleep(Duration::from_millis(20));
         } else {
-            daemon.wait_status("begun", |s| s["vaults"][0]["notes"].as_u64().is_some_and(|notes| notes >= wait));
+            daemon.wait_vault("begun", |vault| vault.notes >= wait);
         }
         daemon.kill();
     }
@@ -207,16 +210,15 @@ fn killed_during_a_rebuild() {
     let writer = Writer::new(&place, 8, 400);
     let mut daemon = place.start();
     for done in [1, 150, 300] {
-        let job = daemon.call("rebuild", json!({}))["job"].clone();
+        let job = daemon.ask(&RebuildRequest::default()).job;
         eventually("the rebuild is under way", || {
-            let jobs = daemon.call("jobs", json!({}));
-            let rebuild = jobs["jobs"].as_array().unwrap().iter().find(|other| other["job"] == job).unwrap();
-            rebuild["done"].as_u64().unwrap() >= done || rebuild["state"] != "running"
+            let rebuild = daemon.job(job);
+            rebuild.done >= done || !rebuild.is_running()
         });
         daemon.kill();
         daemon = place.start();
         // The database may have lost its last half second; the first look makes that again.
-        daemon.wait_status("whole again", |s| s["vaults"][0]["notes"] == 400 && s["state"] == "idle");
+        daemon.wait_for("whole again", |status| is_idle_with(status, 400));
     }
     assert_like_fresh(&place, &mut daemon, &QUERIES);
     writer.check();
@@ -300,11 +302,11 @@ fn a_damaged_store_is_moved_aside_and_made_again() {
         let aside = moved_aside(&store);
         let moved = aside.len() > before;
         assert!(is_moved.is_none_or(|expected| expected == moved), "{name}: moved aside: {moved}: {aside:?}");
-        let status = daemon.call("status", json!({}));
-        let problems = status["problems"].to_string();
+        let status = daemon.status();
+        let problems = status.problems.concat();
         let told = aside.iter().any(|path| problems.contains(path.to_str().unwrap()));
         assert_eq!(told, moved, "{name}: {problems} and {aside:?}");
-        assert_eq!(status["state"], if moved { "degraded" } else { "idle" }, "{name}");
+        assert_eq!(status.state, if moved { RunState::Degraded } else { RunState::Idle }, "{name}");
         // It is good for new work, and closes well.
         place.write("new.md", format!("# New\n\n{}\n", name.replace(' ', "")));
         daemon.wait_holding(&name.replace(' ', ""), &["new.md"]);
@@ -313,7 +315,7 @@ fn a_damaged_store_is_moved_aside_and_made_again() {
         assert_eq!(daemon.stop(), Some(0), "{name}");
         // Told once: the next start finds nothing wrong.
         let mut daemon = place.start();
-        assert_eq!(daemon.call("status", json!({}))["problems"], json!([]), "{name}");
+        assert_eq!(daemon.status().problems, [""; 0], "{name}");
         assert_eq!(view(&mut daemon, &QUERIES), expected, "{name}: after another start");
         assert_eq!(daemon.stop(), Some(0), "{name}");
     }
@@ -359,8 +361,8 @@ fn exported(path: &str, text: &str, word: &str) -> String {
 
 /// The context of the chunk that a word finds.
 fn context_of(daemon: &mut Daemon, word: &str) -> String {
-    let found = daemon.call("search", json!({"query": format!("\"{word}\""), "mode": "lexical"}));
-    found["hits"][0]["context"].as_str().unwrap_or_default().to_owned()
+    let found = daemon.ask(&by_words(&format!("\"{word}\"")));
+    found.hits.into_iter().next().map(|hit| hit.context).unwrap_or_default()
 }
 
 fn steps_with(decision: &Decision, reason: Reason) -> usize {
@@ -466,7 +468,7 @@ fn a_paid_context_survives_every_edit_and_the_loss_of_the_database() {
     let mut daemon = start_configured(&place);
     daemon.wait_holding("fish", &[moved]);
     eventually("the context is back", || context_of(&mut daemon, "fish") == WRITTEN);
-    let problems = daemon.call("status", json!({}))["problems"].to_string();
+    let problems = daemon.status().problems.concat();
     assert!(problems.contains("1 contexts came back") || problems.contains("1 context came back"), "{problems}");
     assert_eq!(daemon.stop(), Some(0));
 
@@ -531,10 +533,11 @@ fn an_emptied_vault_is_kept_until_a_second_look() {
     }
     let mut daemon = spawn(&place);
     // The doubt is told before the look that raised it is over.
-    let in_doubt = |status: &Value| status["vaults"][0]["doubt"].is_string() && status["state"] == "degraded";
-    let status = daemon.wait_status("in doubt", in_doubt);
-    assert_eq!(status["vaults"][0]["notes"], 20, "dropped at the first look");
-    daemon.wait_status("dropped", |status| status["vaults"][0]["notes"] == 0 && status["state"] == "idle");
+    let status = daemon.wait_for("in doubt", |status| {
+        status.state == RunState::Degraded && status.vaults.first().is_some_and(|vault| vault.doubt.is_some())
+    });
+    assert_eq!(status.vaults[0].notes, 20, "dropped at the first look");
+    daemon.wait_for("dropped", |status| is_idle_with(status, 0));
 }
 
 #[test]
@@ -552,12 +555,14 @@ fn a_vault_that_is_back_before_the_second_look_loses_nothing() {
     }
     // The default doubt of a minute is longer than this test.
     let mut daemon = spawn(&place);
-    daemon.wait_status("in doubt", |status| status["vaults"][0]["doubt"].is_string());
+    daemon.wait_vault("in doubt", |vault| vault.doubt.is_some());
     for folder in &folders {
         fs::rename(aside.join(folder.file_name().unwrap()), folder).unwrap();
     }
-    let status = daemon.wait_status("without doubt", |s| s["vaults"][0]["doubt"].is_null() && s["state"] == "idle");
-    assert_eq!(status["vaults"][0]["decisions"], json!([]), "nothing was dropped and found again");
+    let status = daemon.wait_for("without doubt", |status| {
+        status.state == RunState::Idle && status.vaults.first().is_some_and(|vault| vault.doubt.is_none())
+    });
+    assert_eq!(status.vaults[0].decisions, [], "nothing was dropped and found again");
     assert_eq!(view(&mut daemon, &QUERIES), expected);
     writer.check();
 }
@@ -579,7 +584,7 @@ fn a_vault_that_is_gone_at_the_start_is_told_of_and_its_index_kept() {
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();
     assert_eq!(view(&mut daemon, &QUERIES), expected);
-    assert_eq!(daemon.call("status", json!({}))["vaults"][0]["decisions"], json!([]), "nothing was dropped");
+    assert_eq!(daemon.status().vaults[0].decisions, [], "nothing was dropped");
     writer.check();
 }
 
@@ -631,20 +636,20 @@ fn a_full_disk_is_told_of_and_loses_nothing() {
     }
     writer.place.write("f0/full.md", "# Full\n\nbrimful\n");
     writer.notes.insert("f0/full.md".to_owned(), "# Full\n\nbrimful\n".to_owned());
-    daemon.wait_status("told of", |status| status["problems"] != json!([]));
+    daemon.wait_for("told of", |status| !status.problems.is_empty());
     assert!(!before.is_empty() && !daemon.search("heron").is_empty(), "it no longer answers");
     writer.check();
     disk.make_room();
     // While the store is opened anew, an answer may be that this takes a moment.
     eventually("found when there is room", || {
-        let found = daemon.try_call("search", json!({"query": "brimful", "mode": "lexical"}));
-        found.is_ok_and(|found| found["hits"][0]["path"] == "f0/full.md")
+        let found = daemon.try_ask(&by_words("brimful"));
+        found.is_ok_and(|found| found.hits.first().is_some_and(|hit| hit.path == "f0/full.md"))
     });
     assert_like_fresh(&place, &mut daemon, &QUERIES);
-    daemon.wait_status("well", |status| status["problems"] == json!([]) && status["state"] == "idle");
+    daemon.wait_for("well", |status| status.problems.is_empty() && status.state == RunState::Idle);
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = place.start();
-    assert_eq!(daemon.call("status", json!({}))["problems"], json!([]), "a full disk damages nothing");
+    assert_eq!(daemon.status().problems, [""; 0], "a full disk damages nothing");
     assert_like_fresh(&place, &mut daemon, &QUERIES);
     writer.check();
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
 use crate::model::Model;
 use crate::support::{Daemon, Place, eventually};
@@ -37,8 +35,7 @@ fn an_answer_that_is_on_its_way_when_the_daemon_stops_is_kept() {
     let mut daemon = start(&place);
     wait_written(&mut daemon);
     assert_eq!(model.calls(), 1, "nothing is bought twice");
-    let stats = daemon.call("stats", json!({}));
-    assert_eq!(stats["contextualized"], 3, "{stats}");
+    assert_eq!(daemon.contextualized(), 3);
 }
 
 #[test]
@@ -48,5 +45,5 @@ fn an_answer_that_is_on_its_way_when_a_budget_is_changed_is_kept() {
     daemon.signal(rustix::process::Signal::HUP);
     wait_written(&mut daemon);
     assert_eq!(model.calls(), 1, "nothing is bought twice");
-    assert_eq!(daemon.call("cost", json!({}))["today"]["calls"], 1);
+    assert_eq!(daemon.cost().today.calls, 1);
 }

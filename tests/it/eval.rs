@@ -1,9 +1,13 @@
 //! `situated eval` and `search --expect`, as a user types them.
 
+use protocol::hit::NoteStanding;
+use protocol::search::SearchRequest;
+use protocol::status::RunState;
 use serde_json::{Value, json};
 
 use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
 use crate::model::Model;
+use crate::requests::query;
 use crate::reranker::{Answer, Reranker};
 use crate::support::Place;
 
@@ -191,36 +195,38 @@ fn a_note_says_why_it_is_not_found() {
     place.write("Secret.md", "the anchoring gear");
     place.write("Drawing.svg", "<svg/>");
     let mut daemon = place.start();
-    let mut expected = |query: &str, note: &str| {
-        let answer = daemon.call("search", json!({"query": query, "expect": note, "limit": 1, "per_note": 1}));
-        let expected = answer["expected"].clone();
-        assert!(!expected["why"].as_array().unwrap().is_empty(), "{expected}");
-        (expected["standing"].as_str().unwrap().to_owned(), expected)
+    let expecting = |text: &str, note: &str| {
+        let (limit, per_note, expect) = (Some(1), Some(1), Some(note.to_owned()));
+        SearchRequest { limit, per_note, expect, ..query(text) }
+    };
+    let mut expected = |text: &str, note: &str| {
+        let expected = daemon.ask(&expecting(text, note)).expected.unwrap();
+        assert!(!expected.why.is_empty(), "{expected:?}");
+        expected
     };
     let absolute = place.vault.join("Moorings.md");
-    for (query, note, standing, why) in [
-        ("instrument frame buoy", "Moorings.md", "hit", "It is hit no. 1."),
-        ("instrument frame buoy", "Moorings", "hit", "It is hit no. 1."),
-        ("instrument frame buoy", absolute.to_str().unwrap(), "hit", "It is hit no. 1."),
-        ("instrument frame in the water", "Batteries.md", "below", "It is not the one hit"),
-        ("frame path:Nowhere", "Moorings.md", "excluded", "`path:Nowhere`"),
-        ("frame", "Secret.md", "ignored", "a .situatedignore names it"),
-        ("frame", "Drawing.svg", "ignored", "it is not a .md"),
-        ("frame", "Gone.md", "missing", "There is no such note"),
+    for (text, note, standing, why) in [
+        ("instrument frame buoy", "Moorings.md", NoteStanding::Hit, "It is hit no. 1."),
+        ("instrument frame buoy", "Moorings", NoteStanding::Hit, "It is hit no. 1."),
+        ("instrument frame buoy", absolute.to_str().unwrap(), NoteStanding::Hit, "It is hit no. 1."),
+        ("instrument frame in the water", "Batteries.md", NoteStanding::Below, "It is not the one hit"),
+        ("frame path:Nowhere", "Moorings.md", NoteStanding::Excluded, "`path:Nowhere`"),
+        ("frame", "Secret.md", NoteStanding::Ignored, "a .situatedignore names it"),
+        ("frame", "Drawing.svg", NoteStanding::Ignored, "it is not a .md"),
+        ("frame", "Gone.md", NoteStanding::Missing, "There is no such note"),
     ] {
-        let (found, expected) = expected(query, note);
-        let said = expected["why"].to_string();
-        assert_eq!(found, standing, "{query} {note}: {expected}");
-        assert!(said.contains(why), "{query} {note}: {said}");
+        let expected = expected(text, note);
+        assert_eq!(expected.standing, standing, "{text} {note}: {expected:?}");
+        assert!(expected.why.concat().contains(why), "{text} {note}: {expected:?}");
     }
-    let (_, below) = expected("instrument frame in the water", "Batteries.md");
-    assert_eq!(below["lacks"], json!(["instrument", "frame"]), "{below}");
-    assert!(below["dense"]["rank"].as_u64().unwrap() > 1 && below["stale"] == false, "{below}");
-    assert!(daemon.try_call("search", json!({"query": "x", "expect": "../x"})).is_err());
+    let below = expected("instrument frame in the water", "Batteries.md");
+    assert_eq!(below.lacks, ["instrument", "frame"], "{below:?}");
+    assert!(below.dense.as_ref().unwrap().rank > 1 && !below.stale, "{below:?}");
+    daemon.refused(&expecting("x", "../x"));
 
     // Nothing is looked at while the daemon pauses: what is new is not indexed, what changed is stale.
-    daemon.call("pause", json!({}));
-    daemon.wait_status("paused", |status| status["state"] == "paused");
+    daemon.pause();
+    daemon.wait_for("paused", |status| status.state == RunState::Paused);
     place.write("New.md", "fresh words");
     place.write("Soup.md", "# Soup\n\nNow with leeks.\n");
     let why = |note: &str| {
@@ -257,7 +263,7 @@ fn contexts_that_a_model_wrote_are_measured_beside_the_others() {
     let contexts = report["systems"].as_array().unwrap().iter().map(|system| system["context"].as_str().unwrap());
     assert_eq!(contexts.filter(|context| *context == "model").count(), 4);
     assert_eq!(model.calls(), bought, "measuring buys nothing");
-    assert_eq!(daemon.call("stats", json!({}))["contextualized"], 3);
+    assert_eq!(daemon.contextualized(), 3);
     assert_eq!(daemon.stop(), Some(0));
 }
 

@@ -7,10 +7,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use protocol::search::SearchRequest;
 use serde_json::{Value, json};
 
 use crate::contexts::{SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
+use crate::requests::{fresh, query};
 use crate::support::{Daemon, Place, copy_tree};
 
 /// A note that was deleted: its contexts are in the archive alone.
@@ -49,7 +51,8 @@ fn configured(model: &Model) -> Place {
     place
 }
 
-/// Each context by its note and lines, and what they took together.
+/// Each context by its note and lines, and what they took together. As JSON, for [`freeze`] asks a program of the first
+/// version, which says less than the types of today want.
 fn bought(daemon: &mut Daemon) -> (Vec<String>, Value) {
     let reviewed = daemon.call("contexts.review", json!({"sample": 200}));
     let of = |found: &Value| format!("{} {} {}", found["path"], found["lines"], found["context"]);
@@ -79,10 +82,10 @@ fn a_data_folder_of_the_first_version_opens_and_nothing_is_bought_again() {
 
     // What was deleted comes back with its contexts.
     place.write(GONE.0, GONE.1);
-    daemon.call("search", json!({"query": "pawl", "fresh": true}));
+    daemon.ask(&fresh("pawl"));
     wait_written(&mut daemon);
-    let found = daemon.call("search", json!({"query": "pawl windlass", "limit": 1}));
-    assert_eq!(found["hits"][0]["context"], expected["gone"]);
+    let found = daemon.ask(&SearchRequest { limit: Some(1), ..query("pawl windlass") });
+    assert_eq!(expected["gone"], found.hits[0].context);
     assert_eq!(model.calls(), 0, "{:?}", model.asked().iter().map(|asked| &asked.task).collect::<Vec<_>>());
 }
 

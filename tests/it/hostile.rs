@@ -6,8 +6,11 @@ use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use protocol::jobs::{JobKind, JobState, RebuildRequest};
+use protocol::search::{Mode, SearchFilter, SearchRequest};
 use serde_json::{Value, json};
 
+use crate::requests::{query, whole_rebuild};
 use crate::support::{Daemon, PATIENCE, Place, eventually};
 
 /// A connection that is spoken to line by line.
@@ -277,12 +280,12 @@ fn odd_queries_find_something_or_nothing_but_never_break() {
         minus.as_str(),
         filters.as_str(),
     ];
-    for query in queries {
-        for mode in ["hybrid", "lexical", "dense"] {
-            let found = daemon.try_call("search", json!({"query": query, "mode": mode, "explain": true}));
-            if let Err(error) = found {
-                let shown: String = query.chars().take(40).collect();
-                assert_eq!(error["data"]["kind"], "invalid_params", "{shown:?} ({mode}): {error}");
+    for text in queries {
+        for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+            let request = SearchRequest { mode: Some(mode), explain: true, ..query(text) };
+            if let Err(error) = daemon.try_ask(&request) {
+                let shown: String = text.chars().take(40).collect();
+                assert_eq!(error.kind, protocol::envelope::ErrorKind::InvalidParams, "{shown:?} ({mode:?}): {error:?}");
             }
         }
     }
@@ -441,8 +444,7 @@ fn a_subscriber_that_does_not_read_misses_events_and_harms_nobody() {
     slow.ask(1, "subscribe", json!({}));
     assert!(slow.next().unwrap()["result"]["events"].as_array().unwrap().len() >= 4);
     for _ in 0..40 {
-        let job = daemon.call("rebuild", json!({"wait": true}));
-        assert_eq!(job["state"], "done");
+        assert_eq!(daemon.ask(&whole_rebuild()).state, JobState::Done);
     }
     assert!(daemon.resident() < before + (64 << 20), "{before} bytes became {}", daemon.resident());
     let mut events = BTreeSet::new();
@@ -474,12 +476,11 @@ fn a_cancelled_request_is_answered_once_and_its_job_goes_on() {
     let place = small();
     let mut daemon = place.start();
     // While work is paused a rebuild cannot end.
-    daemon.call("pause", json!({}));
+    daemon.pause();
     let mut wire = Wire::to(&place);
     wire.ask("r", "rebuild", json!({"wait": true}));
     eventually("the rebuild runs", || {
-        let jobs = daemon.call("jobs", json!({}));
-        jobs["jobs"][0]["kind"] == "rebuild" && jobs["jobs"][0]["state"] == "running"
+        daemon.jobs().first().is_some_and(|job| job.kind == JobKind::Rebuild && job.is_running())
     });
     wire.ask("s", "rebuild", json!({"wait": true}));
     let (id, kind) = wire.error();
@@ -489,27 +490,27 @@ fn a_cancelled_request_is_answered_once_and_its_job_goes_on() {
     wire.ask(2, "cancel", json!({"id": "r"}));
     assert_eq!(wire.error(), (json!(2), "not_found".to_owned()));
     wire.ping();
-    daemon.call("resume", json!({}));
-    eventually("the rebuild ends", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "done");
+    daemon.resume();
+    daemon.wait_newest(JobState::Done);
 
-    daemon.call("pause", json!({}));
-    let job = daemon.call("rebuild", json!({}))["job"].clone();
+    daemon.pause();
+    let job = daemon.ask(&RebuildRequest::default()).job;
     wire.ask(3, "cancel", json!({"job": job}));
     assert_eq!(wire.next().unwrap()["result"], json!({}));
-    daemon.call("resume", json!({}));
-    eventually("the job is cancelled", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "cancelled");
+    daemon.resume();
+    daemon.wait_newest(JobState::Cancelled);
 }
 
 #[test]
 fn nobody_is_left_without_an_answer_when_the_daemon_stops() {
     let place = small();
     let mut daemon = place.start();
-    daemon.call("pause", json!({}));
+    daemon.pause();
     let mut waits = Wire::to(&place);
     waits.ask("w", "rebuild", json!({"wait": true}));
     let mut idle = Wire::to(&place);
     idle.ping();
-    eventually("the rebuild runs", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "running");
+    daemon.wait_newest(JobState::Running);
     daemon.signal(rustix::process::Signal::TERM);
     eventually("nobody can connect", || UnixStream::connect(place.socket()).is_err());
     // It arrives after the signal: it is answered, or the connection is closed, but nothing hangs.
@@ -590,7 +591,8 @@ fn a_search_over_a_limit_is_refused_at_once_and_others_go_on() {
     }
     // What stays within the limits is answered.
     let within: Vec<String> = (0..63).map(|n| format!("v{n}")).chain(["open".to_owned()]).collect();
-    let found = daemon.call("search", json!({"query": "puffin", "filter": {"properties": {"state": within}}}));
-    assert_eq!(found["hits"][0]["path"], "p.md");
+    let filter = SearchFilter { properties: [("state".to_owned(), json!(within))].into(), ..SearchFilter::default() };
+    let found = daemon.ask(&SearchRequest { filter: Some(filter), ..query("puffin") });
+    assert_eq!(found.hits[0].path, "p.md");
     assert!(daemon.resident() < before + (256 << 20), "{before} bytes became {}", daemon.resident());
 }

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use unicode_width::UnicodeWidthChar as _;
 
+use crate::requests::is_idle_with;
 use crate::support::{PATIENCE, Place, eventually};
 use crate::terminal::terminal;
 
@@ -211,7 +212,7 @@ fn typing_finding_opening_leaving() {
     let place = vault();
     let (editor, record) = editor(&place);
     let mut daemon = place.spawn(&["run"]);
-    daemon.wait_status("indexed", |s| s["vaults"][0]["notes"] == 3 && s["state"] == "idle");
+    daemon.wait_for("indexed", |status| is_idle_with(status, 3));
     let mut live = Live::start(&place, 80, 24, &[("VISUAL", &editor)]);
     live.wait("the daemon is there", |screen| screen.contains("3 notes"));
     // The last word is still being typed.
@@ -248,7 +249,7 @@ fn typing_finding_opening_leaving() {
 fn what_is_taken_along_is_printed() {
     let place = vault();
     let mut daemon = place.spawn(&["run"]);
-    daemon.wait_status("indexed", |s| s["vaults"][0]["notes"] == 3);
+    daemon.wait_vault("indexed", |vault| vault.notes == 3);
     let mut live = Live::start(&place, 20, 5, &[("NO_COLOR", "1")]);
     live.press("bread");
     live.wait("a hit", |screen| screen.contains("▌Bread"));

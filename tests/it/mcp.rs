@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use protocol::jobs::JobState;
 use serde_json::{Value, json};
 
 use crate::assistant::{Assistant, Era};
@@ -353,16 +354,16 @@ fn a_reindexing_tells_how_far_it_is_and_ends_when_it_is_cancelled() {
         .map(|m| m["params"]["progress"].as_f64().unwrap())
         .collect();
     assert!(!told.is_empty() && told.windows(2).all(|two| two[0] < two[1]), "{told:?}");
-    daemon.call("pause", json!({}));
+    daemon.pause();
     let id = reindex(&mut assistant, "t2");
-    eventually("it runs", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "running");
+    daemon.wait_newest(JobState::Running);
     assistant.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
-    eventually("the job ends", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "cancelled");
+    daemon.wait_newest(JobState::Cancelled);
     // Whoever leaves has not said that.
     reindex(&mut assistant, "t3");
-    eventually("it runs", || daemon.call("jobs", json!({}))["jobs"][0]["state"] == "running");
+    daemon.wait_newest(JobState::Running);
     assert_eq!(assistant.close().0, Some(0));
-    assert_eq!(daemon.call("jobs", json!({}))["jobs"][0]["state"], "running");
+    assert!(daemon.jobs()[0].is_running());
 }
 
 #[test]
@@ -454,7 +455,7 @@ fn what_costs_needs_leave_and_the_users_word() {
     assert!(told.contains("allow_spending"), "{told}");
     assert_eq!(model.calls(), 0, "nothing was spent");
     place.configure(&format!("{}[mcp]\nallow_spending = true\n", model.config("anthropic", paid)));
-    assert_eq!(daemon.call("reload", json!({}))["problems"], json!([]));
+    assert_eq!(daemon.reload(), [""; 0]);
     daemon.wait_idle();
     let answer = assistant.data("reindex_with_context", reindex);
     assert_eq!(
@@ -481,7 +482,7 @@ fn what_costs_needs_leave_and_the_users_word() {
         "{}[mcp]\nallow_spending = true\n[budget]\nrebuild = 0\nrebuild_tokens = 0\n",
         model.config("anthropic", paid)
     ));
-    daemon.call("reload", json!({}));
+    daemon.reload();
     daemon.wait_idle();
     let answer = assistant.data("reindex_with_context", json!({ "path": "Long.md", "force": true, "confirm": true }));
     assert!(

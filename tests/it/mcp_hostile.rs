@@ -1,6 +1,7 @@
 //! Notes that try to command the assistant: whatever they say comes out as data, marked, without what hides in it, and
 //! nothing happens because of it.
 
+use protocol::jobs::JobKind;
 use serde_json::{Value, json};
 
 use crate::assistant::{Assistant, Era};
@@ -145,7 +146,6 @@ fn what_notes_command_is_data() {
         assert_eq!(assistant.notifications, Vec::<Value>::new());
     }
     assert_eq!(model.calls(), 0, "nothing was asked of the network");
-    let jobs = daemon.call("jobs", json!({}));
-    assert!(jobs["jobs"].as_array().unwrap().iter().all(|job| job["kind"] != "rebuild"), "{jobs}");
+    assert_eq!(daemon.newest(JobKind::Rebuild), None);
     assert_eq!(place.tree(), before);
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
+use crate::requests::get;
 use crate::support::{Place, eventually};
 
 /// A vault with everything beside it and in it that must not be read.
@@ -87,7 +88,7 @@ fn get_reads_nothing_but_the_vault() {
     assert!(daemon.holding("canary").is_empty());
     let inside = place.vault.join("inside.md");
     for path in ["inside.md", inside.to_str().unwrap()] {
-        assert_eq!(daemon.call("get", json!({"path": path}))["text"], "# Inside\n\nthe note\n");
+        assert_eq!(daemon.ask(&get(path)).text, "# Inside\n\nthe note\n");
     }
     assert_eq!(place.tree(), before);
 }
@@ -115,16 +116,16 @@ fn a_link_that_is_swapped_in_while_it_is_read_reads_nothing_outside() {
         let mut read = 0;
         for _ in 0..1500 {
             for path in ["swap.md", "swapped/id.md"] {
-                if let Ok(answer) = daemon.try_call("get", json!({"path": path})) {
+                if let Ok(answer) = daemon.try_ask(&get(path)) {
                     read += 1;
-                    assert!(!answer.to_string().contains("canary"), "{answer}");
+                    assert!(!format!("{answer:?}").contains("canary"), "{answer:?}");
                 }
             }
         }
         stop.store(true, Ordering::Relaxed);
         assert!(read > 0, "nothing was ever read: the test shows nothing");
     });
-    daemon.call("sync", json!({}));
+    daemon.sync();
     daemon.wait_idle();
     assert!(daemon.holding("canary").is_empty());
 }

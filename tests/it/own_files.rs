@@ -22,7 +22,7 @@ fn open_to_others(dir: &Path) -> Vec<PathBuf> {
 
 fn started(place: &Place) -> Daemon {
     let mut daemon = place.spawn(&["run"]);
-    daemon.wait_status("served", |status| status["vaults"][0]["notes"].as_u64() == Some(1));
+    daemon.wait_vault("served", |vault| vault.notes == 1);
     daemon
 }
 

@@ -8,6 +8,7 @@ use protocol::hit::Hit;
 use protocol::jobs::{Job, JobKind, JobState, PauseRequest, RebuildRequest, SyncRequest};
 use protocol::note::GetRequest;
 use protocol::search::{Mode, RelatedRequest, SearchRequest};
+use protocol::status::{RunState, Status};
 
 use crate::support::{Daemon, eventually};
 
@@ -50,6 +51,11 @@ pub(crate) fn paths(hits: &[Hit]) -> Vec<&str> {
 #[track_caller]
 pub(crate) fn hit_in<'a>(hits: &'a [Hit], path: &str) -> &'a Hit {
     hits.iter().find(|hit| hit.path == path).unwrap_or_else(|| panic!("no hit in {path}: {hits:?}"))
+}
+
+/// Whether nothing is left to do, and the first vault has so many notes.
+pub(crate) fn is_idle_with(status: &Status, notes: u64) -> bool {
+    status.state == RunState::Idle && status.vaults.first().is_some_and(|vault| vault.notes == notes)
 }
 
 /// What was spent for a purpose.

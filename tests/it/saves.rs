@@ -9,9 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use protocol::decision::Reason;
-use serde_json::{Value, json};
+use protocol::decision::{Action, Reason};
+use protocol::jobs::{JobState, RebuildRequest, SyncRequest};
+use protocol::search::SearchRequest;
+use protocol::status::RunState;
 
+use crate::requests::by_words;
 use crate::support::{Daemon, Place, assert_like_fresh, copy_tree, eventually};
 
 const QUERIES: [&str; 8] = [
@@ -59,25 +62,18 @@ fn unheld(place: Place) -> Place {
 }
 
 /// How many chunks were decided about so far, as `action`; all if `None`.
-fn decided(daemon: &mut Daemon, action: Option<&str>) -> u64 {
-    let status = daemon.call("status", json!({}));
-    let counts = status["vaults"][0]["decisions"].as_array().unwrap();
-    let wanted = |count: &&Value| action.is_none_or(|action| count["action"] == action);
-    counts.iter().filter(wanted).map(|count| count["count"].as_u64().unwrap()).sum()
+fn decided(daemon: &mut Daemon, action: Option<Action>) -> u64 {
+    let counts = daemon.status().vaults.swap_remove(0).decisions;
+    let wanted = counts.iter().filter(|count| action.is_none_or(|action| count.action == action));
+    wanted.map(|count| count.count).sum()
 }
 
-/// Waits until the newest decision about a note has this reason.
-fn wait_reason(daemon: &mut Daemon, path: &str, reason: &str) -> Value {
-    let mut last = Value::Null;
-    eventually(&format!("{path}: {reason}"), || {
-        last = json!(daemon.decision(path));
-        last["reason"] == reason
-    });
-    last
+fn wait_notes(daemon: &mut Daemon, count: u64) {
+    daemon.wait_vault(&format!("{count} notes"), |vault| vault.notes == count);
 }
 
-fn wait_notes(daemon: &mut Daemon, count: usize) {
-    daemon.wait_status(&format!("{count} notes"), |status| status["vaults"][0]["notes"] == count);
+fn wait_doubt(daemon: &mut Daemon) {
+    daemon.wait_vault("in doubt", |vault| vault.doubt.is_some());
 }
 
 fn beside(path: &Path, name: &str) -> PathBuf {
@@ -196,8 +192,8 @@ fn every_way_of_saving_is_found_and_is_a_body_edit() {
         daemon.wait_holding(&format!("behind{i:02}"), &[&path]);
         // A test that was held up between two steps has shown the daemon a vault without the note.
         if at_once {
-            let decision = wait_reason(&mut daemon, &path, "BodyChanged");
-            assert_eq!(decision["regenerated"], 0, "{name}: {decision}");
+            let decision = daemon.decided(&path, Reason::BodyChanged);
+            assert_eq!(decision.regenerated, 0, "{name}: {decision:?}");
         }
         assert_eq!(place.tree(), tree, "{name}");
         let left: &[&str] = if *name == "append" { &[&path] } else { &[] };
@@ -218,16 +214,16 @@ fn a_note_is_not_lost_between_truncating_and_writing() {
         let began = Instant::now();
         let mut file = File::create(&path).unwrap();
         // Looks at the disk before it answers, so it has seen the empty file.
-        let found = daemon.call("search", json!({"query": "marker1", "mode": "lexical", "fresh": true}));
+        let found = daemon.ask(&SearchRequest { fresh: true, ..by_words("marker1") });
         file.write_all(text.as_bytes()).unwrap();
         if began.elapsed() > Duration::from_millis(1500) {
             daemon.wait_holding(&word, &["n1.md"]);
             continue;
         }
-        assert_eq!(found["hits"][0]["path"], "n1.md", "lost while it was empty");
+        assert_eq!(found.hits.first().map(|hit| hit.path.as_str()), Some("n1.md"), "lost while it was empty");
         daemon.wait_holding(&word, &["n1.md"]);
-        let decision = wait_reason(&mut daemon, "n1.md", "BodyChanged");
-        assert_eq!(decision["regenerated"], 0, "{decision}");
+        let decision = daemon.decided("n1.md", Reason::BodyChanged);
+        assert_eq!(decision.regenerated, 0, "{decision:?}");
         assert_like_fresh(&place, &mut daemon, &QUERIES);
         return;
     }
@@ -240,8 +236,7 @@ fn a_note_that_stays_empty_is_believed_in_the_end() {
     let mut daemon = place.start();
     place.write("n1.md", "");
     daemon.wait_holding("marker1", &[]);
-    let status = daemon.call("status", json!({}));
-    assert_eq!(status["vaults"][0]["notes"], 3, "an empty note is a note");
+    assert_eq!(daemon.status().vaults[0].notes, 3, "an empty note is a note");
     assert_like_fresh(&place, &mut daemon, &QUERIES);
 }
 
@@ -253,8 +248,8 @@ fn a_touch_decides_nothing() {
     let path = place.vault.join("n1.md");
     set_modified(&path, SystemTime::UNIX_EPOCH + Duration::from_secs(981_173_106));
     eventually("the new time is seen", || {
-        let found = daemon.call("search", json!({"query": "marker1", "mode": "lexical"}));
-        found["hits"][0]["mtime"] == 981_173_106 && found["hits"][0]["stale"] == false
+        let hits = daemon.ask(&by_words("marker1")).hits;
+        hits.first().is_some_and(|hit| hit.mtime == 981_173_106 && !hit.stale)
     });
     assert_eq!(decided(&mut daemon, None), before);
     assert_like_fresh(&place, &mut daemon, &QUERIES);
@@ -266,7 +261,7 @@ fn an_undone_heading_leaves_the_index_as_it_was() {
     let mut daemon = place.start();
     place.write("n1.md", note(1).replace("## Winter", "## Hibernation"));
     daemon.wait_holding("Hibernation", &["n1.md"]);
-    wait_reason(&mut daemon, "n1.md", "StructureChanged");
+    daemon.decided("n1.md", Reason::StructureChanged);
     place.write("n1.md", note(1));
     daemon.wait_holding("Hibernation", &[]);
     assert_like_fresh(&place, &mut daemon, &["Winter", "Hibernation", "apricot", "mend the spade"]);
@@ -284,7 +279,7 @@ fn whole_folders_are_copied_renamed_moved_and_deleted() {
     let queries =
         ["marker1000", "marker1123", "marker1050 -kale", "apricot path:**/d23/", "Details path:**/d07/e/c207.md"];
     let mut daemon = place.start();
-    let settled = |daemon: &mut Daemon, count: usize, found: &[&str]| {
+    let settled = |daemon: &mut Daemon, count: u64, found: &[&str]| {
         let tree = place.tree();
         wait_notes(daemon, count);
         daemon.wait_holding("marker1123", found);
@@ -295,12 +290,12 @@ fn whole_folders_are_copied_renamed_moved_and_deleted() {
     copy_tree(&outside, &place.vault.join("Copied"));
     settled(&mut daemon, 251, &["Copied/d23/e/c123.md"]);
 
-    let regenerated = decided(&mut daemon, Some("regenerate"));
+    let regenerated = decided(&mut daemon, Some(Action::Regenerate));
     fs::rename(place.vault.join("Copied"), place.vault.join("Renamed")).unwrap();
     settled(&mut daemon, 251, &["Renamed/d23/e/c123.md"]);
     let decision = daemon.decided("Renamed/d23/e/c123.md", Reason::NoteMoved);
     assert_eq!(decision.regenerated, 0, "{decision:?}");
-    assert_eq!(decided(&mut daemon, Some("regenerate")), regenerated, "a renamed folder costs nothing");
+    assert_eq!(decided(&mut daemon, Some(Action::Regenerate)), regenerated, "a renamed folder costs nothing");
 
     fs::rename(place.vault.join("Renamed"), place.dir.path().join("away")).unwrap();
     settled(&mut daemon, 1, &[]);
@@ -337,19 +332,19 @@ fn a_vault_that_is_deleted_and_made_again_goes_on() {
     for wait_for_doubt in [true, false] {
         let place = unheld(notes(20));
         let mut daemon = place.start();
-        let regenerated = decided(&mut daemon, Some("regenerate"));
+        let regenerated = decided(&mut daemon, Some(Action::Regenerate));
         fs::remove_dir_all(&place.vault).unwrap();
         if wait_for_doubt {
-            daemon.wait_status("in doubt", |status| status["vaults"][0]["doubt"].is_string());
+            wait_doubt(&mut daemon);
             assert_eq!(daemon.holding("marker7"), ["n7.md"], "a vault that is gone was dropped");
         }
         for i in 0..20 {
             place.write(&format!("n{i}.md"), note(i).replace("marker5.", "marker5 resurrected."));
         }
         daemon.wait_holding("resurrected", &["n5.md"]);
-        daemon.wait_status("without doubt", |s| s["vaults"][0]["doubt"].is_null() && s["problems"] == json!([]));
+        daemon.wait_for("without doubt", |status| status.vaults[0].doubt.is_none() && status.problems.is_empty());
         if wait_for_doubt {
-            assert_eq!(decided(&mut daemon, Some("regenerate")), regenerated, "it came back as it was");
+            assert_eq!(decided(&mut daemon, Some(Action::Regenerate)), regenerated, "it came back as it was");
         }
         // The new folder is watched, and so are those in it.
         place.write("n6.md", note(6).replace("marker6", "marker6 lively"));
@@ -367,14 +362,15 @@ fn a_vault_that_is_renamed_away_and_back_goes_on() {
     let before = decided(&mut daemon, None);
     let away = place.dir.path().join("elsewhere");
     fs::rename(&place.vault, &away).unwrap();
-    let status = daemon.wait_status("in doubt", |status| status["vaults"][0]["doubt"].is_string());
-    assert_eq!((&status["state"], &status["vaults"][0]["notes"]), (&json!("degraded"), &json!(20)));
+    wait_doubt(&mut daemon);
+    let status = daemon.status();
+    assert_eq!((status.state, status.vaults[0].notes), (RunState::Degraded, 20));
     assert_eq!(daemon.holding("marker7"), ["n7.md"]);
     // What is changed there meanwhile is another folder's business, until it is the vault again.
     fs::write(away.join("n7.md"), note(7).replace("marker7.", "marker7 travelled.")).unwrap();
     fs::rename(&away, &place.vault).unwrap();
     daemon.wait_holding("travelled", &["n7.md"]);
-    daemon.wait_status("without doubt", |s| s["vaults"][0]["doubt"].is_null() && s["state"] == "idle");
+    daemon.wait_for("without doubt", |status| status.vaults[0].doubt.is_none() && status.state == RunState::Idle);
     assert!(decided(&mut daemon, None) - before <= 3, "only one note has changed");
     place.write("n6.md", note(6).replace("marker6", "marker6 lively"));
     daemon.wait_holding("lively", &["n6.md"]);
@@ -389,18 +385,17 @@ fn another_folder_in_the_vaults_place_is_not_believed() {
     fs::rename(&place.vault, place.dir.path().join("unmounted")).unwrap();
     place.write("n3.md", note(3).replace("marker3.", "marker3 elsewhere."));
     daemon.wait_holding("elsewhere", &["n3.md"]);
-    let doubt = daemon.wait_status("in doubt", |status| {
-        status["vaults"][0]["doubt"].as_str().is_some_and(|doubt| doubt.contains("accept-deletes"))
-    });
+    let doubt = daemon
+        .wait_vault("in doubt", |vault| vault.doubt.as_ref().is_some_and(|doubt| doubt.contains("accept-deletes")));
     // Longer than the second look would take.
     let until = Instant::now() + Duration::from_millis(2500);
     while Instant::now() < until {
-        assert_eq!(daemon.holding("marker7"), ["n7.md"], "dropped by itself: {doubt}");
+        assert_eq!(daemon.holding("marker7"), ["n7.md"], "dropped by itself: {doubt:?}");
         std::thread::sleep(Duration::from_millis(100));
     }
-    daemon.call("sync", json!({"accept_deletes": true}));
+    daemon.ask(&SyncRequest { accept_deletes: true, ..SyncRequest::default() });
     daemon.wait_holding("marker7", &[]);
-    daemon.wait_status("without doubt", |s| s["vaults"][0]["doubt"].is_null());
+    daemon.wait_vault("without doubt", |vault| vault.doubt.is_none());
     assert_like_fresh(&place, &mut daemon, &QUERIES);
 }
 
@@ -434,7 +429,7 @@ fn a_checkout_of_two_thousand_notes_is_followed_and_costs_nothing() {
     assert!(git(&place, &["checkout", "-q", "one"]));
     let mut daemon = place.start();
     wait_notes(&mut daemon, 2000);
-    let regenerated = decided(&mut daemon, Some("regenerate"));
+    let regenerated = decided(&mut daemon, Some(Action::Regenerate));
     let queries = ["alpha7", "omega1999", "omega1000", "solitary", "leeks path:d07/"];
     for (branch, word, count) in [("two", "omega", 2001), ("one", "alpha", 2000), ("two", "omega", 2001)] {
         assert!(git(&place, &["checkout", "-q", branch]));
@@ -446,7 +441,7 @@ fn a_checkout_of_two_thousand_notes_is_followed_and_costs_nothing() {
         assert_like_fresh(&place, &mut daemon, &queries);
         assert_eq!(place.tree(), tree);
     }
-    let anew = decided(&mut daemon, Some("regenerate")) - regenerated;
+    let anew = decided(&mut daemon, Some(Action::Regenerate)) - regenerated;
     assert!(anew <= 2, "{anew} contexts were made anew, where one note came twice");
 }
 
@@ -496,16 +491,15 @@ fn a_copy_from_a_sync_conflict_is_found_and_flagged() {
         place.write(name, note(1).replace("Winter", "Disagreement"));
     }
     daemon.wait_holding("Disagreement", &copies);
-    let status = daemon.wait_status("both flagged", |s| s["vaults"][0]["conflicts"] != json!([]));
-    let mut flagged: Vec<&str> =
-        status["vaults"][0]["conflicts"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect();
+    let mut flagged =
+        daemon.wait_vault("both flagged", |vault| vault.conflicts.len() == 2).vaults.swap_remove(0).conflicts;
     flagged.sort_unstable();
     assert_eq!(flagged, copies);
     for name in copies {
         fs::remove_file(place.vault.join(name)).unwrap();
     }
     daemon.wait_holding("Disagreement", &[]);
-    daemon.wait_status("none flagged", |s| s["vaults"][0]["conflicts"] == json!([]));
+    daemon.wait_vault("none flagged", |vault| vault.conflicts.is_empty());
     assert_like_fresh(&place, &mut daemon, &QUERIES);
 }
 
@@ -517,22 +511,20 @@ fn a_save_does_not_wait_for_a_rebuild() {
         place.write(&format!("d{}/n{i}.md", i % 10), format!("# Long {i}\n\n{sections}"));
     }
     let mut daemon = place.start();
-    let job = daemon.call("rebuild", json!({}))["job"].clone();
+    let job = daemon.ask(&RebuildRequest::default()).job;
     // Both a note that the rebuild has done by then, as a rule, and one that it has not.
     for path in ["d0/n0.md", "d9/n1499.md"] {
         let word = format!("meanwhile{}", path.len());
         place.write(path, format!("# Short\n\n{word}\n"));
         daemon.wait_holding(&word, &[path]);
-        let jobs = daemon.call("jobs", json!({}));
-        let rebuild = jobs["jobs"].as_array().unwrap().iter().find(|j| j["job"] == job).unwrap().clone();
-        let left = rebuild["total"].as_u64().unwrap() - rebuild["done"].as_u64().unwrap();
+        let rebuild = daemon.job(job);
+        let left = rebuild.total.unwrap() - rebuild.done;
         println!("{path} was found when {left} notes were left");
-        assert_eq!(rebuild["state"], "running", "{path} was found only after the rebuild: {rebuild}");
-        assert!(left > 100, "{path} was found only at the end of the rebuild: {rebuild}");
+        assert!(rebuild.is_running(), "{path} was found only after the rebuild: {rebuild:?}");
+        assert!(left > 100, "{path} was found only at the end of the rebuild: {rebuild:?}");
     }
-    daemon.wait_status("idle", |s| s["state"] == "idle");
-    let jobs = daemon.call("jobs", json!({}));
-    assert!(jobs["jobs"].as_array().unwrap().iter().any(|j| j["job"] == job && j["state"] == "done"), "{jobs}");
+    daemon.wait_for("idle", |status| status.state == RunState::Idle);
+    assert_eq!(daemon.job(job).state, JobState::Done);
     assert_eq!(daemon.holding("meanwhile8"), ["d0/n0.md"]);
     assert_eq!(daemon.holding("meanwhile11"), ["d9/n1499.md"]);
     assert_like_fresh(&place, &mut daemon, &["meanwhile8", "meanwhile11", "\"Long 77\"", "marker1503"]);
@@ -550,8 +542,8 @@ fn a_note_that_grows_too_large_goes_and_comes_back_when_it_shrinks() {
     place.write("n1.md", large);
     // As at a start: what is not indexed is not found under words that it no longer has.
     daemon.wait_holding("marker1", &[]);
-    daemon.wait_status("told of", |s| s["vaults"][0]["skipped"][0]["path"] == "n1.md");
+    daemon.wait_vault("told of", |vault| vault.skipped.first().is_some_and(|file| file.path == "n1.md"));
     place.write("n1.md", note(1));
     daemon.wait_holding("marker1", &["n1.md"]);
-    daemon.wait_status("no longer told of", |s| s["vaults"][0]["skipped"] == json!([]));
+    daemon.wait_vault("no longer told of", |vault| vault.skipped.is_empty());
 }

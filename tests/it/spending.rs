@@ -157,7 +157,7 @@ fn a_rebuild_says_what_it_takes_and_what_failed() {
         talk.contains("notes that changed in the last 24 hours") && talk.contains("within the day's budget"),
         "{talk}"
     );
-    daemon.wait_status("the sync has mended it", |s| s["contexts"]["failed"] == 0 && s["contexts"]["waiting"] == 0);
+    daemon.wait_for("the sync has mended it", |status| status.contexts.failed == 0 && status.contexts.waiting == 0);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn another_model_is_told_with_what_it_would_cost() {
     daemon.stop();
     place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "model = \"claude-haiku-4-5\"")));
     let mut daemon = start(&place);
-    daemon.wait_status("the old ones are counted", |s| s["contexts"]["old_generation"] == 3);
+    daemon.wait_for("the old ones are counted", |status| status.contexts.old_generation == 3);
     let (said, _) = ran(&place, &["status"], 0);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("3 contexts are of an older model or prompt; new ones would cost about $0."), "{said}");

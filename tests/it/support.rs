@@ -235,11 +235,6 @@ impl Daemon {
         }
     }
 
-    /// As [`Daemon::wait_for`], of the status as JSON.
-    pub(crate) fn wait_status(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        json!(self.wait_for(what, |status| holds(&json!(status))))
-    }
-
     /// Waits until a condition on the first vault holds; returns the status of all.
     pub(crate) fn wait_vault(&mut self, what: &str, holds: impl Fn(&VaultStatus) -> bool) -> Status {
         self.wait_for(what, |status| status.vaults.first().is_some_and(&holds))

@@ -5,11 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use serde_json::json;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::commands::{NOTE, err, out, sample};
-use crate::support::{Daemon, Place, eventually};
+use crate::requests::is_idle_with;
+use crate::support::{Place, eventually};
 
 /// Text that would recolour, retitle, rewrite or turn around a terminal.
 const EVIL: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{200b}\u{e0041}evil";
@@ -28,7 +28,7 @@ fn nothing_of_a_note_can_touch_a_terminal() {
     let fifo = place.vault.join(format!("{EVIL}.md"));
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let mut daemon = place.spawn(&["run"]);
-    daemon.wait_status("indexed", |s| s["vaults"][0]["notes"] == 3 && s["state"] == "idle");
+    daemon.wait_for("indexed", |status| is_idle_with(status, 3));
     let followed = place.dir.path().join("followed");
     let mut tail = place.command();
     let mut tail = tail.arg("tail").stdout(File::create(&followed).unwrap()).spawn().unwrap();
@@ -168,14 +168,13 @@ fn on_a_terminal() {
     }
 
     // Somebody can be asked here.
-    let jobs = |daemon: &mut Daemon| daemon.call("jobs", json!({}))["jobs"].as_array().unwrap().len();
-    let before = jobs(&mut daemon);
+    let before = daemon.jobs().len();
     let (text, code) = on_terminal(command(&["rebuild", "Notes"]), 80, "n\n");
     assert!(text.contains("Go on? [y/N]") && text.contains("nothing was done") && code == Some(0), "{text}");
-    assert_eq!(jobs(&mut daemon), before);
+    assert_eq!(daemon.jobs().len(), before);
     let (text, code) = on_terminal(command(&["rebuild", "Notes"]), 80, "y\n");
     assert!(text.contains("rebuild of") && code == Some(0), "{text}");
-    assert_eq!(jobs(&mut daemon), before + 1);
+    assert_eq!(daemon.jobs().len(), before + 1);
     // JSON is for people there, and as harmless.
     let (text, _) = on_terminal(command(&["status", "--json"]), 80, "");
     assert!(text.contains("\n  \"schema\": 1"), "{text}");

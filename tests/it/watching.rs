@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use protocol::daemon::PingRequest;
 use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, Place, eventually};
@@ -103,7 +104,7 @@ fn a_query_is_followed_through_a_notes_life() {
     // What does not show is not told.
     for round in 0..5 {
         place.write("Other.md", format!("# Other\n\nStill nothing of the kind, round {round}.\n"));
-        daemon.call("sync", json!({}));
+        daemon.sync();
     }
     assert_eq!(watcher.quiet(), Vec::<Value>::new());
 }
@@ -171,7 +172,7 @@ fn a_storm_of_saves_is_told_as_a_few_results_and_ends_with_the_last() {
     let start = Instant::now();
     for round in 0..40 {
         place.write("Heron.md", format!("# Heron\n\nThe quibbleheron, round {round}.\n"));
-        daemon.call("sync", json!({}));
+        daemon.sync();
     }
     let most = start.elapsed().as_millis() / 250 + 2;
     let mut told = 1;
@@ -196,7 +197,7 @@ fn watchers_that_never_read_harm_nobody_and_are_given_up() {
     let start = Instant::now();
     for round in 0..10 {
         place.write("Heron.md", format!("# Heron\n\nThe quibbleheron, round {round}.\n"));
-        daemon.call("sync", json!({}));
+        daemon.sync();
         assert_eq!(daemon.search("quibbleheron")[0], "Heron.md");
     }
     assert!(start.elapsed() < PATIENCE / 2, "saves and queries go on: {:?}", start.elapsed());
@@ -207,5 +208,5 @@ fn watchers_that_never_read_harm_nobody_and_are_given_up() {
     eventually("the connections are closed", || {
         mute.iter_mut().all(|watcher| watcher.stream.get_mut().write_all(b"\n").is_err())
     });
-    daemon.call("ping", json!({}));
+    daemon.ask(&PingRequest::default());
 }

@@ -175,8 +175,8 @@ fn an_overloaded_server_is_left_alone_until_somebody_says_it_works() {
     let stats = came_to(&mut daemon, "failed_unavailable");
     assert_eq!(stats["outcomes"], json!({"failed_unavailable": 1}));
     assert_eq!(aimock.journal().len(), 4, "the attempts of a call");
-    let status = daemon.wait_status("waiting", |status| status["contexts"]["waiting"] == 3);
-    assert_eq!(status["contexts"]["failed"], 0, "an overload says nothing about the chunks: {status}");
+    let status = daemon.wait_for("waiting", |status| status.contexts.waiting == 3);
+    assert_eq!(status.contexts.failed, 0, "an overload says nothing about the chunks: {status:?}");
     assert_eq!(daemon.holding("canker"), ["Orchard survey.md"], "the free context serves");
     daemon.call("resume", json!({}));
     assert_eq!(finished(&mut daemon)["contextualized"], 3);

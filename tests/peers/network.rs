@@ -65,9 +65,8 @@ fn what_does_not_get_better_is_not_tried_again() {
         let mut daemon = daemon(&place);
         let stats = came_to(&mut daemon, outcome);
         assert_eq!(stats["outcomes"], json!({ outcome: 1 }), "{fault}");
-        let status = daemon
-            .wait_status("stopped", |status| status["problems"].as_array().is_some_and(|problems| problems.len() == 1));
-        assert_eq!((&status["contexts"]["waiting"], network.done().len()), (&json!(3), 1), "{fault}: {status}");
+        let status = daemon.wait_for("stopped", |status| status.problems.len() == 1);
+        assert_eq!((status.contexts.waiting, network.done().len()), (3, 1), "{fault}: {status:?}");
         daemon.call("resume", json!({}));
         assert_eq!(finished(&mut daemon)["contextualized"], 3, "{fault}");
         assert_eq!(network.done().len(), 2, "{fault}");

@@ -1,5 +1,6 @@
 //! The vault of these tests, what a good model says about it, and the program that asks.
 
+use protocol::status::RunState;
 use serde_json::{Value, json};
 
 use crate::support::{Daemon, Place};
@@ -62,7 +63,7 @@ pub(crate) fn daemon(place: &Place) -> Daemon {
 
 /// Waits until nothing waits for the model any more; the daemon's `stats`.
 pub(crate) fn finished(daemon: &mut Daemon) -> Value {
-    daemon.wait_status("finished", |status| status["contexts"]["waiting"] == 0 && status["state"] == "idle");
+    daemon.wait_for("finished", |status| status.contexts.waiting == 0 && status.state == RunState::Idle);
     assert!(!daemon.log().contains(KEY), "the key is in the log");
     daemon.call("stats", json!({}))
 }
