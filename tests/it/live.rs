@@ -280,6 +280,10 @@ fn what_is_taken_along_is_printed() {
 #[cfg_attr(not(has_terminal), ignore = "needs a terminal")]
 fn a_daemon_that_is_away_and_comes() {
     let place = vault();
+    // All is indexed when it comes: a hit that is alone for a moment stays the selected one.
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_vault("indexed", |vault| vault.notes == 3);
+    assert_eq!(daemon.stop(), Some(0));
     let mut live = Live::start(&place, 80, 24, &[]);
     live.wait("it says so", |screen| screen.contains("No daemon answers.") && screen.contains("situated run"));
     live.press("slack");
