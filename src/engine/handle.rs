@@ -2,6 +2,7 @@
 //! thread; everything that changes state is an event for an indexer or the supervisor. All calls block: async callers
 //! use `spawn_blocking`.
 
+mod access;
 mod ask;
 mod contexts;
 mod estimates;
@@ -12,10 +13,10 @@ mod offers;
 mod recent;
 mod related;
 mod search;
+mod status;
 mod vectors;
 mod work;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ use protocol::contexts::{
 };
 use protocol::cost::CostReport;
 use protocol::daemon::{Problem, VaultInfo};
-use protocol::decision::{DecidedStep, Decision};
+use protocol::decision::Decision;
 use protocol::events::Notice;
 use protocol::generations::GenerationInfo;
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
@@ -41,26 +42,14 @@ use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentReque
 use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 use protocol::status::Status;
 
-use super::decide::NotePipeline;
-use super::disk_access::{Hangs, TEXT_WITHIN};
 use super::indexer::Event;
 use super::jobs::Ended;
 use super::supervisor;
 use super::throttle::now_ms;
 use super::{Shared, VaultShared};
-use index::Snapshot;
-use note::Note;
-use note::Private;
-use note::{FileStat, VaultPath};
-use store::record::NoteRecord;
+use access::{not_found, parse_path};
+use note::VaultPath;
 use vault::policy::EntryKind;
-use vault::read::ReadError;
-
-/// What to do about a note that is not there.
-const HINT: &str = "paths are relative to the vault; `situated search` shows them";
-
-/// Text that `get` sends at most, in bytes.
-const MOST_TEXT: usize = 4 << 20;
 
 /// Access to a running engine.
 #[derive(Clone)]
@@ -84,40 +73,7 @@ impl Handle {
 
     /// Is it healthy, is it current, what is it doing.
     pub fn status(&self, vault: Option<&str>) -> Result<Status, CallError> {
-        let chosen = if vault.is_none() && self.0.vaults.load().is_empty() { Vec::new() } else { self.choose(vault)? };
-        // Before the state: that nothing is waited for is said after the work that follows from it has begun.
-        let (embedding, contexts) = (vectors::embed_status(&chosen), contexts::context_status(self));
-        let (state, problems) = self.0.state();
-        let vaults = chosen.iter().map(|vault| {
-            let mut status = vault.status().clone();
-            if let Some(pipeline) = vault.pipeline() {
-                status.index_bytes = pipeline.store.bytes_on_disk();
-            }
-            status
-        });
-        let vaults = vaults.collect();
-        let pipeline = chosen.iter().find_map(|vault| vault.pipeline());
-        let names = pipeline.map(|pipeline| (pipeline.contextualizer(None), pipeline.generation.embedder.clone()));
-        let (contextualizer, embedder) = names.unwrap_or_default();
-        Ok(Status {
-            state,
-            vaults,
-            problems,
-            leaves_machine: contexts::leaves_machine(self),
-            contextualizer,
-            embedder,
-            embedding,
-            contexts,
-            sandbox: crate::host::sandbox::state().cloned().unwrap_or_default(),
-            held: self.0.waits(),
-            paused_until: self.0.throttle.paused_until(),
-            uptime_s: self.0.control.started.elapsed().as_secs(),
-            rss_bytes: crate::host::resident_bytes(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            supervisor: supervisor().to_owned(),
-            socket: self.0.control.socket.clone(),
-        })
+        status::status(self, vault)
     }
 
     /// The text of a note as it is on disk now.
@@ -411,102 +367,5 @@ impl Handle {
             Some(EntryKind::Folder) => Err(not_found("note", path.as_str(), "that is a folder")),
             None => Err(CallError::NotReady),
         }
-    }
-}
-
-/// The notes that are kept from an audience.
-fn hidden(pipeline: &NotePipeline, audience: Audience) -> Option<Arc<Private>> {
-    audience.is_assistant().then(|| pipeline.private.clone())
-}
-
-/// A note's text without its comments; their line ends stay.
-fn visible(note: &Note) -> Cow<'_, str> {
-    if note.hidden.is_empty() {
-        return Cow::Borrowed(&note.text);
-    }
-    let (mut out, mut end) = (String::with_capacity(note.text.len()), 0);
-    for span in &note.hidden {
-        out.push_str(note.text.get(end..span.start).unwrap_or_default());
-        let comment = note.text.get(span.start.max(end)..span.end).unwrap_or_default();
-        out.extend(comment.chars().filter(|c| matches!(c, '\r' | '\n')));
-        end = end.max(span.end);
-    }
-    out.push_str(note.text.get(end..).unwrap_or_default());
-    Cow::Owned(out)
-}
-
-/// The bytes of a note and its state, or why it cannot be read.
-///
-/// # Errors
-/// The vault's file system does not answer.
-fn read(
-    vault: &VaultShared,
-    path: &VaultPath,
-    max_bytes: u64,
-) -> Result<Result<(Vec<u8>, FileStat), ReadError>, CallError> {
-    let (root, path) = (vault.path.clone(), path.clone());
-    vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| {
-        CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))
-    })
-}
-
-fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<NotePipeline>), CallError> {
-    let published = vault.published.load_full().ok_or(CallError::NotReady)?;
-    Ok((published.0.clone(), published.1.clone()))
-}
-
-fn stored(
-    pipeline: &NotePipeline,
-    path: &VaultPath,
-) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
-    let storage = |e: store::StoreError| CallError::Storage(e.to_string());
-    let Some(record) = pipeline.store.note(path).map_err(storage)? else { return Ok(None) };
-    let contexts = pipeline.store.contexts(path).map_err(storage)?;
-    Ok(Some((record, contexts)))
-}
-
-/// What a record remembers of the last decision that changed a note.
-fn recorded(vault: &str, record: &NoteRecord) -> Decision {
-    let steps = record.chunks.iter().map(|chunk| DecidedStep {
-        action: chunk.decided.0,
-        reason: chunk.decided.1,
-        chunk: chunk.id.to_string(),
-        heading_path: chunk.heading_path.clone(),
-        lines: chunk.lines,
-        later: chunk.later,
-    });
-    let steps: Vec<DecidedStep> = steps.collect();
-    let count = |action| steps.iter().filter(|s| s.action == action).count() as u32;
-    Decision {
-        vault: vault.to_owned(),
-        path: record.path.to_string(),
-        reason: record.decided.0,
-        kept: count(context::plan::Action::Keep),
-        reembedded: count(context::plan::Action::Reembed),
-        regenerated: count(context::plan::Action::Regenerate),
-        removed: 0,
-        seq: record.seq,
-        took_ms: 0.0,
-        at: record.decided.1,
-        steps,
-    }
-}
-
-fn parse_path(path: &str) -> Result<VaultPath, CallError> {
-    VaultPath::parse(path).ok_or_else(|| {
-        CallError::Invalid(format!("`{path}` is no path in a vault: give it relative to the vault, without `..`"))
-    })
-}
-
-fn not_found(what: &'static str, name: &str, hint: &str) -> CallError {
-    CallError::NotFound { what, name: name.to_owned(), hint: hint.to_owned() }
-}
-
-/// Who starts this process again when it fails: `systemd`, `launchd` or `none`.
-pub(super) fn supervisor() -> &'static str {
-    match std::env::var("SITUATED_SUPERVISOR").as_deref() {
-        Ok("launchd") => "launchd",
-        _ if std::env::var_os("NOTIFY_SOCKET").is_some() || std::env::var_os("INVOCATION_ID").is_some() => "systemd",
-        _ => "none",
     }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
+use super::access::{read, ready};
 use super::estimates::{Wanted, estimate};
 use super::search::expansion;
-use super::{CallError, Cancel, Handle, VaultShared, offers, read, ready, recent, vectors};
+use super::{CallError, Cancel, Handle, VaultShared, offers, recent, vectors};
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
 use crate::now_s;

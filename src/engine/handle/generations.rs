@@ -3,7 +3,8 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::{CallError, Handle, estimates, ready};
+use super::access::ready;
+use super::{CallError, Handle, estimates};
 use crate::VaultShared;
 use crate::jobs::Ended;
 use crate::runtime::shown;

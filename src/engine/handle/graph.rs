@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallError, Cancel, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Handle, Measure, ready};
+use super::access::{parse_path, ready};
+use super::{CallError, Cancel, GraphAnswer, GraphNote, GraphRequest, GraphTarget, Handle, Measure};
 use index::graph::Centrality;
 use index::{Graph, NoteEntry, NoteNo, Snapshot};
 
@@ -99,7 +100,7 @@ fn ranked(by: Measure, a: &Centrality, b: &Centrality) -> Ordering {
 
 /// The links between the notes listed.
 fn edges(snapshot: &Snapshot, graph: &Graph, listed: &[GraphNote]) -> Result<Vec<(u32, u32)>, CallError> {
-    let number = |note: &GraphNote| Some(snapshot.note_at(&super::parse_path(&note.path).ok()?)?.no);
+    let number = |note: &GraphNote| Some(snapshot.note_at(&parse_path(&note.path).ok()?)?.no);
     let places: HashMap<NoteNo, u32> =
         (0..).zip(listed).filter_map(|(place, note)| Some((number(note)?, place))).collect();
     let from = |(no, place): (&NoteNo, &u32)| {

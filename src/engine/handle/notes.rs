@@ -3,13 +3,18 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::{CallError, HINT, Handle, MOST_TEXT, hidden, not_found, read, ready, recorded, stored, visible};
-use crate::decide::Task;
+use super::access::{HINT, hidden, not_found, read, ready};
+use super::{CallError, Handle};
+use crate::decide::{NotePipeline, Task};
 use crate::indexer::commit::decision;
 use crate::now_s;
-use note::FileStat;
-use protocol::decision::Decision;
+use note::{FileStat, Note, VaultPath};
+use protocol::decision::{DecidedStep, Decision};
 use protocol::note::{GetRequest, NoteText};
+use store::record::NoteRecord;
+
+/// Text that `get` sends at most, in bytes.
+const MOST_TEXT: usize = 4 << 20;
 
 /// See [`Handle::get`].
 pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, CallError> {
@@ -92,5 +97,58 @@ pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Resul
     match stored(&pipeline, &path)? {
         Some((record, _)) => Ok(vec![recorded(&vault.name, &record)]),
         None => Err(not_found("note", path.as_str(), "nothing was decided about it yet")),
+    }
+}
+
+/// A note's text without its comments; their line ends stay.
+fn visible(note: &Note) -> Cow<'_, str> {
+    if note.hidden.is_empty() {
+        return Cow::Borrowed(&note.text);
+    }
+    let (mut out, mut end) = (String::with_capacity(note.text.len()), 0);
+    for span in &note.hidden {
+        out.push_str(note.text.get(end..span.start).unwrap_or_default());
+        let comment = note.text.get(span.start.max(end)..span.end).unwrap_or_default();
+        out.extend(comment.chars().filter(|c| matches!(c, '\r' | '\n')));
+        end = end.max(span.end);
+    }
+    out.push_str(note.text.get(end..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+fn stored(
+    pipeline: &NotePipeline,
+    path: &VaultPath,
+) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
+    let storage = |e: store::StoreError| CallError::Storage(e.to_string());
+    let Some(record) = pipeline.store.note(path).map_err(storage)? else { return Ok(None) };
+    let contexts = pipeline.store.contexts(path).map_err(storage)?;
+    Ok(Some((record, contexts)))
+}
+
+/// What a record remembers of the last decision that changed a note.
+fn recorded(vault: &str, record: &NoteRecord) -> Decision {
+    let steps = record.chunks.iter().map(|chunk| DecidedStep {
+        action: chunk.decided.0,
+        reason: chunk.decided.1,
+        chunk: chunk.id.to_string(),
+        heading_path: chunk.heading_path.clone(),
+        lines: chunk.lines,
+        later: chunk.later,
+    });
+    let steps: Vec<DecidedStep> = steps.collect();
+    let count = |action| steps.iter().filter(|s| s.action == action).count() as u32;
+    Decision {
+        vault: vault.to_owned(),
+        path: record.path.to_string(),
+        reason: record.decided.0,
+        kept: count(context::plan::Action::Keep),
+        reembedded: count(context::plan::Action::Reembed),
+        regenerated: count(context::plan::Action::Regenerate),
+        removed: 0,
+        seq: record.seq,
+        took_ms: 0.0,
+        at: record.decided.1,
+        steps,
     }
 }

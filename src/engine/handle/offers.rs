@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::access::ready;
 use super::estimates::{Wanted, estimate};
-use super::{CallError, Handle, VaultShared, ready};
+use super::{CallError, Handle, VaultShared};
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
 use crate::indexer::Event;

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest, hidden, ready};
+use super::access::{hidden, ready};
+use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest};
 use context::cost::dollars;
 use index::NoteEntry;
 use protocol::contexts::Estimate;

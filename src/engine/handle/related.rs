@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::access::{HINT, hidden, not_found, ready};
 use super::search::{Asked, freshness, search_answer};
 use super::vectors::QueryVectors;
-use super::{CallError, Cancel, Group, HINT, Handle, RelatedRequest, SearchAnswer, hidden, not_found, ready, vectors};
+use super::{CallError, Cancel, Group, Handle, RelatedRequest, SearchAnswer, vectors};
 use crate::VaultShared;
 use crate::decide::NotePipeline;
 use index::search;

@@ -13,10 +13,11 @@ use super::super::decide::NotePipeline;
 use super::super::disk_access::{Hangs, STATES_WITHIN};
 use super::super::indexer::disk::Disk;
 use super::super::rerank::Reranker;
+use super::access::ready;
 use super::vectors::QueryVectors;
 use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
-    generations, ready, vectors, work,
+    generations, vectors, work,
 };
 use index::embed::Vector;
 use index::embed::input::hash_without_context;

@@ -3,7 +3,8 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::{CallError, Handle, contexts, estimates, hidden, not_found, parse_path, ready, recent};
+use super::access::{hidden, not_found, parse_path, ready};
+use super::{CallError, Handle, contexts, estimates, recent};
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
 use crate::now_s;

@@ -7,3 +7,12 @@ mod threads;
 
 pub use memory::{give_memory_back, map_large_blocks, memory_limit, resident_bytes};
 pub use threads::background_thread;
+
+/// Who starts this process again when it fails: `systemd`, `launchd` or `none`.
+pub(crate) fn service_manager() -> &'static str {
+    match std::env::var("SITUATED_SUPERVISOR").as_deref() {
+        Ok("launchd") => "launchd",
+        _ if std::env::var_os("NOTIFY_SOCKET").is_some() || std::env::var_os("INVOCATION_ID").is_some() => "systemd",
+        _ => "none",
+    }
+}

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::{CallError, VaultShared, not_found, parse_path};
+use super::super::access::{not_found, parse_path};
+use super::super::{CallError, VaultShared};
 use super::Served;
 use crate::disk_access::{Hangs, STATES_WITHIN};
 use index::search;

@@ -10,8 +10,8 @@ use super::super::work_queue::{AT_ONCE, Settled, Waiting};
 use super::super::{Event, write_root_id};
 use super::NoteIndexer;
 use crate::decide::Task;
-use crate::handle::supervisor;
 use crate::host::sandbox;
+use crate::host::service_manager;
 use note::VaultPath;
 use protocol::jobs::SkippedFile;
 use vault::policy::EntryKind;
@@ -190,7 +190,7 @@ impl NoteIndexer {
         };
         self.fail_parts(jobs, &why);
         self.guard.unreadable(why, machine::now());
-        if kept_from && supervisor() != "none" {
+        if kept_from && service_manager() != "none" {
             // The service manager starts it again, and a new process may read the folder that is there now.
             self.actor.engine.control.ask_for_restart();
         }

@@ -1,0 +1,54 @@
+//! What calls need of a vault to answer about its notes: what is published of it, a note's bytes, whom it is kept from,
+//! and the error for what is not there.
+
+use std::sync::Arc;
+
+use super::CallError;
+use crate::VaultShared;
+use crate::decide::NotePipeline;
+use crate::disk_access::{Hangs, TEXT_WITHIN};
+use index::Snapshot;
+use note::{FileStat, Private, VaultPath};
+use protocol::audience::Audience;
+use vault::read::ReadError;
+
+/// What to do about a note that is not there.
+pub(super) const HINT: &str = "paths are relative to the vault; `situated search` shows them";
+
+/// What a vault answers from, once it has been opened.
+pub(super) fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<NotePipeline>), CallError> {
+    let published = vault.published.load_full().ok_or(CallError::NotReady)?;
+    Ok((published.0.clone(), published.1.clone()))
+}
+
+/// The notes that are kept from an audience.
+pub(super) fn hidden(pipeline: &NotePipeline, audience: Audience) -> Option<Arc<Private>> {
+    audience.is_assistant().then(|| pipeline.private.clone())
+}
+
+/// The bytes of a note and its state, or why it cannot be read.
+///
+/// # Errors
+/// The vault's file system does not answer.
+pub(super) fn read(
+    vault: &VaultShared,
+    path: &VaultPath,
+    max_bytes: u64,
+) -> Result<Result<(Vec<u8>, FileStat), ReadError>, CallError> {
+    let (root, path) = (vault.path.clone(), path.clone());
+    vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| {
+        CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))
+    })
+}
+
+/// A path as a user gives it.
+pub(super) fn parse_path(path: &str) -> Result<VaultPath, CallError> {
+    VaultPath::parse(path).ok_or_else(|| {
+        CallError::Invalid(format!("`{path}` is no path in a vault: give it relative to the vault, without `..`"))
+    })
+}
+
+/// An error that says what there is instead, or what to do.
+pub(super) fn not_found(what: &'static str, name: &str, hint: &str) -> CallError {
+    CallError::NotFound { what, name: name.to_owned(), hint: hint.to_owned() }
+}

@@ -1,0 +1,44 @@
+//! How the engine is, and what it is doing.
+
+use super::{CallError, Handle, contexts, vectors};
+use crate::host;
+use protocol::status::Status;
+
+/// See [`Handle::status`].
+pub(super) fn status(engine: &Handle, vault: Option<&str>) -> Result<Status, CallError> {
+    let chosen =
+        if vault.is_none() && engine.0.vaults.load().is_empty() { Vec::new() } else { engine.choose(vault)? };
+    // Before the state: that nothing is waited for is said after the work that follows from it has begun.
+    let (embedding, contexts) = (vectors::embed_status(&chosen), contexts::context_status(engine));
+    let (state, problems) = engine.0.state();
+    let vaults = chosen.iter().map(|vault| {
+        let mut status = vault.status().clone();
+        if let Some(pipeline) = vault.pipeline() {
+            status.index_bytes = pipeline.store.bytes_on_disk();
+        }
+        status
+    });
+    let vaults = vaults.collect();
+    let pipeline = chosen.iter().find_map(|vault| vault.pipeline());
+    let names = pipeline.map(|pipeline| (pipeline.contextualizer(None), pipeline.generation.embedder.clone()));
+    let (contextualizer, embedder) = names.unwrap_or_default();
+    Ok(Status {
+        state,
+        vaults,
+        problems,
+        leaves_machine: contexts::leaves_machine(engine),
+        contextualizer,
+        embedder,
+        embedding,
+        contexts,
+        sandbox: host::sandbox::state().cloned().unwrap_or_default(),
+        held: engine.0.waits(),
+        paused_until: engine.0.throttle.paused_until(),
+        uptime_s: engine.0.control.started.elapsed().as_secs(),
+        rss_bytes: host::resident_bytes(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        supervisor: host::service_manager().to_owned(),
+        socket: engine.0.control.socket.clone(),
+    })
+}
