@@ -36,6 +36,8 @@ mod shared;
 #[cfg(test)]
 mod simulation;
 mod supervisor;
+#[cfg(test)]
+mod testing;
 mod throttle;
 mod writer;
 

@@ -426,3 +426,6 @@ fn until_midnight() -> Duration {
     let left = next.ok().and_then(|next| Duration::try_from(next.duration_since(&now)).ok());
     left.unwrap_or(Duration::from_secs(3600))
 }
+
+#[cfg(test)]
+mod tests;

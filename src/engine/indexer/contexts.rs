@@ -516,3 +516,6 @@ pub(crate) fn remember_sync(pipeline: &NotePipeline, now: i64) -> Result<(), Eng
 fn is_save(reason: Reason) -> bool {
     !matches!(reason, Reason::Rebuild | Reason::Drifted | Reason::ContextFailed | Reason::ContextualizerChanged)
 }
+
+#[cfg(test)]
+mod tests;

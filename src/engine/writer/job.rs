@@ -271,3 +271,6 @@ async fn is_set(flag: &mut watch::Receiver<bool>) {
         std::future::pending::<()>().await;
     }
 }
+
+#[cfg(test)]
+mod tests;

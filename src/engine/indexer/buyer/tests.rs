@@ -1,0 +1,324 @@
+use super::*;
+use crate::indexer::Indexer;
+use crate::testing::{Bench, key_of, path, report};
+use context::plan::Reason;
+use protocol::jobs::{Job, JobState};
+use store::record::NoteRecord;
+
+const IDLE: Work = Work { deciding: false, landing: false, troubled: false };
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn bench() -> Bench {
+    Bench::new(|_| {})
+}
+
+/// Lets the machine do something for the vault.
+fn buy<T>(bench: &mut Bench, act: impl FnOnce(&mut Buyer, &At<'_>) -> Result<T, EngineError>) -> T {
+    let Indexer { actor, notes, buyer, .. } = &mut bench.indexer;
+    act(buyer, &At { actor, pipeline: &notes.commit.pipeline }).unwrap()
+}
+
+fn pending(bench: &mut Bench) -> &mut PendingContexts {
+    &mut bench.indexer.buyer.pending
+}
+
+/// A note is stored, and what it wants is due.
+fn save(bench: &mut Bench, name: &str, sections: usize) -> NoteRecord {
+    let record = bench.save(name, &report(sections));
+    pending(bench).loaded(&record, machine::now());
+    record
+}
+
+/// Has the writer asked, and says how many notes it has now.
+fn ask(bench: &mut Bench, work: Work) -> usize {
+    buy(bench, |buyer, at| buyer.ask(at, work, |_| false));
+    pending(bench).asked()
+}
+
+fn take(bench: &mut Bench, name: &str, event: ContextEvent) {
+    buy(bench, |buyer, at| buyer.take(at, path(name), event));
+}
+
+fn end(bench: &mut Bench, name: &str, result: Result<(), Interrupted>) {
+    take(bench, name, ContextEvent::End(result));
+}
+
+fn poll_run(bench: &mut Bench, work: Work) {
+    buy(bench, |buyer, at| buyer.poll_run(at, work));
+}
+
+fn over_day() -> OverBudget {
+    OverBudget::Day { limit: 1, spent: 1, needed: 1 }
+}
+
+/// A job for a rebuild, as the user begins one.
+fn job(bench: &Bench) -> u64 {
+    bench.shared.jobs.begin(JobKind::Rebuild, Scope::default(), [(0, "v".to_owned())])
+}
+
+fn job_of(bench: &Bench, number: u64) -> Job {
+    bench.shared.jobs.get(number).unwrap()
+}
+
+/// A rebuild of one note begins, and the note is decided about.
+fn begin_rebuild(bench: &mut Bench, name: &str, batch: bool) -> u64 {
+    let number = job(bench);
+    let run = Run::new(number, None, batch);
+    let task = Task::rebuild(path(name), run.began);
+    buy(bench, |buyer, at| buyer.begin_run(at, run));
+    let record = bench.decide(&task);
+    pending(bench).written(&record, machine::now());
+    number
+}
+
+fn record(bench: &Bench, name: &str) -> NoteRecord {
+    bench.pipeline().store.note(&path(name)).unwrap().unwrap()
+}
+
+/// The contexts of a note come, and it is decided about again.
+fn answer(bench: &mut Bench, name: &str) {
+    let asked = record(bench, name);
+    for chunk in &asked.chunks {
+        bench.keep(&asked, chunk);
+        take(bench, name, ContextEvent::Written(key_of(chunk), None));
+    }
+    let decided = bench.decide(&Task::again(path(name)));
+    pending(bench).written(&decided, machine::now());
+}
+
+fn unfinished(bench: &Bench) -> Option<u64> {
+    Run::unfinished(&bench.pipeline()).unwrap().map(|run| run.id)
+}
+
+#[test]
+fn what_interrupts_the_asking_says_for_how_long_the_model_is_left_alone() {
+    for (interrupted, alone) in [
+        (Interrupted::Changed, None),
+        (Interrupted::Draining, None),
+        (Interrupted::Provider("a hiccup".to_owned()), None),
+        (Interrupted::Budget(over_day()), Some(BUDGET_AGAIN)),
+        (Interrupted::Budget(OverBudget::Io("no space left".to_owned())), Some(TRY_AGAIN)),
+        (Interrupted::Useless, Some(LEAVE_ALONE)),
+    ] {
+        let mut bench = bench();
+        save(&mut bench, "a.md", 2);
+        assert_eq!(ask(&mut bench, IDLE), 1);
+        let told = format!("{interrupted:?}");
+        end(&mut bench, "a.md", Err(interrupted));
+        let until = bench.shared.runtime("").held_until();
+        assert_eq!(until, alone.map(|alone| machine::now() + alone), "{told}");
+        // Another note is not asked about meanwhile, and is afterwards.
+        save(&mut bench, "b.md", 3);
+        let Some(alone) = alone else { continue };
+        bench.pass(alone.saturating_sub(SECOND));
+        assert_eq!(ask(&mut bench, IDLE), 0, "{told}");
+        bench.pass(SECOND);
+        assert!(ask(&mut bench, IDLE) > 0, "{told}");
+    }
+}
+
+#[test]
+fn a_day_that_ends_soon_is_waited_for_and_no_longer() {
+    let mut bench = bench();
+    let left = until_midnight();
+    assert!(left > 3600 * SECOND, "the day of a test has just begun");
+    bench.pass(left.saturating_sub(20 * SECOND));
+    save(&mut bench, "a.md", 2);
+    ask(&mut bench, IDLE);
+    end(&mut bench, "a.md", Err(Interrupted::Budget(over_day())));
+    let until = bench.shared.runtime("").held_until().unwrap();
+    assert_eq!(until, machine::now() + 20 * SECOND);
+}
+
+#[test]
+fn the_users_word_ends_a_wait_at_once() {
+    let mut bench = bench();
+    save(&mut bench, "a.md", 2);
+    ask(&mut bench, IDLE);
+    end(&mut bench, "a.md", Err(Interrupted::Useless));
+    let other = bench.save("b.md", &report(3).replace("rollout", "launch"));
+    pending(&mut bench).written(&other, machine::now());
+    assert_eq!(ask(&mut bench, IDLE), 0);
+    bench.indexer.buyer.resume();
+    assert_eq!(ask(&mut bench, IDLE), 2, "the one that was tried just now, and the one that was saved just now");
+    assert_eq!(bench.shared.runtime("").held_until(), None);
+}
+
+#[test]
+fn while_the_vault_is_in_doubt_or_cannot_be_written_nothing_is_bought() {
+    let mut bench = bench();
+    save(&mut bench, "a.md", 2);
+    assert_eq!(ask(&mut bench, Work { troubled: true, ..IDLE }), 0);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+}
+
+#[test]
+fn a_pause_stops_the_asking_and_its_end_lets_it_go_on() {
+    let mut bench = bench();
+    save(&mut bench, "a.md", 2);
+    bench.shared.throttle.pause(Some(None));
+    bench.indexer.turn();
+    assert_eq!((pending(&mut bench).asked(), bench.indexer.next_wake()), (0, None));
+    bench.shared.throttle.pause(None);
+    assert!(bench.indexer.next_wake().is_some_and(|at| at <= machine::now()));
+    bench.indexer.turn();
+    assert_eq!(pending(&mut bench).asked(), 1);
+}
+
+#[test]
+fn what_is_bought_is_counted_by_its_job_and_what_was_of_no_use_is_not() {
+    let mut bench = bench();
+    let note = bench.save("a.md", &report(2));
+    let number = begin_rebuild(&mut bench, "a.md", false);
+    let key = key_of(&note.chunks[0]);
+    take(&mut bench, "a.md", ContextEvent::Tried(key));
+    assert_eq!(job_of(&bench, number).bought, 0);
+    bench.keep(&note, &note.chunks[0]);
+    take(&mut bench, "a.md", ContextEvent::Written(key, None));
+    assert_eq!(job_of(&bench, number).bought, 1);
+}
+
+#[test]
+fn a_rebuild_ends_when_nothing_of_it_is_left_anywhere() {
+    let mut bench = bench();
+    bench.save("a.md", &report(2));
+    let number = begin_rebuild(&mut bench, "a.md", false);
+    poll_run(&mut bench, Work { deciding: true, ..IDLE });
+    assert_eq!(job_of(&bench, number).contexts, None, "nobody can say yet how far it is");
+    poll_run(&mut bench, IDLE);
+    let progress = |bench: &Bench| job_of(bench, number).contexts.map(|contexts| (contexts.processed, contexts.total));
+    assert_eq!(progress(&bench), Some((0, 2)));
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    answer(&mut bench, "a.md");
+    poll_run(&mut bench, IDLE);
+    assert_eq!(
+        (progress(&bench), job_of(&bench, number).state),
+        (Some((2, 2)), JobState::Running),
+        "the writer has it"
+    );
+    end(&mut bench, "a.md", Ok(()));
+    poll_run(&mut bench, Work { landing: true, ..IDLE });
+    assert_eq!(job_of(&bench, number).state, JobState::Running, "a note is being decided about");
+    poll_run(&mut bench, IDLE);
+    assert_eq!((job_of(&bench, number).state, unfinished(&bench)), (JobState::Done, None));
+}
+
+#[test]
+fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
+    let mut bench = bench();
+    bench.save("a.md", &report(2));
+    let number = begin_rebuild(&mut bench, "a.md", false);
+    poll_run(&mut bench, IDLE);
+    ask(&mut bench, IDLE);
+    let asked = record(&bench, "a.md");
+    let bought = bench.keep(&asked, &asked.chunks[0]);
+    take(&mut bench, "a.md", ContextEvent::Written(key_of(&asked.chunks[0]), None));
+    let refused = OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 };
+    end(&mut bench, "a.md", Err(Interrupted::Budget(refused)));
+    let ended = job_of(&bench, number);
+    assert_eq!((ended.state, ended.bought), (JobState::Failed, 1));
+    assert!(ended.problem.is_some_and(|problem| problem.contains("`budget.rebuild`")));
+    assert_eq!((unfinished(&bench), bench.shared.runtime("").held_until()), (None, None));
+    let left = record(&bench, "a.md");
+    assert!(left.chunks.iter().all(|chunk| chunk.due.is_none()), "{left:?}");
+    assert_eq!(bench.pipeline().store.archived(key_of(&asked.chunks[0])).unwrap(), Some(bought));
+    save(&mut bench, "b.md", 3);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+}
+
+#[test]
+fn a_rebuild_that_is_cancelled_or_overtaken_takes_back_what_it_wants() {
+    let mut bench = bench();
+    bench.save("a.md", &report(2));
+    let first = begin_rebuild(&mut bench, "a.md", false);
+    buy(&mut bench, Buyer::stop_cancelled_run);
+    assert_eq!(job_of(&bench, first).state, JobState::Running, "nobody cancelled it");
+    bench.shared.jobs.cancel(first).unwrap();
+    buy(&mut bench, Buyer::stop_cancelled_run);
+    assert_eq!((job_of(&bench, first).state, unfinished(&bench)), (JobState::Cancelled, None));
+    assert_eq!(pending(&mut bench).counters.sum().rebuild, 0);
+    let second = begin_rebuild(&mut bench, "a.md", false);
+    bench.pass(SECOND);
+    let third = begin_rebuild(&mut bench, "a.md", false);
+    let overtaken = job_of(&bench, second);
+    assert_eq!(overtaken.state, JobState::Failed);
+    assert!(overtaken.problem.is_some_and(|problem| problem.contains("another rebuild")));
+    assert_eq!((job_of(&bench, third).state, bench.indexer.buyer.run_job()), (JobState::Running, Some(third)));
+    assert_eq!(pending(&mut bench).counters.sum().rebuild, 2);
+}
+
+#[test]
+fn a_rebuild_goes_on_after_a_restart_where_it_was_and_within_the_same_budget() {
+    let mut bench = bench();
+    bench.save("decided.md", &report(2));
+    bench.save("undecided.md", &report(3));
+    bench.pass(SECOND);
+    begin_rebuild(&mut bench, "decided.md", false);
+    poll_run(&mut bench, IDLE);
+    answer(&mut bench, "decided.md");
+    let id = unfinished(&bench);
+    assert!(id.is_some());
+    // Another process knows only what is stored.
+    bench.indexer.buyer = Buyer::new(bench.shared.runtime(""));
+    for stored in bench.pipeline().store.notes().unwrap() {
+        pending(&mut bench).loaded(&stored, machine::now());
+    }
+    let (number, rest) = buy(&mut bench, Buyer::resume_run).expect("it is taken up");
+    let rest: Vec<&str> = rest.iter().map(|task| task.path.as_str()).collect();
+    assert_eq!(rest, ["undecided.md"], "what was decided about since it began is not decided about again");
+    let run = pending(&mut bench).run.clone().unwrap();
+    assert_eq!((Some(run.id), run.job, run.total, run.done_before), (id, number, 2, 2));
+    assert_eq!(job_of(&bench, number).state, JobState::Running);
+    assert_eq!(buy(&mut bench, |buyer, at| buyer.stop_run(at, "over").and_then(|()| buyer.resume_run(at))), None);
+}
+
+#[test]
+fn without_a_batch_interface_a_rebuild_goes_on_one_by_one_and_says_so() {
+    let mut bench = bench();
+    bench.save("a.md", &report(2));
+    let number = begin_rebuild(&mut bench, "a.md", true);
+    let poll = |bench: &mut Bench, work: Work| buy(bench, |buyer, at| buyer.poll_batches(at, work));
+    poll(&mut bench, Work { deciding: true, ..IDLE });
+    poll(&mut bench, Work { troubled: true, ..IDLE });
+    bench.shared.throttle.pause(Some(None));
+    poll(&mut bench, IDLE);
+    bench.shared.throttle.pause(None);
+    poll_run(&mut bench, IDLE);
+    assert_eq!((ask(&mut bench, IDLE), job_of(&bench, number).problem), (0, None), "it is to be handed in as one");
+    poll(&mut bench, IDLE);
+    assert!(job_of(&bench, number).problem.is_some_and(|problem| problem.contains("no batch interface")));
+    assert_eq!(ask(&mut bench, IDLE), 1);
+}
+
+#[test]
+fn the_regular_look_asks_for_drifted_contexts_once_an_interval() {
+    let mut bench = bench();
+    let note = bench.save("a.md", &report(2));
+    note.chunks.iter().for_each(|chunk| drop(bench.keep(&note, chunk)));
+    bench.decide(&Task::again(path("a.md")));
+    let drift = |bench: &mut Bench| {
+        let drifted = |record: &mut NoteRecord| {
+            (record.chunks[0].due, record.chunks[0].later) = (None, Some(Reason::Drifted));
+        };
+        bench.pipeline().store.amend(&path("a.md"), drifted).unwrap();
+    };
+    let looks = |bench: &mut Bench| {
+        drift(bench);
+        buy(bench, Buyer::sync_if_due);
+        record(bench, "a.md").chunks[0].due.map(|due| due.reason)
+    };
+    let interval = bench.settings.sync.interval;
+    assert_eq!(looks(&mut bench), Some(Reason::Drifted), "nobody has looked yet");
+    assert_eq!(looks(&mut bench), None);
+    bench.pass(interval.saturating_sub(SECOND));
+    assert_eq!(looks(&mut bench), None);
+    bench.pass(2 * SECOND);
+    assert_eq!(looks(&mut bench), Some(Reason::Drifted));
+    // After a restart what is stored says when that was; a clock that was set back does not put it off for ever.
+    bench.indexer.buyer = Buyer::new(bench.shared.runtime(""));
+    assert_eq!(looks(&mut bench), None);
+    remember_sync(&bench.pipeline(), now_s() + 1_000_000).unwrap();
+    bench.indexer.buyer = Buyer::new(bench.shared.runtime(""));
+    assert_eq!(looks(&mut bench), Some(Reason::Drifted));
+}

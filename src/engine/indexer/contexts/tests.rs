@@ -1,0 +1,342 @@
+mod wanted;
+
+use super::*;
+use crate::decide::Task;
+use crate::testing::{Bench, key_of, path, report};
+
+const BUSY: fn(&VaultPath) -> bool = |_| true;
+const FREE: fn(&VaultPath) -> bool = |_| false;
+
+/// The machine on a bench of its own.
+struct Machine {
+    bench: Bench,
+    pending: PendingContexts,
+    inactive: bool,
+}
+
+impl Machine {
+    fn new() -> Self {
+        Machine::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut ContextConfig)) -> Self {
+        let bench = Bench::new(|settings| change(&mut settings.context));
+        let pending = PendingContexts::new(bench.shared.runtime(""));
+        Machine { bench, pending, inactive: false }
+    }
+
+    /// A note is written, with that many sections.
+    fn save(&mut self, name: &str, sections: usize) -> NoteRecord {
+        let record = self.bench.save(name, &report(sections));
+        self.pending.written(&record, machine::now());
+        record
+    }
+
+    /// A note is written and has been quiet for long enough.
+    fn saved(&mut self, name: &str, sections: usize) -> NoteRecord {
+        let record = self.save(name, sections);
+        self.bench.pass(self.pending.settle);
+        record
+    }
+
+    fn jobs_unless(&mut self, is_busy: fn(&VaultPath) -> bool) -> Vec<ContextJob> {
+        let asking = Asking { vault: 0, vault_name: "v", inactive: self.inactive, now: machine::now() };
+        self.pending.jobs(&self.bench.pipeline(), &asking, is_busy).unwrap()
+    }
+
+    /// What is asked now: each note, and how many contexts of it.
+    fn asks(&mut self) -> Vec<(String, usize)> {
+        self.jobs_unless(FREE).iter().map(|job| (job.path.to_string(), job.pending.len())).collect()
+    }
+
+    fn next_question(&self) -> Option<Instant> {
+        self.pending.next_question(self.inactive)
+    }
+
+    fn take(&mut self, name: &str, event: ContextEvent) -> Option<Interrupted> {
+        self.pending.take(&self.bench.pipeline(), path(name), event, machine::now()).unwrap()
+    }
+
+    fn end(&mut self, name: &str, result: Result<(), Interrupted>) {
+        self.take(name, ContextEvent::End(result));
+    }
+
+    /// The writer has kept a context of a note, and says so.
+    fn answer(&mut self, record: &NoteRecord, chunk: usize) {
+        self.bench.keep(record, &record.chunks[chunk]);
+        self.take(record.path.as_str(), ContextEvent::Written(key_of(&record.chunks[chunk]), None));
+    }
+
+    fn record(&self, name: &str) -> NoteRecord {
+        self.bench.pipeline().store.note(&path(name)).unwrap().unwrap()
+    }
+
+    /// Changes a stored note as a decision would have left it.
+    fn amend(&mut self, name: &str, change: impl FnOnce(&mut NoteRecord)) {
+        self.bench.pipeline().store.amend(&path(name), change).unwrap();
+        let record = self.record(name);
+        self.pending.written(&record, machine::now());
+    }
+
+    /// Decides about a note as a rebuild does.
+    fn rebuild(&mut self, name: &str) -> NoteRecord {
+        let record = self.bench.decide(&Task::rebuild(path(name), now_s()));
+        self.pending.written(&record, machine::now());
+        record
+    }
+}
+
+fn of(name: &str, contexts: usize) -> Vec<(String, usize)> {
+    vec![(name.to_owned(), contexts)]
+}
+
+fn refused() -> Interrupted {
+    Interrupted::Budget(provider::ledger::OverBudget::Day { limit: 1, spent: 1, needed: 1 })
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_note_is_asked_about_once_and_not_before_it_has_been_quiet() {
+    let mut machine = Machine::new();
+    let saved = machine::now();
+    let record = machine.save("a.md", 3);
+    let settle = machine.pending.settle;
+    assert_eq!((machine.asks(), machine.next_question()), (vec![], Some(saved + settle)));
+    machine.bench.pass(settle / 2);
+    machine.pending.written(&record, machine::now());
+    machine.bench.pass(settle / 2);
+    assert_eq!(machine.asks(), [], "it was written again meanwhile");
+    machine.bench.pass(settle / 2);
+    assert_eq!(machine.asks(), of("a.md", 3));
+    // While the writer has it nothing makes it be asked again: no time, no save, no section that is new.
+    machine.pending.written(&record, machine::now());
+    machine.bench.pass(100 * settle);
+    assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 1));
+    for chunk in 0..3 {
+        machine.answer(&record, chunk);
+    }
+    machine.saved("a.md", 4);
+    assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 1), "its job has not ended");
+    machine.end("a.md", Ok(()));
+    machine.bench.pass(BUSY_AGAIN);
+    assert_eq!(machine.asks(), of("a.md", 1), "the new one alone");
+}
+
+#[test]
+fn a_start_asks_at_once_what_was_left() {
+    let mut machine = Machine::new();
+    let record = machine.bench.save("a.md", &report(3));
+    machine.pending.loaded(&record, machine::now());
+    assert_eq!(machine.asks(), of("a.md", 3));
+}
+
+#[test]
+fn what_was_answered_before_a_refusal_is_kept_and_only_the_rest_is_asked_again() {
+    let mut machine = Machine::new();
+    let record = machine.saved("a.md", 4);
+    assert_eq!(machine.asks(), of("a.md", 4));
+    machine.answer(&record, 1);
+    machine.answer(&record, 3);
+    assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("a.md")]));
+    let held = machine.take("a.md", ContextEvent::End(Err(refused())));
+    assert!(matches!(held, Some(Interrupted::Budget(_))), "{held:?}");
+    // Before the note is decided about again, and after: the two that are in the archive are not bought twice.
+    let jobs = machine.jobs_unless(FREE);
+    let asked: Vec<ContextKey> = jobs[0].pending.iter().map(|(key, _)| *key).collect();
+    assert_eq!(asked, [key_of(&record.chunks[0]), key_of(&record.chunks[2])]);
+    assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("a.md")]), "what is there is to be taken");
+    machine.end("a.md", Err(refused()));
+    let record = machine.bench.decide(&Task::again(path("a.md")));
+    let due: Vec<bool> = record.chunks.iter().map(|chunk| chunk.due.is_some()).collect();
+    assert_eq!(due, [true, false, true, false]);
+    machine.pending.written(&record, machine::now());
+    machine.bench.pass(machine.pending.settle);
+    assert_eq!(machine.asks(), of("a.md", 2));
+}
+
+#[test]
+fn a_context_that_could_not_be_kept_by_the_writer_is_kept_here() {
+    let mut machine = Machine::new();
+    let record = machine.saved("a.md", 2);
+    machine.asks();
+    let (chunk, store) = (&record.chunks[0], machine.bench.pipeline().store.clone());
+    let context = machine.bench.context_for(&record, chunk);
+    assert_eq!(store.archived(key_of(chunk)).unwrap(), None);
+    machine.take("a.md", ContextEvent::Written(key_of(chunk), Some(Box::new(context.clone()))));
+    assert_eq!(store.archived(key_of(chunk)).unwrap(), Some(context));
+    assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("a.md")]));
+}
+
+#[test]
+fn what_was_interrupted_is_asked_again_when_its_cause_may_be_over() {
+    let settle = Machine::new().pending.settle;
+    let provider = || Interrupted::Provider("it does not answer".to_owned());
+    for (interrupted, after) in [
+        (Interrupted::Changed, settle),
+        (refused(), Duration::ZERO),
+        (Interrupted::Draining, Duration::ZERO),
+        (provider(), ASK_AGAIN),
+        (Interrupted::Useless, ASK_AGAIN),
+    ] {
+        let mut machine = Machine::new();
+        machine.saved("a.md", 2);
+        assert_eq!(machine.asks(), of("a.md", 2));
+        let told = format!("{interrupted:?}");
+        let held = machine.take("a.md", ContextEvent::End(Err(interrupted)));
+        assert_eq!((format!("{:?}", held.unwrap()), machine.pending.asked()), (told.clone(), 0));
+        assert_eq!(machine.next_question(), Some(machine::now() + after), "{told}");
+        if after > Duration::ZERO {
+            machine.bench.pass(after.saturating_sub(SECOND));
+            assert_eq!(machine.asks(), [], "{told}");
+            machine.bench.pass(SECOND);
+        }
+        assert_eq!(machine.asks(), of("a.md", 2), "{told}");
+    }
+}
+
+#[test]
+fn useless_answers_are_counted_and_the_last_one_leaves_the_template() {
+    let mut machine = Machine::new();
+    let record = machine.saved("a.md", 2);
+    machine.asks();
+    let key = key_of(&record.chunks[0]);
+    machine.take("a.md", ContextEvent::Tried(key));
+    machine.end("a.md", Err(refused()));
+    let tries = |jobs: Vec<ContextJob>| -> Vec<u8> { jobs[0].pending.iter().map(|(_, due)| due.tries).collect() };
+    assert_eq!(tries(machine.jobs_unless(FREE)), [1, 0], "a try that was paid for counts for the next job");
+    machine.pending.run = Some(Run::new(1, None, false));
+    machine.take("a.md", ContextEvent::GaveUp(key, context::quality::Flaw::Missing));
+    machine.end("a.md", Ok(()));
+    let [first, second] = &machine.record("a.md").chunks[..] else { panic!("two chunks") };
+    assert_eq!((first.due, first.later), (None, Some(Reason::ContextFailed)));
+    assert!(second.due.is_some() && second.later.is_none(), "{second:?}");
+    assert_eq!(machine.pending.run.as_ref().map(|run| (run.failed, run.failures.len())), Some((1, 1)));
+    let sum = machine.pending.counters.sum();
+    assert_eq!((sum.due, sum.failed), (1, 1));
+}
+
+#[test]
+fn a_note_that_moves_while_it_is_asked_about_is_not_asked_about_twice() {
+    let mut machine = Machine::new();
+    machine.saved("a.md", 2);
+    machine.asks();
+    machine.pending.moved(&path("a.md"), &path("b.md"));
+    let record = machine.saved("b.md", 2);
+    machine.pending.moved(&path("b.md"), &path("c.md"));
+    machine.pending.removed(&path("b.md"), None);
+    let moved = machine.saved("c.md", 2);
+    assert_eq!(machine.asks(), [], "the writer has it under its first name");
+    // The writer knows the first name alone; what it says is about the present one.
+    machine.bench.keep(&record, &record.chunks[0]);
+    machine.take("a.md", ContextEvent::Written(key_of(&moved.chunks[0]), None));
+    assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("c.md")]));
+    machine.end("a.md", Err(refused()));
+    assert_eq!(machine.pending.asked(), 0);
+    machine.bench.pass(BUSY_AGAIN);
+    assert!(machine.asks().iter().any(|(name, _)| name == "c.md"), "and it may be asked about again");
+}
+
+#[test]
+fn the_same_text_under_two_names_is_not_asked_for_twice_at_once() {
+    let mut machine = Machine::new();
+    let first = machine.save("a.md", 2);
+    machine.saved("b.md", 2);
+    assert_eq!(machine.asks(), of("a.md", 2), "the other one may be the same note, moved");
+    machine.bench.pass(100 * BUSY_AGAIN);
+    assert_eq!(machine.asks(), []);
+    machine.answer(&first, 0);
+    machine.answer(&first, 1);
+    machine.end("a.md", Ok(()));
+    machine.bench.pass(BUSY_AGAIN);
+    assert_eq!(machine.asks(), of("b.md", 2), "it is another note: what was written for the first is not for it");
+}
+
+#[test]
+fn a_private_note_is_not_asked_about_nor_one_that_becomes_private_while_it_waits() {
+    let mut machine = Machine::new();
+    let secret = machine.bench.save("p.md", &format!("{}\n#private\n", report(3)));
+    machine.pending.written(&secret, machine::now());
+    let open = machine.save("a.md", 3);
+    assert!(open.chunks.iter().all(|chunk| chunk.due.is_some()) && secret.chunks.iter().all(|c| c.due.is_none()));
+    let withdrawn = machine.bench.save("a.md", &format!("{}\n#private\n", report(3)));
+    machine.pending.written(&withdrawn, machine::now());
+    machine.bench.pass(2 * machine.pending.settle);
+    assert_eq!((machine.next_question(), machine.asks()), (None, vec![]));
+    // Where the notes may go they are asked about like all others.
+    let mut machine = Machine::with(|context| context.base_url = Some("http://127.0.0.1:9".to_owned()));
+    let here = machine.bench.save("p.md", &format!("{}\n#private\n", report(3)));
+    machine.pending.loaded(&here, machine::now());
+    assert_eq!(machine.asks(), of("p.md", 3));
+}
+
+#[test]
+fn no_more_notes_are_with_the_writer_than_it_has_room_for() {
+    let mut machine = Machine::with(|context| context.concurrency = 2);
+    // Of different lengths and kinds, so that none is a copy of another.
+    for (at, name) in ["a.md", "b.md", "c.md", "d.md"].into_iter().enumerate() {
+        let text = report(2).replace("Yearly", ["Old", "New", "Long", "Short"][at]);
+        let text = text.replace("rollout", ["launch", "start", "debut", "opening"][at]);
+        let record = machine.bench.save(name, &text);
+        machine.pending.loaded(&record, machine::now());
+    }
+    assert_eq!((machine.asks().len(), machine.asks().len()), (2, 0));
+    assert_eq!(machine.next_question(), None, "it is the end of a job that is waited for");
+    machine.end("a.md", Err(Interrupted::Changed));
+    assert_eq!(machine.asks(), of("c.md", 2));
+}
+
+#[test]
+fn a_note_that_is_being_decided_about_is_asked_about_afterwards() {
+    let mut machine = Machine::new();
+    machine.saved("a.md", 2);
+    assert_eq!(machine.jobs_unless(BUSY).len(), 0);
+    assert_eq!(machine.next_question(), Some(machine::now() + BUSY_AGAIN));
+    assert_eq!(machine.asks(), []);
+    machine.bench.pass(BUSY_AGAIN);
+    assert_eq!(machine.asks(), of("a.md", 2));
+}
+
+#[test]
+fn while_the_model_is_left_alone_nothing_is_asked_and_afterwards_all_is() {
+    let mut machine = Machine::new();
+    machine.saved("a.md", 2);
+    let until = machine::now() + 60 * SECOND;
+    machine.pending.runtime.hold_until(until, "the budget is used up".to_owned());
+    assert_eq!((machine.asks(), machine.next_question()), (vec![], Some(until)));
+    machine.bench.pass(59 * SECOND);
+    assert_eq!(machine.asks(), []);
+    machine.bench.pass(SECOND);
+    assert_eq!(machine.asks(), of("a.md", 2));
+}
+
+#[test]
+fn what_a_writer_that_was_replaced_still_has_may_come_and_is_not_asked_again_before() {
+    let mut machine = Machine::new();
+    let record = machine.saved("a.md", 2);
+    machine.asks();
+    machine.bench.restart_writers();
+    let drained_at = machine::now() + 10 * SECOND;
+    machine.pending.replace_runtime(machine.bench.shared.runtime(""), drained_at);
+    machine.pending.end_draining(machine::now());
+    machine.bench.pass(9 * SECOND);
+    machine.pending.loaded(&record, machine::now());
+    assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 1));
+    machine.answer(&record, 0);
+    machine.bench.pass(SECOND);
+    machine.pending.end_draining(machine::now());
+    assert_eq!(machine.pending.asked(), 0);
+    assert_eq!(machine.asks(), of("a.md", 1), "what came is not asked again, what did not come is");
+}
+
+#[test]
+fn other_settings_for_the_same_writer_take_nothing_from_it() {
+    let mut machine = Machine::new();
+    machine.saved("a.md", 2);
+    machine.asks();
+    let same = machine.pending.runtime.with_settings(machine.pending.runtime.config.clone());
+    machine.pending.replace_runtime(Arc::new(same), machine::now());
+    machine.bench.pass(3600 * SECOND);
+    machine.pending.end_draining(machine::now());
+    assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 1));
+}

@@ -1,0 +1,119 @@
+//! What is asked for although nobody saved anything: a rebuild, the regular look, a generation that is built.
+
+use super::*;
+
+#[test]
+fn a_rebuild_is_asked_for_when_all_is_decided_and_saves_go_before_it() {
+    let mut machine = Machine::new();
+    for (name, text) in [("old.md", report(2)), ("new.md", report(3).replace("rollout", "launch"))] {
+        let record = machine.bench.save(name, &text);
+        record.chunks.iter().for_each(|chunk| drop(machine.bench.keep(&record, chunk)));
+    }
+    machine.bench.pass(SECOND);
+    let mut run = Run::new(7, None, false);
+    run.began = now_s();
+    let id = run.id;
+    machine.pending.run = Some(run);
+    let rebuilt = machine.rebuild("old.md");
+    assert!(rebuilt.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
+    assert_eq!(machine.asks(), [], "nobody could say yet how far it is");
+    let saved = machine.bench.save("save.md", &report(4).replace("rollout", "debut"));
+    machine.pending.loaded(&saved, machine::now());
+    let jobs = machine.jobs_unless(FREE);
+    assert_eq!((jobs.len(), jobs[0].purpose, jobs[0].rebuild), (1, Purpose::Change, None), "a save is asked for");
+    machine.pending.run.as_mut().unwrap().total = 2;
+    let jobs = machine.jobs_unless(FREE);
+    assert_eq!((jobs.len(), jobs[0].path.as_str(), jobs[0].pending.len()), (1, "old.md", 2));
+    assert_eq!(jobs[0].purpose, Purpose::Rebuild(id));
+    let budget = &machine.bench.settings.budget;
+    assert_eq!(jobs[0].rebuild, Some((budget.rebuild, budget.rebuild_tokens)), "within its own budget");
+}
+
+#[test]
+fn what_a_batch_is_to_bring_is_not_asked_for_alone() {
+    let mut machine = Machine::new();
+    machine.bench.save("a.md", &report(2));
+    machine.pending.run = Some(Run { total: 2, ..Run::new(7, None, true) });
+    machine.rebuild("a.md");
+    assert_eq!(machine.asks(), []);
+    machine.pending.run.as_mut().unwrap().batch = false;
+    machine.pending.queue_rebuilt(&machine.bench.pipeline(), machine::now()).unwrap();
+    assert_eq!(machine.asks(), of("a.md", 2), "what the batch left is asked for one by one");
+    machine.pending.queue_rebuilt(&machine.bench.pipeline(), machine::now()).unwrap();
+    assert_eq!((machine.asks(), machine.pending.queue.len()), (vec![], 0), "the writer has it");
+}
+
+#[test]
+fn a_rebuild_that_ends_early_asks_for_nothing_more_and_says_what_is_old() {
+    let mut machine = Machine::new();
+    machine.bench.save("a.md", &report(2));
+    machine.pending.run = Some(Run { total: 2, ..Run::new(7, None, false) });
+    machine.rebuild("a.md");
+    machine.pending.take_back_rebuild(&machine.bench.pipeline()).unwrap();
+    machine.pending.run = None;
+    assert_eq!((machine.next_question(), machine.asks()), (None, vec![]));
+    let record = machine.record("a.md");
+    assert!(record.chunks.iter().all(|c| (c.due, c.later) == (None, Some(Reason::ContextualizerChanged))));
+    assert_eq!(machine.pending.counters.sum().rebuild, 0);
+}
+
+#[test]
+fn a_drifted_context_is_asked_for_anew_once_by_the_look_that_is_due() {
+    let mut machine = Machine::new();
+    let record = machine.bench.save("a.md", &report(3));
+    record.chunks.iter().for_each(|chunk| drop(machine.bench.keep(&record, chunk)));
+    machine.bench.decide(&Task::again(path("a.md")));
+    machine.amend("a.md", |record| {
+        record.chunks[0].later = Some(Reason::Drifted);
+        record.chunks[1].later = Some(Reason::ContextualizerChanged);
+    });
+    machine.bench.pass(3600 * SECOND);
+    assert_eq!(machine.asks(), [], "it serves until then");
+    let config = machine.bench.settings.context.clone();
+    let refresh = |machine: &mut Machine, since: Option<i64>, config: &ContextConfig| {
+        machine.pending.refresh(&machine.bench.pipeline(), since, config).unwrap()
+    };
+    assert_eq!(refresh(&mut machine, Some(i64::MAX), &config), 0, "of notes that changed since alone");
+    assert_eq!(refresh(&mut machine, None, &config), 1);
+    assert_eq!(refresh(&mut machine, None, &config), 0, "it is asked for already");
+    let jobs = machine.jobs_unless(FREE);
+    let asked: Vec<_> = jobs.iter().flat_map(|job| &job.pending).collect();
+    assert_eq!((asked.len(), jobs[0].purpose), (1, Purpose::Sync));
+    // The old context lies in the archive and is no answer to this.
+    let (key, due) = *asked[0];
+    let old = machine.bench.pipeline().store.archived(key).unwrap().unwrap();
+    assert_eq!((key, due.reason), (key_of(&record.chunks[0]), Reason::Drifted));
+    assert!(due.since > old.written_at, "{due:?} {old:?}");
+    machine.answer(&record, 0);
+    machine.end("a.md", Err(refused()));
+    assert_eq!(machine.asks(), [], "the new one is");
+    // What another model wrote is left as it is unless the user wants it renewed.
+    let renew = ContextConfig { renew: true, ..config };
+    assert_eq!(refresh(&mut machine, None, &renew), 1);
+}
+
+#[test]
+fn what_is_not_asked_by_itself_waits_for_the_user() {
+    let mut machine = Machine::with(|context| context.automatic = false);
+    machine.saved("a.md", 2);
+    assert_eq!(machine.asks(), []);
+    let config = machine.bench.settings.context.clone();
+    assert_eq!(machine.pending.refresh(&machine.bench.pipeline(), None, &config).unwrap(), 2);
+    let jobs = machine.jobs_unless(FREE);
+    assert_eq!((jobs.len(), jobs[0].pending.len(), jobs[0].purpose), (1, 2, Purpose::Sync));
+}
+
+#[test]
+fn a_generation_that_does_not_answer_buys_nothing_unless_it_is_being_built() {
+    let mut machine = Machine::new();
+    machine.inactive = true;
+    let record = machine.saved("a.md", 2);
+    assert_eq!(machine.asks(), []);
+    let run = Run::new(7, None, false);
+    let id = run.id;
+    machine.pending.run = Some(run);
+    machine.pending.loaded(&record, machine::now());
+    let jobs = machine.jobs_unless(FREE);
+    assert_eq!((jobs.len(), jobs[0].purpose), (1, Purpose::Rebuild(id)), "and then within the budget of that");
+    assert!(jobs[0].rebuild.is_some());
+}
