@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -81,7 +80,6 @@ fn clients_that_never_finish_their_line_hold_nobody_up() {
         }
         assert_eq!(daemon.search("aardvark"), ["a.md"]);
     }
-    std::thread::sleep(Duration::from_millis(200));
     for stream in &mut slow {
         stream.get_mut().write_all(&[*last, b'\n']).unwrap();
         let mut line = String::new();
