@@ -4,11 +4,14 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::process::{Output, Stdio};
 
-use protocol::ask::AskRequest;
+use protocol::ask::{AskAnswer, AskRequest, PastTurn};
 use protocol::daemon::{Nothing, PingRequest};
+use protocol::envelope::Id;
 use protocol::graph::GraphRequest;
 use protocol::jobs::JobState;
+use protocol::notification::Text;
 use protocol::search::{Expand, SearchRequest};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::commands::{err, out};
@@ -64,12 +67,16 @@ fn json_of(place: &Place, arguments: &[&str], code: i32) -> Value {
     value
 }
 
-/// Asks over the socket; the texts in order, and the reply.
-fn asked(place: &Place, params: &Value) -> (Vec<String>, Value) {
+fn question(text: &str) -> AskRequest {
+    AskRequest { question: text.to_owned(), ..AskRequest::default() }
+}
+
+/// Asks over the socket; the texts in order, and the answer.
+fn asked(place: &Place, request: &AskRequest) -> (Vec<String>, AskAnswer) {
     let stream = UnixStream::connect(place.socket()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut client = BufReader::new(stream);
-    let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": "q", "method": "ask", "params": params}));
+    let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": "q", "method": "ask", "params": request}));
     client.get_mut().write_all(line.as_bytes()).unwrap();
     let mut texts = Vec::new();
     loop {
@@ -77,11 +84,13 @@ fn asked(place: &Place, params: &Value) -> (Vec<String>, Value) {
         assert_ne!(client.read_line(&mut line).unwrap(), 0, "the daemon hung up");
         let message: Value = serde_json::from_str(&line).unwrap();
         if message["method"] == "text" {
-            assert_eq!(message["params"]["id"], "q");
-            texts.push(message["params"]["text"].as_str().unwrap().to_owned());
+            let text = Text::deserialize(&message["params"]).unwrap();
+            assert_eq!(text.id, Id::Text("q".to_owned()));
+            texts.push(text.text);
         } else {
             assert_eq!(message["id"], "q", "{message}");
-            return (texts, message);
+            let answer = AskAnswer::deserialize(&message["result"]);
+            return (texts, answer.unwrap_or_else(|error| panic!("{error}: {message}")));
         }
     }
 }
@@ -95,32 +104,26 @@ fn every_provider_streams_and_cites() {
         let daemon = start(&place);
         let answer = "In old alders, says „Heron“ 東京 🙂 [1]. It eats fish [9][77]; see `a[7]` too [1, 12].";
         model.script([says(answer)]);
-        let (texts, reply) = asked(&place, &json!({"question": QUESTION, "explain": true}));
-        let result = &reply["result"];
+        let (texts, reply) = asked(&place, &AskRequest { explain: true, ..question(QUESTION) });
         let shown = "In old alders, says „Heron“ 東京 🙂 [1]. It eats fish; see `a[7]` too [1].";
-        assert_eq!((result["answer"].as_str(), texts.concat().as_str()), (Some(shown), shown), "{provider}: {reply}");
+        assert_eq!((reply.answer.as_str(), texts.concat().as_str()), (shown, shown), "{provider}: {reply:?}");
         assert!(!texts.is_empty(), "{provider}: it came in one piece");
-        assert_eq!((&result["found"], &result["unfinished"]), (&json!(true), &Value::Null), "{reply}");
-        let citations = result["citations"].as_array().unwrap();
-        assert_eq!(citations.len(), 1, "{reply}");
-        assert_eq!((&citations[0]["n"], &citations[0]["path"]), (&json!(1), &json!("Birds/Heron.md")), "{reply}");
-        let heading: Vec<&str> =
-            citations[0]["heading_path"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        assert!(heading.contains(&"Heron"), "{reply}");
-        let lines = (citations[0]["line"].as_u64().unwrap(), citations[0]["end_line"].as_u64().unwrap());
-        assert!(lines.0 >= 1 && lines.0 <= 7 && lines.1 >= 7, "{lines:?}");
-        assert!(result["warnings"].to_string().contains("removed"), "{reply}");
-        assert!(
-            result["passages"][0]["lanes"]["fused"].is_number() && result["passages"][0]["chars"].as_u64() > Some(20)
-        );
-        assert_eq!((&result["tokens_in"], &result["tokens_out"]), (&json!(1321), &json!(12)), "{provider}: {reply}");
+        assert!(reply.found && reply.unfinished.is_none(), "{reply:?}");
+        assert_eq!(reply.citations.len(), 1, "{reply:?}");
+        let cited = &reply.citations[0];
+        assert_eq!((cited.n, cited.path.as_str()), (1, "Birds/Heron.md"), "{reply:?}");
+        assert!(cited.heading_path.iter().any(|heading| heading == "Heron"), "{reply:?}");
+        assert!((1..=7).contains(&cited.line) && cited.end_line >= 7, "{cited:?}");
+        assert!(reply.warnings.concat().contains("removed"), "{reply:?}");
+        assert!(reply.passages[0].lanes.is_some() && reply.passages[0].chars > 20, "{reply:?}");
+        assert_eq!((reply.tokens_in, reply.tokens_out), (1321, 12), "{provider}: {reply:?}");
         let body = &model.asked()[0];
         assert_eq!(body["stream"], true);
         assert!(body.to_string().contains("quibbleheron nests in old alders"), "{body}");
         // Without pieces the answer is the same.
         model.script([says(answer)]);
-        let (texts, whole) = asked(&place, &json!({"question": QUESTION, "stream": false}));
-        assert_eq!((texts.len(), &whole["result"]["answer"]), (0, &result["answer"]));
+        let (texts, whole) = asked(&place, &AskRequest { stream: Some(false), ..question(QUESTION) });
+        assert_eq!((texts.len(), whole.answer), (0, reply.answer));
         let cost = json_of(&place, &["cost"], 0);
         assert_eq!(
             (&cost["by_purpose"][0]["purpose"], &cost["by_purpose"][0]["calls"]),
@@ -232,11 +235,11 @@ fn a_question_can_be_piped_in_and_followed_up() {
     let short =
         json!({"message": {"content": "So [1]."}, "done": true, "done_reason": "stop", "prompt_eval_count": 50});
     model.script([Script::Raw("application/x-ndjson", format!("{short}\n"))]);
-    let (_, reply) = asked(&place, &json!({"question": QUESTION}));
-    assert!(reply["result"]["unfinished"].as_str().unwrap().contains("only 50 of about"), "{reply}");
+    let (_, reply) = asked(&place, &question(QUESTION));
+    assert!(reply.unfinished.as_ref().unwrap().contains("only 50 of about"), "{reply:?}");
 
-    let history = json!([{"question": QUESTION, "answer": "In old alders [1][2]."}]);
-    asked(&place, &json!({"question": "And when was that varnish due?", "history": history}));
+    let history = vec![PastTurn { question: QUESTION.to_owned(), answer: "In old alders [1][2].".to_owned() }];
+    asked(&place, &AskRequest { history, ..question("And when was that varnish due?") });
     let body = model.asked()[2].to_string();
     assert!(body.contains("<conversation>") && body.contains("<answer>In old alders.</answer>"), "{body}");
     // What the question before was about is still there.
@@ -491,8 +494,5 @@ fn forty_questions_to_a_model_that_hangs_keep_nobody_else_waiting() {
         connection.shutdown(std::net::Shutdown::Both).unwrap();
     }
     model.script_anew([says("In old alders [1].")]);
-    eventually("a question is answered again", || {
-        let question = AskRequest { question: QUESTION.to_owned(), ..AskRequest::default() };
-        daemon.try_ask(&question).is_ok_and(|answer| answer.found)
-    });
+    eventually("a question is answered again", || daemon.try_ask(&question(QUESTION)).is_ok_and(|answer| answer.found));
 }

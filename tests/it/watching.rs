@@ -5,8 +5,15 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use protocol::daemon::PingRequest;
+use protocol::decision::Reason;
+use protocol::envelope::Id;
+use protocol::events::{Event, Notice, Results, SubscribeRequest, Subscribed, Watch, Watched};
+use protocol::search::{Group, RelatedRequest, SearchRequest};
+use protocol::table::Call;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use crate::requests::{by_words, near, paths, query};
 use crate::support::{PATIENCE, Place, eventually};
 
 /// A subscriber of its own.
@@ -21,9 +28,9 @@ impl Watcher {
         Watcher { stream: BufReader::new(stream) }
     }
 
-    fn send(&mut self, id: u64, method: &str, params: &Value) {
-        let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        self.stream.get_mut().write_all(line.as_bytes()).unwrap();
+    fn send<C: Call>(&mut self, id: u64, call: &C) {
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": C::METHOD.name(), "params": call});
+        self.stream.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     fn next(&mut self) -> Value {
@@ -32,32 +39,43 @@ impl Watcher {
         serde_json::from_str(&line).unwrap()
     }
 
-    fn subscribe(&mut self, params: &Value) -> Value {
-        self.send(1, "subscribe", params);
+    fn subscribe(&mut self, request: &SubscribeRequest) -> Subscribed {
+        self.send(1, request);
         loop {
             let line = self.next();
             if line["id"] == 1 {
-                return line["result"].clone();
+                return Subscribed::deserialize(&line["result"]).unwrap_or_else(|error| panic!("{error}: {line}"));
             }
         }
     }
 
+    fn watch(&mut self, watches: Vec<Watch>) -> Subscribed {
+        self.subscribe(&SubscribeRequest { watch: Some(watches), ..SubscribeRequest::default() })
+    }
+
+    fn event(&mut self) -> Event {
+        let line = self.next();
+        Event::deserialize(&line["params"]).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
     /// The next results for which `holds`.
-    fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    fn until(&mut self, what: &str, holds: impl Fn(&Results) -> bool) -> Results {
         let start = Instant::now();
         loop {
-            let line = self.next();
-            if line["params"]["kind"] == "results" && holds(&line["params"]) {
-                return line["params"].clone();
+            let event = self.event();
+            assert!(start.elapsed() < PATIENCE, "not in time: {what}; the last was {event:?}");
+            if let Event::Results(results) = event
+                && holds(&results)
+            {
+                return *results;
             }
-            assert!(start.elapsed() < PATIENCE, "not in time: {what}; the last was {line}");
         }
     }
 
     /// What comes before the answer to a `ping`, once nothing more can come of what was done before.
     fn quiet(&mut self) -> Vec<Value> {
         std::thread::sleep(Duration::from_millis(600));
-        self.send(99, "ping", &json!({}));
+        self.send(99, &PingRequest::default());
         let mut lines = Vec::new();
         loop {
             let line = self.next();
@@ -69,8 +87,23 @@ impl Watcher {
     }
 }
 
-fn paths(results: &Value) -> Vec<&str> {
-    results["hits"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect()
+fn token(name: &str) -> Id {
+    Id::Text(name.to_owned())
+}
+
+fn search(name: Option<&str>, request: SearchRequest) -> Watch {
+    Watch { token: name.map(token), shows: Watched::Search(Box::new(request)) }
+}
+
+/// Notes that lie near one, five of them.
+fn neighbours(name: &str, path: &str) -> Watch {
+    let request = RelatedRequest { group: Group::Note, limit: Some(5), ..near(path) };
+    Watch { token: Some(token(name)), shows: Watched::Related(Box::new(request)) }
+}
+
+/// Whether there is no such note.
+fn is_missing(results: &Results) -> bool {
+    results.error.as_ref().is_some_and(|error| error["data"]["kind"] == "not_found")
 }
 
 const HERON: &str = "# Heron\n\nThe quibbleheron nests in alders.\n";
@@ -80,26 +113,29 @@ fn a_query_is_followed_through_a_notes_life() {
     let place = Place::with(&[("Heron.md", HERON), ("Other.md", "# Other\n\nNothing of the kind.\n")]);
     let mut daemon = place.start();
     let mut watcher = Watcher::new(&place);
-    let watch = json!({"token": "q", "query": "quibbleheron", "mode": "lexical"});
-    assert_eq!(watcher.subscribe(&json!({"watch": [watch]})), json!({"events": [], "watch": ["q"]}));
+    let subscribed = watcher.watch(vec![search(Some("q"), by_words("quibbleheron"))]);
+    assert_eq!(subscribed, Subscribed { events: Vec::new(), watch: vec![token("q")] });
     let first = watcher.until("the first results", |_| true);
-    assert_eq!((paths(&first), &first["came"]), (vec!["Heron.md"], &json!([first["hits"][0]["chunk"]])));
+    assert_eq!(paths(&first.hits), ["Heron.md"]);
+    assert_eq!(first.came, [first.hits[0].chunk.as_str()]);
 
     place.write("Egret.md", "# Egret\n\nNot a quibbleheron at all, but near.\n");
-    let came = watcher.until("a new note", |r| paths(r).contains(&"Egret.md"));
-    assert_eq!(came["came"].as_array().unwrap().len(), 1);
-    assert!(came["seq"].as_u64() > first["seq"].as_u64());
+    let came = watcher.until("a new note", |r| paths(&r.hits).contains(&"Egret.md"));
+    assert_eq!(came.came.len(), 1);
+    assert!(came.seq > first.seq);
 
     place.write("Heron.md", "# Heron\n\nThe quibbleheron nests in old alders now.\n");
-    let changed = watcher.until("a changed note", |r| r["changed"] != json!([]));
-    assert_eq!((&changed["came"], &changed["went"]), (&json!([]), &json!([])));
-    assert!(changed.to_string().contains("old alders now"));
+    let changed = watcher.until("a changed note", |r| !r.changed.is_empty());
+    assert!(changed.came.is_empty() && changed.went.is_empty(), "{changed:?}");
+    assert!(changed.hits.iter().any(|hit| hit.text.contains("old alders now")), "{changed:?}");
 
     std::fs::rename(place.vault.join("Egret.md"), place.vault.join("Little egret.md")).unwrap();
-    watcher.until("a moved note", |r| paths(r).contains(&"Little egret.md") && !paths(r).contains(&"Egret.md"));
+    watcher.until("a moved note", |r| {
+        paths(&r.hits).contains(&"Little egret.md") && !paths(&r.hits).contains(&"Egret.md")
+    });
     std::fs::remove_file(place.vault.join("Little egret.md")).unwrap();
-    let went = watcher.until("a removed note", |r| paths(r) == ["Heron.md"]);
-    assert_eq!(went["went"].as_array().unwrap().len(), 1);
+    let went = watcher.until("a removed note", |r| paths(&r.hits) == ["Heron.md"]);
+    assert_eq!(went.went.len(), 1);
 
     // What does not show is not told.
     for round in 0..5 {
@@ -120,29 +156,29 @@ fn a_note_is_followed_with_its_decisions_and_neighbours() {
     let mut watcher = Watcher::new(&place);
     // As an editor knows it: by its absolute path; and one that is not there yet.
     let note = place.vault.join("Heron.md");
-    watcher.subscribe(&json!({"watch": [
-        {"token": "here", "path": note, "group": "note", "limit": 5},
-        {"token": "soon", "path": "Egret.md", "group": "note", "limit": 5},
-    ]}));
-    let first = watcher.until("the first", |r| r["token"] == "here");
-    assert!(paths(&first).contains(&"Stork.md") && !paths(&first).contains(&"Heron.md"));
-    assert_eq!(first["decision"]["path"], "Heron.md");
-    let missing = watcher.until("that it is missing", |r| r["token"] == "soon");
-    assert_eq!(missing["error"]["data"]["kind"], "not_found");
+    watcher.watch(vec![neighbours("here", note.to_str().unwrap()), neighbours("soon", "Egret.md")]);
+    let (here, soon) = (token("here"), token("soon"));
+    let first = watcher.until("the first", |r| r.token == here);
+    assert!(paths(&first.hits).contains(&"Stork.md") && !paths(&first.hits).contains(&"Heron.md"));
+    let first = first.decision.unwrap();
+    assert_eq!(first.path, "Heron.md");
+    let missing = watcher.until("that it is missing", |r| r.token == soon);
+    assert!(is_missing(&missing), "{missing:?}");
 
     place.write("Heron.md", "# Heron\n\nThe quibbleheron nests in alders, beside storks.\n");
-    let decided = watcher.until("a decision", |r| r["token"] == "here" && r["decision"]["reason"] == "BodyChanged");
-    assert!(decided["decision"]["seq"].as_u64() > first["decision"]["seq"].as_u64());
+    let is_edit = |r: &Results| r.decision.as_ref().is_some_and(|decision| decision.reason == Reason::BodyChanged);
+    let decided = watcher.until("a decision", |r| r.token == here && is_edit(r));
+    assert!(decided.decision.unwrap().seq > first.seq);
 
     place.write("Egret.md", "# Egret\n\nEgrets and the quibbleheron nest in alders.\n");
-    let (mut here, mut soon) = (false, false);
-    while !(here && soon) {
+    let (mut is_beside, mut is_there) = (false, false);
+    while !(is_beside && is_there) {
         let results = watcher.until("the new neighbour", |_| true);
-        here |= results["token"] == "here" && paths(&results).contains(&"Egret.md");
-        soon |= results["token"] == "soon" && results.get("error").is_none() && paths(&results).contains(&"Heron.md");
+        is_beside |= results.token == here && paths(&results.hits).contains(&"Egret.md");
+        is_there |= results.token == soon && results.error.is_none() && paths(&results.hits).contains(&"Heron.md");
     }
     std::fs::remove_file(place.vault.join("Egret.md")).unwrap();
-    watcher.until("that it is gone", |r| r["token"] == "soon" && r["error"]["data"]["kind"] == "not_found");
+    watcher.until("that it is gone", |r| r.token == soon && is_missing(r));
 }
 
 #[test]
@@ -150,14 +186,13 @@ fn every_lone_save_is_an_index_event() {
     let place = Place::with(&[("Heron.md", HERON)]);
     let _daemon = place.start();
     let mut watcher = Watcher::new(&place);
-    watcher.subscribe(&json!({"events": ["index"]}));
+    watcher.subscribe(&SubscribeRequest { events: Some(vec!["index".to_owned()]), ..SubscribeRequest::default() });
     let mut last = 0;
     for round in 0..3 {
         place.write("Heron.md", format!("# Heron\n\nRound {round} of the quibbleheron.\n"));
-        let line = watcher.next();
-        assert_eq!(line["params"]["kind"], "index");
-        let seq = line["params"]["seq"].as_u64().unwrap();
-        assert!(seq > last, "{line}");
+        let event = watcher.event();
+        let Event::Notice(Notice::Index { seq, .. }) = event else { panic!("{event:?}") };
+        assert!(seq > last, "{seq} after {last}");
         last = seq;
     }
 }
@@ -167,7 +202,7 @@ fn a_storm_of_saves_is_told_as_a_few_results_and_ends_with_the_last() {
     let place = Place::with(&[("Heron.md", HERON)]);
     let mut daemon = place.start();
     let mut watcher = Watcher::new(&place);
-    watcher.subscribe(&json!({"watch": [{"query": "quibbleheron", "mode": "lexical", "limit": 50}]}));
+    watcher.watch(vec![search(None, SearchRequest { limit: Some(50), ..by_words("quibbleheron") })]);
     watcher.until("the first results", |_| true);
     let start = Instant::now();
     for round in 0..40 {
@@ -176,7 +211,8 @@ fn a_storm_of_saves_is_told_as_a_few_results_and_ends_with_the_last() {
     }
     let most = start.elapsed().as_millis() / 250 + 2;
     let mut told = 1;
-    while !watcher.until("the last round", |_| true).to_string().contains("round 39.") {
+    let is_last = |results: &Results| results.hits.iter().any(|hit| hit.text.contains("round 39."));
+    while !is_last(&watcher.until("the last round", |_| true)) {
         told += 1;
     }
     assert!(told <= most, "{told} results in {:?}", start.elapsed());
@@ -187,11 +223,13 @@ fn watchers_that_never_read_harm_nobody_and_are_given_up() {
     let place = Place::with_sample();
     let mut daemon = place.start();
     // Results of hundreds of kilobytes, which the socket's buffer does not hold.
-    let watch = json!({"query": "the", "limit": 200, "per_note": 200, "window_chars": 2000, "merge": false});
-    let watches = vec![watch; 8];
+    let (limit, per_note, window_chars) = (Some(200), Some(200), Some(2000));
+    let request = SearchRequest { limit, per_note, window_chars, merge: Some(false), ..query("the") };
+    let watch = Some(vec![search(None, request); 8]);
+    let subscribe = SubscribeRequest { watch, ..SubscribeRequest::default() };
     let mut mute: Vec<Watcher> = (0..10).map(|_| Watcher::new(&place)).collect();
     for watcher in &mut mute {
-        watcher.send(1, "subscribe", &json!({"watch": watches}));
+        watcher.send(1, &subscribe);
     }
     let before = daemon.resident();
     let start = Instant::now();
