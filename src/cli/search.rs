@@ -17,7 +17,7 @@ use super::why::{reasons, why};
 use crate::daemon::config::Opener;
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
-use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchRequest};
+use protocol::search::{Contextual, Group, Include, RelatedRequest, SearchAnswer, SearchRequest};
 use protocol::table::Call;
 
 /// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
@@ -46,6 +46,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         expect: expect.transpose()?,
         expand: args.expand,
         rerank: args.no_rerank.then_some(false),
+        include: included(&args.show, session)?,
         ..SearchRequest::default()
     };
     let reply = client.ask(&request)?;
@@ -61,6 +62,7 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, CliFai
         group: if args.notes { Group::Note } else { Group::Chunk },
         exclude_linked: args.unlinked,
         explain: args.show.explain,
+        include: included(&args.show, session)?,
         ..RelatedRequest::default()
     };
     let mut client = session.client()?;
@@ -99,6 +101,16 @@ fn text(given: &str) -> Result<String, CliFailure> {
 /// Whether the answer is printed to be read, and not for another program.
 fn is_for_a_person(show: &Show, session: &Session) -> bool {
     !session.globals.json && !show.jsonl && show.format.is_none()
+}
+
+/// What hits are to carry, which only JSON shows.
+fn included(show: &Show, session: &Session) -> Result<Vec<Include>, CliFailure> {
+    if !show.include.is_empty() && !session.globals.json && !show.jsonl {
+        return Err(CliFailure::usage(
+            "`--include` says what the JSON of a hit holds: it goes with `--json` or `--jsonl`",
+        ));
+    }
+    Ok(show.include.clone())
 }
 
 /// Opens the hit that `--open` names.

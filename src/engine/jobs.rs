@@ -42,6 +42,8 @@ struct Entry {
     /// By the vault's id.
     parts: BTreeMap<u64, Part>,
     began: Instant,
+    /// The same by the clock, seconds since 1970.
+    started_at: i64,
     took: Option<Duration>,
     cancel: AtomicBool,
 }
@@ -125,7 +127,8 @@ impl Jobs {
         let part = |vault| Part { vault, open: 1, phase: "looking".to_owned(), ..Part::default() };
         let parts = vaults.into_iter().map(|(id, name)| (id, part(name))).collect();
         let cancel = AtomicBool::new(false);
-        let entry = Entry { number, kind, scope, parts, began: machine::now(), took: None, cancel };
+        let entry =
+            Entry { number, kind, scope, parts, began: machine::now(), started_at: crate::now_s(), took: None, cancel };
         table.jobs.insert(number, entry);
         while table.jobs.len() > REMEMBERED {
             let finished = table.jobs.iter().find(|(_, entry)| !entry.is_running()).map(|(n, _)| *n);
@@ -280,6 +283,7 @@ impl Entry {
             failed: parts().flat_map(|part| part.failed.iter().cloned()).take(MOST_FAILED).collect(),
             changed: parts().map(|part| part.changed).sum(),
             bought: parts().map(|part| part.bought).sum(),
+            started_at: self.started_at,
             took_ms: self.took.unwrap_or_else(|| machine::since(self.began)).as_millis() as u64,
             phase: running.map_or_else(|| state.to_string(), |part| part.phase.clone()),
             seq: parts().map(|part| part.seq).max().unwrap_or(0),

@@ -208,6 +208,9 @@ pub struct Stats {
     pub contextualized: u64,
     /// Characters of a model's context, on average.
     pub average_context_length: f32,
+    /// Words of a model's context, on average.
+    #[serde(default)]
+    pub average_context_words: f32,
     /// Quality of a model's context, on average.
     pub average_quality: f32,
     /// Who writes contexts.

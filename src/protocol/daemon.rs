@@ -21,7 +21,7 @@ pub struct Nothing {}
 /// What the daemon can do, as `hello` tells it: what was added to protocol 1 since. A client that needs one of these
 /// looks for it first.
 pub const FEATURES: &[&str] =
-    &["search", "related", "ask", "plan", "progress", "subscribe", "watch", "recent", "audience", "strict"];
+    &["search", "related", "ask", "plan", "progress", "subscribe", "watch", "recent", "audience", "strict", "include"];
 
 macro_rules! without_parameters {
     ($($name:ident $method:literal,)+) => {

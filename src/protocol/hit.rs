@@ -46,6 +46,36 @@ pub struct Hit {
     /// The day that the note is about, else was made, as it says: `2026-11-20`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
+    /// The day on which the note was made, as it says itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// The day on which the note was changed, as it says itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
+    /// Whether the chunk has a context, also where the search leaves contexts out.
+    #[serde(default)]
+    pub has_context: bool,
+    /// How good that context is, 0..=1, and 1 for the template; if `include` asks for `quality`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_quality: Option<f32>,
+    /// Who wrote it: `template/2`, or provider, model and prompt; if `include` asks for `quality`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_by: Option<String>,
+    /// When it was written, seconds since 1970 (UTC); if `include` asks for `quality`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_at: Option<i64>,
+    /// Tokens that it took, read and written; if `include` asks for `quality`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// The chunk with its context before it; if `include` asks for `contextualized`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contextualized: Option<String>,
+    /// The notes that its note links to; if `include` asks for `links`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<LinkedNotes>,
+    /// The notes that link to its note; if `include` asks for `links`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlinks: Option<LinkedNotes>,
     /// Modification time of the note when it was indexed, seconds since 1970 (UTC).
     pub mtime: i64,
     /// Whether the note has changed on disk since.
@@ -79,6 +109,15 @@ pub struct Also {
     pub end_line: u32,
     /// As of a hit.
     pub score: f32,
+}
+
+/// Notes that a hit's note is linked with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkedNotes {
+    /// How many there are.
+    pub count: u32,
+    /// Paths of the first ten, in order.
+    pub notes: Vec<String>,
 }
 
 /// How a related note is linked with the one that was asked about.

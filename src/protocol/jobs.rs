@@ -184,6 +184,9 @@ pub struct Job {
     /// Contexts that a model wrote meanwhile, paid for or not.
     #[serde(default)]
     pub bought: u64,
+    /// When it began, seconds since 1970 (UTC); 0 if the daemon does not say.
+    #[serde(default)]
+    pub started_at: i64,
     /// Milliseconds since it began, or that it took.
     pub took_ms: u64,
     /// What it is doing.
@@ -242,6 +245,7 @@ impl Job {
             failed: Vec::new(),
             changed: 0,
             bought: 0,
+            started_at: 0,
             took_ms: 0,
             phase: JobState::DryRun.to_string(),
             seq: 0,

@@ -60,6 +60,33 @@ pub enum Contextual {
     Generation(String),
 }
 
+/// What hits carry if a request asks for it: it takes time to find out, or much room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Include {
+    /// `links` and `backlinks`: the notes that the hit's note is linked with.
+    Links,
+    /// `context_quality`, `context_by`, `context_at`, `context_tokens`: how good the chunk's context is, who wrote it and
+    /// when, and what it took.
+    Quality,
+    /// `contextualized`: the chunk with its context before it.
+    Contextualized,
+}
+
+impl Include {
+    /// All there are.
+    pub const ALL: [Include; 3] = [Include::Links, Include::Quality, Include::Contextualized];
+
+    /// Its name in requests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Include::Links => "links",
+            Include::Quality => "quality",
+            Include::Contextualized => "contextualized",
+        }
+    }
+}
+
 /// Which notes a search looks at; everything given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -134,6 +161,9 @@ pub struct SearchRequest {
     /// Whether the reranker judges what is found; if one is configured, if absent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rerank: Option<bool>,
+    /// What hits carry beside what they always do.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub include: Vec<Include>,
     /// Who hears the answer: assistants are not told of private notes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub audience: Audience,
@@ -193,6 +223,9 @@ pub struct RelatedRequest {
     /// Whether hits whose windows overlap or touch become one; they do if absent.
     #[serde(skip_serializing_if = "is_default")]
     pub merge: Option<bool>,
+    /// What hits carry beside what they always do.
+    #[serde(skip_serializing_if = "is_default")]
+    pub include: Vec<Include>,
     /// Who hears the answer: assistants are not told of private notes.
     #[serde(skip_serializing_if = "is_default")]
     pub audience: Audience,

@@ -101,6 +101,7 @@ fn a_hit_says_all_that_it_promises() {
         "context",
         "window",
         "chunk",
+        "has_context",
         "mtime",
         "stale",
         "lanes",

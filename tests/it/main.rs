@@ -20,6 +20,7 @@ mod eval;
 mod first_version;
 mod generations;
 mod graph;
+mod hits;
 mod hostile;
 mod http;
 mod install;

@@ -54,6 +54,13 @@ pub(super) fn expand(text: &str) -> Result<protocol::search::Expand, String> {
     serde_json::from_value(text.into()).map_err(|_| "there is `off`, `queries` and `hyde`".to_owned())
 }
 
+/// What hits carry beside what they always do.
+fn include(text: &str) -> Result<protocol::search::Include, String> {
+    let known = protocol::search::Include::ALL;
+    let named = known.into_iter().find(|include| include.name() == text);
+    named.ok_or_else(|| format!("there is {}", known.map(protocol::search::Include::name).join(", ")))
+}
+
 /// How hits are chosen and shown.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Show {
@@ -69,6 +76,9 @@ pub(crate) struct Show {
     /// Show how each lane judged
     #[arg(long, short)]
     pub explain: bool,
+    /// What else the JSON of a hit holds: links, quality (of its context), contextualized (context and passage as one)
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = include)]
+    pub include: Vec<protocol::search::Include>,
     /// A line for each hit, such as '{path}:{line}'
     #[arg(long, value_name = "TEMPLATE", conflicts_with_all = ["json", "jsonl"])]
     pub format: Option<String>,

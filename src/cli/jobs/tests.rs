@@ -13,6 +13,7 @@ fn job() -> Job {
         failed: vec![failed("a.md", "refusal"), failed("b.md", "weak"), failed("c.md", "refusal")],
         changed: 669,
         bought: 0,
+        started_at: 0,
         took_ms: 61_000,
         phase: String::new(),
         seq: 9,

@@ -19,6 +19,7 @@ fn what_a_model_wrote_is_told_in_words() {
         status: "running".into(),
         contextualized: 4000,
         average_context_length: 312.4,
+        average_context_words: 51.0,
         average_quality: 0.82,
         provider: "openai".into(),
         model: "own\u{1b}[2J".into(),

@@ -147,6 +147,7 @@ fn job(done: u64) -> Job {
         failed: vec![],
         changed: 0,
         bought: 0,
+        started_at: 0,
         took_ms: 0,
         phase: "reading".into(),
         seq: 9,

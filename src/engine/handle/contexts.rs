@@ -124,7 +124,7 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallE
         status: "idle".to_owned(),
         ..Stats::default()
     };
-    let (mut chars, mut quality) = (0_usize, 0.0_f64);
+    let (mut chars, mut words, mut quality) = (0_usize, 0_usize, 0.0_f64);
     for vault in engine.choose(vault)? {
         let (_, pipeline) = ready(&vault)?;
         let storage = |error: store::StoreError| CallError::Storage(error.to_string());
@@ -136,6 +136,7 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallE
                 if context.is_paid() {
                     stats.contextualized += 1;
                     chars += context.text.chars().count();
+                    words += context.text.split_whitespace().count();
                     quality += f64::from(context.quality);
                     stats.tokens += context.spent.tokens_in + context.spent.tokens_out;
                     stats.micro_dollars += context.spent.micro_dollars.unwrap_or(0);
@@ -146,6 +147,7 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallE
     }
     if stats.contextualized > 0 {
         stats.average_context_length = chars as f32 / stats.contextualized as f32;
+        stats.average_context_words = words as f32 / stats.contextualized as f32;
         stats.average_quality = (quality / stats.contextualized as f64) as f32;
     }
     if stats.total > 0 {

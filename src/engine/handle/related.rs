@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::access::{HINT, hidden, not_found, ready};
+use super::search::include::{self, Source};
 use super::search::{Asked, freshness, search_answer};
 use super::vectors::QueryVectors;
 use super::{CallError, Cancel, Group, Handle, RelatedRequest, SearchAnswer, vectors};
@@ -68,7 +69,15 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
     let answers = found.into_iter().zip(&asked);
     let answers = answers.map(|(found, (vault, _, _, snapshot, _))| freshness(found, vault, snapshot)).collect();
-    Ok(search_answer(answers, options.limit, began))
+    let mut answer = search_answer(answers, options.limit, began);
+    let sources = asked.iter().map(|(vault, _, hidden, snapshot, pipeline)| Source {
+        vault: &vault.name,
+        snapshot,
+        pipeline,
+        hidden: hidden.as_deref(),
+    });
+    include::add(&request.include, &mut answer.hits, &sources.collect::<Vec<_>>(), cancel)?;
+    Ok(answer)
 }
 
 /// What is asked about, and the vault that it lies in.

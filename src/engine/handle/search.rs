@@ -2,6 +2,7 @@
 
 mod expect;
 pub(super) mod expansion;
+pub(super) mod include;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use index::search;
 use index::search::{Answer, Boosts, Key, Options, Parsed, Part};
 use index::{NoteEntry, NoteNo, Snapshot};
 use note::fingerprint::{InputHash, text_hash};
-use note::{FileStat, VaultPath};
+use note::{FileStat, Private, VaultPath};
 use protocol::jobs::JobState;
 use protocol::search::{MAX_HITS, Mode};
 use store::record::NoteRecord;
@@ -83,6 +84,10 @@ impl Served {
         });
         self.snapshot = snapshot;
         Ok(said)
+    }
+
+    fn source<'a>(&'a self, hidden: Option<&'a Private>) -> include::Source<'a> {
+        include::Source { vault: &self.vault.name, snapshot: &self.snapshot, pipeline: &self.pipeline, hidden }
     }
 
     /// What is asked of this vault. `query` and `options` are those of the request: what this vault adds is in the part
@@ -176,6 +181,9 @@ pub(super) fn search_hiding(
     }
     let mut answer = search_answer(answers, options.limit, began);
     keep_above(min_score, &mut answer);
+    let hidden: Vec<_> = parts.iter().map(|part| part.query.filter.hidden.clone()).collect();
+    let sources: Vec<_> = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref())).collect();
+    include::add(&request.include, &mut answer.hits, &sources, cancel)?;
     answer.warnings.extend(unjudged);
     answer.warnings.extend(unseen);
     if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {

@@ -72,7 +72,6 @@ impl<'a> Maker<'a> {
             snippet: passage.text,
             highlights: passage.highlights,
             text,
-            context: if self.options.contextual { context } else { String::new() },
             window: window.text,
             window_lines: window.lines,
             chunk: chunk.id.to_string(),
@@ -80,11 +79,16 @@ impl<'a> Maker<'a> {
             kind: note.kind.clone(),
             tags: note.tags.clone(),
             date: note.days.day().map(|day| day.to_string()),
+            created: note.days.created.map(|day| day.to_string()),
+            modified: note.days.modified.map(|day| day.to_string()),
+            has_context: !context.is_empty(),
+            context: if self.options.contextual { context } else { String::new() },
             mtime: mtime_seconds(note),
             stale: false,
             linked: link.map(|link| link.is_some()),
             link: link.flatten(),
             lanes: lanes.filter(|_| self.options.explain),
+            ..Hit::default()
         })
     }
 }
