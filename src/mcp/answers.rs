@@ -29,15 +29,15 @@ use protocol::status::{StatusRequest, VaultStatus};
 pub(super) struct ToolResult {
     /// For clients that show text alone.
     pub(super) text: String,
-    /// As its schema says.
-    pub(super) structured: Value,
+    /// As its schema says; `None` of a tool whose result is a text.
+    pub(super) structured: Option<Value>,
 }
 
 impl ToolResult {
     fn new(text: String, structured: &impl Serialize) -> Result<Self, Trouble> {
         let structured =
             serde_json::to_value(structured).map_err(|_| Trouble::internal("a result has no JSON form"))?;
-        Ok(ToolResult { text, structured })
+        Ok(ToolResult { text, structured: Some(structured) })
     }
 }
 
@@ -73,21 +73,28 @@ fn vault(named: Option<&String>) -> Option<String> {
     named.map(|name| clean::named(name))
 }
 
-/// `read_note`.
+/// `read_note`. The note is given as text alone: beside a structured form of it the same text would stand twice.
 pub(super) async fn read_note(asked: params::Read, caller: &Caller) -> Result<ToolResult, Trouble> {
-    let (note, text) = note(asked, caller).await?;
-    ToolResult::new(text, &note)
+    let note = note(asked, caller).await?;
+    Ok(ToolResult { text: show::note(&note), structured: None })
 }
 
-/// Lines of a note that fit, and their text form.
-pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<(NoteLines, String), Trouble> {
+/// Lines of a note that fit.
+pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<NoteLines, Trouble> {
     let params::Read { path, vault: of, line: from, lines, max_chars } = asked;
+    if from == Some(0) || lines == Some(0) {
+        return Err(Trouble::invalid("`line` counts from 1, and `lines` is 1 or more"));
+    }
+    let limit = size::limit(max_chars)?;
     let (path, vault) = (clean::named(&path), vault(of.as_ref()));
     let note = caller.call(GetRequest { path, vault, line: from, lines, ..GetRequest::default() }).await?;
     let sent = clean::text(&note.text);
     let (first, total) = (note.line, note.lines);
+    if first > total.max(1) {
+        let why = format!("`line` is {first}, and the note has {total} lines: leave `line` out, or give a smaller one");
+        return Err(Trouble::invalid(why));
+    }
     let mut shown = NoteLines {
-        trust: TRUST.to_owned(),
         vault: clean::name(&note.vault),
         path: clean::name(&note.path),
         title: size::cut(&clean::line(&note.title), 300),
@@ -95,12 +102,11 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<(NoteLi
         line: first,
         end_line: first,
         lines: total,
-        modified: note.mtime,
         omitted: None,
     };
-    // Both forms hold the text, and what was left out takes its place too.
-    let room = size::limit(max_chars).saturating_sub(size::of(&shown) + show::note(&shown).len() + 300);
-    let cost = |line: &str| size::of(&line) + line.chars().count() + show::NUMBERED;
+    // What was left out takes its place too.
+    let room = limit.saturating_sub(show::note(&shown).chars().count() + 300);
+    let cost = |line: &str| line.chars().count() + show::NUMBERED;
     let (kept, count) = size::lines(&sent, room, &cost);
     let whole = kept.len() == sent.len();
     shown.end_line = first + (count as u32).saturating_sub(1);
@@ -117,8 +123,7 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<(NoteLi
         shown.omitted = Some(Omitted { what, how });
     }
     shown.text = kept;
-    let text = show::note(&shown);
-    Ok((shown, text))
+    Ok(shown)
 }
 
 /// `recent_notes`.
@@ -140,6 +145,7 @@ pub(super) async fn recent(asked: params::Recent, caller: &Caller) -> Result<Too
 
 /// `ask`.
 pub(super) async fn ask(asked: params::Ask, caller: &Caller) -> Result<ToolResult, Trouble> {
+    let limit = size::limit(asked.max_chars)?;
     let request = AskRequest {
         question: asked.question,
         vault: vault(asked.vault.as_ref()),
@@ -174,7 +180,6 @@ pub(super) async fn ask(asked: params::Ask, caller: &Caller) -> Result<ToolResul
         warnings: lines(&answer.warnings),
         omitted: None,
     };
-    let limit = size::limit(asked.max_chars);
     let with = |answered: &Answered, most: usize| {
         let mut shorter = answered.clone();
         for cited in &mut shorter.citations {
@@ -231,7 +236,7 @@ pub(super) async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Too
         processed_chunks: stats.processed,
         failed_chunks: stats.failed,
         percentage: decimal(stats.percentage),
-        average_context_length: decimal(stats.average_context_length),
+        average_context_length: decimal(stats.average_context_words),
         average_quality: decimal(stats.average_quality),
         llm_provider: clean::line(&stats.provider),
         model: clean::line(&stats.model),

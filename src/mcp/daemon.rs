@@ -20,8 +20,8 @@ const MODEL_PATIENCE: Duration = Duration::from_mins(10);
 /// How long a daemon that opens its index is waited for.
 const OPENING: Duration = Duration::from_secs(5);
 
-/// What a daemon must know of, so that private notes stay private.
-const NEEDED: &str = "audience";
+/// What a daemon must know of: so that private notes stay private, and that it takes what searches ask for.
+const NEEDED: [&str; 2] = ["audience", "include"];
 
 /// What a call hears while it runs, and whether it is to go on. Called on a thread that may block.
 pub(super) trait Listener: Send + Sync {
@@ -79,9 +79,9 @@ impl Daemon {
     fn once<C: Call>(&self, call: &C, listener: &dyn Listener) -> Result<C::Answer, ClientError> {
         let mut client = Client::connect(&self.discovery)?;
         let welcome = client.hello()?;
-        if !welcome.knows(NEEDED) {
+        if let Some(unknown) = NEEDED.iter().find(|feature| !welcome.knows(feature)) {
             return Err(ClientError::Protocol(format!(
-                "the daemon ({}) does not know which notes are private; restart it, so that it is of this version",
+                "the daemon ({}) is older than this program, and lacks `{unknown}`; restart it, so that it is of this version",
                 welcome.server.version
             )));
         }

@@ -37,20 +37,20 @@ pub(super) struct Reindex {
     pub(super) vault: Option<String>,
     /// A folder or note in it; everything if absent.
     pub(super) path: Option<String>,
-    /// Who is to write: only the provider that the user has configured, as `get_contextual_retrieval_stats` says.
+    /// Only the one that the user has configured.
     pub(super) llm_provider: Option<String>,
-    /// Make everything anew, also where every context is as it should be.
+    /// Also what is as it should be.
     pub(super) force: bool,
-    /// The user has seen the estimate and wants this. Needed only if it costs money.
+    /// The user has seen the estimate and wants this; needed if it costs money.
     pub(super) confirm: bool,
-    /// Answer when it is done, with progress until then, rather than when it has begun. Cancelling then ends the job.
+    /// Answer when it is done, with progress until then. Cancelling then ends the job.
     pub(super) wait: bool,
 }
 
 /// Arguments of `get_reindexing_progress`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Progress {
-    /// A job by its number; the running or the last one if absent.
+    /// By its number; the running or last one if absent.
     pub(super) job: Option<u64>,
 }
 
@@ -64,55 +64,51 @@ pub(super) struct OfVault {
 /// Which notes are looked at; everything given must hold.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Filters {
-    /// Folder, note or glob, relative to the vault.
+    /// Folder, note or glob in the vault.
     pub(super) path: Option<String>,
-    /// Tag without `#`, with the tags nested under it.
+    /// Without `#`; tags nested under it count.
     pub(super) tag: Option<String>,
-    /// Type of the note, such as `daily`.
+    /// Such as `daily`.
     #[serde(rename = "type")]
     pub(super) note_type: Option<String>,
-    /// Day of the note at the earliest: `2026-11-21`, `2026-11`, `yesterday`, `30d`.
+    /// First day: `2026-11-21`, `2026-11`, `yesterday`, `30d`.
     pub(super) after: Option<String>,
-    /// Before this day.
+    /// The day behind the last.
     pub(super) before: Option<String>,
 }
 
-/// Arguments of `search_with_contextual_retrieval`.
+/// Arguments of `search_with_contextual_retrieval` and `search_notes`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct ContextualSearch {
-    /// What is sought: words, or a question. `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:` are understood.
+pub(super) struct Search {
+    /// Words or a question; also `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:`.
     pub(super) query: String,
-    /// Hits at most, 1 to 100; 10 if absent.
+    /// Results at most, 1 to 100; 10 if absent.
     pub(super) limit: Option<usize>,
-    /// The same by another name.
-    pub(super) top_k: Option<usize>,
-    /// Only hits with this score, 0 to 1, or more.
+    /// Only results with this score, 0 to 1, or more.
     pub(super) score_threshold: Option<f32>,
-    /// Whether the contexts of chunks take part; they do if absent.
+    /// Passages of one note at most; 1 gives each note once.
+    pub(super) per_note: Option<usize>,
+    /// `false` searches without the contexts, to compare.
     pub(super) contextual: Option<bool>,
+    /// `hybrid` (words and meaning), `lexical` or `dense`.
+    pub(super) mode: Option<Mode>,
+    /// `links`: notes linked with each result's. `contextualized`: content begins with its context.
+    #[serde(default)]
+    pub(super) include: Vec<Include>,
     /// The vault by name; all if absent.
     pub(super) vault: Option<String>,
     /// Which notes are looked at.
     pub(super) filters: Option<Filters>,
-    /// `hybrid` (words and meaning), `lexical` or `dense`.
-    pub(super) mode: Option<Mode>,
-    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    /// Characters of the result at most, 2000 to 200000; 20000 if absent.
     pub(super) max_chars: Option<usize>,
 }
 
-/// Arguments of `search_notes`.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct SearchNotes {
-    /// What is sought: words, or a question. `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:` are understood.
-    pub(super) query: String,
-    /// Notes at most, 1 to 100; 10 if absent.
-    pub(super) limit: Option<usize>,
-    /// The vault by name; all if absent.
-    pub(super) vault: Option<String>,
-    /// Which notes are looked at.
-    pub(super) filters: Option<Filters>,
-    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
-    pub(super) max_chars: Option<usize>,
+// What results carry beside what they always do. (Not a doc comment: that would stand in the schema a second time.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Include {
+    Links,
+    Contextualized,
 }
 
 /// Which lanes answer.
@@ -145,7 +141,7 @@ pub(super) struct Read {
     pub(super) line: Option<u32>,
     /// Lines at most.
     pub(super) lines: Option<u32>,
-    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    /// Characters of the result at most, 2000 to 200000; 20000 if absent.
     pub(super) max_chars: Option<usize>,
 }
 
@@ -155,7 +151,7 @@ pub(super) struct Read {
 pub(super) struct Related {
     /// A note, by its path in its vault.
     pub(super) path: Option<String>,
-    /// First of the lines of that note that matter.
+    /// First of its lines that matter.
     pub(super) line: Option<u32>,
     /// Last of them.
     pub(super) end_line: Option<u32>,
@@ -163,11 +159,11 @@ pub(super) struct Related {
     pub(super) text: Option<String>,
     /// The vault by name; all if absent.
     pub(super) vault: Option<String>,
-    /// Leave out notes that are linked with that note already.
+    /// Leave out notes linked with it already.
     pub(super) exclude_linked: bool,
     /// Notes at most, 1 to 100; 10 if absent.
     pub(super) limit: Option<usize>,
-    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    /// Characters of the result at most, 2000 to 200000; 20000 if absent.
     pub(super) max_chars: Option<usize>,
 }
 
@@ -193,6 +189,6 @@ pub(super) struct Ask {
     pub(super) filters: Option<Filters>,
     /// Passages that the model is shown, 1 to 50.
     pub(super) passages: Option<usize>,
-    /// Characters of the whole result at most, 2000 to 200000; 20000 if absent.
+    /// Characters of the result at most, 2000 to 200000; 20000 if absent.
     pub(super) max_chars: Option<usize>,
 }

@@ -27,8 +27,8 @@ pub(super) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
     }
 }
 
-/// The schema of what a tool gives, without what is said of each part: a model reads the result itself, and pays for
-/// every word of a schema in every conversation.
+/// The schema of what a tool gives: names and types, without what is said of each part and which are always there. A model
+/// reads the result itself, and pays for every word of a schema in every conversation.
 pub(super) fn shape<T: JsonSchema>() -> Arc<Map<String, Value>> {
     let mut schema = Value::Object((*of::<T>()).clone());
     silence(&mut schema);
@@ -40,7 +40,7 @@ pub(super) fn shape<T: JsonSchema>() -> Arc<Map<String, Value>> {
 
 fn silence(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
-    for said in ["description", "minimum", "maximum"] {
+    for said in ["description", "required"] {
         object.remove(said);
     }
     // What stands below `properties` is named by the type, which may have a `description` of its own.
@@ -75,9 +75,13 @@ fn simplify(schema: &mut Value) {
             if object.get("format").is_some_and(Value::is_string) {
                 object.remove("format");
             }
-            if object.get("default") == Some(&Value::Null) {
-                object.remove("default");
+            // What can be left out need not say what it is then, and that a count is not negative goes without saying.
+            object.remove("default");
+            if object.get("minimum") == Some(&Value::from(0)) {
+                object.remove("minimum");
             }
+            // Of an integer of few bits: no model gives more.
+            object.remove("maximum");
             object.values_mut().for_each(simplify);
         }
         Value::Array(values) => values.iter_mut().for_each(simplify),

@@ -79,8 +79,8 @@ impl ServerHandler for Bridge {
         let arguments = schema::tolerate(request.arguments.unwrap_or_default());
         let result = match (tool.run)(arguments, &caller).await {
             Ok(ToolResult { text, structured }) => {
-                let mut result = CallToolResult::structured(structured);
-                result.content = vec![ContentBlock::text(text)];
+                let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+                result.structured_content = structured;
                 result
             }
             Err(trouble) => CallToolResult::error(vec![ContentBlock::text(clean::text(&trouble.message))]),
@@ -126,7 +126,7 @@ impl ServerHandler for Bridge {
             return Err(ErrorData::invalid_params(message, Some(json!({ "uri": request.uri }))));
         };
         let read = params::Read { path, vault: Some(vault), line: None, lines: None, max_chars: None };
-        let (note, _) = answers::note(read, &self.caller(&context)).await.map_err(|trouble| {
+        let note = answers::note(read, &self.caller(&context)).await.map_err(|trouble| {
             if trouble.kind == "not_found" {
                 return ErrorData::resource_not_found(
                     clean::line(&trouble.message),

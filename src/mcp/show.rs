@@ -88,7 +88,7 @@ pub(super) fn recent(recent: &RecentNotes) -> String {
     out
 }
 
-/// An answer with what it cites.
+/// An answer with the places that it cites; what stands there is in the structured form.
 pub(super) fn answer(answered: &Answered) -> String {
     let what = if answered.found { "The notes hold an answer." } else { "The notes do not hold the answer." };
     let mut out = head(what);
@@ -97,7 +97,6 @@ pub(super) fn answer(answered: &Answered) -> String {
         let _ =
             writeln!(out, "\n[{}] vault {}, {}:{}-{}", cited.n, cited.vault, cited.path, cited.line, cited.end_line);
         quoted(&mut out, &cited.title);
-        quoted(&mut out, &cited.quote);
     }
     if let Some(why) = &answered.unfinished {
         let _ = writeln!(out, "\nThe answer ends early: {why}");

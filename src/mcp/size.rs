@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use super::daemon::Trouble;
+
 /// Characters of a whole result, unless the caller says otherwise.
 pub(super) const USUAL: usize = 20_000;
 
@@ -13,8 +15,12 @@ const RANGE: std::ops::RangeInclusive<usize> = 2_000..=200_000;
 const SHORTEST: usize = 200;
 
 /// The limit of a call.
-pub(super) fn limit(asked: Option<usize>) -> usize {
-    asked.unwrap_or(USUAL).clamp(*RANGE.start(), *RANGE.end())
+pub(super) fn limit(asked: Option<usize>) -> Result<usize, Trouble> {
+    let limit = asked.unwrap_or(USUAL);
+    if RANGE.contains(&limit) {
+        return Ok(limit);
+    }
+    Err(Trouble::invalid(format!("`max_chars` is {limit}: it may be {} to {}", RANGE.start(), RANGE.end())))
 }
 
 /// Characters that a value takes as JSON.
@@ -55,7 +61,7 @@ pub(super) fn lines(text: &str, room: usize, cost: &dyn Fn(&str) -> usize) -> (S
         used += cost(line);
         if used > room {
             if count == 0 {
-                return (cut(line, room / 3), 1);
+                return (cut(line, room), 1);
             }
             break;
         }

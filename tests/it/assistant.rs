@@ -153,6 +153,23 @@ impl Assistant {
         self.tool(name, arguments)["structuredContent"].clone()
     }
 
+    /// The words of a tool whose result is a text.
+    pub(crate) fn text(&mut self, name: &str, arguments: Value) -> String {
+        let result = self.tool(name, arguments);
+        assert!(result.get("structuredContent").is_none(), "{name}: the same would stand twice: {result}");
+        result["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// The lines of a note as `read_note` gives them, with their numbers.
+    pub(crate) fn lines_of_note(&mut self, arguments: Value) -> Vec<(u32, String)> {
+        let text = self.text("read_note", arguments);
+        let numbered = text.lines().filter_map(|line| {
+            let (number, line) = line.split_once(" | ")?;
+            Some((number.trim().parse().ok()?, line.to_owned()))
+        });
+        numbered.collect()
+    }
+
     /// The words of a tool that cannot do what it should.
     pub(crate) fn refused(&mut self, name: &str, arguments: Value) -> String {
         let answer = self.request("tools/call", json!({ "name": name, "arguments": arguments }));

@@ -96,8 +96,11 @@ fn what_notes_command_is_data() {
         calls.extend(paths.iter().map(|path| ("read_note", json!({ "path": path }))));
         for (tool, arguments) in calls {
             let result = assistant.tool(tool, arguments.clone());
-            let data = &result["structuredContent"];
-            assert_eq!(data["trust"], "untrusted-note-text", "{tool} {arguments}");
+            let trust = "untrusted-note-text";
+            match result.get("structuredContent") {
+                Some(data) => assert_eq!(data["trust"], trust, "{tool} {arguments}"),
+                None => assert!(result["content"][0]["text"].as_str().unwrap().contains(trust), "{tool} {arguments}"),
+            }
             let mut all = Vec::new();
             strings(&result, &mut all);
             for text in all {
@@ -130,12 +133,7 @@ fn what_notes_command_is_data() {
             .find(|n| n["path"].as_str().unwrap().contains("u{202e}"))
             .unwrap()
             .clone();
-        assert!(
-            assistant.data("read_note", json!({ "path": odd["path"] }))["text"]
-                .as_str()
-                .unwrap()
-                .contains("A name that hides.")
-        );
+        assert!(assistant.text("read_note", json!({ "path": odd["path"] })).contains("A name that hides."));
         let resources = assistant.request("resources/list", json!({}))["result"]["resources"].clone();
         for resource in resources.as_array().unwrap() {
             let read = assistant.request("resources/read", json!({ "uri": resource["uri"] }))["result"].clone();

@@ -84,7 +84,7 @@ fn an_assistant_never_hears_of_private_notes() {
                 ),
             ] {
                 let result = assistant.tool(tool, arguments);
-                let paths: Vec<&str> = result["structuredContent"]["hits"]
+                let paths: Vec<&str> = result["structuredContent"]["results"]
                     .as_array()
                     .unwrap()
                     .iter()
@@ -98,12 +98,16 @@ fn an_assistant_never_hears_of_private_notes() {
                 silent(query, &result["structuredContent"]["warnings"].to_string());
             }
         }
-        assert_eq!(assistant.data("search_notes", json!({ "query": "linked-from:Tagged" }))["hits"], json!([]));
+        assert_eq!(assistant.data("search_notes", json!({ "query": "linked-from:Tagged" }))["results"], json!([]));
         let related = assistant.tool("related_notes", json!({ "path": "Open/Harbour.md", "limit": 100 }));
-        assert_eq!(related["structuredContent"]["hits"].as_array().unwrap().len(), 1, "{related}");
+        assert_eq!(related["structuredContent"]["results"].as_array().unwrap().len(), 1, "{related}");
         let related = assistant.tool("related_notes", json!({ "text": "diary of the boat", "limit": 100 }));
         assert!(
-            related["structuredContent"]["hits"].as_array().unwrap().iter().all(|hit| hit["path"] != "Open/Tagged.md"),
+            related["structuredContent"]["results"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|hit| hit["path"] != "Open/Tagged.md"),
             "{related}"
         );
         let recent = assistant.data("recent_notes", json!({ "limit": 200 }));
@@ -137,7 +141,7 @@ fn an_assistant_never_hears_of_private_notes() {
         assert!(assistant.refused("read_note", json!({ "path": "Open/Boat.md" })).contains("not known"));
         eventually("it is indexed", || assistant.data("recent_notes", json!({}))["total"] == 1);
         assert_eq!(
-            assistant.data("search_notes", json!({ "query": "red boat", "filters": { "path": "Open/Boat.md" } }))["hits"],
+            assistant.data("search_notes", json!({ "query": "red boat", "filters": { "path": "Open/Boat.md" } }))["results"],
             json!([])
         );
         place.write(

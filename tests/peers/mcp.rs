@@ -42,12 +42,12 @@ fn the_official_client_uses_everything_in_both_eras() {
         assert_eq!(saw["protocol"], protocol, "{saw}");
         // Whoever names the version has not asked for the instructions.
         assert_eq!(saw["instructions"], mode != "2026-07-28", "{saw}");
-        assert_eq!((saw["tools"].as_array().unwrap().len(), saw["read_only"].as_array().unwrap().len()), (11, 8));
+        assert_eq!((saw["tools"].as_array().unwrap().len(), saw["read_only"].as_array().unwrap().len()), (10, 7));
         let calls = &saw["calls"];
         for (name, call) in calls.as_object().unwrap() {
             assert_eq!(call["error"], name == "ask" || name == "search_notes()", "{name}: {call}");
         }
-        assert_eq!(calls["search_notes"]["data"]["hits"][0]["path"], "Heron.md");
+        assert_eq!(calls["search_notes"]["data"]["results"][0]["path"], "Heron.md");
         assert_eq!((&saw["resources"], &saw["read"]), (&json!(121), &json!(HERON)));
         assert_eq!(saw["reindexed"]["status"], "completed", "{saw}");
         assert!(saw["progress"].as_u64().unwrap() > 0, "{saw}");
@@ -71,9 +71,11 @@ fn the_inspector_lists_and_calls() {
         serde_json::from_str::<Value>(&ran(&mut inspector)).unwrap()
     };
     let tools = inspect(&["--method", "tools/list"]);
-    assert_eq!(tools["tools"].as_array().unwrap().len(), 11);
-    let found = inspect(&["--method", "tools/call", "--tool-name", "search_notes", "--tool-arg", "query=quibbleheron"]);
-    assert_eq!(found["structuredContent"]["hits"][0]["path"], "Heron.md", "{found}");
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 10);
+    // It calls what is listed, and nothing else.
+    let tool = "search_with_contextual_retrieval";
+    let found = inspect(&["--method", "tools/call", "--tool-name", tool, "--tool-arg", "query=quibbleheron"]);
+    assert_eq!(found["structuredContent"]["results"][0]["path"], "Heron.md", "{found}");
     let listed = inspect(&["--method", "resources/list"]);
     assert!(listed["resources"].as_array().unwrap().len() >= 100, "{listed}");
     let read = inspect(&["--method", "resources/read", "--uri", "note://notes/Heron.md"]);

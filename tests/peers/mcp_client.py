@@ -65,7 +65,7 @@ async def main(mode, program):
             saw["cancelled"] = False
         except asyncio.CancelledError:
             saw["cancelled"] = True
-        saw["after"] = (await client.call_tool("search_notes", {"query": "quibbleheron"})).structured_content["hits"][0]["path"]
+        saw["after"] = (await client.call_tool("search_notes", {"query": "quibbleheron"})).structured_content["results"][0]["path"]
     print(json.dumps(saw))
 
 

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use super::super::caller::Caller;
 use super::super::daemon::Trouble;
 use super::super::params::{Progress, Reindex};
-use super::super::results::{Cost, Reindexed, Reindexing};
+use super::super::results::{Cost, HowFar, Reindexed, Reindexing};
 use super::{ToolResult, decimal, vault};
 use crate::mcp::clean;
 use protocol::contexts::{Estimate, StatsRequest};
@@ -18,22 +20,25 @@ const MOST_FAILED: usize = 20;
 /// How often a job that is waited for is looked at.
 const LOOK: Duration = Duration::from_millis(300);
 
+/// Settings of the user's that the specification has as arguments, and the key of the configuration that each is.
+const SETTINGS: [(&str, &str); 2] = [("batch_size", "context.form"), ("max_workers", "context.concurrency")];
+
+/// Refuses what is the user's to set, rather than to pass over it: whoever gave it would believe that it counts.
+pub(in crate::mcp) fn without_settings(given: Map<String, Value>) -> Result<Map<String, Value>, Trouble> {
+    match SETTINGS.iter().find(|(name, _)| given.contains_key(*name)) {
+        None => Ok(given),
+        Some((name, key)) => Err(Trouble::invalid(format!(
+            "`{name}` is the user's to set, as `{key}` in their configuration: leave it out; nothing was begun"
+        ))),
+    }
+}
+
 pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<ToolResult, Trouble> {
     written_by(asked.llm_provider.as_deref(), caller).await?;
     let (vault, path) = (vault(asked.vault.as_ref()), asked.path.as_deref().map(clean::named));
     let request = RebuildRequest { vault: vault.clone(), path, ..RebuildRequest::default() };
-    let plan = caller.call(RebuildRequest { dry_run: true, ..request.clone() }).await?;
-    let total = plan.total.unwrap_or_default();
-    let estimate = plan.estimate.as_ref().map(cost);
-    let told = |status: &str, message: String| Reindexed {
-        success: matches!(status, "started" | "completed" | "nothing_to_do"),
-        status: status.to_owned(),
-        job: None,
-        total_entities: total,
-        estimate: estimate.clone(),
-        missing: Vec::new(),
-        message,
-    };
+    let planned = caller.call(RebuildRequest { dry_run: true, ..request.clone() }).await?;
+    let plan = Plan { total: planned.total.unwrap_or_default(), estimate: planned.estimate.as_ref().map(cost) };
     if !asked.force {
         let stats = caller.call(StatsRequest { vault, ..StatsRequest::default() }).await?;
         if stats.processed == stats.total {
@@ -41,14 +46,13 @@ pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<Too
                 "Every chunk has the context that it should have, and saves are indexed by themselves: there is \
                            nothing to do. `force: true` makes all of it anew."
                     .to_owned();
-            return done(told("nothing_to_do", message));
+            return done(plan.nothing_to_do(message));
         }
     }
-    let costs = estimate.as_ref().is_some_and(|estimate| estimate.micro_dollars != Some(0));
     let mut refused = String::new();
-    if asked.confirm || !costs {
+    if asked.confirm || !plan.costs() {
         match caller.call(request).await {
-            Ok(job) => return begun(&job, asked.wait, &told, caller).await,
+            Ok(job) => return begun(&job, asked.wait, &plan, caller).await,
             Err(trouble) if trouble.kind == "forbidden" => refused = trouble.message,
             Err(trouble) => return Err(trouble),
         }
@@ -62,9 +66,67 @@ pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<Too
     } else if !may_spend(caller).await? {
         missing.push("`allow_spending = true` in `[mcp]` of the user's configuration".to_owned());
     }
-    let price = estimate.as_ref().map_or_else(String::new, price);
+    let price = plan.estimate.as_ref().map_or_else(String::new, price);
     let message = format!("This would take {price}. Nothing was begun; it lacks: {}.", missing.join("; "));
-    done(Reindexed { missing, ..told("needs_confirmation", message) })
+    done(Reindexed { missing, ..plan.told("needs_confirmation", message) })
+}
+
+/// What a reindexing covers, and takes.
+struct Plan {
+    /// Notes.
+    total: u64,
+    /// `None` if it is free.
+    estimate: Option<Cost>,
+}
+
+impl Plan {
+    fn costs(&self) -> bool {
+        self.estimate.as_ref().is_some_and(|estimate| estimate.micro_dollars != Some(0))
+    }
+
+    /// Nothing has been done yet.
+    fn told(&self, status: &str, message: String) -> Reindexed {
+        let micro_dollars = self.estimate.as_ref().map_or(Some(0), |estimate| estimate.micro_dollars);
+        Reindexed {
+            success: matches!(status, "started" | "completed" | "nothing_to_do"),
+            status: status.to_owned(),
+            job: None,
+            total_entities: self.total,
+            processed: 0,
+            failed: 0,
+            duration_seconds: 0.0,
+            estimated_cost: micro_dollars.map(dollars),
+            progress: HowFar { status: "not_started".to_owned(), percentage: 0.0 },
+            estimate: self.estimate.clone(),
+            missing: Vec::new(),
+            message,
+        }
+    }
+
+    fn nothing_to_do(&self, message: String) -> Reindexed {
+        let progress = HowFar { status: "completed".to_owned(), percentage: 100.0 };
+        Reindexed { progress, estimated_cost: Some(0.0), ..self.told("nothing_to_do", message) }
+    }
+
+    /// A job that has come so far; what it spent takes the place of what it was to cost.
+    fn of_job(&self, now: &Reindexing, status: &str, message: String) -> Reindexed {
+        let told = self.told(status, message);
+        let has_ended = status != "started";
+        Reindexed {
+            job: now.job,
+            total_entities: if now.total_entities > 0 { now.total_entities } else { told.total_entities },
+            processed: now.processed,
+            failed: now.failed,
+            duration_seconds: now.elapsed_seconds.unwrap_or_default(),
+            estimated_cost: now.micro_dollars.filter(|_| has_ended).map(dollars).or(told.estimated_cost),
+            progress: HowFar { status: now.status.clone(), percentage: now.percentage },
+            ..told
+        }
+    }
+}
+
+fn dollars(micro_dollars: u64) -> f64 {
+    micro_dollars as f64 / 1e6
 }
 
 /// Refuses another provider than the user's: contexts that one believes to be free might be bought.
@@ -89,16 +151,12 @@ fn done(reindexed: Reindexed) -> Result<ToolResult, Trouble> {
 }
 
 /// A job has begun; if it is waited for, until it has ended.
-async fn begun(
-    job: &Job,
-    wait: bool,
-    told: &(dyn Fn(&str, String) -> Reindexed + Sync),
-    caller: &Caller,
-) -> Result<ToolResult, Trouble> {
+async fn begun(job: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<ToolResult, Trouble> {
     let id = job.job;
+    let mut now = of_job(job);
     if !wait {
         let message = format!("Job {id} has begun; `get_reindexing_progress` says how far it is.");
-        return done(Reindexed { job: Some(id), ..told("started", message) });
+        return done(plan.of_job(&now, "started", message));
     }
     let mut last = -1.0;
     loop {
@@ -108,7 +166,7 @@ async fn begun(
         if !caller.goes_on() {
             // The client has cancelled the call, which ends the job; what is done stays. No client reads the result.
             let _ = caller.daemon.call(CancelRequest::of_job(id), std::sync::Arc::new(Nobody)).await;
-            return done(Reindexed { job: Some(id), ..told("cancelled", format!("Job {id} was cancelled.")) });
+            return done(plan.of_job(&now, "cancelled", format!("Job {id} was cancelled.")));
         }
         let found = match find(Some(id), caller).await {
             // Seen to above.
@@ -117,9 +175,9 @@ async fn begun(
         };
         let Some(job) = found else {
             let message = format!("Job {id} is not known any more: the daemon was restarted, and goes on by itself.");
-            return done(Reindexed { job: Some(id), ..told("started", message) });
+            return done(plan.of_job(&now, "started", message));
         };
-        let now = of_job(&job);
+        now = of_job(&job);
         if now.processed as f64 > last {
             last = now.processed as f64;
             let total = (now.total_entities > 0).then_some(now.total_entities as f64);
@@ -130,7 +188,7 @@ async fn begun(
                 "Job {id} is {}: {} of {} {}, {} failed.",
                 now.status, now.processed, now.total_entities, now.unit, now.failed
             );
-            return done(Reindexed { job: Some(id), ..told(&now.status, message) });
+            return done(plan.of_job(&now, &now.status, message));
         }
         tokio::time::sleep(LOOK).await;
     }
@@ -152,6 +210,7 @@ pub(in crate::mcp) async fn progress(asked: Progress, caller: &Caller) -> Result
     }
     let stats = caller.call(StatsRequest::default()).await?;
     let told = Reindexing {
+        status: status(&stats.status),
         unit: "chunks".to_owned(),
         total_entities: stats.total,
         processed: stats.processed,
@@ -160,8 +219,8 @@ pub(in crate::mcp) async fn progress(asked: Progress, caller: &Caller) -> Result
         percentage: decimal(stats.percentage),
         elapsed_seconds: stats.elapsed_s,
         estimated_remaining_seconds: stats.remaining_s,
-        start_time: began(stats.elapsed_s),
-        status: status(&stats.status),
+        start_time: stats.elapsed_s.and_then(|elapsed| from_now(-elapsed)),
+        estimated_completion: stats.remaining_s.and_then(from_now),
         job: None,
         micro_dollars: None,
         problem: None,
@@ -188,29 +247,36 @@ pub(super) fn status(state: &str) -> String {
     }
 }
 
-/// When what has taken so many seconds began, in seconds since 1970.
-fn began(elapsed_s: Option<f64>) -> Option<i64> {
-    Some(jiff::Timestamp::now().as_second() - elapsed_s?.round() as i64)
+/// The time that is so many seconds from now, to the second.
+fn from_now(seconds: f64) -> Option<String> {
+    moment(jiff::Timestamp::now().as_second().checked_add(seconds.round() as i64)?)
+}
+
+/// A time, which is given in seconds since 1970.
+fn moment(second: i64) -> Option<String> {
+    Some(jiff::Timestamp::from_second(second).ok()?.to_string())
 }
 
 fn of_job(job: &Job) -> Reindexing {
-    let told = Reindexing {
+    let elapsed = job.took_ms as f64 / 1e3;
+    let notes = Reindexing {
+        status: status(&job.state.to_string()),
         unit: "notes".to_owned(),
         total_entities: job.total.unwrap_or_default(),
         processed: job.done,
         failed: job.failed.len() as u64,
         failed_entities: job.failed.iter().take(MOST_FAILED).map(|file| clean::name(&file.path)).collect(),
         percentage: 0.0,
-        elapsed_seconds: Some(job.took_ms as f64 / 1e3),
+        elapsed_seconds: Some(elapsed),
         estimated_remaining_seconds: None,
-        start_time: began(Some(job.took_ms as f64 / 1e3)).filter(|_| job.is_running()),
-        status: status(&job.state.to_string()),
+        start_time: if job.started_at > 0 { moment(job.started_at) } else { from_now(-elapsed) },
+        estimated_completion: None,
         job: Some(job.job),
         micro_dollars: None,
         problem: job.problem.as_deref().map(clean::line),
     };
-    if let Some(contexts) = job.contexts.filter(|contexts| contexts.total > 0) {
-        return Reindexing {
+    let told = match job.contexts.filter(|contexts| contexts.total > 0) {
+        Some(contexts) => Reindexing {
             unit: "chunks".to_owned(),
             total_entities: contexts.total,
             processed: contexts.processed,
@@ -219,15 +285,25 @@ fn of_job(job: &Job) -> Reindexing {
             elapsed_seconds: Some(contexts.elapsed_s),
             estimated_remaining_seconds: contexts.remaining_s,
             micro_dollars: Some(contexts.micro_dollars),
-            ..told
-        };
-    }
-    let percentage = match told.total_entities {
-        0 if job.state == JobState::Done => 100.0,
-        0 => 0.0,
-        total => told.processed as f64 / total as f64 * 100.0,
+            ..notes
+        },
+        None => Reindexing {
+            percentage: match notes.total_entities {
+                0 if job.state == JobState::Done => 100.0,
+                0 => 0.0,
+                total => notes.processed as f64 / total as f64 * 100.0,
+            },
+            estimated_remaining_seconds: rest(elapsed, notes.processed, notes.total_entities),
+            ..notes
+        },
     };
-    Reindexing { percentage, ..told }
+    let remaining = told.estimated_remaining_seconds.filter(|_| job.is_running());
+    Reindexing { estimated_remaining_seconds: remaining, estimated_completion: remaining.and_then(from_now), ..told }
+}
+
+/// Seconds that the rest takes if it goes on as it went; `None` before anything was done.
+fn rest(elapsed: f64, done: u64, total: u64) -> Option<f64> {
+    (done > 0).then(|| elapsed / done as f64 * total.saturating_sub(done) as f64)
 }
 
 fn sentence(told: &Reindexing) -> String {
@@ -250,8 +326,11 @@ fn cost(estimate: &Estimate) -> Cost {
 
 fn price(cost: &Cost) -> String {
     let money = match cost.micro_dollars {
-        Some(price) => format!("about ${:.4}", price as f64 / 1e6),
+        Some(price) => format!("about ${:.4}", dollars(price)),
         None => "an unknown price".to_owned(),
     };
     format!("{money}, {} calls, {} tokens and {:.0} minutes", cost.calls, cost.tokens, cost.minutes.ceil())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,15 @@
 //! What finds passages.
 
+use serde_json::{Map, Value};
+
 use super::super::caller::Caller;
 use super::super::daemon::Trouble;
-use super::super::params::{ContextualSearch, Filters, Related, SearchNotes};
-use super::super::results::{Found, FoundPassage, Omitted, TRUST};
+use super::super::params::{self, Filters, Related, Search};
+use super::super::results::{Found, FoundPassage, Linked, Metadata, Omitted, TRUST};
 use super::super::{clean, show, size};
 use super::{ToolResult, decimal, lines, vault};
-use protocol::hit::Hit;
-use protocol::search::{Contextual, Group, Mode, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
+use protocol::hit::{Hit, LinkedNotes};
+use protocol::search::{Contextual, Group, Include, Mode, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
 /// Hits unless the caller says otherwise.
 const USUAL: usize = 10;
@@ -18,6 +20,9 @@ const MOST: usize = 100;
 /// Characters of a hit with its neighbours: more is had with `read_note`.
 const WINDOW: usize = 1_600;
 
+/// Characters of a query that are said again.
+const QUERY: usize = 300;
+
 /// Conditions as the daemon takes them.
 pub(super) fn filter(filters: Option<&Filters>) -> Option<SearchFilter> {
     let Filters { path, tag, note_type, after, before } = filters?.clone();
@@ -26,61 +31,60 @@ pub(super) fn filter(filters: Option<&Filters>) -> Option<SearchFilter> {
 
 fn limit(asked: Option<usize>) -> Result<usize, Trouble> {
     match asked.unwrap_or(USUAL) {
-        0 => Err(Trouble::invalid(format!("`limit` is 0: it may be 1 to {MOST}"))),
-        more => Ok(more.min(MOST)),
+        limit if (1..=MOST).contains(&limit) => Ok(limit),
+        limit => Err(Trouble::invalid(format!("`limit` is {limit}: it may be 1 to {MOST}"))),
     }
 }
 
-/// `limit`, or `top_k`, which is the same.
-fn limit_of(asked: &ContextualSearch) -> Result<usize, Trouble> {
-    match (asked.limit, asked.top_k) {
-        (Some(limit), Some(top_k)) if limit != top_k => {
-            Err(Trouble::invalid("`limit` and `top_k` are the same, and say two numbers"))
+/// `top_k` under its other name, `limit`. It is understood and not listed: every word of a schema is paid for.
+pub(in crate::mcp) fn with_limit(mut given: Map<String, Value>) -> Result<Map<String, Value>, Trouble> {
+    if let Some(top_k) = given.remove("top_k") {
+        let limit = given.entry("limit").or_insert_with(|| top_k.clone());
+        if *limit != top_k {
+            return Err(Trouble::invalid("`limit` and `top_k` are the same, and say two numbers: leave one out"));
         }
-        (limit, top_k) => self::limit(limit.or(top_k)),
     }
+    Ok(given)
 }
 
-fn said(query: &str) -> Result<(), Trouble> {
-    if query.trim().is_empty() { Err(Trouble::invalid("`query` is empty: say what is sought")) } else { Ok(()) }
+/// `search_notes`: the same search, each note once.
+pub(in crate::mcp) async fn notes(asked: Search, caller: &Caller) -> Result<ToolResult, Trouble> {
+    passages(Search { per_note: asked.per_note.or(Some(1)), ..asked }, caller).await
 }
 
-pub(in crate::mcp) async fn notes(asked: SearchNotes, caller: &Caller) -> Result<ToolResult, Trouble> {
-    said(&asked.query)?;
-    let request = SearchRequest {
-        query: asked.query,
-        limit: Some(limit(asked.limit)?),
-        per_note: Some(1),
-        vault: vault(asked.vault.as_ref()),
-        filter: filter(asked.filters.as_ref()),
-        window_chars: Some(WINDOW),
-        ..SearchRequest::default()
-    };
-    found(caller.call(request).await?, false, asked.max_chars)
-}
-
-pub(in crate::mcp) async fn contextual(asked: ContextualSearch, caller: &Caller) -> Result<ToolResult, Trouble> {
-    said(&asked.query)?;
-    let limit = limit_of(&asked)?;
+/// `search_with_contextual_retrieval`.
+pub(in crate::mcp) async fn passages(asked: Search, caller: &Caller) -> Result<ToolResult, Trouble> {
+    if asked.query.trim().is_empty() {
+        return Err(Trouble::invalid("`query` is empty: say what is sought"));
+    }
     if asked.score_threshold.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
         return Err(Trouble::invalid("`score_threshold` may be 0 to 1: scores are"));
     }
-    let contextual = asked.contextual.unwrap_or(true);
+    if asked.per_note == Some(0) {
+        return Err(Trouble::invalid("`per_note` is 0: it is 1 or more"));
+    }
+    let style = Style::of(&asked.include, Some(&asked.query), asked.max_chars)?;
+    let mut include = vec![Include::Quality];
+    include.extend(asked.include.contains(&params::Include::Links).then_some(Include::Links));
     let request = SearchRequest {
         query: asked.query,
-        limit: Some(limit),
+        limit: Some(limit(asked.limit)?),
+        per_note: asked.per_note,
         min_score: asked.score_threshold,
-        contextual: Some(Contextual::Flag(contextual)),
+        contextual: asked.contextual.map(Contextual::Flag),
         vault: vault(asked.vault.as_ref()),
         filter: filter(asked.filters.as_ref()),
         mode: asked.mode.map(Mode::from),
         window_chars: Some(WINDOW),
+        include,
         ..SearchRequest::default()
     };
-    found(caller.call(request).await?, contextual, asked.max_chars)
+    found(caller.call(request).await?, style)
 }
 
+/// `related_notes`.
 pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<ToolResult, Trouble> {
+    let style = Style { contexts: false, ..Style::of(&[], None, asked.max_chars)? };
     let request = RelatedRequest {
         path: asked.path.as_deref().map(clean::named),
         line: asked.line,
@@ -93,25 +97,53 @@ pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<T
         window_chars: Some(WINDOW),
         ..RelatedRequest::default()
     };
-    found(caller.call(request).await?, false, asked.max_chars)
+    found(caller.call(request).await?, style)
 }
 
-fn found(answer: SearchAnswer, contexts: bool, max_chars: Option<usize>) -> Result<ToolResult, Trouble> {
+/// How hits are shown.
+struct Style {
+    /// What was sought, as far as it is worth saying again.
+    query: Option<String>,
+    /// Whether contexts are shown.
+    contexts: bool,
+    /// Whether they stand before the passages, rather than beside them.
+    joined: bool,
+    /// Characters of the result.
+    limit: usize,
+}
+
+impl Style {
+    fn of(include: &[params::Include], query: Option<&str>, max_chars: Option<usize>) -> Result<Self, Trouble> {
+        Ok(Style {
+            query: query.map(|query| size::cut(&clean::line(query), QUERY)),
+            contexts: true,
+            joined: include.contains(&params::Include::Contextualized),
+            limit: size::limit(max_chars)?,
+        })
+    }
+}
+
+fn found(answer: SearchAnswer, style: Style) -> Result<ToolResult, Trouble> {
     let SearchAnswer { hits, truncated: more, warnings, .. } = answer;
     let snippets: Vec<String> = hits.iter().map(|hit| clean::line(&hit.snippet)).collect();
-    let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, contexts)).collect();
+    let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, &style)).collect();
     let warnings = lines(&warnings);
-    let sized = Sized { hits: &hits, snippets: &snippets, more, warnings: &warnings };
-    let (text, found) = sized.within(size::limit(max_chars));
+    let sized = Sized { query: style.query, hits: &hits, snippets: &snippets, more, warnings: &warnings };
+    let (text, found) = sized.within(style.limit);
     ToolResult::new(text, &found)
 }
 
-fn passage(hit: Hit, contexts: bool) -> FoundPassage {
+fn passage(hit: Hit, style: &Style) -> FoundPassage {
+    let metadata = metadata(&hit);
     let (shown, (line, end_line)) =
         if hit.window.is_empty() { (&hit.text, (hit.line, hit.end_line)) } else { (&hit.window, hit.window_lines) };
+    let context = Some(clean::text(&hit.context)).filter(|context| style.contexts && !context.is_empty());
+    let (content, context) = match (clean::text(shown), context) {
+        (content, Some(context)) if style.joined => (format!("{context}\n\n{content}"), None),
+        both => both,
+    };
     FoundPassage {
         id: clean::line(&hit.chunk),
-        has_context: !hit.context.is_empty(),
         vault: clean::name(&hit.vault),
         path: clean::name(&hit.path),
         title: size::cut(&clean::line(&hit.title), 200),
@@ -119,16 +151,39 @@ fn passage(hit: Hit, contexts: bool) -> FoundPassage {
         line,
         end_line,
         score: decimal(hit.score),
-        text: clean::text(shown),
-        context: contexts.then(|| clean::text(&hit.context)).filter(|context| !context.is_empty()),
-        modified: hit.mtime,
+        content,
+        context,
+        metadata,
         stale: hit.stale,
         linked: hit.linked,
     }
 }
 
+fn metadata(hit: &Hit) -> Metadata {
+    let said = |text: &Option<String>| text.as_deref().map(|text| size::cut(&clean::line(text), 60));
+    let saved = jiff::Timestamp::from_second(hit.mtime).unwrap_or_default();
+    let saved = saved.to_zoned(jiff::tz::TimeZone::system()).date().to_string();
+    Metadata {
+        has_context: hit.has_context,
+        context_quality: hit.context_quality.map(decimal),
+        note_type: said(&hit.kind),
+        tags: hit.tags.iter().take(20).map(|tag| size::cut(&clean::line(tag), 60)).collect(),
+        date: said(&hit.date),
+        created: said(&hit.created),
+        // Days as they are written sort as they follow each other.
+        modified: said(&hit.modified).filter(|day| *day > saved).unwrap_or(saved),
+        links: hit.links.as_ref().map(linked),
+        backlinks: hit.backlinks.as_ref().map(linked),
+    }
+}
+
+fn linked(notes: &LinkedNotes) -> Linked {
+    Linked { count: notes.count, notes: notes.notes.iter().map(|path| clean::name(path)).collect() }
+}
+
 /// Hits on their way into a window.
 struct Sized<'a> {
+    query: Option<String>,
     hits: &'a [FoundPassage],
     snippets: &'a [String],
     more: bool,
@@ -155,12 +210,12 @@ impl Sized<'_> {
     /// The first `count` hits, with texts of at most so many characters.
     fn made(&self, count: usize, most: usize) -> (String, Found) {
         let shorten = |hit: &FoundPassage| FoundPassage {
-            text: size::cut(&hit.text, most),
+            content: size::cut(&hit.content, most),
             context: hit.context.as_ref().map(|context| size::cut(context, most)),
             ..hit.clone()
         };
         let hits: Vec<FoundPassage> = self.hits[..count].iter().map(shorten).collect();
-        let cut = hits.iter().zip(self.hits).filter(|(short, whole)| short.text != whole.text).count();
+        let cut = hits.iter().zip(self.hits).filter(|(short, whole)| short.content != whole.content).count();
         let left = self.hits.len() - count;
         let what = match (cut, left) {
             (0, 0) => None,
@@ -173,7 +228,17 @@ impl Sized<'_> {
         let snippets = &self.snippets[..count];
         let text = show::found(&hits, snippets, self.more || left > 0, self.warnings, omitted.as_ref());
         let warnings = self.warnings.to_vec();
-        (text, Found { trust: TRUST.to_owned(), hits, more: self.more || left > 0, warnings, omitted })
+        let found = Found {
+            trust: TRUST.to_owned(),
+            success: true,
+            query: self.query.clone(),
+            count,
+            results: hits,
+            more: self.more || left > 0,
+            warnings,
+            omitted,
+        };
+        (text, found)
     }
 }
 

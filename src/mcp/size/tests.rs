@@ -2,7 +2,12 @@ use super::*;
 
 #[test]
 fn limits() {
-    assert_eq!([limit(None), limit(Some(0)), limit(Some(5000)), limit(Some(1 << 40))], [20_000, 2_000, 5_000, 200_000]);
+    for (asked, given) in [(None, 20_000), (Some(2_000), 2_000), (Some(5_000), 5_000), (Some(200_000), 200_000)] {
+        assert_eq!(limit(asked).unwrap(), given);
+    }
+    for wrong in [0, 1_999, 200_001, 1 << 40] {
+        assert!(limit(Some(wrong)).unwrap_err().message.contains("2000 to 200000"), "{wrong}");
+    }
     assert_eq!(of(&"a\n\"é"), 8);
 }
 
@@ -24,5 +29,5 @@ fn cuts() {
     assert_eq!(lines("a\nbb\nccc\n", 5, &cost), ("a\nbb\n".to_owned(), 2));
     assert_eq!(lines("a\nbb", 9, &cost), ("a\nbb".to_owned(), 2));
     assert_eq!(lines("", 9, &cost), (String::new(), 0));
-    assert_eq!(lines(&"x".repeat(90), 30, &cost), (format!("{}…", "x".repeat(10)), 1));
+    assert_eq!(lines(&"x".repeat(90), 30, &cost), (format!("{}…", "x".repeat(30)), 1));
 }

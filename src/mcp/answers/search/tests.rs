@@ -3,7 +3,6 @@ use super::*;
 fn hit(n: usize, text: &str) -> FoundPassage {
     FoundPassage {
         id: format!("{n:032x}"),
-        has_context: false,
         vault: "notes".into(),
         path: format!("{n}.md"),
         title: "T".into(),
@@ -11,9 +10,9 @@ fn hit(n: usize, text: &str) -> FoundPassage {
         line: 1,
         end_line: 2,
         score: 0.5,
-        text: text.to_owned(),
+        content: text.to_owned(),
         context: None,
-        modified: 0,
+        metadata: Metadata::default(),
         stale: false,
         linked: None,
     }
@@ -24,24 +23,86 @@ fn results_keep_to_their_limit_and_say_what_is_missing() {
     let hits: Vec<_> = (0..40).map(|n| hit(n, &"A line of \"text\".\n".repeat(100))).collect();
     let snippets = vec!["A line | of text.".to_owned(); 40];
     for limit in [2_000, 5_000, 20_000, 200_000] {
-        let sized = Sized { hits: &hits, snippets: &snippets, more: false, warnings: &[] };
+        let sized = Sized { query: None, hits: &hits, snippets: &snippets, more: false, warnings: &[] };
         let (text, found) = sized.within(limit);
         let chars = text.chars().count() + size::of(&found);
         assert!(chars <= limit && chars > limit / 2 || limit == 200_000, "{chars} of {limit}");
-        assert!(!found.hits.is_empty() && found.trust == TRUST);
-        assert_eq!(found.hits.len() < 40, found.more);
+        assert!(!found.results.is_empty() && found.trust == TRUST && found.count == found.results.len());
+        assert_eq!(found.results.len() < 40, found.more);
         assert_eq!(found.omitted.is_some(), limit < 200_000);
         assert!(found.omitted.is_none() || text.contains("Left out:"), "{text}");
     }
-    let (text, found) = Sized { hits: &[], snippets: &[], more: false, warnings: &[] }.within(2_000);
-    assert!(found.hits.is_empty() && found.omitted.is_none() && text.starts_with("Nothing"));
+    let (text, found) = Sized { query: None, hits: &[], snippets: &[], more: false, warnings: &[] }.within(2_000);
+    assert!(found.results.is_empty() && found.omitted.is_none() && text.starts_with("Nothing"));
 }
 
 #[test]
 fn no_line_of_a_note_stands_for_itself() {
     let hits = [hit(1, "x")];
     let snippets = ["2. vault notes, fake.md:1-1".to_owned()];
-    let (text, _) = Sized { hits: &hits, snippets: &snippets, more: false, warnings: &[] }.within(20_000);
+    let (text, _) = Sized { query: None, hits: &hits, snippets: &snippets, more: false, warnings: &[] }.within(20_000);
     assert!(text.lines().all(|line| !line.starts_with("2.")), "{text}");
     assert!(text.contains("   | 2. vault notes"));
+}
+
+/// All texts in a value that are longer than a name.
+fn texts(value: &Value, all: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.len() > 20 => all.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| texts(value, all)),
+        Value::Object(members) => members.values().for_each(|value| texts(value, all)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_hit_says_what_is_known_of_it_and_no_text_twice() {
+    let hit = Hit {
+        chunk: "c".into(),
+        path: "Herons.md".into(),
+        text: "They hunt in the shallow water of the pond.".into(),
+        window: "# Herons\n\nThey hunt in the shallow water of the pond.".into(),
+        window_lines: (1, 3),
+        context: "The note is about herons and where they live.".into(),
+        has_context: true,
+        context_quality: Some(0.85),
+        kind: Some("bird".into()),
+        tags: vec!["wading".into()],
+        date: Some("2026-03-04".into()),
+        created: Some("2026-03-01".into()),
+        modified: Some("2999-01-01".into()),
+        links: Some(LinkedNotes { count: 12, notes: vec!["Egrets.md".into()] }),
+        ..Hit::default()
+    };
+    for joined in [false, true] {
+        let style = Style { query: None, contexts: true, joined, limit: 20_000 };
+        let shown = serde_json::to_value(passage(hit.clone(), &style)).unwrap();
+        let mut all = Vec::new();
+        texts(&shown, &mut all);
+        for (n, text) in all.iter().enumerate() {
+            assert!(all.iter().enumerate().all(|(m, other)| n == m || !other.contains(text.as_str())), "{shown}");
+        }
+        assert_eq!((shown.get("context").is_none(), all.len()), (joined, if joined { 1 } else { 2 }), "{shown}");
+        assert!(shown["content"].as_str().unwrap().starts_with(if joined { "The note" } else { "# Herons" }));
+        assert!(shown.get("stale").is_none(), "{shown}");
+        let known = &shown["metadata"];
+        assert_eq!((&known["has_context"], &known["context_quality"]), (&true.into(), &0.85.into()));
+        assert_eq!((&known["type"], &known["tags"]), (&"bird".into(), &serde_json::json!(["wading"])));
+        assert_eq!((&known["date"], &known["created"]), (&"2026-03-04".into(), &"2026-03-01".into()));
+        // The note's own word on its last change counts where it is newer than the file.
+        assert_eq!(known["modified"], "2999-01-01");
+        assert_eq!((&known["links"]["count"], known.get("backlinks")), (&12.into(), None));
+    }
+}
+
+#[test]
+fn the_other_name_of_the_limit_is_understood() {
+    let given = |json: Value| with_limit(json.as_object().unwrap().clone());
+    let both = serde_json::json!({ "limit": 3, "top_k": 4 });
+    assert!(given(both).unwrap_err().message.contains("two numbers"));
+    for same in [serde_json::json!({ "top_k": 3 }), serde_json::json!({ "limit": 3, "top_k": 3 })] {
+        assert_eq!(Value::Object(given(same).unwrap()), serde_json::json!({ "limit": 3 }));
+    }
+    assert!(limit(Some(0)).is_err() && limit(Some(101)).is_err());
+    assert_eq!((limit(None).unwrap(), limit(Some(100)).unwrap()), (10, 100));
 }
