@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 pub(super) use ask::Ask;
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
-pub(super) use mcp::{Mcp, McpAction, McpInstall};
+pub(super) use mcp::{Mcp, McpAction, McpEntry};
 pub(super) use models::{ContextsAction, Generate, GenerationCommand, Generations, Review, StartContexts};
 pub(super) use search::{OpenIn, Related, Search, Show};
 pub(super) use service::{Install, Logs, ServiceAction, Uninstall};

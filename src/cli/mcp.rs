@@ -2,15 +2,15 @@
 
 mod clients;
 mod edit;
+mod tables;
+mod write;
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::{Mcp, McpAction, McpInstall};
+use super::args::{Mcp, McpAction, McpEntry};
 use super::print::{bold, dim, printable};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit};
@@ -27,6 +27,7 @@ pub(super) fn run(args: &Mcp, session: &mut Session) -> Result<u8, CliFailure> {
     match &args.action {
         None => serve(session),
         Some(McpAction::Install(args)) => install(args, session),
+        Some(McpAction::Uninstall(args)) => uninstall(args, session),
     }
 }
 
@@ -43,10 +44,50 @@ fn serve(session: &Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-fn install(args: &McpInstall, session: &mut Session) -> Result<u8, CliFailure> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let home = home.ok_or_else(|| CliFailure::usage("$HOME is not set, so no configuration can be found"))?;
+/// What is done to an assistant's file.
+struct Change {
+    client: &'static Client,
+    file: PathBuf,
+    /// What is there now; `None` if there is no file.
+    old: Option<String>,
+    /// What takes its place; `None` if it is as it should be.
+    new: Option<String>,
+    /// The entry that is put in; `None` if one is taken out.
+    entry: Option<Value>,
+}
+
+fn install(args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
+    let home = home()?;
     let Some(name) = &args.client else { return list(&home, session) };
+    let client = known(name)?;
+    let entry = client.entry(&program()?, &arguments(session));
+    let (file, old) = file_of(client, &home)?;
+    let new = client.with_entry(old.as_deref().unwrap_or_default(), &entry);
+    let new = new.map_err(|refusal| {
+        let by_hand = format!("Put this into it by hand, in {}:\n{}", client.title, client.snippet(&entry));
+        left_alone(&file, &refusal, &by_hand)
+    })?;
+    carry_out(Change { client, file, old, new, entry: Some(entry) }, args, session)
+}
+
+fn uninstall(args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
+    let home = home()?;
+    let Some(name) = &args.client else { return list(&home, session) };
+    let client = known(name)?;
+    let (file, old) = file_of(client, &home)?;
+    let new = client.without_entry(old.as_deref().unwrap_or_default()).map_err(|refusal| {
+        let by_hand = format!("Take `{NAME}` out of `{}` by hand", client.section);
+        left_alone(&file, &refusal, &by_hand)
+    })?;
+    carry_out(Change { client, file, old, new, entry: None }, args, session)
+}
+
+fn home() -> Result<PathBuf, CliFailure> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    home.ok_or_else(|| CliFailure::usage("$HOME is not set, so no configuration can be found"))
+}
+
+fn known(name: &str) -> Result<&'static Client, CliFailure> {
     let Some(client) = clients::named(name) else {
         let known: Vec<&str> = clients::ALL.iter().map(|client| client.name).collect();
         return Err(CliFailure::usage(format!(
@@ -55,54 +96,73 @@ fn install(args: &McpInstall, session: &mut Session) -> Result<u8, CliFailure> {
             program()?.display()
         )));
     };
-    let file = client.file(&home);
-    // A link (as dotfiles often are) stays one: what it leads to is written.
+    Ok(client)
+}
+
+/// An assistant's file, and what it holds, if it is there. A link (as dotfiles often are) stays one: what it leads to is
+/// written.
+fn file_of(client: &Client, home: &Path) -> Result<(PathBuf, Option<String>), CliFailure> {
+    let file = client.file(home);
     let file = file.canonicalize().unwrap_or(file);
-    let entry = client.entry(&program()?, &arguments(session));
-    let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", file.display()));
-    let old = match std::fs::read_to_string(&file) {
-        Ok(text) => Some(text),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(error)),
-    };
-    let new = match edit::with_entry(old.as_deref().unwrap_or_default(), client.section, NAME, &entry) {
-        Ok(new) => new,
-        Err(refusal) => return Err(refused(client, &file, &entry, &refusal)),
-    };
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok((file, Some(text))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((file, None)),
+        Err(error) => Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
+    }
+}
+
+/// Shows a change, asks, and writes it.
+fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
+    let Change { client, file, old, new, entry } = change;
     let Some(new) = new else {
+        let said = match (&entry, &old) {
+            (Some(_), _) => "has the entry already",
+            (None, Some(_)) => "has no such entry",
+            (None, None) => "has no file",
+        };
         if session.globals.json {
-            session.json(json!({ "client": client.name, "file": file, "entry": entry, "written": false }))?;
+            session.json(told(client, &file, entry.as_ref(), false, None))?;
         } else {
-            session.out.line(format!("{} has the entry already: {}", client.title, shown(&file)))?;
+            session.out.line(format!("{} {said}: {}", client.title, shown(&file)))?;
         }
         return Ok(exit::OK);
     };
     if !session.globals.json {
-        show(client, &file, &entry, old.is_some(), session)?;
+        show(client, &file, entry.as_ref(), old.is_some(), session)?;
     }
     let write = !args.dry_run && (args.yes || (!session.globals.json && confirm::go_on()?));
-    let backup = if write { replace(&file, old.as_deref(), &new).map_err(failed)? } else { None };
+    let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", file.display()));
+    let backup = if write { write::replace(&file, old.as_deref(), &new).map_err(failed)? } else { None };
     if session.globals.json {
-        session.json(json!({
-            "client": client.name, "file": file, "entry": entry, "written": write, "backup": backup,
-        }))?;
+        session.json(told(client, &file, entry.as_ref(), write, backup.as_deref()))?;
     } else if write {
         session.out.line(format!("{} {}", bold("Wrote"), shown(&file)))?;
         if let Some(backup) = backup {
             session.out.line(format!("What was there is in {}", shown(&backup)))?;
         }
-        session.say(format!("{} {}", client.title, dim(client.then)));
+        let then = if entry.is_some() { client.then } else { "loses it when it is started again." };
+        session.say(format!("{} {}", client.title, dim(then)));
     } else {
         session.say("Nothing was written.");
     }
     Ok(exit::OK)
 }
 
+/// What is said in JSON.
+fn told(client: &Client, file: &Path, entry: Option<&Value>, written: bool, backup: Option<&Path>) -> Value {
+    let mut told = json!({ "client": client.name, "file": file, "written": written, "backup": backup });
+    match entry {
+        Some(entry) => told["entry"] = entry.clone(),
+        None => told["removed"] = written.into(),
+    }
+    told
+}
+
 fn list(home: &Path, session: &mut Session) -> Result<u8, CliFailure> {
     let state = |client: &Client| {
         let file = client.file(home);
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let entered = edit::has_entry(&text, client.section, NAME);
+        let entered = client.has_entry(&text);
         (file, client.is_found(home), entered)
     };
     if session.globals.json {
@@ -128,7 +188,11 @@ fn list(home: &Path, session: &mut Session) -> Result<u8, CliFailure> {
         let line = format!("{:<16}{:<10}{}{}", client.name, state, shown(&file), dim(doubt));
         session.out.line(line)?;
     }
-    session.say(format!("\n{} shows an entry, and writes it after a yes.", bold("situated mcp install NAME")));
+    session.say(format!(
+        "\n{} shows an entry, and writes it after a yes; {} takes it out.",
+        bold("situated mcp install NAME"),
+        bold("situated mcp uninstall NAME")
+    ));
     Ok(exit::OK)
 }
 
@@ -156,15 +220,22 @@ fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
-/// What is to be pasted.
-fn snippet(client: &Client, entry: &Value) -> String {
-    serde_json::to_string_pretty(&json!({ client.section: { NAME: entry } })).unwrap_or_default()
-}
-
-fn show(client: &Client, file: &Path, entry: &Value, exists: bool, session: &mut Session) -> Result<(), CliFailure> {
-    let what = if exists { "would get this entry beside what is in it" } else { "would be a new file with this entry" };
-    session.out.line(format!("{}: {} {what}:", bold(client.title), shown(file)))?;
-    session.out.line(printable_json(&snippet(client, entry)))?;
+fn show(
+    client: &Client,
+    file: &Path,
+    entry: Option<&Value>,
+    exists: bool,
+    session: &mut Session,
+) -> Result<(), CliFailure> {
+    let what = match (entry, exists) {
+        (Some(_), true) => "would get this entry beside what is in it:".to_owned(),
+        (Some(_), false) => "would be a new file with this entry:".to_owned(),
+        (None, _) => format!("would lose its entry `{NAME}`; what else is in it stays."),
+    };
+    session.out.line(format!("{}: {} {what}", bold(client.title), shown(file)))?;
+    if let Some(entry) = entry {
+        session.out.line(printable_json(&client.snippet(entry)))?;
+    }
     if !client.documented {
         session.say("This place is not in its makers' documentation: see there if it is not taken over.");
     }
@@ -175,55 +246,6 @@ fn printable_json(text: &str) -> String {
     super::print::printable_lines(text).into_owned()
 }
 
-fn refused(client: &Client, file: &Path, entry: &Value, refusal: &Refusal) -> CliFailure {
-    let why = match refusal {
-        Refusal::NotJson(why) => format!("it is not JSON ({why})"),
-        Refusal::Shape(why) => why.clone(),
-    };
-    CliFailure::new(
-        exit::CANNOT_CREATE,
-        format!(
-            "{} is left as it is: {why}. Put this into it by hand, in {}:\n{}",
-            file.display(),
-            client.title,
-            snippet(client, entry)
-        ),
-    )
-}
-
-/// Puts a text in a file's place at once, with a copy of what was there beside it; says where that is.
-fn replace(file: &Path, old: Option<&str>, new: &str) -> std::io::Result<Option<PathBuf>> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // Such files hold other servers' keys: a new one is readable by its user alone, an old one keeps its mode.
-    let mode = std::fs::metadata(file).map_or(0o600, |known| known.mode() & 0o777);
-    let backup = old.map(|old| beside(file, "before-situated", old, mode)).transpose()?;
-    let fresh = beside(file, "new", new, mode)?;
-    // Another program may have written to it meanwhile: then nothing is done.
-    if std::fs::read_to_string(file).ok().as_deref() != old {
-        std::fs::remove_file(&fresh)?;
-        return Err(std::io::Error::other("it was changed by somebody else just now; nothing was written, try again"));
-    }
-    std::fs::rename(&fresh, file)?;
-    File::open(folder)?.sync_all()?;
-    Ok(backup)
-}
-
-/// A new file beside another, never in place of one that is there.
-fn beside(file: &Path, what: &str, text: &str, mode: u32) -> std::io::Result<PathBuf> {
-    for n in 1..1_000 {
-        let mut name = file.as_os_str().to_owned();
-        name.push(if n == 1 { format!(".{what}") } else { format!(".{what}-{n}") });
-        let path = PathBuf::from(name);
-        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&path) {
-            Ok(mut out) => {
-                out.write_all(text.as_bytes())?;
-                out.sync_all()?;
-                return Ok(path);
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(std::io::Error::other("a thousand copies are beside it already"))
+fn left_alone(file: &Path, refusal: &Refusal, by_hand: &str) -> CliFailure {
+    CliFailure::new(exit::CANNOT_CREATE, format!("{} is left as it is: {refusal}. {by_hand}", file.display()))
 }

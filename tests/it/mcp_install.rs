@@ -12,7 +12,7 @@ fn an_entry_is_shown_and_written_beside_what_is_there() {
     let place = Place::new();
     let home = place.dir.path();
     let list = out(&place.run(&["mcp", "install"]));
-    for name in ["claude", "claude-desktop", "cursor", "vscode", "zed"] {
+    for name in ["claude", "claude-desktop", "codex", "cursor", "vscode", "zed"] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
     }
     let file = home.join(".claude.json");
@@ -96,4 +96,59 @@ fn files_that_are_not_understood_are_left_alone() {
     assert!(place.run(&["mcp", "install", "cursor", "--yes"]).status.success());
     assert!(home.join(".cursor/mcp.json").symlink_metadata().unwrap().file_type().is_symlink());
     assert!(std::fs::read_to_string(&real).unwrap().contains("situated"));
+}
+
+#[test]
+fn codex_is_entered_in_its_tables_and_what_was_entered_is_taken_out_again() {
+    let place = Place::new();
+    let file = place.dir.path().join(".codex/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let before = "# Mine\nmodel = \"m\" # the best\n\n[mcp_servers.other]\ncommand = \"x\"\nenv = { KEY = \"k\" }\n";
+    std::fs::write(&file, before).unwrap();
+    let shown = place.run(&["mcp", "install", "codex", "--dry-run"]);
+    assert!(out(&shown).contains("[mcp_servers.situated]") && !out(&shown).contains("KEY"), "{}", out(&shown));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    assert!(place.run(&["mcp", "install", "codex", "--yes"]).status.success());
+    let after = std::fs::read_to_string(&file).unwrap();
+    assert!(after.starts_with(before), "{after}");
+    let parsed: toml::Table = after.parse().unwrap();
+    let entry = &parsed["mcp_servers"]["situated"];
+    assert!(entry["command"].as_str().unwrap().ends_with("/situated"), "{entry}");
+    assert_eq!(entry["args"].as_array().unwrap().last().unwrap().as_str(), Some("mcp"));
+    assert!(out(&place.run(&["mcp", "install", "codex", "--yes"])).contains("already"));
+    let listed = |name: &str| {
+        let list = out(&place.run(&["mcp", "uninstall"]));
+        list.lines().any(|line| line.starts_with(&format!("{name} ")) && line.contains("entered"))
+    };
+    assert!(listed("codex") && !listed("claude"));
+    // Nobody can be asked here, and a dry run changes nothing.
+    assert_eq!(place.run(&["mcp", "uninstall", "codex"]).status.code(), Some(2));
+    assert!(out(&place.run(&["mcp", "uninstall", "codex", "--dry-run"])).contains("would lose its entry"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
+    let told: Value =
+        serde_json::from_str(&out(&place.run(&["mcp", "uninstall", "codex", "--yes", "--json"]))).unwrap();
+    assert_eq!((&told["removed"], &told["written"]), (&json!(true), &json!(true)), "{told}");
+    assert_eq!(std::fs::read_to_string(told["backup"].as_str().unwrap()).unwrap(), after);
+    assert_eq!(std::fs::read_to_string(&file).unwrap().trim_end(), before.trim_end());
+    assert!(!listed("codex"));
+    assert!(out(&place.run(&["mcp", "uninstall", "codex", "--yes"])).contains("no such entry"));
+
+    // The same in JSON, with what stands around it.
+    let zed = place.dir.path().join(".config/zed/settings.json");
+    std::fs::create_dir_all(zed.parent().unwrap()).unwrap();
+    let before = "// Zed\n{\n  \"context_servers\": {\n    \"other\": {}, // mine\n  },\n}\n";
+    std::fs::write(&zed, before).unwrap();
+    assert!(place.run(&["mcp", "install", "zed", "--yes"]).status.success());
+    assert_ne!(std::fs::read_to_string(&zed).unwrap(), before);
+    assert!(place.run(&["mcp", "uninstall", "zed", "--yes"]).status.success());
+    assert_eq!(std::fs::read_to_string(&zed).unwrap(), before);
+    // Where there is no file, there is nothing to do; one that cannot be read is left alone.
+    let none = place.run(&["mcp", "uninstall", "cursor", "--yes"]);
+    assert!(none.status.success() && out(&none).contains("no file"), "{}", out(&none));
+    assert!(!place.dir.path().join(".cursor").exists());
+    assert_eq!(place.run(&["mcp", "uninstall", "nobody"]).status.code(), Some(2));
+    std::fs::write(&zed, "{ \"context_servers\" {} }").unwrap();
+    let told = place.run(&["mcp", "uninstall", "zed", "--yes"]);
+    assert_eq!(told.status.code(), Some(73));
+    assert!(err(&told).contains("not JSON") && err(&told).contains("by hand"), "{}", err(&told));
 }

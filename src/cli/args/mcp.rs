@@ -17,18 +17,20 @@ pub(crate) struct Mcp {
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpAction {
     /// Enter situated in an assistant's configuration; without a name, list those that are known
-    Install(McpInstall),
+    Install(McpEntry),
+    /// Take situated out of an assistant's configuration; without a name, list those that are known
+    Uninstall(McpEntry),
 }
 
-/// `mcp install`
+/// `mcp install`, `mcp uninstall`
 #[derive(Debug, Args)]
-pub(crate) struct McpInstall {
-    /// The assistant: claude, claude-desktop, cursor, vscode, zed, …
+pub(crate) struct McpEntry {
+    /// The assistant: claude, claude-desktop, codex, cursor, vscode, zed, …
     pub client: Option<String>,
     /// Write without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// Only show what would be written, and where
+    /// Only show what would be changed, and where
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -4,6 +4,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::edit::Refusal;
+use super::{NAME, edit, tables};
+
+/// How an assistant's file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Json,
+    Toml,
+}
+
 /// An assistant's program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Client {
@@ -13,6 +23,7 @@ pub(super) struct Client {
     pub(super) title: &'static str,
     /// The member of its file that holds servers.
     pub(super) section: &'static str,
+    format: Format,
     /// Whether an entry says that it is a program.
     typed: bool,
     /// Its file, from the home folder; on macOS, and elsewhere.
@@ -31,6 +42,7 @@ pub(super) const ALL: &[Client] = &[
         name: "claude",
         title: "Claude Code",
         section: "mcpServers",
+        format: Format::Json,
         typed: true,
         files: (".claude.json", ".claude.json"),
         documented: true,
@@ -40,6 +52,7 @@ pub(super) const ALL: &[Client] = &[
         name: "claude-desktop",
         title: "Claude Desktop",
         section: "mcpServers",
+        format: Format::Json,
         typed: false,
         files: (
             "Library/Application Support/Claude/claude_desktop_config.json",
@@ -49,9 +62,20 @@ pub(super) const ALL: &[Client] = &[
         then: RESTART,
     },
     Client {
+        name: "codex",
+        title: "Codex",
+        section: "mcp_servers",
+        format: Format::Toml,
+        typed: false,
+        files: (".codex/config.toml", ".codex/config.toml"),
+        documented: true,
+        then: "Start a new session. (`codex mcp add` writes the same entry.)",
+    },
+    Client {
         name: "cursor",
         title: "Cursor",
         section: "mcpServers",
+        format: Format::Json,
         typed: false,
         files: (".cursor/mcp.json", ".cursor/mcp.json"),
         documented: true,
@@ -61,6 +85,7 @@ pub(super) const ALL: &[Client] = &[
         name: "vscode",
         title: "Visual Studio Code",
         section: "servers",
+        format: Format::Json,
         typed: true,
         files: ("Library/Application Support/Code/User/mcp.json", ".config/Code/User/mcp.json"),
         documented: false,
@@ -70,6 +95,7 @@ pub(super) const ALL: &[Client] = &[
         name: "zed",
         title: "Zed",
         section: "context_servers",
+        format: Format::Json,
         typed: false,
         files: (".config/zed/settings.json", ".config/zed/settings.json"),
         documented: true,
@@ -79,6 +105,7 @@ pub(super) const ALL: &[Client] = &[
         name: "windsurf",
         title: "Windsurf",
         section: "mcpServers",
+        format: Format::Json,
         typed: false,
         files: (".codeium/windsurf/mcp_config.json", ".codeium/windsurf/mcp_config.json"),
         documented: false,
@@ -88,6 +115,7 @@ pub(super) const ALL: &[Client] = &[
         name: "gemini",
         title: "Gemini CLI",
         section: "mcpServers",
+        format: Format::Json,
         typed: false,
         files: (".gemini/settings.json", ".gemini/settings.json"),
         documented: true,
@@ -115,6 +143,38 @@ impl Client {
         }
         entry
     }
+
+    /// Its file with the entry; `None` if it stands there already.
+    pub(super) fn with_entry(&self, text: &str, entry: &Value) -> Result<Option<String>, Refusal> {
+        match self.format {
+            Format::Json => edit::with_entry(text, self.section, NAME, entry),
+            Format::Toml => tables::with_entry(text, self.section, NAME, entry),
+        }
+    }
+
+    /// Its file without the entry; `None` if there is none.
+    pub(super) fn without_entry(&self, text: &str) -> Result<Option<String>, Refusal> {
+        match self.format {
+            Format::Json => edit::without_entry(text, self.section, NAME),
+            Format::Toml => tables::without_entry(text, self.section, NAME),
+        }
+    }
+
+    /// Whether its file has the entry.
+    pub(super) fn has_entry(&self, text: &str) -> bool {
+        match self.format {
+            Format::Json => edit::has_entry(text, self.section, NAME),
+            Format::Toml => tables::has_entry(text, self.section, NAME),
+        }
+    }
+
+    /// What is to be pasted.
+    pub(super) fn snippet(&self, entry: &Value) -> String {
+        match self.format {
+            Format::Json => serde_json::to_string_pretty(&json!({ self.section: { NAME: entry } })).unwrap_or_default(),
+            Format::Toml => self.with_entry("", entry).ok().flatten().unwrap_or_default().trim_end().to_owned(),
+        }
+    }
 }
 
 /// The one of this name.
@@ -123,6 +183,7 @@ pub(super) fn named(name: &str) -> Option<&'static Client> {
     let name = match name.as_str() {
         "claude-code" => "claude",
         "code" | "vs-code" => "vscode",
+        "codex-cli" => "codex",
         "gemini-cli" => "gemini",
         other => other,
     };

@@ -1,5 +1,7 @@
 //! One entry put into a JSON file that is somebody else's: its values, comments and order stay as they are. Pure.
 
+use std::fmt;
+
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Value, json};
@@ -9,11 +11,23 @@ use serde_json::{Value, json};
 pub(super) enum Refusal {
     /// It is no JSON, and why.
     NotJson(String),
-    /// It is JSON of another shape than expected.
+    /// It is no TOML, and why.
+    NotToml(String),
+    /// It is of another shape than expected.
     Shape(String),
 }
 
-const BYTE_ORDER_MARK: char = '\u{FEFF}';
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NotJson(why) => write!(f, "it is not JSON ({why})"),
+            Refusal::NotToml(why) => write!(f, "it is not TOML ({why})"),
+            Refusal::Shape(why) => f.write_str(why),
+        }
+    }
+}
+
+pub(super) const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// What the clients' own files may hold beside JSON.
 const COMMENTED: ParseOptions = ParseOptions {
@@ -46,6 +60,19 @@ pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -
         Some(known) => known.set_value(input(entry)),
         None => drop(servers.append(name, input(entry))),
     }
+    Ok(Some(format!("{}{root}", &text[..text.len() - body.len()])))
+}
+
+/// `text` without the entry `name` in the object `section` at the top; `None` if there is none.
+pub(super) fn without_entry(text: &str, section: &str, name: &str) -> Result<Option<String>, Refusal> {
+    let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    if body.trim().is_empty() {
+        return Ok(None);
+    }
+    let (root, top) = parsed(body)?;
+    let Some(servers) = only(&top, section)?.and_then(|servers| servers.object_value()) else { return Ok(None) };
+    let Some(known) = only(&servers, name)? else { return Ok(None) };
+    known.remove();
     Ok(Some(format!("{}{root}", &text[..text.len() - body.len()])))
 }
 

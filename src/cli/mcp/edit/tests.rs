@@ -80,6 +80,38 @@ fn comments_and_trailing_commas_stay() {
     assert!(has_entry(&new, "mcpServers", "situated") && !has_entry(text, "mcpServers", "situated"));
 }
 
+#[test]
+fn what_was_entered_is_taken_out_again() {
+    let out = |text: &str| without_entry(text, "mcpServers", "situated");
+    for text in [
+        "{\n  \"mcpServers\": {\n    \"a\": {}\n  },\n  \"z\": 1.50\n}\n",
+        "// Settings\n{\n  // of servers\n  \"mcpServers\": {\n    \"a\": {}, // the first\n  },\n  \"b\": [1,],\n}\n",
+        "\u{FEFF}{\n\t\"mcpServers\": {\n\t\t\"a\": { \"env\": {} },\n\t\t\"b\": {}\n\t}\n}",
+    ] {
+        let entered = set(text).unwrap().unwrap();
+        assert_ne!(entered, text);
+        assert_eq!(out(&entered).unwrap().unwrap(), text);
+        assert_eq!(out(text), Ok(None), "it is not there");
+    }
+    for text in ["", "{}", "{\"mcpServers\": {}}", "{\"mcpServers\": 3}"] {
+        assert_eq!(out(text), Ok(None), "{text}");
+    }
+    // What stands in one line comes back in several, and says the same.
+    let back = out(&set("{\"mcpServers\":{\"x\":1}}").unwrap().unwrap()).unwrap().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&back).unwrap(), json!({ "mcpServers": { "x": 1 } }));
+    // The first of several, the one in the middle, and the only one.
+    for (text, left) in [
+        ("{\"mcpServers\": {\"situated\": {}, \"b\": 2}}", json!({ "b": 2 })),
+        ("{\"mcpServers\": {\"a\": 1, \"situated\": {}, /* last */ \"b\": 2,}}", json!({ "a": 1, "b": 2 })),
+        ("{\n  \"mcpServers\": {\n    \"situated\": {}\n  }\n}\n", json!({})),
+    ] {
+        let rest = out(text).unwrap().unwrap();
+        let (_, top) = parsed(&rest).unwrap();
+        assert_eq!(top.to_serde_value().unwrap(), json!({ "mcpServers": left }), "{rest}");
+    }
+    assert!(matches!(out("{ # a comment\n}"), Err(Refusal::NotJson(_))));
+}
+
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -104,7 +136,10 @@ proptest! {
             Ok(Some(new)) => {
                 let mut expected = value.clone();
                 expected["mcpServers"]["situated"] = entry();
-                prop_assert_eq!(serde_json::from_str::<Value>(&new).unwrap(), expected);
+                prop_assert_eq!(serde_json::from_str::<Value>(&new).unwrap(), expected.clone());
+                let out = without_entry(&new, "mcpServers", "situated").unwrap().unwrap();
+                expected["mcpServers"].as_object_mut().unwrap().remove("situated");
+                prop_assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), expected);
             }
             Ok(None) => prop_assert!(false, "it was not there"),
             Err(_) => prop_assert!(!value.is_object() || value.get("mcpServers").is_some_and(|s| !s.is_object())),

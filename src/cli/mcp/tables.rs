@@ -1,0 +1,91 @@
+//! The same as [`super::edit`] for a file in TOML: one entry put into a table, or taken out. Pure.
+
+use serde_json::Value;
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
+
+use super::edit::{BYTE_ORDER_MARK, Refusal};
+
+/// `text` with `entry` under `name` in the table `section`; `None` if it stands there already. Of an entry that is there,
+/// what `entry` does not say stays.
+pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -> Result<Option<String>, Refusal> {
+    let (mark, mut document) = parsed(text)?;
+    let servers = document.entry(section).or_insert_with(|| {
+        let mut servers = Table::new();
+        // Its own header would say nothing.
+        servers.set_implicit(true);
+        Item::Table(servers)
+    });
+    let servers = servers.as_table_like_mut().ok_or_else(|| no_table(section))?;
+    let known = servers.entry(name).or_insert_with(|| Item::Table(Table::new()));
+    let known = known.as_table_like_mut().ok_or_else(|| no_table(&format!("{section}.{name}")))?;
+    let mut changed = false;
+    for (key, value) in entry.as_object().into_iter().flatten() {
+        if known.get(key).and_then(json).as_ref() != Some(value) {
+            known.insert(key, Item::Value(toml(value)));
+            changed = true;
+        }
+    }
+    Ok(changed.then(|| format!("{mark}{document}")))
+}
+
+/// `text` without the entry `name` in the table `section`; `None` if there is none.
+pub(super) fn without_entry(text: &str, section: &str, name: &str) -> Result<Option<String>, Refusal> {
+    let (mark, mut document) = parsed(text)?;
+    let servers = document.get_mut(section).and_then(Item::as_table_like_mut);
+    let removed = servers.and_then(|servers| servers.remove(name)).is_some();
+    Ok(removed.then(|| format!("{mark}{document}")))
+}
+
+/// Whether an entry of this name stands in the table `section`.
+pub(super) fn has_entry(text: &str, section: &str, name: &str) -> bool {
+    let entered = |servers: &dyn TableLike| servers.get(name).is_some_and(Item::is_table_like);
+    parsed(text).is_ok_and(|(_, document)| document.get(section).and_then(Item::as_table_like).is_some_and(entered))
+}
+
+/// A byte order mark, if there is one, and what stands behind it.
+fn parsed(text: &str) -> Result<(&str, DocumentMut), Refusal> {
+    let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let document = body.parse::<DocumentMut>().map_err(|error| {
+        // The whole message quotes the line, which may hold a key.
+        let line = error.span().map_or(1, |span| body[..span.start].lines().count().max(1));
+        Refusal::NotToml(format!("line {line}: {}", error.message().lines().next().unwrap_or_default()))
+    })?;
+    Ok((&text[..text.len() - body.len()], document))
+}
+
+fn no_table(name: &str) -> Refusal {
+    Refusal::Shape(format!("`{name}` in it is no table"))
+}
+
+fn toml(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Bool(value) => (*value).into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => number.into(),
+            None => number.as_f64().unwrap_or_default().into(),
+        },
+        Value::Array(values) => toml_edit::Value::Array(values.iter().map(toml).collect::<Array>()),
+        Value::Object(members) => toml_edit::Value::InlineTable(
+            members.iter().map(|(key, value)| (key, toml(value))).collect::<InlineTable>(),
+        ),
+        Value::String(text) => text.as_str().into(),
+        // TOML has none, and no entry of ours either.
+        Value::Null => "".into(),
+    }
+}
+
+/// A value as far as an entry has such: texts, and lists of them.
+fn json(item: &Item) -> Option<Value> {
+    let value = item.as_value()?;
+    if let Some(values) = value.as_array() {
+        return values
+            .iter()
+            .map(|value| Some(value.as_str()?.into()))
+            .collect::<Option<Vec<Value>>>()
+            .map(Value::from);
+    }
+    Some(value.as_str()?.into())
+}
+
+#[cfg(test)]
+mod tests;
