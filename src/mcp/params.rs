@@ -39,7 +39,7 @@ pub(super) struct Reindex {
     pub(super) path: Option<String>,
     /// Only the one that the user has configured.
     pub(super) llm_provider: Option<String>,
-    /// Also what is as it should be.
+    /// Also what is current.
     pub(super) force: bool,
     /// The user has seen the estimate and wants this; needed if it costs money.
     pub(super) confirm: bool,
@@ -71,9 +71,9 @@ pub(super) struct Filters {
     /// Such as `daily`.
     #[serde(rename = "type")]
     pub(super) note_type: Option<String>,
-    /// First day: `2026-11-21`, `2026-11`, `yesterday`, `30d`.
+    /// From this day on: `2026-11-21`, `2026-11`, `yesterday`, `30d`.
     pub(super) after: Option<String>,
-    /// The day behind the last.
+    /// Only before this day.
     pub(super) before: Option<String>,
 }
 
@@ -133,7 +133,7 @@ impl From<Mode> for protocol::search::Mode {
 /// Arguments of `read_note`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Read {
-    /// The note's path in its vault, as hits have it.
+    /// The note's path in its vault, as results have it.
     pub(super) path: String,
     /// The vault by name; found by the path if absent.
     pub(super) vault: Option<String>,

@@ -61,6 +61,8 @@ fn a_new_note_is_bought_once_and_a_body_edit_costs_nothing() {
     assert_eq!(model.asked()[0].wanted.len(), 3);
     let stats = daemon.ask(&StatsRequest::default());
     assert_eq!((stats.total, stats.contextualized), (3, 3), "{stats:?}");
+    let (words, chars) = (stats.average_context_words, stats.average_context_length);
+    assert!(words > 3.0 && words * 3.0 < chars, "{stats:?}");
 
     place.write("Atlas rollout.md", ATLAS.replace("every clause", "each and every clause"));
     daemon.wait_holding("each", &["Atlas rollout.md"]);

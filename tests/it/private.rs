@@ -76,7 +76,10 @@ fn an_assistant_never_hears_of_private_notes() {
         for query in queries {
             for (tool, arguments) in [
                 ("search_notes", json!({ "query": query, "limit": 100 })),
-                ("search_with_contextual_retrieval", json!({ "query": query, "top_k": 100 })),
+                (
+                    "search_with_contextual_retrieval",
+                    json!({ "query": query, "top_k": 100, "include": ["links", "contextualized"] }),
+                ),
                 ("search_with_contextual_retrieval", json!({ "query": query, "top_k": 100, "mode": "dense" })),
                 (
                     "search_with_contextual_retrieval",
@@ -94,6 +97,9 @@ fn an_assistant_never_hears_of_private_notes() {
                     paths.iter().all(|path| ["Open/Boat.md", "Open/Harbour.md"].contains(path)),
                     "{query}: {paths:?}"
                 );
+                for hit in result["structuredContent"]["results"].as_array().unwrap() {
+                    silent(query, &hit["metadata"].to_string());
+                }
                 // A public note may link to a private one: that name is in its own text.
                 silent(query, &result["structuredContent"]["warnings"].to_string());
             }
