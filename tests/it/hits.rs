@@ -122,3 +122,23 @@ fn the_command_prints_what_else_hits_hold_as_json_alone() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(err(&refused).contains("contextualized"), "{}", err(&refused));
 }
+
+#[test]
+fn notes_of_one_name_in_two_vaults_are_told_apart() {
+    let place = place();
+    let other = place.dir.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("Hub.md"), "# Hub\n\nAnother quibbleheron, without a link.\n").unwrap();
+    place.configure(&format!("[[vault]]\nname = \"other\"\npath = {}\n", toml::Value::from(other.to_str().unwrap())));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let query = json!({ "query": "quibbleheron", "mode": "lexical", "include": ["links", "quality"] });
+    let answer = daemon.call("search", query);
+    let hits = answer["hits"].as_array().unwrap();
+    let backlinks = |vault: &str| {
+        let hit = hits.iter().find(|hit| hit["vault"] == vault).unwrap_or_else(|| panic!("{vault}: {answer}"));
+        assert_eq!((&hit["path"], &hit["context_quality"]), (&json!("Hub.md"), &json!(1.0)));
+        hit["backlinks"]["count"].clone()
+    };
+    assert_eq!((hits.len(), backlinks("notes"), backlinks("other")), (2, json!(13), json!(0)));
+}

@@ -1,11 +1,12 @@
 //! What hits carry if a request asks for it: the links of their notes, how good their contexts are, and chunk and context
 //! as one text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::super::stored;
 use super::{CallError, Cancel, NotePipeline};
-use index::{NoteNo, Snapshot};
+use context::ContextRecord;
+use index::{NoteEntry, NoteNo, Snapshot};
 use note::fingerprint::ChunkId;
 use note::{Private, VaultPath};
 use protocol::hit::{Hit, LinkedNotes};
@@ -33,13 +34,15 @@ pub(in crate::handle) fn add(
     if include.is_empty() {
         return Ok(());
     }
+    let mut finders: Vec<Finder<'_>> = sources.iter().map(Finder::new).collect();
     for hit in hits {
         cancel.check()?;
-        let Some(source) = sources.iter().find(|source| source.vault == hit.vault) else { continue };
+        let Some(finder) = finders.iter_mut().find(|finder| finder.source.vault == hit.vault) else { continue };
+        let Some(path) = VaultPath::parse(&hit.path) else { continue };
         for wanted in include {
             match wanted {
-                Include::Links => source.add_links(hit),
-                Include::Quality => source.add_quality(hit)?,
+                Include::Links => finder.add_links(&path, hit),
+                Include::Quality => finder.add_quality(&path, hit)?,
                 Include::Contextualized => hit.contextualized = Some(contextualized(hit)),
             }
         }
@@ -52,34 +55,58 @@ fn contextualized(hit: &Hit) -> String {
     if hit.context.is_empty() { hit.text.clone() } else { format!("{}\n\n{}", hit.context, hit.text) }
 }
 
-impl Source<'_> {
-    fn add_links(&self, hit: &mut Hit) {
-        let Some(note) = VaultPath::parse(&hit.path).and_then(|path| self.snapshot.note_at(&path)) else { return };
-        let targets = note.links.iter().filter_map(|target| self.snapshot.resolve(target, &note.path));
-        let targets: BTreeSet<NoteNo> = targets.filter(|no| *no != note.no).collect();
-        hit.links = Some(self.linked(targets));
-        hit.backlinks = Some(self.linked(self.snapshot.backlinks(note.no)));
+/// What is found out about the notes of one vault: once for each, however many of the hits are its.
+struct Finder<'a> {
+    source: &'a Source<'a>,
+    /// Links and backlinks.
+    linked: HashMap<NoteNo, (LinkedNotes, LinkedNotes)>,
+    /// Contexts by chunk.
+    contexts: HashMap<VaultPath, HashMap<ChunkId, ContextRecord>>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(source: &'a Source<'a>) -> Self {
+        Finder { source, linked: HashMap::new(), contexts: HashMap::new() }
     }
 
-    fn linked(&self, notes: impl IntoIterator<Item = NoteNo>) -> LinkedNotes {
-        let notes = notes.into_iter().filter_map(|no| self.snapshot.note(no));
-        let shown = notes.filter(|note| !self.hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)));
-        let mut paths: Vec<&str> = shown.map(|note| note.path.as_str()).collect();
-        paths.sort_unstable();
-        LinkedNotes { count: paths.len() as u32, notes: paths.into_iter().take(NAMED).map(str::to_owned).collect() }
+    fn add_links(&mut self, path: &VaultPath, hit: &mut Hit) {
+        let source = self.source;
+        let Some(note) = source.snapshot.note_at(path) else { return };
+        let (links, backlinks) = self.linked.entry(note.no).or_insert_with(|| source.links_of(note));
+        (hit.links, hit.backlinks) = (Some(links.clone()), Some(backlinks.clone()));
     }
 
     /// A chunk that the store has no more, since its note was saved meanwhile, says nothing.
-    fn add_quality(&self, hit: &mut Hit) -> Result<(), CallError> {
-        let (Some(path), Ok(id)) = (VaultPath::parse(&hit.path), hit.chunk.parse::<ChunkId>()) else { return Ok(()) };
-        let Some((record, contexts)) = stored(self.pipeline, &path)? else { return Ok(()) };
-        let at = record.chunks.iter().position(|chunk| chunk.id == id);
-        if let Some(context) = at.and_then(|at| contexts.get(at)) {
+    fn add_quality(&mut self, path: &VaultPath, hit: &mut Hit) -> Result<(), CallError> {
+        if !self.contexts.contains_key(path) {
+            let (record, contexts) = stored(self.source.pipeline, path)?.unzip();
+            let ids = record.into_iter().flat_map(|record| record.chunks).map(|chunk| chunk.id);
+            self.contexts.insert(path.clone(), ids.zip(contexts.into_iter().flatten()).collect());
+        }
+        let Ok(id) = hit.chunk.parse::<ChunkId>() else { return Ok(()) };
+        if let Some(context) = self.contexts.get(path).and_then(|contexts| contexts.get(&id)) {
             hit.context_quality = Some(context.quality);
             hit.context_by = Some(context.generation.clone());
             hit.context_at = Some(context.written_at);
             hit.context_tokens = Some(context.spent.tokens_in + context.spent.tokens_out);
         }
         Ok(())
+    }
+}
+
+impl Source<'_> {
+    /// The notes that a note links to, and those that link to it.
+    fn links_of(&self, note: &NoteEntry) -> (LinkedNotes, LinkedNotes) {
+        let targets = note.links.iter().filter_map(|target| self.snapshot.resolve(target, &note.path));
+        let targets: BTreeSet<NoteNo> = targets.filter(|no| *no != note.no).collect();
+        (self.shown(targets), self.shown(self.snapshot.backlinks(note.no)))
+    }
+
+    fn shown(&self, notes: impl IntoIterator<Item = NoteNo>) -> LinkedNotes {
+        let notes = notes.into_iter().filter_map(|no| self.snapshot.note(no));
+        let shown = notes.filter(|note| !self.hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)));
+        let mut paths: Vec<&str> = shown.map(|note| note.path.as_str()).collect();
+        paths.sort_unstable();
+        LinkedNotes { count: paths.len() as u32, notes: paths.into_iter().take(NAMED).map(str::to_owned).collect() }
     }
 }
