@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use context::settings::{ContextConfig, FormChoice, Provider};
+use context::settings::{Consent, ContextConfig, FormChoice, Provider};
 use context::{ContextRecord, Origin, Spent};
 use jiff::Timestamp;
 use machine::simulation::{Machine, PlayedWork};
@@ -135,6 +135,7 @@ impl Bench {
             provider: Provider::OpenAi,
             base_url: Some("http://model.invalid".to_owned()),
             form: FormChoice::Chunk,
+            consent: Consent::Given,
             ..ContextConfig::default()
         };
         settings.context.key.file = Some(key);

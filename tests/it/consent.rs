@@ -2,9 +2,9 @@
 
 use protocol::audience::Audience;
 use protocol::contexts::{Offer, StartContextsRequest, StopContextsRequest};
+use protocol::envelope::ErrorKind;
 use protocol::jobs::{JobState, RebuildRequest};
 use protocol::status::RunState;
-use serde_json::json;
 
 use crate::contexts::{ATLAS, SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
@@ -53,8 +53,7 @@ fn nothing_is_asked_before_the_user_agrees_and_all_of_it_after() {
     assert!(status.contains("waits for your yes: `situated contexts start`"), "{status}");
     // An assistant cannot agree for the user, and where nobody can be asked nobody has.
     let assistant = StartContextsRequest { audience: Audience::Assistant, ..StartContextsRequest::default() };
-    let refused = daemon.try_call("contexts.start", json!(assistant)).unwrap_err();
-    assert_eq!(refused["data"]["kind"], "forbidden", "{refused}");
+    assert_eq!(daemon.refused(&assistant).kind, ErrorKind::Forbidden);
     let told = String::from_utf8(place.run(&["contexts", "start", "--dry-run"]).stderr).unwrap();
     assert!(told.contains("claude-haiku-4-5 writes contexts for 3 chunks of 1 note"), "{told}");
     assert_eq!(place.run(&["contexts", "start"]).status.code(), Some(2));
@@ -128,8 +127,8 @@ fn a_provider_for_a_vault_that_has_free_contexts_says_what_it_takes_and_waits() 
     let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
     place.configure(SMALL_CHUNKS);
     let mut daemon = start(&place);
-    let nobody = daemon.try_call("contexts.start", json!({})).unwrap_err();
-    assert!(nobody["message"].as_str().unwrap().contains("no model writes contexts"), "{nobody}");
+    let nobody = daemon.refused(&StartContextsRequest::default());
+    assert!(nobody.message.contains("no model writes contexts"), "{nobody:?}");
     daemon.stop();
 
     place.configure(&asking(&model, "claude-haiku-4-5"));

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{CallError, Handle, ready};
+use super::access::ready;
+use super::{CallError, Handle};
 use crate::decide::NotePipeline;
 use context::ContextRecord;
 use context::cost::{self, Asking, NoteSize};

@@ -116,7 +116,7 @@ fn visible(note: &Note) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn stored(
+pub(super) fn stored(
     pipeline: &NotePipeline,
     path: &VaultPath,
 ) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {

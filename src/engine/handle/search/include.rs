@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::stored;
+use super::super::notes::stored;
 use super::{CallError, Cancel, NotePipeline};
 use context::ContextRecord;
 use index::{NoteEntry, NoteNo, Snapshot};

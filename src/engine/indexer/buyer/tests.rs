@@ -2,6 +2,7 @@ use super::*;
 use crate::indexer::Indexer;
 use crate::testing::{Bench, key_of, path, report};
 use context::plan::Reason;
+use context::settings::Consent;
 use protocol::jobs::{Job, JobState};
 use store::record::NoteRecord;
 
@@ -321,4 +322,25 @@ fn the_regular_look_asks_for_drifted_contexts_once_an_interval() {
     remember_sync(&bench.pipeline(), now_s() + 1_000_000).unwrap();
     bench.indexer.buyer = Buyer::new(bench.shared.runtime(""));
     assert_eq!(looks(&mut bench), Some(Reason::Drifted));
+}
+
+#[test]
+fn a_model_that_costs_is_asked_once_the_user_agrees_and_until_that_is_taken_back() {
+    let mut bench = Bench::new(|settings| settings.context.consent = Consent::Ask);
+    save(&mut bench, "a.md", 2);
+    assert_eq!((bench.indexer.buyer.is_agreed(), ask(&mut bench, IDLE)), (false, 0));
+    buy(&mut bench, |buyer, at| buyer.set_agreed(at, true, false));
+    assert_eq!((bench.indexer.buyer.is_agreed(), ask(&mut bench, IDLE)), (true, 1));
+    // Another process reads it where it was written.
+    let again = |bench: &mut Bench| {
+        let Indexer { actor, buyer, .. } = &mut bench.indexer;
+        *buyer = Buyer::new(bench.shared.runtime(""));
+        buyer.read_consent(actor);
+        buyer.is_agreed()
+    };
+    assert!(again(&mut bench));
+    buy(&mut bench, |buyer, at| buyer.set_agreed(at, false, false));
+    save(&mut bench, "b.md", 3);
+    assert_eq!(ask(&mut bench, IDLE), 0);
+    assert!(!again(&mut bench));
 }

@@ -12,6 +12,8 @@ struct Machine {
     bench: Bench,
     pending: PendingContexts,
     inactive: bool,
+    /// Whether the user has agreed to the model.
+    agreed: bool,
 }
 
 impl Machine {
@@ -19,10 +21,10 @@ impl Machine {
         Machine::with(|_| {})
     }
 
-    fn with(change: impl FnOnce(&mut ContextConfig)) -> Self {
+    fn with(change: impl FnOnce(&mut context::settings::ContextConfig)) -> Self {
         let bench = Bench::new(|settings| change(&mut settings.context));
         let pending = PendingContexts::new(bench.shared.runtime(""));
-        Machine { bench, pending, inactive: false }
+        Machine { bench, pending, inactive: false, agreed: true }
     }
 
     /// A note is written, with that many sections.
@@ -40,7 +42,8 @@ impl Machine {
     }
 
     fn jobs_unless(&mut self, is_busy: fn(&VaultPath) -> bool) -> Vec<ContextJob> {
-        let asking = Asking { vault: 0, vault_name: "v", inactive: self.inactive, now: machine::now() };
+        let Machine { inactive, agreed, .. } = *self;
+        let asking = Asking { vault: 0, vault_name: "v", inactive, agreed, now: machine::now() };
         self.pending.jobs(&self.bench.pipeline(), &asking, is_busy).unwrap()
     }
 
@@ -50,7 +53,7 @@ impl Machine {
     }
 
     fn next_question(&self) -> Option<Instant> {
-        self.pending.next_question(self.inactive)
+        self.pending.next_question(self.inactive, self.agreed)
     }
 
     fn take(&mut self, name: &str, event: ContextEvent) -> Option<Interrupted> {
@@ -76,6 +79,11 @@ impl Machine {
         self.bench.pipeline().store.amend(&path(name), change).unwrap();
         let record = self.record(name);
         self.pending.written(&record, machine::now());
+    }
+
+    /// Looks after contexts that should be better; how many chunks that asks for.
+    fn refresh(&mut self, since: Option<i64>, renew: Renew) -> u64 {
+        self.pending.refresh(&self.bench.pipeline(), since, renew).unwrap()
     }
 
     /// Decides about a note as a rebuild does.

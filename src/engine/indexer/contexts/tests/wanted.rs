@@ -69,13 +69,9 @@ fn a_drifted_context_is_asked_for_anew_once_by_the_look_that_is_due() {
     });
     machine.bench.pass(3600 * SECOND);
     assert_eq!(machine.asks(), [], "it serves until then");
-    let config = machine.bench.settings.context.clone();
-    let refresh = |machine: &mut Machine, since: Option<i64>, config: &ContextConfig| {
-        machine.pending.refresh(&machine.bench.pipeline(), since, config).unwrap()
-    };
-    assert_eq!(refresh(&mut machine, Some(i64::MAX), &config), 0, "of notes that changed since alone");
-    assert_eq!(refresh(&mut machine, None, &config), 1);
-    assert_eq!(refresh(&mut machine, None, &config), 0, "it is asked for already");
+    assert_eq!(machine.refresh(Some(i64::MAX), Renew::Nothing), 0, "of notes that changed since alone");
+    assert_eq!(machine.refresh(None, Renew::Nothing), 1);
+    assert_eq!(machine.refresh(None, Renew::Nothing), 0, "it is asked for already");
     let jobs = machine.jobs_unless(FREE);
     let asked: Vec<_> = jobs.iter().flat_map(|job| &job.pending).collect();
     assert_eq!((asked.len(), jobs[0].purpose), (1, Purpose::Sync));
@@ -87,9 +83,8 @@ fn a_drifted_context_is_asked_for_anew_once_by_the_look_that_is_due() {
     machine.answer(&record, 0);
     machine.end("a.md", Err(refused()));
     assert_eq!(machine.asks(), [], "the new one is");
-    // What another model wrote is left as it is unless the user wants it renewed.
-    let renew = ContextConfig { renew: true, ..config };
-    assert_eq!(refresh(&mut machine, None, &renew), 1);
+    // What another model wrote is left as it is unless the user wants it renewed, at a price.
+    assert_eq!((machine.refresh(None, Renew::Free), machine.refresh(None, Renew::All)), (0, 1));
 }
 
 #[test]
@@ -97,8 +92,7 @@ fn what_is_not_asked_by_itself_waits_for_the_user() {
     let mut machine = Machine::with(|context| context.automatic = false);
     machine.saved("a.md", 2);
     assert_eq!(machine.asks(), []);
-    let config = machine.bench.settings.context.clone();
-    assert_eq!(machine.pending.refresh(&machine.bench.pipeline(), None, &config).unwrap(), 2);
+    assert_eq!(machine.refresh(None, Renew::Nothing), 2);
     let jobs = machine.jobs_unless(FREE);
     assert_eq!((jobs.len(), jobs[0].pending.len(), jobs[0].purpose), (1, 2, Purpose::Sync));
 }
@@ -116,4 +110,23 @@ fn a_generation_that_does_not_answer_buys_nothing_unless_it_is_being_built() {
     let jobs = machine.jobs_unless(FREE);
     assert_eq!((jobs.len(), jobs[0].purpose), (1, Purpose::Rebuild(id)), "and then within the budget of that");
     assert!(jobs[0].rebuild.is_some());
+}
+
+#[test]
+fn before_the_user_agrees_nothing_is_asked_but_a_rebuild_that_was_confirmed() {
+    let mut machine = Machine::new();
+    machine.agreed = false;
+    machine.saved("a.md", 2);
+    machine.refresh(None, Renew::All);
+    assert_eq!((machine.asks(), machine.next_question()), (vec![], None));
+    machine.bench.save("b.md", &report(3).replace("rollout", "launch"));
+    machine.pending.run = Some(Run { total: 3, ..Run::new(7, None, false) });
+    machine.rebuild("b.md");
+    assert_eq!(machine.asks(), of("b.md", 3), "and of that alone");
+    machine.end("b.md", Ok(()));
+    machine.pending.run = None;
+    // A yes asks for what has waited, whether it was passed over meanwhile or not.
+    machine.agreed = true;
+    machine.pending.queue_all(&machine.bench.pipeline(), machine::now()).unwrap();
+    assert!(machine.asks().contains(&("a.md".to_owned(), 2)));
 }
