@@ -31,6 +31,11 @@ const FIELDS: &[(&str, Field)] = &[
     ("context", |hit| hit.context.clone()),
     ("text", |hit| hit.text.clone()),
     ("chunk", |hit| hit.chunk.clone()),
+    ("kind", |hit| hit.kind.clone().unwrap_or_default()),
+    ("tags", |hit| hit.tags.join(" ")),
+    ("date", |hit| hit.date.clone().unwrap_or_default()),
+    ("created", |hit| hit.created.clone().unwrap_or_default()),
+    ("modified", |hit| hit.modified.clone().unwrap_or_default()),
     ("mtime", |hit| hit.mtime.to_string()),
 ];
 

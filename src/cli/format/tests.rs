@@ -8,6 +8,15 @@ fn formats() {
     assert_eq!(filled("{{{title}}}\\t{heading}").unwrap(), "{Plan}\tPlan › Risks › Money");
     assert_eq!(filled("{file}").unwrap(), "Projects/Very long folder/Plan.md");
     assert_eq!(filled("").unwrap(), "");
+    let dated = Hit {
+        kind: Some("daily".into()),
+        tags: vec!["work".into(), "boat/red".into()],
+        date: Some("2026-11-20".into()),
+        modified: Some("2026-11-21".into()),
+        ..hit()
+    };
+    let about = Format::parse("{kind}|{tags}|{date}|{created}|{modified}").unwrap();
+    assert_eq!(about.fill(&dated, &Roots::default()), "daily|work boat/red|2026-11-20||2026-11-21");
     assert!(!filled("{snippet}").unwrap().contains('\u{1b}'));
     for bad in ["{pth}", "{path", "{}"] {
         assert_eq!(filled(bad).unwrap_err().code(), 2, "{bad}");
