@@ -94,6 +94,7 @@ pub(super) fn outcome(name: &str) -> String {
         "taken_chunk" => "taken, asked for one by one",
         "taken_simple" => "taken, asked for without the note",
         "weak" => "of those taken, weak: the free context stands before them",
+        "other_length" => "of those taken, shorter or longer than asked for",
         "fell_back_to_template" => "given up after all tries: the free context serves",
         "failed_unauthorized" => "calls failed: the key was missing or refused",
         "failed_unknown_model" => "calls failed: the provider does not know the model",

@@ -2,6 +2,7 @@
 //! embedding and, as a field of its own, for the lexical index. Pure.
 
 pub mod document;
+pub mod own_prompt;
 pub mod plan;
 pub mod settings;
 pub mod prompt;

@@ -6,18 +6,21 @@
 
 mod answer;
 mod clean;
+mod own;
 mod render;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use note::fingerprint::Fields;
 
 use super::document::{Document, Passage};
 use super::models::Model;
-use super::settings::{ContextConfig, FormChoice, KindPrompt};
+use super::own_prompt::OwnPrompt;
+use super::settings::{ContextConfig, FormChoice, KindPrompt, Length};
 use super::template::TEMPLATE;
 use render::{Keep, Limits, Meter, Show};
 
@@ -116,6 +119,18 @@ pub fn passages_at_once(model: &Model, form: FormChoice, note: u32) -> usize {
     if form == FormChoice::Auto && note > LONG_NOTE && cached { PASSAGES_OF_LONG } else { MOST_PASSAGES }
 }
 
+/// Share of the words that the simplest passage gets.
+const SIMPLEST: f32 = 0.4;
+
+/// How much there is to say about a passage, 0..=1: by its length, and by how many different words it has. From 150
+/// words, 80 of them different, on it is as complex as any.
+fn complexity(text: &str) -> f32 {
+    let words: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    let different = words.iter().collect::<BTreeSet<_>>().len();
+    f32::midpoint((words.len() as f32 / 150.0).min(1.0), (different as f32 / 80.0).min(1.0))
+}
+
 impl Prompter {
     /// For a configuration and what is known about its model.
     pub fn new(config: &ContextConfig, model: &Model) -> Self {
@@ -132,8 +147,12 @@ impl Prompter {
         let default = ContextConfig::default();
         let (instructions, version) =
             self.further(kind).map_or(("", DEFAULT_VERSION), |further| (further.instructions.trim(), further.version));
-        let ContextConfig { max_words, form, .. } = self.config;
-        if (instructions, version, max_words, form) == ("", DEFAULT_VERSION, default.max_words, default.form) {
+        let own = self.further(kind).and_then(|further| further.own.as_ref()).map_or("", OwnPrompt::text);
+        let ContextConfig { max_words, form, min_words, length, .. } = self.config;
+        let newer = (own, min_words, length);
+        if (instructions, version, max_words, form) == ("", DEFAULT_VERSION, default.max_words, default.form)
+            && newer == ("", None, Length::Fixed)
+        {
             return plain;
         }
         let form = match form {
@@ -142,7 +161,16 @@ impl Prompter {
             FormChoice::Chunk => "chunk",
         };
         let fields = Fields::new("prompt/1").bytes(instructions.as_bytes()).number(version.into());
-        let [a, b, c, d, ..] = fields.number(max_words.into()).bytes(form.as_bytes()).finish();
+        let fields = fields.number(max_words.into()).bytes(form.as_bytes());
+        // What older versions did not have is told apart only where it is used.
+        let fields = match newer {
+            ("", None, Length::Fixed) => fields,
+            (own, least, length) => {
+                let dynamic = u64::from(length == Length::Dynamic);
+                fields.bytes(own.as_bytes()).number(least.unwrap_or(0).into()).number(dynamic)
+            }
+        };
+        let [a, b, c, d, ..] = fields.finish();
         format!("{plain}+{a:02x}{b:02x}{c:02x}{d:02x}")
     }
 
@@ -150,6 +178,15 @@ impl Prompter {
     /// passages; or one for each passage where the configuration says so. Numbers that the note does not have are left
     /// out.
     pub fn ask(&self, document: &Document, wanted: &[u32]) -> Vec<Prompt> {
+        if let Some(own) = self.own(document) {
+            let passages = document.passages.iter().filter(|p| wanted.contains(&p.n));
+            let mut prompts: Vec<Prompt> = passages.map(|passage| self.in_own_words(own, document, passage)).collect();
+            let alike = prompts.windows(2).all(|pair| pair[0].document == pair[1].document);
+            let pays = |prompt: &Prompt| self.caching_pays(&prompt.system, &prompt.document);
+            let cache = prompts.len() > 1 && alike && prompts.first().is_some_and(pays);
+            prompts.iter_mut().for_each(|prompt| prompt.cache = cache);
+            return prompts;
+        }
         let asked: BTreeSet<u32> = wanted.iter().copied().collect();
         let wanted: Vec<&Passage> = document.passages.iter().filter(|p| asked.contains(&p.n)).collect();
         if wanted.is_empty() {
@@ -170,7 +207,7 @@ impl Prompter {
             let calls = wanted.len().div_ceil(passages_at_once(&self.model, self.config.form, tokens));
             let groups = wanted.chunks(wanted.len().div_ceil(calls));
             let cache = calls > 1 && self.caching_pays(&system, &whole);
-            let ask = |group: &[&Passage]| self.about_note(&system, &whole, group, cache, false);
+            let ask = |group: &[&Passage]| self.about_note(&system, (document, &whole), group, cache, false);
             groups.map(ask).collect()
         } else {
             self.ask_in_parts(document, &wanted, &system, room)
@@ -182,6 +219,9 @@ impl Prompter {
     /// stands in the question. [`Prompt::cache`] is not set, for only the caller knows whether more follow. For a
     /// number that the note does not have, nothing is asked for.
     pub fn ask_one(&self, document: &Document, n: u32) -> Prompt {
+        if let Some((own, passage)) = self.own(document).zip(document.passage(n)) {
+            return self.in_own_words(own, document, passage);
+        }
         let prefix = self.prefix(document, render::whole(document));
         match document.passage(n) {
             Some(passage) => self.about_passage(document, passage, &prefix, false),
@@ -271,14 +311,52 @@ impl Prompter {
             // Only a passage that is alone can be too long; the lead may cut it into three runs.
             let run = if used > room { room / 3 } else { u32::MAX };
             let text = render::parts(document, &shown, Limits { run, ..limits });
-            self.about_note(system, &text, &group, false, true)
+            self.about_note(system, (document, &text), &group, false, true)
         };
         groups.into_iter().map(ask).collect()
     }
 
-    fn about_note(&self, system: &str, document: &str, group: &[&Passage], cache: bool, cut: bool) -> Prompt {
+    /// The user's own prompt for notes of this kind.
+    fn own(&self, document: &Document) -> Option<&OwnPrompt> {
+        self.further(document.kind.as_deref())?.own.as_ref()
+    }
+
+    /// The user's own prompt, filled in.
+    fn in_own_words(&self, own: &OwnPrompt, document: &Document, passage: &Passage) -> Prompt {
+        let system = words::of_own().to_owned();
+        let room = self.room(&system, self.max_tokens(Form::Chunk, 1)).saturating_sub(self.meter().tokens(own.text()));
+        let filled =
+            own::fill(own, document, passage, self.words_for(document, passage).into_inner(), room, self.meter());
+        let prompt = self.prompt(Form::Chunk, system, filled.prefix, filled.task, vec![passage.n]);
+        Prompt { cut: filled.cut, ..prompt }
+    }
+
+    /// Words that the context of a passage is asked to have.
+    fn words_for(&self, document: &Document, passage: &Passage) -> RangeInclusive<u32> {
+        let (least, most) = self.config.words().into_inner();
+        match self.config.length {
+            Length::Fixed => least..=most,
+            Length::Dynamic => {
+                let share = SIMPLEST + (1.0 - SIMPLEST) * complexity(document.passage_text(passage));
+                least..=((most as f32 * share).round() as u32).max(least)
+            }
+        }
+    }
+
+    fn about_note(
+        &self,
+        system: &str,
+        (shown, document): (&Document, &str),
+        group: &[&Passage],
+        cache: bool,
+        cut: bool,
+    ) -> Prompt {
         let wanted: Vec<u32> = group.iter().map(|passage| passage.n).collect();
-        let numbers: Vec<String> = wanted.iter().map(u32::to_string).collect();
+        let number = |passage: &&Passage| match self.config.length {
+            Length::Fixed => passage.n.to_string(),
+            Length::Dynamic => format!("{} (at most {} words)", passage.n, self.words_for(shown, passage).end()),
+        };
+        let numbers: Vec<String> = group.iter().map(number).collect();
         let task = format!("Write captions for passages: {}.", numbers.join(", "));
         Prompt { cache, cut, ..self.prompt(Form::Note, system.to_owned(), document.to_owned(), task, wanted) }
     }
@@ -313,7 +391,12 @@ impl Prompter {
         let task = format!(
             "{before}<passage n=\"{}\" section=\"{label}\">\n{text}\n</passage>\n{after}{}",
             passage.n,
-            words::ONE
+            match self.config.length {
+                Length::Fixed => words::ONE.to_owned(),
+                Length::Dynamic => {
+                    format!("{} It has at most {} words.", words::ONE, self.words_for(document, passage).end())
+                }
+            }
         );
         let prompt = self.prompt(Form::Chunk, prefix.system.clone(), prefix.document.clone(), task, vec![passage.n]);
         Prompt { cache, cut: prefix.cut || cut, ..prompt }
@@ -338,7 +421,7 @@ impl Prompter {
 
     /// The instructions for notes of the document's kind; they name nothing of the note itself.
     fn system(&self, form: Form, document: &Document) -> String {
-        let mut system = words::system(form, self.config.max_words);
+        let mut system = words::system(form, self.config.words());
         let further = self.further(document.kind.as_deref()).map_or("", |further| further.instructions.trim());
         if !further.is_empty() {
             system.push_str(words::FURTHER);

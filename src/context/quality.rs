@@ -13,6 +13,7 @@ mod tests;
 mod words;
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -114,15 +115,29 @@ const MOST_WORDS: usize = 220;
 const NOTE_START: usize = 32 << 10;
 const NOTE_AROUND: usize = 48 << 10;
 
+/// Words of a caption that are as good as any, unless the user asks for others.
+pub const USUAL_WORDS: RangeInclusive<usize> = 12..=100;
+
 /// Judges the text that a model wrote for a passage.
 pub fn judge(text: &str, ending: Ending, document: &Document, passage: &Passage) -> Verdict {
+    judge_within(USUAL_WORDS, text, ending, document, passage)
+}
+
+/// The same for captions that were asked to have so many words.
+pub fn judge_within(
+    words: RangeInclusive<usize>,
+    text: &str,
+    ending: Ending,
+    document: &Document,
+    passage: &Passage,
+) -> Verdict {
     let material = Material::of(document, passage);
     let text = match admit(text, ending, &material) {
         Ok(text) => text,
         Err(flaw) => return Verdict::Rejected { flaw, score: 0.0 },
     };
     let (text, opening) = phrases::open(&text);
-    let measured = Measured::of(&text, opening, &material);
+    let measured = Measured::of(&text, &words, opening, &material);
     let score = weighted(&measured.scores);
     if let Some(flaw) = measured.flaw {
         // However good the rest looks, it is below the bar.
@@ -225,7 +240,7 @@ struct Measured {
 }
 
 impl Measured {
-    fn of(text: &str, opening: f32, material: &Material) -> Self {
+    fn of(text: &str, words: &RangeInclusive<usize>, opening: f32, material: &Material) -> Self {
         let key = words::Terms::content(text);
         let note = words::Terms::vocabulary(&material.note);
         let passage = words::Terms::vocabulary(material.passage);
@@ -245,7 +260,7 @@ impl Measured {
         let varied = varied(&tokens);
         let invented = numbers::invented(text, &material.note, material.date);
         let scores = Scores {
-            length: length(text),
+            length: length(text, words),
             grounding: grounded_well,
             novelty,
             specificity: specificity(&key, &material.names),
@@ -283,9 +298,9 @@ fn weighted(scores: &Scores) -> f32 {
     score.clamp(0.0, 1.0)
 }
 
-fn length(text: &str) -> f32 {
+fn length(text: &str, asked: &RangeInclusive<usize>) -> f32 {
     match words::length_in_words(text) {
-        12..=100 => 1.0,
+        words if asked.contains(&words) => 1.0,
         8..=150 => 0.5,
         _ => 0.0,
     }

@@ -1,7 +1,10 @@
 //! The settings that say who writes contexts, and how. Pure.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use super::own_prompt::OwnPrompt;
 
 /// Who writes contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -59,6 +62,40 @@ pub enum Consent {
     Given,
 }
 
+/// What stands before a passage besides the context that a model wrote for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Levels {
+    /// Nothing.
+    #[default]
+    Chunk,
+    /// The headings above it.
+    SectionChunk,
+    /// What the note says of itself.
+    DocumentChunk,
+    /// Both, as the template has them.
+    DocumentSectionChunk,
+}
+
+impl Levels {
+    /// All of them, with their names.
+    pub const ALL: [(&str, Levels); 4] = [
+        ("chunk", Levels::Chunk),
+        ("section+chunk", Levels::SectionChunk),
+        ("document+chunk", Levels::DocumentChunk),
+        ("document+section+chunk", Levels::DocumentSectionChunk),
+    ];
+}
+
+/// How long contexts are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Length {
+    /// All alike.
+    #[default]
+    Fixed,
+    /// Shorter where the passage is short, or says little that is new.
+    Dynamic,
+}
+
 /// How many calls a note takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FormChoice {
@@ -102,8 +139,15 @@ pub struct ContextConfig {
     pub llm_min_chunks: u32,
     /// Calls per note.
     pub form: FormChoice,
+    /// Words of a context at least, and then [`ContextConfig::max_words`] at most; without, well below `max_words` are
+    /// asked for, since models overshoot.
+    pub min_words: Option<u32>,
     /// Words of a context at most.
     pub max_words: u32,
+    /// Whether simple passages get fewer words.
+    pub length: Length,
+    /// What goes before what a model wrote.
+    pub levels: Levels,
     /// Calls at once at most.
     pub concurrency: usize,
     /// One attempt at a call takes at most.
@@ -130,6 +174,8 @@ pub struct KindPrompt {
     pub kind: String,
     /// Added to the fixed instructions.
     pub instructions: String,
+    /// Stands in the place of ours: a call for each passage.
+    pub own: Option<OwnPrompt>,
     /// Part of the generation: raise it to have contexts of this kind counted as old.
     pub version: u32,
 }
@@ -166,6 +212,15 @@ impl ContextConfig {
         })
     }
 
+    /// Words that a context is asked to have.
+    pub fn words(&self) -> RangeInclusive<u32> {
+        match self.min_words {
+            Some(least) => least..=self.max_words,
+            // Models overshoot: what is asked for leaves room below the most that is wanted.
+            None => (self.max_words / 5).max(5)..=(self.max_words.saturating_mul(3) / 5).max(15),
+        }
+    }
+
     /// Whether contexts cost money or time.
     pub fn costs(&self) -> bool {
         !matches!(self.provider, Provider::None | Provider::Template)
@@ -189,7 +244,10 @@ impl Default for ContextConfig {
             settle: Duration::from_secs(30),
             llm_min_chunks: 2,
             form: FormChoice::Auto,
+            min_words: None,
             max_words: 100,
+            length: Length::Fixed,
+            levels: Levels::Chunk,
             concurrency: 10,
             timeout: Duration::from_mins(1),
             deadline: Duration::from_mins(5),

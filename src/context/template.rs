@@ -1,5 +1,6 @@
 //! The free context: what a note says about itself, in one or two lines. A pure function of the note.
 
+use super::settings::Levels;
 use note::chunk::{Chunk, searchable};
 use note::{BlockKind, Note};
 
@@ -31,11 +32,26 @@ impl<'a> Template<'a> {
         Template { note, head, tail: tail(note), lead: lead(note) }
     }
 
+    /// What goes before a context that a model wrote for a chunk.
+    pub fn above(&self, chunk: &Chunk, levels: Levels) -> String {
+        let headings = || headings_above(self.note, chunk).collect::<Vec<_>>().join(" › ");
+        match levels {
+            Levels::Chunk => String::new(),
+            Levels::SectionChunk => headings(),
+            Levels::DocumentChunk => self.with(chunk, std::iter::empty()),
+            Levels::DocumentSectionChunk => self.context(chunk),
+        }
+    }
+
     /// The context of one chunk: title and aliases, the headings above it, kind and date, folder and file name,
     /// tags, and the note's lead sentence unless the chunk holds it.
     pub fn context(&self, chunk: &Chunk) -> String {
+        self.with(chunk, headings_above(self.note, chunk))
+    }
+
+    fn with<'h>(&self, chunk: &Chunk, headings: impl Iterator<Item = &'h str>) -> String {
         let mut out = self.head.clone();
-        for heading in headings_above(self.note, chunk) {
+        for heading in headings {
             out.push_str(" › ");
             out.push_str(heading);
         }

@@ -1,6 +1,7 @@
 //! One question to the model, with what belongs to it: the judgement of what came back, and the record that is kept.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::interrupted::Interrupted;
@@ -11,7 +12,7 @@ use context::cost::Usage;
 use context::document::{Document, Passage};
 use context::models::Model;
 use context::prompt::{Form, LONG_NOTE, Prompt, Prompter, Unread, captions};
-use context::quality::{Ending, Flaw, Verdict, judge};
+use context::quality::{Ending, Flaw, USUAL_WORDS, Verdict, judge_within};
 use context::settings::ContextConfig;
 use context::{ContextRecord, Making, Origin, Spent};
 use note::chunk::ChunkRules;
@@ -40,6 +41,8 @@ pub(super) struct Author {
     pub(super) narrow: Arc<Prompter>,
     pub(super) spender: Arc<Spender>,
     pub(super) outcomes: Arc<Outcomes>,
+    /// Words that a context is to have.
+    words: RangeInclusive<usize>,
     pub(super) chunk: ChunkRules,
 }
 
@@ -56,6 +59,7 @@ impl Author {
             model: Arc::new(model),
             spender,
             outcomes: Arc::default(),
+            words: context.min_words.map_or(USUAL_WORDS, |least| least as usize..=context.max_words as usize),
             chunk: config.chunk.clone(),
         }
     }
@@ -108,7 +112,13 @@ impl Author {
             let Some(passage) = document.passages.iter().find(|p| p.n == n) else { continue };
             let verdict = match read.remove(&n).unwrap_or(Err(Unread::Missing)) {
                 // The end of a JSON answer says nothing about the captions in it: each was closed.
-                Ok(text) => judge(&text, if prompt.json { refused_only(ending) } else { ending }, document, passage),
+                Ok(text) => judge_within(
+                    self.words.clone(),
+                    &text,
+                    if prompt.json { refused_only(ending) } else { ending },
+                    document,
+                    passage,
+                ),
                 Err(_) if ending == Ending::Refused => Verdict::Rejected { flaw: Flaw::Refusal, score: 0.0 },
                 Err(_) => Verdict::Rejected { flaw: Flaw::Missing, score: 0.0 },
             };
@@ -133,6 +143,9 @@ impl Author {
         match verdict {
             Verdict::Taken { text, score, scores, weak } => {
                 self.outcomes.taken(prompt.form, weak);
+                if scores.length < 1.0 {
+                    self.outcomes.other_length();
+                }
                 let took_ms = u32::try_from(completion.took.as_millis()).unwrap_or(u32::MAX);
                 Ok(ContextRecord {
                     text,

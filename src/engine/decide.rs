@@ -19,6 +19,7 @@ use context::plan::{
     Action, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Reason, StoredChunk, StoredNote, Trigger,
 };
 use context::prompt::Prompter;
+use context::settings::Levels;
 use context::{ContextRecord, NONE, TEMPLATE, Template};
 use index::embed::{Input, Vector};
 use index::{ChunkDoc, NoteEntry};
@@ -40,6 +41,8 @@ pub(super) struct NotePipeline {
     pub(super) rules: NoteRules,
     /// Which notes are nobody else's.
     pub(super) private: Arc<Private>,
+    /// What goes before contexts that a model wrote.
+    pub(super) levels: Levels,
     /// Whether what the model of contexts is shown leaves this machine.
     pub(super) writer_leaves: bool,
     pub(super) chunk: ChunkRules,
@@ -233,6 +236,7 @@ impl NotePipeline {
         let off = self.is_off();
         let templates = chunks.iter().map(|c| if off { String::new() } else { template.context(c) });
         let templates: Vec<String> = templates.collect();
+        let above = chunks.iter().map(|c| template.above(c, self.levels)).collect();
         let current = current(&note, &chunks, &templates);
         let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts, off));
         let private = self.private.covers_note(&note);
@@ -253,6 +257,7 @@ impl NotePipeline {
             note: &note,
             chunks: &chunks,
             templates,
+            above,
             claimant,
             unasked,
             now,

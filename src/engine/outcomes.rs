@@ -14,6 +14,9 @@ pub(super) const MOST_USELESS: u32 = 30;
 /// As many of them after that leave it alone once more.
 const USELESS_AGAIN: u32 = 6;
 
+/// The counter of contexts that are shorter or longer than asked for.
+const OTHER_LENGTH: &str = "other_length";
+
 /// Counters by name, as `stats` shows them, and how the last answers were.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
@@ -61,6 +64,16 @@ impl Outcomes {
         if weak {
             self.count("weak".to_owned());
         }
+    }
+
+    /// A context that was taken has fewer or more words than were asked for: told once in the log of a process.
+    pub(super) fn other_length(&self) {
+        if !self.counts().contains_key(OTHER_LENGTH) {
+            tracing::warn!(
+                "a context is shorter or longer than asked for, and counts as poorer; `situated stats` counts them"
+            );
+        }
+        self.count(OTHER_LENGTH.to_owned());
     }
 
     /// A context was rejected.

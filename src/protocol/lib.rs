@@ -18,7 +18,7 @@ pub mod graph;
 pub mod hit;
 pub mod jobs;
 pub mod locate;
-mod nearest;
+pub mod nearest;
 pub mod note;
 pub mod notification;
 pub mod params;

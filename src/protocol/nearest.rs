@@ -4,7 +4,7 @@
 pub(crate) const MOST_NAME: usize = 60;
 
 /// The name that was most likely meant, if any is near.
-pub(crate) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if typed.len() > MOST_NAME {
         return None;
     }

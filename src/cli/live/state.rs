@@ -327,13 +327,15 @@ impl State {
         }
     }
 
-    /// Puts an answer in place of the list. When it is the same list made anew, what was selected stays selected.
+    /// Puts an answer in place of the list. When it is the same list made anew, what the user has gone to stays selected;
+    /// who has not moved stays at the best.
     fn show(&mut self, answer: SearchAnswer) {
         let same = |hit: &Hit, other: &Hit| hit.vault == other.vault && hit.chunk == other.chunk;
         let stays = self
             .selected()
             .filter(|_| self.again)
-            .and_then(|selected| answer.hits.iter().position(|hit| same(hit, selected)));
+            .and_then(|selected| answer.hits.iter().position(|hit| same(hit, selected)))
+            .filter(|at| self.list.selected > 0 || *at == 0);
         if stays.is_none() {
             self.scroll = None;
         }

@@ -227,6 +227,7 @@ fn generations_name_what_decides_the_words() {
     let daily = |instructions: &str, version| KindPrompt {
         kind: "daily".to_owned(),
         instructions: instructions.to_owned(),
+        own: None,
         version,
     };
     let generation = |kind: Option<&str>, change: &dyn Fn(&mut ContextConfig)| prompter(change).generation(kind);
@@ -242,6 +243,8 @@ fn generations_name_what_decides_the_words() {
         generation(Some("daily"), &|c| c.prompts = vec![daily("", 2)]),
         generation(None, &|c| c.max_words = 60),
         generation(None, &|c| c.form = FormChoice::Chunk),
+        generation(None, &|c| c.min_words = Some(50)),
+        generation(None, &|c| c.length = Length::Dynamic),
         generation(None, &|c| c.prompts = vec![KindPrompt { kind: "*".to_owned(), ..daily("Be kind.", 1) }]),
     ];
     for (at, other) in others.iter().enumerate() {
@@ -255,8 +258,12 @@ const GOLDEN: &str = "d02cc176";
 #[test]
 fn the_users_instructions_are_set_off() {
     let asker = prompter(|c| {
-        let prompt =
-            |kind: &str, text: &str| KindPrompt { kind: kind.to_owned(), instructions: text.to_owned(), version: 1 };
+        let prompt = |kind: &str, text: &str| KindPrompt {
+            kind: kind.to_owned(),
+            instructions: text.to_owned(),
+            own: None,
+            version: 1,
+        };
         c.prompts = vec![prompt("*", "For all."), prompt("daily", "For days.")];
     });
     let ends = |text: &str, end: &str| {
@@ -410,4 +417,24 @@ proptest! {
         prop_assert!(ones.iter().all(|p| p.document == ones[0].document && p.system == ones[0].system));
         prop_assert_eq!(&asker.ask(&document, &all(&document)), &prompts);
     }
+}
+
+#[test]
+fn a_simple_passage_is_asked_to_have_fewer_words() {
+    let many: String = (0..140).map(|n| format!("term{n} ")).collect();
+    let document = document(&format!("# A\n\n{}\n\n# B\n\n{many}\n", "same ".repeat(60)), 100);
+    let most = |n: u32, length| {
+        let asker = prompter(|c| (c.length, c.min_words) = (length, Some(20)));
+        *asker.words_for(&document, document.passage(n).unwrap()).end()
+    };
+    assert_eq!((most(1, Length::Fixed), most(2, Length::Fixed)), (100, 100));
+    let (simple, complex) = (most(1, Length::Dynamic), most(2, Length::Dynamic));
+    assert!(simple < 60 && complex > 90, "{simple} {complex} of {}", document.passages.len());
+    let [prompt] = &prompter(|c| c.length = Length::Dynamic).ask(&document, &[1, 2])[..] else { panic!("one call") };
+    assert!(prompt.task.starts_with("Write captions for passages: 1 (at most 3"), "{}", prompt.task);
+    let one = prompter(|c| c.length = Length::Dynamic).ask_one(&document, 1);
+    assert!(one.task.contains("Write its caption. It has at most 3"), "{}", one.task);
+    // Who wants 50 to 100 words asks for them.
+    let fifty = prompter(|c| c.min_words = Some(50)).ask_one(&document, 1);
+    assert!(fifty.system.contains("50 to 100 words"), "{}", fifty.system);
 }

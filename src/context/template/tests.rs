@@ -39,3 +39,19 @@ fn a_file_name_is_said_where_it_says_more() {
         assert_eq!(contexts(path, text)[0], expected, "{path}");
     }
 }
+
+#[test]
+fn what_goes_before_a_models_context_has_the_levels_asked_for() {
+    let text = "---\ntype: guide\n---\n# Quickstart\n\nHow to get a pod running today.\n\n## Steps\n\nOne two.\n\n### First\n\nThree four.\n";
+    let note = parse(&VaultPath::parse("docs/quickstart.md").unwrap(), text.as_bytes(), &NoteRules::default());
+    let config = ChunkConfig { strategy: Strategy::Markdown, ..ChunkConfig::default() };
+    let starts: Vec<u32> = (0..note.text.len() as u32).step_by(4).collect();
+    let chunks = chunk(&note, &config, &Tools { token_starts: &starts, embed: &|_| Vec::new() });
+    let (template, last) = (Template::new(&note), chunks.last().unwrap());
+    let above = |levels| template.above(last, levels);
+    assert_eq!(above(Levels::Chunk), "");
+    assert_eq!(above(Levels::SectionChunk), "Steps");
+    assert_eq!(above(Levels::DocumentChunk), "Quickstart. guide. docs. How to get a pod running today.");
+    assert_eq!(above(Levels::DocumentSectionChunk), template.context(last));
+    assert!(template.context(last).starts_with("Quickstart › Steps. "), "{}", template.context(last));
+}

@@ -85,6 +85,10 @@ impl Check<'_> {
                 ),
             );
         }
+        if let Some(least) = context.min_words.filter(|least| *least > context.max_words) {
+            let message = format!("context.min_words {least} is more than context.max_words {}", context.max_words);
+            self.relation(["context.min_words", "context.max_words"], message);
+        }
         self.one_key("context", &self.loaded.config.engine.context.key);
     }
 

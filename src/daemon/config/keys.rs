@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Config;
 use super::units::{self, Value};
 use context::cost::decimal_dollars;
-use context::settings::{Consent, Dialect, FormChoice, Provider};
+use context::settings::{Consent, Dialect, FormChoice, Length, Levels, Provider};
 use engine::settings::HostConfig;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
@@ -62,7 +62,7 @@ pub(super) const HIDDEN: &str = "(set)";
 pub(super) const SIZES: [&str; 4] = ["target", "min", "max", "overlap"];
 
 /// The keys of a `[[context.prompt]]`.
-pub(super) const PROMPT_KEYS: [&str; 3] = ["kind", "instructions", "version"];
+pub(super) const PROMPT_KEYS: [&str; 5] = ["kind", "instructions", "template", "preset", "version"];
 
 /// The keys of a `[[vault]]`, each with a line for `situated init`.
 pub(super) const VAULT_KEYS: [(&str, &str); 7] = [
@@ -82,6 +82,7 @@ const PROVIDERS: [Provider; 6] =
     [Provider::None, Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
 const DIALECTS: [(&str, Dialect); 2] = [("openai", Dialect::OpenAi), ("compat", Dialect::Compat)];
 const CONSENTS: [(&str, Consent); 2] = [("ask", Consent::Ask), ("given", Consent::Given)];
+const LENGTHS: [(&str, Length); 2] = [("fixed", Length::Fixed), ("dynamic", Length::Dynamic)];
 const FORMS: [(&str, FormChoice); 3] =
     [("auto", FormChoice::Auto), ("note", FormChoice::Note), ("chunk", FormChoice::Chunk)];
 const EXPANSIONS: [Expand; 3] = [Expand::Off, Expand::Queries, Expand::Hyde];
@@ -193,6 +194,12 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.context.llm_min_chunks = units::count(v, 1..=1_000_000)? as u32, Some(c.engine.context.llm_min_chunks.to_string())),
     key!("context" "form", "\"note\": few calls for a whole note, \"chunk\": one per chunk, \"auto\": few, with fewer passages in each for long notes.",
         |c, v| c.engine.context.form = units::one_of(v, &FORMS)?, word_for(c.engine.context.form, &FORMS)),
+    key!("context" "min_words", "Words of a context at least; then `max_words` are asked for at most, and shorter or longer ones count as poorer.",
+        |c, v| c.engine.context.min_words = Some(units::count(v, 5..=400)? as u32), c.engine.context.min_words.map(|n| n.to_string())),
+    key!("context" "length", "\"fixed\", or \"dynamic\": fewer words for passages that are short or say little.",
+        |c, v| c.engine.context.length = units::one_of(v, &LENGTHS)?, word_for(c.engine.context.length, &LENGTHS)),
+    key!("context" "levels", "What goes before what a model wrote: \"chunk\" (nothing), \"section+chunk\" (the headings), \"document+chunk\" (what the note says of itself), \"document+section+chunk\".",
+        |c, v| c.engine.context.levels = units::one_of(v, &Levels::ALL)?, word_for(c.engine.context.levels, &Levels::ALL)),
     key!("context" "max_words", "Words of a context at most.",
         |c, v| c.engine.context.max_words = units::count(v, 20..=400)? as u32, Some(c.engine.context.max_words.to_string())),
     key!("context" "concurrency", "Calls at once at most.",

@@ -197,28 +197,42 @@ impl Merge {
     fn prompt(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
         const KEY: &str = "context.prompt";
         let Placed { line, column, .. } = raw.name;
-        let (kind, instructions) = match (raw.get("kind"), raw.get("instructions")) {
-            (Some(kind), Some(instructions)) => (kind, instructions),
-            (kind, _) => {
-                let missing =
-                    if kind.is_none() { "`kind`; write the kind of note, or \"*\"" } else { "`instructions`" };
-                return reader.problem_at(KEY, line, column, format!("this prompt has no {missing}"));
-            }
+        let Some(kind) = raw.get("kind") else {
+            let missing = "this prompt has no `kind`; write the kind of note, or \"*\"";
+            return reader.problem_at(KEY, line, column, missing.to_owned());
         };
         let kind = reader.take("context.prompt.kind", kind, units::words);
-        let instructions = reader.take("context.prompt.instructions", instructions, units::instructions);
+        let texts = [raw.get("instructions"), raw.get("template"), raw.get("preset")];
+        let (instructions, own) = match texts {
+            [Some(text), None, None] => {
+                (reader.take("context.prompt.instructions", text, units::instructions), Some(None))
+            }
+            [None, Some(text), None] => {
+                (Some(String::new()), reader.take("context.prompt.template", text, units::own_prompt).map(Some))
+            }
+            [None, None, Some(name)] => {
+                (Some(String::new()), reader.take("context.prompt.preset", name, units::preset).map(Some))
+            }
+            _ => {
+                let message = "a prompt has one of `instructions` (added to ours), `template` (in the place of ours) and \
+                               `preset`";
+                return reader.problem_at(KEY, line, column, message.to_owned());
+            }
+        };
         let version = match raw.get("version") {
             Some(placed) => reader.take("context.prompt.version", placed, |v| units::count(v, 0..=1_000_000)),
             None => Some(1),
         };
-        let (Some(kind), Some(instructions), Some(version)) = (kind, instructions, version) else { return };
+        let (Some(kind), Some(instructions), Some(own), Some(version)) = (kind, instructions, own, version) else {
+            return;
+        };
         let known = &mut self.config.engine.context.prompts;
         if known.iter().any(|other| other.kind == kind) {
             let message =
                 format!("there are two prompts for notes of the kind `{}`; leave one out", kind.escape_debug());
             return reader.problem_at(KEY, line, column, message);
         }
-        known.push(KindPrompt { kind: kind.clone(), instructions, version: version as u32 });
+        known.push(KindPrompt { kind: kind.clone(), instructions, own, version: version as u32 });
         self.note_origin(file, format!("context.prompt.{kind}"), line);
     }
 

@@ -136,8 +136,12 @@ fn type_values(config: &ChunkConfig) -> [(&'static str, String); 5] {
 }
 
 fn prompt_values(prompt: &KindPrompt) -> Vec<(&'static str, String)> {
-    let KindPrompt { kind, instructions, version } = prompt;
-    vec![("kind", quoted(kind)), ("instructions", one_line(instructions)), ("version", version.to_string())]
+    let KindPrompt { kind, instructions, own, version } = prompt;
+    let text = match own {
+        Some(own) => ("template", one_line(own.text())),
+        None => ("instructions", one_line(instructions)),
+    };
+    vec![("kind", quoted(kind)), text, ("version", version.to_string())]
 }
 
 /// A key of a table, in quotes only where it needs them.
@@ -207,6 +211,8 @@ fn example(key: &str) -> &'static str {
         "rerank.price_per_1k" => "2.00",
         "context.base_url" => "\"http://127.0.0.1:11434\"",
         "context.dialect" => "\"compat\"",
+        "context.min_words" => "50",
+        "context.max_document_tokens" => "12000",
         "embed.model" => "\"nomic-embed-text\"",
         "embed.base_url" => "\"http://127.0.0.1:11434\"",
         "embed.key_file" => "\"~/.config/situated/embed-key\"",
@@ -237,6 +243,8 @@ const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all oth
 #   kind = "meeting"
 #   instructions = "Name who took part and what was decided."
 #   version = 1
+# Instead of `instructions`: `template`, your own prompt in the place of ours, with {document}, {chunk} (needed), {title},
+# {type}, {tags}, {path}, {min_words} and {max_words}; or `preset`, "situate" or "prefix".
 # What the compiled-in table does not know about a model, or knows wrongly, under the model's id.
 #   [context.models."my-model"]
 "#;

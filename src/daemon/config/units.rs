@@ -1,5 +1,6 @@
 //! Values as people write them: `"300ms"`, `"8 MiB"`, `15`, `"15 %"`. Each reader says what it would accept.
 
+use context::own_prompt::{OwnPrompt, PRESETS};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -322,6 +323,18 @@ pub(super) fn instructions(value: &Value) -> Result<String, String> {
         n if n > MOST => Err(format!("{n} characters are sent with every request; write {MOST} at most")),
         _ => Ok(text),
     }
+}
+
+/// A prompt in the user's own words.
+pub(super) fn own_prompt(value: &Value) -> Result<OwnPrompt, String> {
+    OwnPrompt::parse(&instructions(value)?)
+}
+
+/// A prompt of ours by its name.
+pub(super) fn preset(value: &Value) -> Result<OwnPrompt, String> {
+    let name = words(value)?;
+    let names: Vec<String> = PRESETS.iter().map(|(name, _)| format!("`{name}`")).collect();
+    OwnPrompt::preset(&name).ok_or_else(|| format!("there is no preset of that name; there is {}", names.join(", ")))
 }
 
 /// What is put before texts, white space at its ends included. May be empty.

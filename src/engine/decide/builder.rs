@@ -22,6 +22,8 @@ pub(super) struct NoteBuilder<'a> {
     pub(super) note: &'a Note,
     pub(super) chunks: &'a [Chunk],
     pub(super) templates: Vec<String>,
+    /// Per chunk: what goes before a context that a model wrote.
+    pub(super) above: Vec<String>,
     /// The note, as it looks into the archive.
     pub(super) claimant: Claimant<'a>,
     /// Whether no model is to be shown this note.
@@ -55,12 +57,13 @@ impl NoteBuilder<'_> {
                 ContextSource::Fresh => None,
             };
             let context = found.unwrap_or_else(|| self.template_record(&self.chunks[step.chunk]));
-            let template = &self.templates[step.chunk];
+            let (template, above) = (&self.templates[step.chunk], &self.above[step.chunk]);
             let text = match context.making {
                 _ if self.pipeline.is_off() => String::new(),
                 _ if !context.is_paid() => template.clone(),
                 Some(Making { weak: true, .. }) => format!("{template}\n{}", context.text),
-                _ => context.text.clone(),
+                _ if above.is_empty() => context.text.clone(),
+                _ => format!("{above}\n{}", context.text),
             };
             records.push(context);
             texts.push(text);

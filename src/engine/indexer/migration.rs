@@ -472,6 +472,7 @@ pub(super) fn with_embedder(
         max_note_bytes: pipeline.max_note_bytes,
         rules: pipeline.rules.clone(),
         private: pipeline.private.clone(),
+        levels: pipeline.levels,
         writer_leaves: pipeline.writer_leaves,
         chunk: pipeline.chunk.clone(),
         service: service.clone(),

@@ -45,7 +45,7 @@ use buyer::{At, Buyer, Work};
 use commit::{Committer, open_index};
 use context::plan::Generation;
 use context::prompt::Prompter;
-use context::settings::Provider;
+use context::settings::{Levels, Provider};
 use context::{NONE, TEMPLATE};
 use deletion_guard::DeletionGuard;
 use disk::Disk;
@@ -262,6 +262,7 @@ impl Indexer {
             vectors: store.vectors(),
             service,
             prompter: prompter(&config)?,
+            levels: config.context.levels,
             writer_leaves: provider::leaves(&config.context),
             store: Arc::new(store),
         });
@@ -448,11 +449,14 @@ fn generation(config: &Settings, embedder: &Embedder, rules: &NoteRules) -> Gene
     // Who did not make these vectors is to make them now.
     let alone = embedder.is_local_and_fast() || config.embed.text_vectors;
     let alone = if alone { ", texts alone" } else { "" };
+    let level = Levels::ALL.iter().find(|(_, levels)| *levels == config.context.levels);
+    let levels = level.filter(|(_, levels)| *levels != Levels::default());
+    let levels = levels.map_or_else(String::new, |(name, _)| format!(", {name}"));
     Generation {
         contextualizer: contextualizer.to_owned(),
         costs: config.context.costs(),
         embedder: embedder.identity().to_owned(),
-        chunker: format!("{}, {}{alone}", config.chunk.identity(), rules.reading()),
+        chunker: format!("{}, {}{alone}{levels}", config.chunk.identity(), rules.reading()),
         llm_min_chunks: config.context.llm_min_chunks,
     }
 }

@@ -17,3 +17,11 @@ fn a_model_is_useless_after_many_answers_without_one_that_can_be_used() {
     answers(1, false);
     assert!(outcomes.is_useless());
 }
+
+#[test]
+fn contexts_of_another_length_are_counted() {
+    let outcomes = Outcomes::default();
+    outcomes.other_length();
+    outcomes.other_length();
+    assert_eq!(outcomes.all().get("other_length"), Some(&2));
+}

@@ -221,6 +221,19 @@ fn a_daemon_that_goes_and_comes() {
 }
 
 #[test]
+fn who_has_not_moved_stays_at_the_best() {
+    let mut state = ready();
+    find(&mut state, "tide", three());
+    let news = Input::Notice(Box::new(Notice::Index { vault: "notes".into(), seq: 2, notes: 1240, chunks: 9 }));
+    let effects = state.handle(news);
+    let mut hits = three();
+    hits.rotate_right(1);
+    let best = hits[0].path.clone();
+    state.handle(Input::Answer(number(&effects), Ok(Box::new(answer(hits)))));
+    assert_eq!(state.selected().unwrap().path, best);
+}
+
+#[test]
 fn news_keeps_the_list_current() {
     let mut state = ready();
     find(&mut state, "tide", three());

@@ -3,7 +3,7 @@
 use super::*;
 use ::context::cost::decimal_dollars;
 use ::context::settings::{
-    Consent, ContextConfig, Dialect, FormChoice, KeyConfig, KindPrompt, ModelOverride, Provider,
+    Consent, ContextConfig, Dialect, FormChoice, KeyConfig, KindPrompt, Length, Levels, ModelOverride, Provider,
 };
 use engine::settings::SyncConfig;
 use provider::settings::BudgetConfig;
@@ -25,7 +25,10 @@ renew = true
 settle = "0ms"
 llm_min_chunks = 3
 form = "chunk"
+min_words = 50
 max_words = 80
+length = "dynamic"
+levels = "section+chunk"
 concurrency = 4
 timeout = "20s"
 deadline = "2m"
@@ -78,6 +81,9 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         settle: Duration::ZERO,
         llm_min_chunks: 3,
         form: FormChoice::Chunk,
+        min_words: Some(50),
+        length: Length::Dynamic,
+        levels: Levels::SectionChunk,
         max_words: 80,
         concurrency: 4,
         timeout: Duration::from_secs(20),
@@ -86,8 +92,13 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         max_document_tokens: Some(8000),
         keep_alive: "-1".into(),
         prompts: vec![
-            KindPrompt { kind: "meeting".into(), instructions: "Name \"who\"\ntook part \\ why.".into(), version: 3 },
-            KindPrompt { kind: "*".into(), instructions: "Be brief.".into(), version: 1 },
+            KindPrompt {
+                kind: "meeting".into(),
+                instructions: "Name \"who\"\ntook part \\ why.".into(),
+                own: None,
+                version: 3,
+            },
+            KindPrompt { kind: "*".into(), instructions: "Be brief.".into(), own: None, version: 1 },
         ],
         models: config.engine.context.models.clone(),
     };
@@ -103,8 +114,8 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
     );
     assert_eq!(config.engine.sync, SyncConfig { background: false, interval: Duration::from_hours(12) });
     let file = bench.path("config.toml");
-    assert_eq!(loaded.origin("context.prompt.*"), &ValueOrigin::File(file.clone(), 30));
-    assert_eq!(loaded.origin("context.models.other"), &ValueOrigin::File(file, 39));
+    assert_eq!(loaded.origin("context.prompt.*"), &ValueOrigin::File(file.clone(), 33));
+    assert_eq!(loaded.origin("context.models.other"), &ValueOrigin::File(file, 42));
 
     for origin in [false, true] {
         let shown = loaded.show(origin);
@@ -112,7 +123,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         assert_eq!(again.config, *config, "{shown}");
     }
     let shown = loaded.show(true);
-    for (line, origin) in [("version = 3", ":24"), ("[context.models.other]", ":38"), ("day = 1.00", ":44")] {
+    for (line, origin) in [("version = 3", ":28"), ("[context.models.other]", ":42"), ("day = 1.00", ":48")] {
         assert!(shown.lines().any(|l| l.starts_with(line) && l.ends_with(origin)), "{line}\n{shown}");
     }
     let values = loaded.values();
@@ -188,7 +199,28 @@ fn what_is_wrong_is_told_with_its_place() {
         ("[context.prompt]\nkind = \"x\"", "1:1 context.prompt write `[[context.prompt]]`, with two brackets"),
         ("[context]\nprompt = [1]", "2:10 context.prompt write `[[context.prompt]]`"),
         ("[[context.prompts]]\nkind = \"x\"", "1:11 context.prompts there is no such key; did you mean `prompt`?"),
-        ("[[context.prompt]]\nkind = \"x\"", "1:1 context.prompt this prompt has no `instructions`"),
+        ("[[context.prompt]]\nkind = \"x\"", "1:1 context.prompt a prompt has one of `instructions`"),
+        (
+            "[[context.prompt]]\nkind = \"x\"\ninstructions = \"a\"\npreset = \"situate\"",
+            "1:1 context.prompt a prompt has one of `instructions`",
+        ),
+        (
+            "[[context.prompt]]\nkind = \"x\"\ntemplate = \"Say what {document} is.\"",
+            "3:12 context.prompt.template it has no {chunk}",
+        ),
+        (
+            "[[context.prompt]]\nkind = \"x\"\ntemplate = \"{document} {chnk}\"",
+            "3:12 context.prompt.template there is no {chnk}; did you mean {chunk}?",
+        ),
+        (
+            "[[context.prompt]]\nkind = \"x\"\npreset = \"S0\"",
+            "3:10 context.prompt.preset there is no preset of that name; there is `situate`, `prefix`",
+        ),
+        (
+            "[context]\nmin_words = 150",
+            "2:1 context.min_words context.min_words 150 is more than context.max_words 100",
+        ),
+        ("[context]\nmin_words = 2", "2:13 context.min_words `2` is out of range"),
         ("[[context.prompt]]\ninstructions = \"x\"", "1:1 context.prompt this prompt has no `kind`"),
         (
             "[[context.prompt]]\nkind = \"x\"\ninstructions = \"x\"\nversion = -1",
@@ -321,7 +353,7 @@ proptest! {
         prop_assume!(!kind.trim().is_empty() && !text.trim().is_empty());
         let bench = Bench::new();
         let mut loaded = bench.load("", &[]).unwrap();
-        let prompt = KindPrompt { kind: kind.trim().into(), instructions: text.trim().into(), version: 2 };
+        let prompt = KindPrompt { kind: kind.trim().into(), instructions: text.trim().into(), own: None, version: 2 };
         let table = toml::Table::from_iter([("note".to_owned(), toml::Value::String(text.clone()))]);
         let model = ModelOverride { model: kind.clone(), table: toml::to_string(&table).unwrap() };
         loaded.config.engine.context.prompts.push(prompt);
