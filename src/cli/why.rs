@@ -73,8 +73,10 @@ pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
         lane("meaning", "cosine", &lanes.dense),
         lanes.fused
     );
-    let Boosted { graph, links, recency, kind } = lanes.boosts;
-    for (name, boost) in [("place among links", graph), ("linked", links), ("new", recency), ("kind", kind)] {
+    let Boosted { graph, links, recency, date, kind } = lanes.boosts;
+    for (name, boost) in
+        [("place among links", graph), ("linked", links), ("new", recency), ("of that time", date), ("kind", kind)]
+    {
         if boost >= 0.0005 {
             // Writing to a string cannot fail.
             let _ = write!(reasons, " · {name} +{boost:.3}");

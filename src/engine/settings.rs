@@ -105,6 +105,8 @@ pub struct SearchConfig {
     pub recency_weight: f32,
     /// After this time a note counts as half as new.
     pub recency_half_life: Duration,
+    /// Of notes of the time that the query names.
+    pub date_weight: f32,
     /// Of kinds of notes, in lower case.
     pub type_weights: BTreeMap<String, f32>,
     /// What a model adds to a query.
@@ -122,6 +124,7 @@ impl Default for SearchConfig {
             link_weight: 0.02,
             recency_weight: 0.15,
             recency_half_life: Duration::from_hours(30 * 24),
+            date_weight: 0.3,
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
             expand: Expand::Off,
             language: "auto".to_owned(),

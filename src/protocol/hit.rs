@@ -180,6 +180,9 @@ pub struct Boosted {
     pub links: f32,
     /// How new.
     pub recency: f32,
+    /// Of the time that the query asks about.
+    #[serde(default)]
+    pub date: f32,
     /// Kind of note.
     pub kind: f32,
 }

@@ -113,3 +113,23 @@ fn a_day_that_nobody_understands_is_said() {
         assert!(warnings.contains("2026-11-20"), "{query}: {warnings}");
     }
 }
+
+#[test]
+fn a_question_that_names_a_time_prefers_notes_of_it() {
+    let text = "# Log\n\nA badger came by the pond.\n";
+    let place = Place::with(&[("2025-06-23.md", text), ("2025-08-23.md", text), ("2025-10-23.md", text)]);
+    let mut daemon = place.start();
+    daemon.wait_idle();
+    let mut first = |asked: &str| {
+        let answer = daemon.ask(&SearchRequest { explain: true, ..query(asked) });
+        let date = |path: &str| hit_in(&answer.hits, path).lanes.as_ref().unwrap().boosts.date;
+        let dates = ["2025-06-23.md", "2025-08-23.md", "2025-10-23.md"].map(|path| date(path) > 0.0);
+        (answer.hits[0].path.clone(), dates)
+    };
+    assert_eq!(first("badger by the pond").1, [false; 3]);
+    assert_eq!(first("badger by the pond in August 2025"), ("2025-08-23.md".to_owned(), [false, true, false]));
+    assert_eq!(first("Dachs am Teich, badger, im Juni 2025"), ("2025-06-23.md".to_owned(), [true, false, false]));
+    let shown = place.run(&["search", "badger in August 2025", "--explain", "-n", "1"]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("of that time"), "{shown}");
+}

@@ -61,9 +61,14 @@ pub(crate) fn daemon(place: &Place) -> Daemon {
     daemon
 }
 
+/// Whether nothing is indexed any more; a model that fails is a problem, and no work.
+fn at_rest(state: RunState) -> bool {
+    matches!(state, RunState::Idle | RunState::Degraded)
+}
+
 /// Waits until nothing waits for the model any more; the daemon's `stats`.
 pub(crate) fn finished(daemon: &mut Daemon) -> Value {
-    daemon.wait_for("finished", |status| status.contexts.waiting == 0 && status.state == RunState::Idle);
+    daemon.wait_for("finished", |status| status.contexts.waiting == 0 && at_rest(status.state));
     assert!(!daemon.log().contains(KEY), "the key is in the log");
     daemon.call("stats", json!({}))
 }

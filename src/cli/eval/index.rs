@@ -87,6 +87,7 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
         graph_weight: weight(search.graph_weight),
         link_weight: weight(search.link_weight),
         recency_weight: weight(search.recency_weight),
+        date_weight: weight(search.date_weight),
         recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
         type_weights: if how.boosts { search.type_weights.clone() } else { BTreeMap::new() },
         today: Some(today),

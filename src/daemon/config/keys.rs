@@ -267,6 +267,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.search.link_weight = units::share(v)?, Some(format!("{:?}", c.engine.search.link_weight))),
     key!("search" "recency_weight", "What a note of today gains, by its date or else its last modification.",
         |c, v| c.engine.search.recency_weight = units::share(v)?, Some(format!("{:?}", c.engine.search.recency_weight))),
+    key!("search" "date_weight", "What a note gains that is of the time which the query names: \"in March\", \"last Tuesday\".",
+        |c, v| c.engine.search.date_weight = units::share(v)?, Some(format!("{:?}", c.engine.search.date_weight))),
     key!("search" "recency_half_life", "After this time it is half of that.",
         |c, v| c.engine.search.recency_half_life = units::duration(v, Duration::from_hours(1)..=36_500 * DAY)?, time(c.engine.search.recency_half_life)),
     key!("search" "type_weights", "What notes of a kind gain.",

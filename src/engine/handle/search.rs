@@ -232,6 +232,7 @@ pub(super) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallErr
         boosts: Boosts {
             graph_weight: search.graph_weight,
             link_weight: search.link_weight,
+            date_weight: search.date_weight,
             recency_weight: search.recency_weight,
             recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
             type_weights: search.type_weights,

@@ -107,7 +107,9 @@ impl Buyer {
             terms.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))?;
             let changed = std::mem::replace(&mut self.consent.agreed, agreed) != agreed;
             if changed {
-                tracing::info!(vault = at.actor.place.vault.name, agreed, "whether contexts are asked for by itself");
+                let said =
+                    if agreed { "the user agrees that the model is asked" } else { "the user takes the yes back" };
+                tracing::info!(vault = at.actor.place.vault.name, "{said}");
             }
         }
         if !agreed || !at.pipeline.generation.costs {

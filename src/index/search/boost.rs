@@ -1,5 +1,5 @@
 //! What speaks for a hit beside its text: where its note stands among the links, whether it is linked with what the
-//! query names, how new it is, of what kind it is.
+//! query names, how new it is, whether it is of the time that the query asks about, of what kind it is.
 //!
 //! Each boost is a share (0..=1) times its weight; their sum is held to [`MOST`]. A boosted score is
 //! `1 − (1 − fused)^(1 + sum)`: a weak hit gains in proportion to its score, no score passes 1, and of two hits with
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
+use super::dates::{self, Period};
 use super::filter::day_of;
 use super::fuse::Ranked;
 use crate::{Graph, NoteEntry, NoteNo, Snapshot};
@@ -41,6 +42,8 @@ pub struct Boosts {
     pub recency_weight: f32,
     /// Days after which a note counts as half as new.
     pub recency_half_life: f32,
+    /// Weight (0..=1) of being of the time that the query names: `in March`, `last Tuesday`.
+    pub date_weight: f32,
     /// Weights (0..=1) of kinds of notes, in lower case.
     pub type_weights: BTreeMap<String, f32>,
     /// The day that age is reckoned from; without it nothing is new.
@@ -56,6 +59,7 @@ impl Default for Boosts {
             link_weight: 0.02,
             recency_weight: 0.15,
             recency_half_life: 30.0,
+            date_weight: 0.3,
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
             today: None,
             graph: None,
@@ -65,14 +69,15 @@ impl Default for Boosts {
 
 /// What all boosts of a hit are worth together, as far as it counts.
 fn sum(boosted: Boosted) -> f32 {
-    (boosted.graph + boosted.links + boosted.recency + boosted.kind).clamp(0.0, MOST)
+    (boosted.graph + boosted.links + boosted.recency + boosted.date + boosted.kind).clamp(0.0, MOST)
 }
 
 /// Boosts what was found for the query's `text`. The days of notes without a date of their own are reckoned in
 /// `offset`.
 pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offset: Offset, boosts: &Boosts) {
     let near = if boosts.link_weight > 0.0 { near(snapshot, text, boosts.graph.as_deref()) } else { HashMap::new() };
-    let weigher = Weigher { near, offset, boosts };
+    let asked = boosts.today.filter(|_| boosts.date_weight > 0.0).and_then(|today| dates::asked(text, today));
+    let weigher = Weigher { near, asked, offset, boosts };
     let mut known: HashMap<NoteNo, Boosted> = HashMap::new();
     for hit in ranked {
         let Some(note) = snapshot.chunk(hit.candidate.row).and_then(|chunk| snapshot.note(chunk.note)) else {
@@ -90,6 +95,8 @@ fn boosted(fused: f32, sum: f32) -> f32 {
 struct Weigher<'a> {
     /// Shares of the notes that the query names, and of their neighbours.
     near: HashMap<NoteNo, f32>,
+    /// The time that the query asks about.
+    asked: Option<Period>,
     offset: Offset,
     boosts: &'a Boosts,
 }
@@ -104,8 +111,15 @@ impl Weigher<'_> {
             graph: weigh(boosts.graph_weight, score),
             links: weigh(boosts.link_weight, self.near.get(&note.no).copied().unwrap_or(0.0)),
             recency: weigh(boosts.recency_weight, self.newness(note)),
+            date: weigh(boosts.date_weight, if self.is_asked_for(note) { 1.0 } else { 0.0 }),
             kind: weigh(kind.copied().unwrap_or(0.0), 1.0),
         }
+    }
+
+    /// Whether a note is of the time that the query asks about.
+    fn is_asked_for(&self, note: &NoteEntry) -> bool {
+        let day = day_of(note, self.offset);
+        self.asked.is_some_and(|Period { start, end }| start <= day && end.is_none_or(|end| day < end))
     }
 
     /// 1 today, a half after the half-life, a quarter after two.

@@ -85,3 +85,51 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn questions_name_times() {
+    let day = |year, month, day| date(year, month, day);
+    for (question, start, end) in [
+        ("what did we decide in March", day(2026, 3, 1), Some(day(2026, 4, 1))),
+        ("Was haben wir im März beschlossen?", day(2026, 3, 1), Some(day(2026, 4, 1))),
+        ("décisions en décembre", day(2025, 12, 1), Some(day(2026, 1, 1))),
+        ("plan of October 2025", day(2025, 10, 1), Some(day(2025, 11, 1))),
+        ("october 2025 invoices", day(2025, 10, 1), Some(day(2025, 11, 1))),
+        ("calls last tuesday", day(2026, 11, 17), Some(day(2026, 11, 18))),
+        ("who came on Friday?", TODAY, None),
+        ("what I wrote yesterday", day(2026, 11, 19), Some(TODAY)),
+        ("gestern besprochen", day(2026, 11, 19), Some(TODAY)),
+        ("todo today", TODAY, None),
+        ("letzte Woche", day(2026, 11, 9), Some(day(2026, 11, 16))),
+        ("this month", day(2026, 11, 1), None),
+        ("log 2026-10-23", day(2026, 10, 23), Some(day(2026, 10, 24))),
+        ("in may", day(2026, 5, 1), Some(day(2026, 6, 1))),
+    ] {
+        assert_eq!(asked(question, TODAY), Some(Period { start, end }), "{question}");
+    }
+    for none in [
+        "march of progress",
+        "may I",
+        "sun on the water",
+        "nivel de mar",
+        "hier steht es",
+        "2025 budget",
+        "last but not least",
+        "friday meeting",
+        "in 2027-01-01",
+        "december 2026",
+        "in",
+        "last",
+        "",
+        "das ist gar nicht so",
+    ] {
+        assert_eq!(asked(none, TODAY), None, "{none}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_question_names_a_time_or_none(question in any::<String>()) {
+        asked(&question, TODAY);
+    }
+}
