@@ -4,6 +4,7 @@ mod expect;
 pub(super) mod expansion;
 pub(super) mod include;
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,12 +60,15 @@ impl Served {
         Ok(Served { vault: vault.clone(), snapshot, pipeline })
     }
 
-    /// Goes by the vectors of texts alone; returns what is to be said where there are none.
+    /// Goes by the vectors of texts alone; returns what is to be said where there are none. The first search of a snapshot
+    /// reads them.
     fn leave_contexts_out(&mut self, cancel: &Cancel) -> Result<Option<String>, CallError> {
         cancel.check()?;
-        let storage = |error: store::StoreError| CallError::Storage(error.to_string());
-        let records = self.pipeline.store.notes().map_err(storage)?;
-        let records: HashMap<NoteNo, NoteRecord> = records.into_iter().map(|record| (record.no, record)).collect();
+        // Of a store that cannot be read, no chunk has any.
+        let records: LazyCell<HashMap<NoteNo, NoteRecord>, _> = LazyCell::new(|| {
+            let records = self.pipeline.store.notes().unwrap_or_default();
+            records.into_iter().map(|record| (record.no, record)).collect()
+        });
         let (vectors, together) = (&self.pipeline.vectors, self.pipeline.service.embedder.limits().together);
         let mut vectors_of = |note: &NoteEntry, position: usize| -> Option<Vec<Vector>> {
             let record = records.get(&note.no).filter(|record| record.seq == note.seq)?;
