@@ -91,11 +91,8 @@ impl Agreements {
     }
 
     fn write(&self, dir: &Path) -> std::io::Result<()> {
-        let (path, fresh) = (dir.join(FILE), dir.join("consent.json.new"));
-        let file = std::fs::File::create(&fresh)?;
-        serde_json::to_writer_pretty(&file, self).map_err(std::io::Error::other)?;
-        file.sync_all()?;
-        std::fs::rename(fresh, path)
+        let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other)?;
+        crate::host::replace(dir, FILE, &text)
     }
 }
 

@@ -172,11 +172,8 @@ impl Serving {
     }
 
     pub(super) fn write(&self, dir: &Path) -> std::io::Result<()> {
-        let (path, fresh) = (dir.join(SERVING), dir.join("embedder.json.new"));
-        let file = std::fs::File::create(&fresh)?;
-        serde_json::to_writer_pretty(&file, self).map_err(std::io::Error::other)?;
-        file.sync_all()?;
-        std::fs::rename(fresh, path)
+        let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other)?;
+        crate::host::replace(dir, SERVING, &text)
     }
 
     /// The configuration that it was, with what a newer one knows of the same provider.

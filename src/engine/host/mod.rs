@@ -2,10 +2,12 @@
 
 mod memory;
 pub mod power;
+mod replace;
 pub mod sandbox;
 mod threads;
 
 pub use memory::{give_memory_back, map_large_blocks, memory_limit, resident_bytes};
+pub(crate) use replace::replace;
 pub use threads::background_thread;
 
 /// Who starts this process again when it fails: `systemd`, `launchd` or `none`.

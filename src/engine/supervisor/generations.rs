@@ -4,7 +4,7 @@
 //! Each generation has an indexer of its own over the same vault, with a folder of its own. One that is inactive follows
 //! every save with free contexts and what it has, and buys only while it is being built.
 
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::{BufReader, BufWriter};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,12 +55,7 @@ pub(super) fn built(config: &Settings, vault: &VaultConfig, answering: &str) -> 
 /// Remembers which generation answers.
 fn remember_active(dir: &Path, generation: &str) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    let path = dir.join(ACTIVE);
-    let written = dir.join("active.new");
-    let mut file = std::fs::File::create(&written)?;
-    writeln!(file, "{generation}")?;
-    file.sync_all()?;
-    std::fs::rename(written, path)
+    crate::host::replace(dir, ACTIVE, format!("{generation}\n").as_bytes())
 }
 
 impl Supervisor {
