@@ -99,9 +99,8 @@ impl Buyer {
         self.consent.terms.is_none() || self.consent.agreed
     }
 
-    /// The user agrees, or takes it back. What the model is to write first is asked for: what saves want, what has a
-    /// free context, and with `replace` what another model wrote.
-    pub(super) fn set_agreed(&mut self, at: &At<'_>, agreed: bool, replace: bool) -> Result<(), EngineError> {
+    /// The user agrees, or takes it back.
+    pub(super) fn set_agreed(&mut self, at: &At<'_>, agreed: bool) -> Result<(), EngineError> {
         if let Some(terms) = &self.consent.terms {
             let dir = &at.actor.place.dir;
             terms.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))?;
@@ -111,11 +110,19 @@ impl Buyer {
                     if agreed { "the user agrees that the model is asked" } else { "the user takes the yes back" };
                 tracing::info!(vault = at.actor.place.vault.name, "{said}");
             }
+            if changed && agreed {
+                self.pending.queue_all(at.pipeline, machine::now())?;
+            }
         }
-        if !agreed || !at.pipeline.generation.costs {
+        Ok(())
+    }
+
+    /// Asks for what the model is to write besides what saves want: what has a free context, and with `replace` what
+    /// another model wrote.
+    pub(super) fn ask_at_first(&mut self, at: &At<'_>, replace: bool) -> Result<(), EngineError> {
+        if !at.pipeline.generation.costs {
             return Ok(());
         }
-        self.pending.queue_all(at.pipeline, machine::now())?;
         let renew = if replace { Renew::All } else { Renew::Free };
         self.pending.refresh(at.pipeline, None, renew)?;
         Ok(())

@@ -58,7 +58,9 @@ impl Indexer {
             Event::Consent { agreed, replace, reply } => {
                 let mut said = Ok(());
                 self.buy(|buyer, at, _| {
-                    said = buyer.set_agreed(at, agreed, replace).map_err(|error| CallError::Storage(error.to_string()));
+                    let done = buyer.set_agreed(at, agreed);
+                    let done = done.and_then(|()| if agreed { buyer.ask_at_first(at, replace) } else { Ok(()) });
+                    said = done.map_err(|error| CallError::Storage(error.to_string()));
                     Ok(())
                 });
                 // Who hears of it finds it so. The caller may have gone.
@@ -73,7 +75,7 @@ impl Indexer {
                     self.actor.engine.jobs.open_step(job, self.actor.shared.id);
                     self.buy(|buyer, at, _| {
                         if agreed {
-                            buyer.set_agreed(at, true, false)?;
+                            buyer.set_agreed(at, true)?;
                         }
                         buyer.begin_run(at, run)
                     });
@@ -82,7 +84,7 @@ impl Indexer {
             }
             Event::Build { job, reply } => {
                 self.buy(|buyer, at, _| {
-                    buyer.set_agreed(at, true, false)?;
+                    buyer.set_agreed(at, true)?;
                     buyer.begin_run(at, Run::new(job, None, false))
                 });
                 // The caller may have gone.

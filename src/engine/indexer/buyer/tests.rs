@@ -329,7 +329,7 @@ fn a_model_that_costs_is_asked_once_the_user_agrees_and_until_that_is_taken_back
     let mut bench = Bench::new(|settings| settings.context.consent = Consent::Ask);
     save(&mut bench, "a.md", 2);
     assert_eq!((bench.indexer.buyer.is_agreed(), ask(&mut bench, IDLE)), (false, 0));
-    buy(&mut bench, |buyer, at| buyer.set_agreed(at, true, false));
+    buy(&mut bench, |buyer, at| buyer.set_agreed(at, true));
     assert_eq!((bench.indexer.buyer.is_agreed(), ask(&mut bench, IDLE)), (true, 1));
     // Another process reads it where it was written.
     let again = |bench: &mut Bench| {
@@ -339,7 +339,7 @@ fn a_model_that_costs_is_asked_once_the_user_agrees_and_until_that_is_taken_back
         buyer.is_agreed()
     };
     assert!(again(&mut bench));
-    buy(&mut bench, |buyer, at| buyer.set_agreed(at, false, false));
+    buy(&mut bench, |buyer, at| buyer.set_agreed(at, false));
     save(&mut bench, "b.md", 3);
     assert_eq!(ask(&mut bench, IDLE), 0);
     assert!(!again(&mut bench));
