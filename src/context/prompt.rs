@@ -178,19 +178,19 @@ impl Prompter {
     /// passages; or one for each passage where the configuration says so. Numbers that the note does not have are left
     /// out.
     pub fn ask(&self, document: &Document, wanted: &[u32]) -> Vec<Prompt> {
+        let asked: BTreeSet<u32> = wanted.iter().copied().collect();
+        let wanted: Vec<&Passage> = document.passages.iter().filter(|p| asked.contains(&p.n)).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
         if let Some(own) = self.own(document) {
-            let passages = document.passages.iter().filter(|p| wanted.contains(&p.n));
-            let mut prompts: Vec<Prompt> = passages.map(|passage| self.in_own_words(own, document, passage)).collect();
+            let fill = |passage: &&Passage| self.in_own_words(own, document, passage);
+            let mut prompts: Vec<Prompt> = wanted.iter().map(fill).collect();
             let alike = prompts.windows(2).all(|pair| pair[0].document == pair[1].document);
             let pays = |prompt: &Prompt| self.caching_pays(&prompt.system, &prompt.document);
             let cache = prompts.len() > 1 && alike && prompts.first().is_some_and(pays);
             prompts.iter_mut().for_each(|prompt| prompt.cache = cache);
             return prompts;
-        }
-        let asked: BTreeSet<u32> = wanted.iter().copied().collect();
-        let wanted: Vec<&Passage> = document.passages.iter().filter(|p| asked.contains(&p.n)).collect();
-        if wanted.is_empty() {
-            return Vec::new();
         }
         let whole = render::whole(document);
         let tokens = self.meter().tokens(&whole);

@@ -42,6 +42,25 @@ pub(crate) use model::{Say, report};
 /// When tests begin, milliseconds since 1970: in the middle of a day.
 const NOON: i64 = 1_770_034_400_000;
 
+/// An engine whose providers are driven by hand, with what its one vault's indexer is made from, and that one's inbox.
+pub(crate) fn assembled(settings: &Settings, control: Control, runtime: &Handle) -> (Seed, Receiver<Event>) {
+    let shared = Arc::new(assemble(settings, control, ProviderRuntime::driven(runtime)).unwrap());
+    start_runtimes(&shared, settings);
+    let vault = VaultShared::new(0, &settings.vaults[0], "", file_system());
+    shared.vaults.store(Arc::new(vec![vault.clone()]));
+    let (sender, inbox) = mpsc::channel();
+    shared.indexers.add(0, sender.clone());
+    let seed = Seed {
+        engine: shared,
+        shared: vault,
+        vault: settings.vaults[0].clone(),
+        disk: file_system(),
+        pool: Pool::start().unwrap(),
+        inbox: sender,
+    };
+    (seed, inbox)
+}
+
 /// How often a [`Bench`] looks for what can go on while it is driven.
 const GLANCE: Duration = Duration::from_millis(100);
 
@@ -141,21 +160,8 @@ impl Bench {
         settings.context.key.file = Some(key);
         change(&mut settings);
         let control = Control::new(mpsc::channel().0, data.join("socket"), Box::new(|| Err(Vec::new())));
-        let provider = ProviderRuntime::driven(runtime.handle());
-        let shared = Arc::new(assemble(&settings, control, provider).unwrap());
-        start_runtimes(&shared, &settings);
-        let vault = VaultShared::new(0, &settings.vaults[0], "", file_system());
-        shared.vaults.store(Arc::new(vec![vault.clone()]));
-        let (sender, inbox) = mpsc::channel();
-        shared.indexers.add(0, sender.clone());
-        let seed = Seed {
-            engine: shared.clone(),
-            shared: vault.clone(),
-            vault: settings.vaults[0].clone(),
-            disk: file_system(),
-            pool: Pool::start().unwrap(),
-            inbox: sender,
-        };
+        let (seed, inbox) = assembled(&settings, control, runtime.handle());
+        let (shared, vault) = (seed.engine.clone(), seed.shared.clone());
         let mut indexer = Indexer::open(&seed).unwrap();
         indexer.start();
         model.look_at(Some(shared.clone()));

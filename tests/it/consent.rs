@@ -8,6 +8,7 @@ use protocol::status::RunState;
 
 use crate::contexts::{ATLAS, SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
+use crate::own_files::all;
 use crate::support::{Daemon, Place, eventually};
 
 /// `[context]` with a priced model, to which nobody has agreed.
@@ -36,6 +37,15 @@ fn offer(daemon: &mut Daemon) -> Offer {
 fn offered(daemon: &mut Daemon) -> Offer {
     let request = StartContextsRequest { dry_run: true, ..StartContextsRequest::default() };
     daemon.ask(&request).vaults.into_iter().next().expect("an offer")
+}
+
+/// A daemon whose user has agreed, with all contexts written.
+fn started(place: &Place) -> Daemon {
+    let mut daemon = start(place);
+    offer(&mut daemon);
+    daemon.ask(&StartContextsRequest::default());
+    wait_written(&mut daemon);
+    daemon
 }
 
 #[test]
@@ -99,10 +109,7 @@ fn a_rebuild_that_is_confirmed_agrees_and_one_of_a_note_buys_that_note_alone() {
 fn another_model_asks_again_and_keeps_what_the_first_one_wrote() {
     let model = Model::start();
     let place = place(&model);
-    let mut daemon = start(&place);
-    offer(&mut daemon);
-    daemon.ask(&StartContextsRequest::default());
-    wait_written(&mut daemon);
+    let mut daemon = started(&place);
 
     place.configure(&asking(&model, "claude-haiku-5-5"));
     let reloaded = String::from_utf8(place.run(&["config", "reload"]).stderr).unwrap();
@@ -160,13 +167,10 @@ fn a_yes_while_the_budget_is_used_up_buys_nothing_and_is_kept() {
 fn what_was_bought_by_a_version_that_did_not_ask_goes_on() {
     let model = Model::start();
     let place = place(&model);
-    let mut daemon = start(&place);
-    offer(&mut daemon);
-    daemon.ask(&StartContextsRequest::default());
-    wait_written(&mut daemon);
+    let daemon = started(&place);
     daemon.stop();
     // As that version left it.
-    let consents: Vec<_> = walkdir(&place).into_iter().filter(|path| path.ends_with("consent.json")).collect();
+    let consents: Vec<_> = all(&place.data()).into_iter().filter(|path| path.ends_with("consent.json")).collect();
     assert_eq!(consents.len(), 1, "{consents:?}");
     std::fs::remove_file(&consents[0]).unwrap();
     place.write("Atlas rollout.md", ATLAS.replace("## Risks", "## Dangers"));
@@ -174,16 +178,4 @@ fn what_was_bought_by_a_version_that_did_not_ask_goes_on() {
     wait_written(&mut daemon);
     assert!(offered(&mut daemon).agreed);
     assert_eq!(model.calls(), 2);
-}
-
-/// Files of the daemon's data.
-fn walkdir(place: &Place) -> Vec<std::path::PathBuf> {
-    let (mut found, mut folders) = (Vec::new(), vec![place.data()]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { found.push(path) }
-        }
-    }
-    found
 }

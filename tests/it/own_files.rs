@@ -9,7 +9,8 @@ use crate::reranker::Reranker;
 use crate::support::{Daemon, Place};
 use crate::vectors::Vectors;
 
-fn all(dir: &Path) -> Vec<PathBuf> {
+/// A folder with all that is in it.
+pub(crate) fn all(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
     let below = entries.flat_map(|e| if e.file_type().unwrap().is_dir() { all(&e.path()) } else { vec![e.path()] });
     [dir.to_owned()].into_iter().chain(below).collect()

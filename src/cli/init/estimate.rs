@@ -53,10 +53,8 @@ fn ratio(tokens: u64, bytes: u64) -> f64 {
 fn with_rest(mut sum: Estimate, read: u64, left: u64) -> Estimate {
     let scale = |n: u64| (u128::from(n) * u128::from(read + left)).div_ceil(u128::from(read.max(1))) as u64;
     if left > 0 {
-        for n in [&mut sum.notes, &mut sum.chunks, &mut sum.calls] {
-            *n = scale(*n);
-        }
-        for n in [&mut sum.tokens_in, &mut sum.tokens_cached, &mut sum.tokens_out] {
+        let Estimate { notes, chunks, calls, tokens_in, tokens_cached, tokens_out, .. } = &mut sum;
+        for n in [notes, chunks, calls, tokens_in, tokens_cached, tokens_out] {
             *n = scale(*n);
         }
         sum.micro_dollars = sum.micro_dollars.map(scale);

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use context::settings::{Consent, ContextConfig, Provider};
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 use note::chunk::Strategy;
-use provider::ProviderRuntime;
 use tokio::runtime::{Builder, Runtime};
 use vault::settings::VaultConfig;
 
@@ -18,13 +17,12 @@ use super::dice::Dice;
 use super::model::DIMENSIONS;
 use super::played::Played;
 use crate::control::Control;
-use crate::indexer::disk::file_system;
 use crate::indexer::{Event, Indexer, Seed};
-use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::shared::{Stage, VaultShared};
-use crate::supervisor::{self, start_runtimes, take_limits};
-use crate::{DRAIN, Shared, assemble};
+use crate::supervisor::{self, take_limits};
+use crate::testing::assembled;
+use crate::{DRAIN, Shared};
 
 /// What is asked of the model is looked at this often while it has something.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -105,21 +103,8 @@ impl Process {
         std::fs::create_dir_all(data).unwrap();
         let (events, supervisor) = mpsc::channel();
         let control = Control::new(events, data.join("socket"), Box::new(|| Err(Vec::new())));
-        let provider = ProviderRuntime::driven(runtime.handle());
-        let shared = Arc::new(assemble(&settings, control, provider).unwrap());
-        start_runtimes(&shared, &settings);
-        let vault = VaultShared::new(0, &settings.vaults[0], "", file_system());
-        shared.vaults.store(Arc::new(vec![vault.clone()]));
-        let (sender, inbox) = mpsc::channel();
-        shared.indexers.add(0, sender.clone());
-        let seed = Seed {
-            engine: shared.clone(),
-            shared: vault.clone(),
-            vault: settings.vaults[0].clone(),
-            disk: file_system(),
-            pool: Pool::start().unwrap(),
-            inbox: sender,
-        };
+        let (seed, inbox) = assembled(&settings, control, runtime.handle());
+        let (shared, vault) = (seed.engine.clone(), seed.shared.clone());
         let mut process = Process {
             runtime,
             machine: machine.clone(),
