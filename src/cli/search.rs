@@ -17,7 +17,9 @@ use super::why::{reasons, why};
 use crate::daemon::config::Opener;
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
-use protocol::search::{Contextual, Group, Include, RelatedRequest, SearchAnswer, SearchRequest};
+use protocol::search::{
+    BoostWeights, Contextual, Group, Include, RelatedRequest, SearchAnswer, SearchRequest, TimeAsked,
+};
 use protocol::table::Call;
 
 /// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
@@ -47,10 +49,29 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         expand: args.expand,
         rerank: args.no_rerank.then_some(false),
         include: included(&args.show, session)?,
+        boosts: boosts(&args),
         ..SearchRequest::default()
     };
     let reply = client.ask(&request)?;
     show(reply, &args.show, format.as_ref(), Some(&query), &mut client, session)
+}
+
+/// What is weighed otherwise than configured.
+fn boosts(args: &Search) -> Option<BoostWeights> {
+    let mut boosts = BoostWeights::default();
+    for (name, weight) in &args.boost {
+        match name.as_str() {
+            "graph" => boosts.graph = Some(*weight),
+            "links" => boosts.links = Some(*weight),
+            "recency" => boosts.recency = Some(*weight),
+            "date" => boosts.date = Some(*weight),
+            kind => drop(boosts.types.insert(kind.trim_start_matches("type.").to_owned(), *weight)),
+        }
+    }
+    if args.no_dates {
+        boosts.date = Some(0.0);
+    }
+    (boosts != BoostWeights::default()).then_some(boosts)
 }
 
 /// `situated related`.
@@ -140,7 +161,7 @@ fn show<C: Call<Answer = SearchAnswer>>(
     client: &mut Client,
     session: &mut Session,
 ) -> Result<u8, CliFailure> {
-    let SearchAnswer { hits, took_ms, truncated, warnings, expected, .. } = reply.read()?;
+    let SearchAnswer { hits, took_ms, truncated, warnings, expected, time, .. } = reply.read()?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
         session.json(reply.into_json())?;
@@ -148,6 +169,9 @@ fn show<C: Call<Answer = SearchAnswer>>(
     }
     for warning in &warnings {
         session.say(format!("{} {}", yellow("note:"), safe(warning)));
+    }
+    if let Some(TimeAsked { words, read_as, .. }) = &time {
+        session.say(dim(format!("“{}” read as: {} (--no-dates: not at all)", safe(words), safe(read_as))));
     }
     if show.jsonl {
         session.jsonl(&hits)?;

@@ -118,7 +118,7 @@ impl Default for SearchConfig {
         SearchConfig {
             limit: 20,
             per_note: 3,
-            window_chars: 1200,
+            window_chars: 2400,
             dense_weight: 0.5,
             graph_weight: 0.0,
             link_weight: 0.02,

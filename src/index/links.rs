@@ -20,6 +20,8 @@ enum Kind {
     Stem,
     Title,
     Alias,
+    /// The first word of a file name, title or alias of several, written with a blank behind it: no whole name ends in one.
+    FirstWord,
 }
 
 /// The names of all notes and the targets of all links.
@@ -83,7 +85,7 @@ impl Links {
         let candidates = stems.chain(titles).filter_map(|&(kind, no)| {
             let note = notes.get(no)?;
             let rank = match kind {
-                Kind::Path => return None,
+                Kind::Path | Kind::FirstWord => return None,
                 Kind::Stem => target.path_rank(&key(note.path.as_str()))?,
                 Kind::Title => 3,
                 Kind::Alias => 4,
@@ -118,12 +120,32 @@ impl Links {
         notes
     }
 
+    /// The notes with a file name, title or alias that begins with these words and goes on, if no more than `most` begin
+    /// with the first of them.
+    pub(super) fn beginning(&self, notes: &Notes, words: &str, most: usize) -> Vec<NoteNo> {
+        let words = key(words);
+        let first = words.split(' ').next().unwrap_or_default();
+        let bearers = self.names.all(&*format!("{first} "));
+        let begins = |name: &str| name.strip_prefix(&words).is_some_and(|rest| rest.starts_with(' '));
+        let bears = |no: &NoteNo| {
+            notes.get(*no).is_some_and(|note| names(note).any(|(kind, name)| kind != Kind::FirstWord && begins(&name)))
+        };
+        let mut begin: Vec<NoteNo> = bearers.iter().filter(|_| bearers.len() <= most).map(|(_, no)| *no).collect();
+        begin.sort_unstable();
+        begin.dedup();
+        begin.retain(bears);
+        begin
+    }
+
     /// The other notes that link to note `no`, in order of number.
     pub(super) fn backlinks(&self, notes: &Notes, no: NoteNo) -> Vec<NoteNo> {
         let Some(note) = notes.get(no) else {
             return Vec::new();
         };
-        let mut linking: Vec<NoteNo> = names(note).flat_map(|(_, name)| self.mentions.all(&*name).to_vec()).collect();
+        let mut linking: Vec<NoteNo> = names(note)
+            .filter(|(kind, _)| *kind != Kind::FirstWord)
+            .flat_map(|(_, name)| self.mentions.all(&*name).to_vec())
+            .collect();
         linking.sort_unstable();
         linking.dedup();
         linking.retain(|&other| {
@@ -239,9 +261,13 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, Box<str>)> {
     let others = std::iter::once((Kind::Title, &note.title)).chain(note.aliases.iter().map(|a| (Kind::Alias, a)));
     let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
     let path = format!("/{}", without_extension(&key(note.path.as_str())));
-    [(Kind::Path, path), (Kind::Stem, stem)]
-        .into_iter()
-        .chain(others)
+    let whole: Vec<_> = std::iter::once((Kind::Stem, stem)).chain(others).collect();
+    let first = |(_, name): &(Kind, String)| Some((Kind::FirstWord, format!("{} ", name.split_once(' ')?.0)));
+    let mut begin: Vec<_> = whole.iter().filter_map(first).collect();
+    begin.dedup();
+    std::iter::once((Kind::Path, path))
+        .chain(whole)
+        .chain(begin)
         .filter(|(_, name)| !name.is_empty())
         .map(|(k, n)| (k, n.into()))
 }

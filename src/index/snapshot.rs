@@ -427,6 +427,12 @@ impl Snapshot {
         self.tables.links.bearing(name)
     }
 
+    /// The notes with a file name, title or alias that begins with these words and goes on; none if more than `most` names
+    /// begin with the first of them.
+    pub fn beginning(&self, words: &str, most: usize) -> Vec<NoteNo> {
+        self.tables.links.beginning(&self.tables.notes, words, most)
+    }
+
     /// The graph of its links, without measures; `None` if `go_on` said no.
     pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
         let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();

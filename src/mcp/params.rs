@@ -92,6 +92,8 @@ pub(super) struct Search {
     pub(super) contextual: Option<bool>,
     /// `hybrid` (words and meaning), `lexical` or `dense`.
     pub(super) mode: Option<Mode>,
+    /// How much new notes are preferred, 0 to 1; as the user has it if absent.
+    pub(super) recency: Option<f32>,
     /// `links`: notes linked with each result's. `contextualized`: content begins with its context.
     #[serde(default)]
     pub(super) include: Vec<Include>,

@@ -294,6 +294,11 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
 }
 
+/// In lower case and without accents, as words of dates are compared.
+pub fn fold(text: &str) -> String {
+    dates::words::fold(text)
+}
+
 /// The month, 1 to 12, that a word names in any language whose words are stemmed: its whole name, or three letters and
 /// more of its beginning.
 pub fn month(word: &str) -> Option<i8> {

@@ -111,6 +111,45 @@ pub struct SearchFilter {
     pub properties: BTreeMap<String, serde_json::Value>,
 }
 
+/// What a search weighs beside the text, each 0 to 1, instead of what the configuration says of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BoostWeights {
+    /// Of the place among the links: `search.graph_weight`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub graph: Option<f32>,
+    /// Of being named by the query or linked with what it names: `search.link_weight`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub links: Option<f32>,
+    /// Of being new: `search.recency_weight`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub recency: Option<f32>,
+    /// Of being of the time that the query asks about: `search.date_weight`. With 0 no time is read in the query.
+    #[serde(skip_serializing_if = "is_default")]
+    pub date: Option<f32>,
+    /// Of kinds of notes: added to `search.type_weights`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub types: BTreeMap<String, f32>,
+}
+
+/// The time that words of a query were read as. Notes of that time rank higher; none is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeAsked {
+    /// The words.
+    pub words: String,
+    /// The first day, as `2026-10-01`; absent if it has no beginning, or if the newest is meant.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub from: Option<String>,
+    /// The last day; absent if it reaches up to today.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub to: Option<String>,
+    /// Whether the newest notes are meant.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub newest: bool,
+    /// In words, as `October 2026`.
+    pub read_as: String,
+}
+
 /// Parameters of `search`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchRequest {
@@ -155,7 +194,7 @@ pub struct SearchRequest {
     /// What the model of `[context]` adds to the query.
     #[serde(default, skip_serializing_if = "is_default")]
     pub expand: Option<Expand>,
-    /// Whether hits whose windows overlap or touch become one; they do if absent.
+    /// Whether what is found in the window of a better hit goes into that; it does if absent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub merge: Option<bool>,
     /// Whether the reranker judges what is found; if one is configured, if absent.
@@ -164,6 +203,9 @@ pub struct SearchRequest {
     /// What hits carry beside what they always do.
     #[serde(default, skip_serializing_if = "is_default")]
     pub include: Vec<Include>,
+    /// What is weighed beside the text; as configured, if absent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub boosts: Option<BoostWeights>,
     /// Who hears the answer: assistants are not told of private notes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub audience: Audience,
@@ -220,7 +262,7 @@ pub struct RelatedRequest {
     /// Characters of a hit with its neighbours.
     #[serde(skip_serializing_if = "is_default")]
     pub window_chars: Option<usize>,
-    /// Whether hits whose windows overlap or touch become one; they do if absent.
+    /// Whether what is found in the window of a better hit goes into that; it does if absent.
     #[serde(skip_serializing_if = "is_default")]
     pub merge: Option<bool>,
     /// What hits carry beside what they always do.
@@ -247,4 +289,7 @@ pub struct SearchAnswer {
     /// How the note that was expected stands to this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
+    /// The time that the query was read to ask about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeAsked>,
 }

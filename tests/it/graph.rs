@@ -1,8 +1,10 @@
 //! The links between notes: what they say about a vault, and what they do for a search.
 
+use std::time::{Duration, SystemTime};
+
 use jiff::{Span, Zoned};
 use protocol::graph::{GraphAnswer, GraphRequest, Measure};
-use protocol::search::{SearchFilter, SearchRequest};
+use protocol::search::{BoostWeights, SearchFilter, SearchRequest};
 use serde_json::{Value, json};
 
 use crate::requests::{hit_in, query};
@@ -80,7 +82,8 @@ fn first(daemon: &mut Daemon, text: &str, n: usize) -> Vec<String> {
     found.hits.into_iter().map(|hit| hit.path).collect()
 }
 
-const NO_BOOSTS: &str = "[search]\ngraph_weight = 0.0\nlink_weight = 0.0\nrecency_weight = 0.0\ntype_weights = {}\n";
+const NO_BOOSTS: &str =
+    "[search]\ngraph_weight = 0.0\nlink_weight = 0.0\nrecency_weight = 0.0\ndate_weight = 0.0\ntype_weights = {}\n";
 
 /// A daemon without any boost, over the same vault.
 fn unboosted(place: &Place) -> Daemon {
@@ -103,6 +106,77 @@ fn the_status_of_a_project_is_in_the_newest_daily_note_beside_its_home_page() {
     assert_eq!(daemon.stop(), Some(0));
     let found = first(&mut unboosted(&place), query, 3);
     assert!(!found.contains(&wanted[1]), "the boosts are not what brings it: {found:?}");
+}
+
+/// The scene of the specification S1: a home page that names the project often and stands still, and one line about it in a
+/// daily note of last week, which names no page of that name, for there is none.
+#[test]
+fn the_line_of_a_daily_note_comes_above_the_home_page_when_its_status_is_asked() {
+    let home = "# Lr Home\n\nLr is the program of learning rates: what Lr is, who works on Lr, and where Lr goes. The Lr team meets \
+        monthly.\n\n## 2025\n\n### Post max\n\n**Tech and Relevance**\n\n- Feedback tweaking based on usage\n- Embedding optimization\n\n\
+        ### Surface expansion\n\n- Lr Agent in the side panel, see [[Query Understanding]]\n";
+    let line = "## Lr monthly leadership #meetings\n\n- QU roadshow for Lr Agent planned for November, see [[Lr Home]]\n- Lr Agent kick off mid-november\n";
+    let place = Place::with(&[
+        ("Programs/Lr Home.md", home),
+        (
+            "Programs/Intent AI Home.md",
+            "# Intent AI Home\n\nIntent, and what it is made of: [[Query Understanding]].\n",
+        ),
+        (
+            "Concepts/Query Understanding.md",
+            "# Query Understanding\n\nHow a query is understood, with [[Evaluation]].\n",
+        ),
+        ("Concepts/Evaluation.md", "# Evaluation\n\nHow the status of a model is told from its answers.\n"),
+    ]);
+    for ago in 30..60 {
+        place.write(&daily(ago), "Lunch with [[Mira]]. Read about [[Query Understanding]].\n");
+    }
+    place.write(&daily(8), line);
+    let days = Duration::from_hours(60 * 24);
+    for page in ["Programs/Lr Home.md", "Concepts/Evaluation.md", "Concepts/Query Understanding.md"] {
+        let file = std::fs::File::options().write(true).open(place.vault.join(page)).unwrap();
+        file.set_modified(SystemTime::now() - days).unwrap();
+    }
+    let mut daemon = place.start();
+    wait_graph(&mut daemon);
+    let question = "What's the status of Lr Agent?";
+    let found = first(&mut daemon, question, 3);
+    assert_eq!(found[..2], [daily(8), "Programs/Lr Home.md".to_owned()], "{found:?}");
+    // A request may weigh otherwise, which leaves the others as they were.
+    let weights = BoostWeights { date: Some(0.0), recency: Some(0.0), ..BoostWeights::default() };
+    let without = SearchRequest { boosts: Some(weights), per_note: Some(1), ..query(question) };
+    let answer = daemon.ask(&without);
+    assert_eq!((answer.hits[0].path.as_str(), answer.time), ("Programs/Lr Home.md", None));
+    assert_eq!(first(&mut daemon, question, 1), [daily(8)]);
+    let too_much = BoostWeights { links: Some(1.5), ..BoostWeights::default() };
+    let refused = daemon.refused(&SearchRequest { boosts: Some(too_much), ..query(question) });
+    assert!(refused.message.contains("`boosts.links` must be 0 to 1"), "{refused:?}");
+}
+
+#[test]
+fn words_for_a_time_are_told_and_can_be_left_alone() {
+    let place = journal();
+    place.write(&daily(5), "Fed the cat and mended the fence.\n");
+    place.write(&daily(45), "Fed the cat and mended the fence again.\n");
+    let mut daemon = place.start();
+    let month = Zoned::now().date().checked_sub(Span::new().days(45)).unwrap();
+    let question = format!("mended the fence in {}", month.strftime("%B %Y"));
+    let answer = daemon.ask(&query(&question));
+    assert_eq!(answer.hits[0].path, daily(45), "{question}");
+    assert_eq!(answer.time.unwrap().read_as, month.strftime("%B %Y").to_string());
+    let shown = place.run(&["search", &question]);
+    let said = String::from_utf8(shown.stderr).unwrap();
+    assert!(said.contains(&format!("read as: {}", month.strftime("%B %Y"))), "{said}");
+    let shown = place.run(&["search", &question, "--no-dates", "--boost", "recency=1", "--explain"]);
+    let (out, said) = (String::from_utf8(shown.stdout).unwrap(), String::from_utf8(shown.stderr).unwrap());
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    // 0.5 to the power of 5 days by a half-life of 30.
+    assert!(out.contains("new +0.891") && !out.contains("of that time"), "{out}");
+    assert!(!said.contains("read as"), "{said}");
+    for wrong in ["recency", "recency=2", "newness=1", "type.=1"] {
+        let refused = place.run(&["search", "cat", "--boost", wrong]);
+        assert_eq!(refused.status.code(), Some(2), "{wrong}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::requests::{by_words, hit_in, near, paths};
 use crate::support::{Daemon, Place};
 
 /// Small chunks, so that a section is one.
-const SMALL: &str = "[chunk]\nstrategy = \"markdown\"\ntarget = 30\nmin = 0\nmax = 60\n[search]\nwindow_chars = 150\n";
+const SMALL: &str = "[chunk]\nstrategy = \"markdown\"\ntarget = 30\nmin = 0\nmax = 60\n[search]\nwindow_chars = 300\n";
 
 /// Four sections; the word stands in the first three.
 const LONG: &str = "# Orchard\n\n## Quinces\n\nThe zorbleberry grows beside the quinces at the southern wall.\n\n\

@@ -33,6 +33,13 @@ pub(crate) struct Search {
     /// Leave the order as it is before a reranker judges, if one is configured
     #[arg(long)]
     pub no_rerank: bool,
+    /// Weigh this otherwise than configured: graph, links, recency, date, or a kind of note as `type.daily`; 0 to 1, several
+    /// times
+    #[arg(long, value_name = "NAME=WEIGHT", value_parser = boost)]
+    pub boost: Vec<(String, f32)>,
+    /// Read no time in the words of the query (`last week`, `in March`, `status of`)
+    #[arg(long)]
+    pub no_dates: bool,
     /// Have the model of `context.provider` say the query in other words too, and search for these
     #[arg(long, value_name = "off|queries|hyde", value_parser = expand)]
     pub expand: Option<protocol::search::Expand>,
@@ -42,6 +49,17 @@ pub(crate) struct Search {
     /// Wait until all that was saved before is in
     #[arg(long, short)]
     pub fresh: bool,
+}
+
+/// A name and what it weighs.
+fn boost(text: &str) -> Result<(String, f32), String> {
+    let (name, weight) = text.split_once('=').ok_or("a name, `=` and a weight: `recency=0.4`")?;
+    let known = ["graph", "links", "recency", "date"];
+    if !known.contains(&name) && name.strip_prefix("type.").is_none_or(str::is_empty) {
+        return Err(format!("there is {}, and `type.` with a kind of note, but no `{name}`", known.join(", ")));
+    }
+    let weight = weight.parse().ok().filter(|weight| (0.0..=1.0).contains(weight));
+    Ok((name.to_owned(), weight.ok_or("a weight is a number from 0 to 1")?))
 }
 
 /// Which lanes answer.

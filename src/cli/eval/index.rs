@@ -91,6 +91,7 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
         recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
         type_weights: if how.boosts { search.type_weights.clone() } else { BTreeMap::new() },
         today: Some(today),
+        asked: None,
         graph: built.graph.clone(),
     };
     let (contextual, dense_weight) = (how.contextual, search.dense_weight);
@@ -104,7 +105,8 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
         let text = parsed.text();
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
         let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
-        let options = Options { dense_weight, ..options.clone() };
+        let mut options = Options { dense_weight, ..options.clone() };
+        options.boosts.asked = search::asked(&parsed.words, today).map(|asked| asked.when);
         let mut rankings = [search::rank(snapshot, &parsed, vector.as_ref(), &options)?];
         let first_order = match how.reranker.filter(|_| parsed.has_text()) {
             Some(reranker) => {

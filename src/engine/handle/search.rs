@@ -3,6 +3,7 @@
 mod expect;
 pub(super) mod expansion;
 pub(super) mod include;
+mod time;
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use self::time::time_asked;
 use super::super::decide::NotePipeline;
 use super::super::disk_access::{Hangs, STATES_WITHIN};
 use super::super::indexer::disk::Disk;
@@ -29,7 +31,7 @@ use index::{NoteEntry, NoteNo, Snapshot};
 use note::fingerprint::{InputHash, text_hash};
 use note::{FileStat, Private, VaultPath};
 use protocol::jobs::JobState;
-use protocol::search::{MAX_HITS, Mode};
+use protocol::search::{BoostWeights, MAX_HITS, Mode};
 use store::record::NoteRecord;
 
 /// How long a fresh answer waits for the disk.
@@ -156,8 +158,11 @@ pub(super) fn search_hiding(
     let reranker = reranker(engine, request.rerank)?;
     let now = jiff::Zoned::now();
     options.boosts.today = Some(now.date());
+    weigh(&mut options.boosts, request.boosts.as_ref())?;
     // A request that is refused must not wait before it is.
     let mut parsed = parsed(&request, &now)?;
+    let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };
+    options.boosts.asked = time.as_ref().map(|time| time.when);
     let unseen = if request.fresh { freshen(engine, &vaults, cancel)? } else { None };
     let expand = expansion::expands_for(engine, request.audience, request.expand);
     let (expansion, warning) = expansion::expansion(engine, expand, &parsed, options.mode, cancel);
@@ -188,12 +193,37 @@ pub(super) fn search_hiding(
     let hidden: Vec<_> = parts.iter().map(|part| part.query.filter.hidden.clone()).collect();
     let sources: Vec<_> = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref())).collect();
     include::add(&request.include, &mut answer.hits, &sources, cancel)?;
+    answer.time = time.as_ref().map(time_asked);
     answer.warnings.extend(unjudged);
     answer.warnings.extend(unseen);
     if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
         answer.expected = Some(expect::expected(path, (&served, &parts), &answer.hits)?);
     }
     Ok(vectors.warn(answer))
+}
+
+/// Takes a request's weights instead of the configured ones.
+fn weigh(boosts: &mut Boosts, asked: Option<&BoostWeights>) -> Result<(), CallError> {
+    let Some(BoostWeights { graph, links, recency, date, types }) = asked else { return Ok(()) };
+    let check = |name: &str, weight: f32| {
+        let wrong = || CallError::Invalid(format!("`boosts.{name}` must be 0 to 1, not {weight}"));
+        (0.0..=1.0).contains(&weight).then_some(weight).ok_or_else(wrong)
+    };
+    for (name, asked, weight) in [
+        ("graph", graph, &mut boosts.graph_weight),
+        ("links", links, &mut boosts.link_weight),
+        ("recency", recency, &mut boosts.recency_weight),
+        ("date", date, &mut boosts.date_weight),
+    ] {
+        if let Some(asked) = asked {
+            *weight = check(name, *asked)?;
+        }
+    }
+    for (kind, weight) in types {
+        let name: String = kind.chars().take(60).collect();
+        boosts.type_weights.insert(kind.to_lowercase(), check(&format!("types.{name}"), *weight)?);
+    }
+    Ok(())
 }
 
 /// Leaves out what has a lower score.
@@ -240,8 +270,7 @@ pub(super) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallErr
             recency_weight: search.recency_weight,
             recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
             type_weights: search.type_weights,
-            today: None,
-            graph: None,
+            ..Boosts::default()
         },
         merge: asked.merge.unwrap_or(true),
         explain: asked.explain,
@@ -349,5 +378,6 @@ pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) 
         truncated: merged.truncated,
         warnings: merged.warnings,
         expected: None,
+        time: None,
     }
 }

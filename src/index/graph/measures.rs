@@ -46,8 +46,8 @@ pub struct Measures {
     /// Strogatz, "Collective dynamics of small-world networks", 1998. 0 with fewer than two neighbours.
     pub clustering: Vec<f32>,
     /// 0.4 links to bridges (the tenth of the notes with the highest betweenness) + 0.3 PageRank + 0.2 betweenness +
-    /// 0.1 clustering, where each stands for the share of the other notes that have less of it: so every part has
-    /// the same spread, however steeply the measure falls.
+    /// 0.1 clustering. One link to a bridge counts a half, each further one half of what is left; of the others the share of
+    /// the notes that have less of it counts, so that they have the same spread, however steeply they fall.
     pub score: Vec<f32>,
     /// If betweenness is an estimate.
     pub sample: Option<Sample>,
@@ -63,9 +63,11 @@ impl Measures {
         let (betweenness, sample) = betweenness(&both, &order(notes), sources, go_on);
         let [high, central, passed] = [&betweenness, &pagerank, &betweenness].map(|values| shares(values));
         let is_bridge = |node: &&u32| high[**node as usize] > HIGH;
+        // Counted by themselves: where most notes link to a bridge, as daily notes do, the share of the others that have
+        // fewer would be nothing for each of them.
         let bridges: Vec<f32> =
-            (0..n).map(|node| links.of_node(node).iter().filter(is_bridge).count() as f32).collect();
-        let (bridges, clustered) = (shares(&bridges), shares(&clustering));
+            (0..n).map(|node| 1.0 - 0.5f32.powi(links.of_node(node).iter().filter(is_bridge).count() as i32)).collect();
+        let clustered = shares(&clustering);
         let score = (0..n).map(|node| {
             let parts = [bridges[node], central[node], passed[node], clustered[node]];
             SCORE.iter().zip(parts).map(|(weight, part)| weight * part).sum()

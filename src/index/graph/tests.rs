@@ -91,8 +91,8 @@ fn a_chain_by_hand() {
     // x = t, y = t + .85 x, z = t + .85 y with t = .15 / 3 + .85 z / 3 and x + y + z = 1.
     let t = 1.0 / (1.0 + 1.85 + 1.0 + 0.85 * 1.85);
     assert_near(&of(&graph, |c| c.pagerank), &[t, 1.85 * t, (1.0 + 0.85 * 1.85) * t]);
-    // Node 1 is the bridge and 0 links to it; of PageRank 1 has more than one of two others, 2 than both.
-    assert_near(&of(&graph, |c| c.score), &[0.4, 0.3 * 0.5 + 0.2, 0.3]);
+    // Node 1 is the bridge and 0 links to it, which counts a half; of PageRank 1 has more than one of two others, 2 than both.
+    assert_near(&of(&graph, |c| c.score), &[0.4 * 0.5, 0.3 * 0.5 + 0.2, 0.3]);
     assert_eq!(graph.sample(), None);
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
-use super::dates::{self, Period};
+use super::asked::When;
 use super::filter::day_of;
 use super::fuse::Ranked;
 use crate::{Graph, NoteEntry, NoteNo, Snapshot};
@@ -28,6 +28,12 @@ const NAME_WORDS: usize = 8;
 /// A name that more notes bear (`index`, `readme`) names none of them.
 const BEARERS: usize = 4;
 
+/// A word that more names begin with (`meeting`) is looked no further at.
+const BEGINNINGS: usize = 256;
+
+/// A note is meant less by the beginning of its name than by all of it.
+const PARTLY: f32 = 0.5;
+
 /// What is linked with a named note is meant less than that note.
 const LINKED: f32 = 0.5;
 
@@ -42,12 +48,15 @@ pub struct Boosts {
     pub recency_weight: f32,
     /// Days after which a note counts as half as new.
     pub recency_half_life: f32,
-    /// Weight (0..=1) of being of the time that the query names: `in March`, `last Tuesday`.
+    /// Weight (0..=1) of being of the time that the query asks about: `in March`, `last Tuesday`; of being new where it
+    /// asks for the newest.
     pub date_weight: f32,
     /// Weights (0..=1) of kinds of notes, in lower case.
     pub type_weights: BTreeMap<String, f32>,
     /// The day that age is reckoned from; without it nothing is new.
     pub today: Option<Date>,
+    /// When the query asks about.
+    pub asked: Option<When>,
     /// The links; without it the first two boosts are nothing.
     pub graph: Option<Arc<Graph>>,
 }
@@ -62,6 +71,7 @@ impl Default for Boosts {
             date_weight: 0.3,
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
             today: None,
+            asked: None,
             graph: None,
         }
     }
@@ -76,8 +86,7 @@ fn sum(boosted: Boosted) -> f32 {
 /// `offset`.
 pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offset: Offset, boosts: &Boosts) {
     let near = if boosts.link_weight > 0.0 { near(snapshot, text, boosts.graph.as_deref()) } else { HashMap::new() };
-    let asked = boosts.today.filter(|_| boosts.date_weight > 0.0).and_then(|today| dates::asked(text, today));
-    let weigher = Weigher { near, asked, offset, boosts };
+    let weigher = Weigher { near, offset, boosts };
     let mut known: HashMap<NoteNo, Boosted> = HashMap::new();
     for hit in ranked {
         let Some(note) = snapshot.chunk(hit.candidate.row).and_then(|chunk| snapshot.note(chunk.note)) else {
@@ -95,8 +104,6 @@ fn boosted(fused: f32, sum: f32) -> f32 {
 struct Weigher<'a> {
     /// Shares of the notes that the query names, and of their neighbours.
     near: HashMap<NoteNo, f32>,
-    /// The time that the query asks about.
-    asked: Option<Period>,
     offset: Offset,
     boosts: &'a Boosts,
 }
@@ -111,15 +118,21 @@ impl Weigher<'_> {
             graph: weigh(boosts.graph_weight, score),
             links: weigh(boosts.link_weight, self.near.get(&note.no).copied().unwrap_or(0.0)),
             recency: weigh(boosts.recency_weight, self.newness(note)),
-            date: weigh(boosts.date_weight, if self.is_asked_for(note) { 1.0 } else { 0.0 }),
+            date: weigh(boosts.date_weight, self.asked_for(note)),
             kind: weigh(kind.copied().unwrap_or(0.0), 1.0),
         }
     }
 
-    /// Whether a note is of the time that the query asks about.
-    fn is_asked_for(&self, note: &NoteEntry) -> bool {
-        let day = day_of(note, self.offset);
-        self.asked.is_some_and(|Period { start, end }| start <= day && end.is_none_or(|end| day < end))
+    /// How much a note is of the time that the query asks about.
+    fn asked_for(&self, note: &NoteEntry) -> f32 {
+        match self.boosts.asked {
+            Some(When::Days(start, end)) => {
+                let day = day_of(note, self.offset);
+                f32::from(u8::from(start <= day && end.is_none_or(|end| day < end)))
+            }
+            Some(When::Newest) => self.newness(note),
+            None => 0.0,
+        }
     }
 
     /// 1 today, a half after the half-life, a quarter after two.
@@ -132,36 +145,64 @@ impl Weigher<'_> {
 
 /// The notes that a text names, and those that link to them or from them, with what that is worth.
 fn near(snapshot: &Snapshot, text: &str, graph: Option<&Graph>) -> HashMap<NoteNo, f32> {
-    let named = named(text, |name| snapshot.bearing(name));
-    let linked = graph.into_iter().flat_map(|graph| {
-        named.iter().flat_map(|no| graph.links(*no).chain(graph.backlinks(*no)).map(|no| (no, LINKED)))
-    });
-    // The later of two entries counts: a named note that is linked with another one is named.
-    linked.chain(named.iter().map(|no| (*no, 1.0))).collect()
+    let named = named(text, |name| snapshot.bearing(name), |name| snapshot.beginning(name, BEGINNINGS));
+    let mut near = HashMap::new();
+    let mut count = |no: NoteNo, share: f32| {
+        let known = near.entry(no).or_insert(share);
+        *known = known.max(share);
+    };
+    for (no, share) in named {
+        count(no, share);
+        if let Some(graph) = graph {
+            graph.links(no).chain(graph.backlinks(no)).for_each(|linked| count(linked, share * LINKED));
+        }
+    }
+    near
 }
 
-/// The notes whose file name, title or alias stands in a text, as `bearing` knows them; a longer name hides those
-/// within it.
-fn named(text: &str, bearing: impl Fn(&str) -> Vec<NoteNo>) -> Vec<NoteNo> {
+/// The notes whose file name, title or alias stands in a text, as `bearing` knows them, each with 1; a longer name hides
+/// those within it. Words that are left over and begin a name, as `beginning` knows it, name it partly.
+fn named(
+    text: &str,
+    bearing: impl Fn(&str) -> Vec<NoteNo>,
+    beginning: impl Fn(&str) -> Vec<NoteNo>,
+) -> Vec<(NoteNo, f32)> {
     let words: Vec<&str> =
         text.split_whitespace().map(bare).filter(|word| !word.is_empty()).take(QUERY_WORDS).collect();
     let mut taken = vec![false; words.len()];
     let mut named = Vec::new();
-    for length in (1..=words.len().min(NAME_WORDS)).rev() {
-        for (at, run) in words.windows(length).enumerate() {
-            if taken[at..at + length].iter().any(|taken| *taken) {
-                continue;
-            }
-            let mut bearers: Vec<NoteNo> = spellings(run).iter().flat_map(|name| bearing(name)).collect();
-            bearers.sort_unstable();
-            bearers.dedup();
-            if !bearers.is_empty() && bearers.len() <= BEARERS {
-                taken[at..at + length].fill(true);
-                named.extend(bearers);
+    let mut look = |share: f32, bearers_of: &dyn Fn(&[&str]) -> Vec<NoteNo>| {
+        for length in (1..=words.len().min(NAME_WORDS)).rev() {
+            for (at, run) in words.windows(length).enumerate() {
+                if taken[at..at + length].iter().any(|taken| *taken) {
+                    continue;
+                }
+                let mut bearers = bearers_of(run);
+                bearers.sort_unstable();
+                bearers.dedup();
+                if !bearers.is_empty() && bearers.len() <= BEARERS {
+                    taken[at..at + length].fill(true);
+                    named.extend(bearers.into_iter().map(|no| (no, share)));
+                }
             }
         }
-    }
+    };
+    look(1.0, &|run| spellings(run).iter().flat_map(|name| bearing(name)).collect());
+    let first = words.first().copied();
+    look(PARTLY, &|run| if begins_a_name(run, first) { beginning(&run.join(" ")) } else { Vec::new() });
     named
+}
+
+/// Whether words may be meant as the beginning of a name: of a single one a capital or a digit tells (`Lr`, `Q4`), for
+/// `how` and `the` begin many a title. The `first` word of a question has a capital anyhow.
+fn begins_a_name(run: &[&str], first: Option<&str>) -> bool {
+    match run {
+        [word] => {
+            let skipped = usize::from(first.is_some_and(|first| std::ptr::eq(first, *word)));
+            word.chars().skip(skipped).any(|c| c.is_uppercase() || c.is_numeric())
+        }
+        _ => true,
+    }
 }
 
 /// A word without the punctuation of its sentence and without a possessive `'s`.

@@ -35,82 +35,26 @@ pub(super) fn period(text: &str, today: Date) -> Option<Period> {
     Some(Period { start, end: end.filter(|end| *end <= today) })
 }
 
-/// Words for the day before today, and for today. French `hier` is left out: in German it means "here".
-const YESTERDAY: [&str; 9] = ["yesterday", "gestern", "ayer", "ieri", "ontem", "gisteren", "вчера", "igår", "eilen"];
-const TODAY: [&str; 10] =
-    ["today", "heute", "aujourd'hui", "hoy", "oggi", "hoje", "vandaag", "сегодня", "idag", "tänään"];
+/// The units that times are counted in.
+pub(super) const UNITS: [&str; 5] = ["day", "week", "month", "quarter", "year"];
 
-/// Months of three letters; other words as short are beginnings, and could be anything.
-const SHORT_MONTHS: [&str; 4] = ["may", "mai", "maj", "mei"];
-
-/// Letters of a weekday's name that make it sure.
-const SURE_WEEKDAY: usize = 5;
-
-/// Words that a month or a weekday stands behind where it is a time: `in March`, `am Freitag`, `en mars`.
-const BEFORE_TIMES: [&str; 24] = [
-    "in", "on", "im", "am", "en", "le", "el", "em", "no", "na", "op", "i", "в", "во", "på", "den", "du", "de", "of",
-    "since", "during", "from", "seit", "vom",
-];
-
-/// Words for `last` and `this` before a week, month, quarter, year, month's name or weekday.
-const LAST: [&str; 8] = ["last", "letzte", "letzten", "letzter", "letztes", "vorige", "vorigen", "past"];
-const THIS: [&str; 6] = ["this", "diese", "diesen", "dieser", "dieses", "current"];
-
-/// Units in other words.
-const UNITS: [(&str, &str); 4] = [("woche", "week"), ("monat", "month"), ("quartal", "quarter"), ("jahr", "year")];
-
-/// The time that a question asks about, if it names one: `in March`, `last Tuesday`, `yesterday`, `gestern`, `im Oktober
-/// 2025`, `2025-10`. Words that may as well be no time (`march`, `sun`, `may`) are one only behind another that says so,
-/// or before a year. The first one counts.
-pub(super) fn asked(question: &str, today: Date) -> Option<Period> {
-    let words: Vec<String> = question
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
-        .filter(|word| !word.is_empty())
-        .collect();
-    (0..words.len()).find_map(|at| {
-        let (start, end) = asked_at(&words[at..], today)?;
-        // What lies ahead is no time that notes are of.
-        (start <= today).then_some(Period { start, end: end.filter(|end| *end <= today) })
-    })
+/// The day so many units before `day`.
+pub(super) fn before(unit: &str, count: i64, day: Date) -> Option<Date> {
+    let span = match unit {
+        "day" => Span::new().try_days(count),
+        "week" => Span::new().try_weeks(count),
+        "month" => Span::new().try_months(count),
+        "quarter" => Span::new().try_months(count.checked_mul(3)?),
+        "year" => Span::new().try_years(count),
+        _ => return None,
+    };
+    day.checked_sub(span.ok()?).ok()
 }
 
-/// The time that words begin with.
-fn asked_at(words: &[String], today: Date) -> Option<(Date, Option<Date>)> {
-    let word = |at: usize| words.get(at).map(String::as_str);
-    let first = word(0)?;
-    if YESTERDAY.contains(&first) {
-        return Some((today.yesterday().ok()?, Some(today)));
-    }
-    if TODAY.contains(&first) {
-        return Some((today, None));
-    }
-    // A year alone is a number like any other.
-    if first.len() >= "2026-1".len() && first.contains('-') {
-        return calendar(first);
-    }
-    let second = word(1)?;
-    if LAST.contains(&first) || THIS.contains(&first) {
-        let unit = UNITS.iter().find(|(other, _)| *other == second).map_or(second, |(_, unit)| unit);
-        let which = if LAST.contains(&first) { "last" } else { "this" };
-        return named(&format!("{which} {unit}"), today);
-    }
-    let is_month =
-        |word: &str| note::month(word).is_some() && (word.chars().count() > 3 || SHORT_MONTHS.contains(&word));
-    if is_month(first) && number::<i16>(second, 4..=4).is_some() {
-        return named(&format!("{first} {second}"), today);
-    }
-    if !BEFORE_TIMES.contains(&first) {
-        return None;
-    }
-    let year = word(2).filter(|year| number::<i16>(year, 4..=4).is_some());
-    match note::weekday(second) {
-        _ if is_month(second) => {
-            named(&year.map_or_else(|| second.to_owned(), |year| format!("{second} {year}")), today)
-        }
-        Some(_) if second.chars().count() >= SURE_WEEKDAY => named(second, today),
-        _ => None,
-    }
+/// `2025-10`, `2025-10-23`: the first day, and the day after the last one.
+pub(super) fn calendar_days(text: &str) -> Option<(Date, Date)> {
+    let (start, end) = calendar(text)?;
+    Some((start, end?))
 }
 
 /// The days that a text means, whether they lie ahead or not: from the first, before the second. A time back from
@@ -153,9 +97,10 @@ fn month_of(first: Date) -> Option<(Date, Date)> {
     Some((first, first.last_of_month().tomorrow().ok()?))
 }
 
-/// The week, month, quarter or year that a day lies in.
-fn running(unit: &str, day: Date) -> Option<(Date, Date)> {
+/// The week, month, quarter or year that a day lies in, or the day itself: its first day, and the day after its last.
+pub(super) fn running(unit: &str, day: Date) -> Option<(Date, Date)> {
     let (start, span) = match unit {
+        "day" => (day, Span::new().days(1)),
         "week" => {
             (day.checked_sub(Span::new().days(day.weekday().to_monday_zero_offset())).ok()?, Span::new().weeks(1))
         }
@@ -202,7 +147,7 @@ fn calendar(text: &str) -> Option<(Date, Option<Date>)> {
 }
 
 /// Digits only: a sign or a blank is no date.
-fn number<T: std::str::FromStr>(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<T> {
+pub(super) fn number<T: std::str::FromStr>(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<T> {
     let plain = digits.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
     if plain { text.parse().ok() } else { None }
 }

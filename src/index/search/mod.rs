@@ -7,6 +7,7 @@
 //! through [`printable`](printable()).
 
 mod answer;
+mod asked;
 mod blend;
 mod boost;
 mod dates;
@@ -36,6 +37,7 @@ use protocol::hit::{Also, Boosted, Expected, Hit, LaneScore, Lanes, LinkDirectio
 use protocol::search::{MAX_HITS, Mode};
 
 pub use answer::{Answer, finish, merge};
+pub use asked::{Asked, When, asked};
 pub use boost::Boosts;
 pub use expect::expect;
 pub use filter::{Filter, Key};
@@ -63,7 +65,7 @@ pub struct Options {
     pub dense_weight: f32,
     /// What speaks for a hit beside its text.
     pub boosts: Boosts,
-    /// Whether hits whose windows overlap or touch become one.
+    /// Whether what is found in the window of a better hit goes into that.
     pub merge: bool,
     /// Whether hits carry [`Lanes`].
     pub explain: bool,
@@ -78,7 +80,7 @@ impl Default for Options {
             limit: 20,
             per_note: 3,
             contextual: true,
-            window_chars: 1200,
+            window_chars: 2400,
             dense_weight: fuse::DENSE_WEIGHT,
             boosts: Boosts::default(),
             merge: true,

@@ -95,17 +95,6 @@ impl Window {
         self.lines = (self.lines.0.min(place.lines.0), self.lines.1.max(place.lines.1));
         true
     }
-
-    /// Takes in the window of the chunks that come right behind this one's, if both have `limit` characters at most.
-    pub(super) fn join(&mut self, behind: &Window, limit: usize) -> bool {
-        let place = Place { span: behind.span, lines: behind.lines };
-        let joined = self.chunks.end == behind.chunks.start
-            && self.add(place, &behind.text, true, limit.saturating_sub(self.chars));
-        if joined {
-            self.chunks.end = behind.chunks.end;
-        }
-        joined
-    }
 }
 
 /// The first character boundary at or after `at`.

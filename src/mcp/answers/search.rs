@@ -9,6 +9,7 @@ use super::super::results::{Found, FoundPassage, Linked, Metadata, Omitted, TRUS
 use super::super::{clean, show, size};
 use super::{ToolResult, decimal, lines, vault};
 use protocol::hit::{Hit, LinkedNotes};
+use protocol::search::{BoostWeights, TimeAsked};
 use protocol::search::{Contextual, Group, Include, Mode, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 
 /// Hits unless the caller says otherwise.
@@ -60,6 +61,9 @@ pub(in crate::mcp) async fn passages(asked: Search, caller: &Caller) -> Result<T
     if asked.score_threshold.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
         return Err(Trouble::invalid("`score_threshold` may be 0 to 1: scores are"));
     }
+    if asked.recency.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
+        return Err(Trouble::invalid("`recency` may be 0 to 1"));
+    }
     if asked.per_note == Some(0) {
         return Err(Trouble::invalid("`per_note` is 0: it is 1 or more"));
     }
@@ -77,6 +81,7 @@ pub(in crate::mcp) async fn passages(asked: Search, caller: &Caller) -> Result<T
         mode: asked.mode.map(Mode::from),
         window_chars: Some(WINDOW),
         include,
+        boosts: asked.recency.map(|recency| BoostWeights { recency: Some(recency), ..BoostWeights::default() }),
         ..SearchRequest::default()
     };
     found(caller.call(request).await?, style)
@@ -124,7 +129,11 @@ impl Style {
 }
 
 fn found(answer: SearchAnswer, style: Style) -> Result<ToolResult, Trouble> {
-    let SearchAnswer { hits, truncated: more, warnings, .. } = answer;
+    let SearchAnswer { hits, truncated: more, mut warnings, time, .. } = answer;
+    if let Some(TimeAsked { words, read_as, .. }) = time {
+        warnings
+            .push(format!("`{words}` was read as {read_as}: notes of that time come first, and no other is left out"));
+    }
     let snippets: Vec<String> = hits.iter().map(|hit| clean::line(&hit.snippet)).collect();
     let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, &style)).collect();
     let warnings = lines(&warnings);

@@ -73,7 +73,9 @@ impl ChunkConfig {
     /// Names everything that decides how a note is cut.
     pub fn identity(&self) -> String {
         let ChunkConfig { strategy, target, min, max, overlap_percent } = self;
-        format!("{}/1 {target} {min} {max} {overlap_percent}", strategy.name())
+        // The version rises when the same sizes cut otherwise: with 2, parts of a section overlap by sentences too.
+        let version = if matches!(strategy, Strategy::Obsidian | Strategy::Markdown) { 2 } else { 1 };
+        format!("{}/{version} {target} {min} {max} {overlap_percent}", strategy.name())
     }
 }
 

@@ -5,6 +5,7 @@
 //! kept whole where they fit; a part of one that does not is searched and embedded under its [lead](Chunk::lead).
 
 mod config;
+mod cut;
 mod fixed;
 mod lead;
 mod pack;

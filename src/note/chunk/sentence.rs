@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::split::cut_block;
+use super::cut::cut_block;
 use super::{ChunkConfig, Piece, Ruler, sections_of};
 use crate::{BlockKind, Note};
 

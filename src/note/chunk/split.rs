@@ -1,10 +1,11 @@
 //! A section too long for one chunk, cut where it hurts least: between blocks, else between the lines,
-//! items or rows of a block, else between tokens.
+//! items, rows or sentences of a block, else between tokens.
 
 use std::ops::Range;
 
-use super::{ChunkConfig, Ruler};
-use crate::Note;
+use super::cut::cut_block;
+use super::{ChunkConfig, Ruler, sentence};
+use crate::{BlockKind, Note};
 
 /// Cuts `span` into parts of about `target` and at most `max` tokens. Parts follow each other; each but the
 /// first may begin a little inside the one before (`overlap_percent` of `target`), at a cut.
@@ -48,6 +49,12 @@ fn units(note: &Note, span: &Range<usize>, config: &ChunkConfig, ruler: &Ruler<'
         let end = block.span.end.clamp(at, span.end);
         if ruler.tokens(&(at..end)) <= config.max {
             units.push(at..end);
+        } else if block.kind == BlockKind::Paragraph {
+            // What is written in an editor that wraps has one line a paragraph.
+            let mut cuts = [block.cuts.clone(), sentence::ends(&note.text, &(at..end))].concat();
+            cuts.sort_unstable();
+            cuts.dedup();
+            cut_block(note, at..end, &cuts, config, ruler, &mut units);
         } else {
             cut_block(note, at..end, &block.cuts, config, ruler, &mut units);
         }
@@ -59,45 +66,15 @@ fn units(note: &Note, span: &Range<usize>, config: &ChunkConfig, ruler: &Ruler<'
     units
 }
 
-/// A block over the limit: at its cuts, lines that are still too long between tokens.
-pub(super) fn cut_block(
-    note: &Note,
-    block: Range<usize>,
-    cuts: &[usize],
-    config: &ChunkConfig,
-    ruler: &Ruler<'_>,
-    units: &mut Vec<Range<usize>>,
-) {
-    let mut at = block.start;
-    let inner = cuts.iter().copied().filter(|cut| *cut > block.start && *cut < block.end);
-    for end in inner.chain([block.end]) {
-        while let Some(cut) = ruler.position_after(at, config.max).filter(|cut| *cut < end) {
-            let cut = sentence_end(note, at, cut);
-            units.push(at..cut);
-            at = cut;
-        }
-        if at < end {
-            units.push(at..end);
-            at = end;
-        }
-    }
-}
-
-/// The last end of a line or sentence before `cut`, if that is not too far back; else `cut`.
-fn sentence_end(note: &Note, start: usize, cut: usize) -> usize {
-    let half = note.text.floor_char_boundary(start + (cut - start) / 2);
-    let tail = &note.text[half..cut];
-    let ends = ["\n", ". ", "? ", "! ", "。", "？", "！"];
-    let found = ends.iter().filter_map(|end| tail.rfind(end).map(|at| half + at + end.len())).max();
-    found.unwrap_or(cut)
-}
-
 fn overlap(note: &Note, parts: Vec<Range<usize>>, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<Range<usize>> {
     let most = config.target * config.overlap_percent / 100;
     let mut out: Vec<Range<usize>> = Vec::with_capacity(parts.len());
     for part in parts {
         let start = match out.last() {
-            Some(before) if most > 0 => overlap_start(note, before, part.start, most, ruler),
+            Some(before) if most > 0 => {
+                let room = config.max.saturating_sub(ruler.tokens(&part));
+                overlap_start(note, before, part.start, most.min(room), ruler)
+            }
             _ => part.start,
         };
         out.push(start..part.end);
@@ -105,7 +82,8 @@ fn overlap(note: &Note, parts: Vec<Range<usize>>, config: &ChunkConfig, ruler: &
     out
 }
 
-/// The earliest line start in the second half of `before` from which at most `most` tokens lie before `start`.
+/// The earliest start of a line, or of a sentence of prose, in the second half of `before` from which at most `most` tokens
+/// lie before `start`.
 fn overlap_start(note: &Note, before: &Range<usize>, start: usize, most: u32, ruler: &Ruler<'_>) -> usize {
     let first = ruler.first_at(start).saturating_sub(most as usize);
     let Some(from) = ruler.token_starts.get(first) else { return start };
@@ -114,8 +92,13 @@ fn overlap_start(note: &Note, before: &Range<usize>, start: usize, most: u32, ru
     if note.text[..from].ends_with('\n') {
         return from;
     }
-    match note.text[from..start].find('\n') {
-        Some(newline) => from + newline + 1,
-        None => start,
-    }
+    let line = note.text[from..start].find('\n').map(|newline| from + newline + 1);
+    let block = note.blocks.get(note.blocks.partition_point(|block| block.span.end <= from));
+    let prose = block.filter(|block| block.span.start <= from && block.kind == BlockKind::Paragraph);
+    let sentence = prose.and_then(|block| {
+        // Sentences are read from the start of their block, for one that is begun in the middle may seem to end at once.
+        let span = block.span.start.max(before.start)..block.span.end.min(start);
+        sentence::ends(&note.text, &span).into_iter().find(|end| *end >= from && *end < start)
+    });
+    line.into_iter().chain(sentence).min().unwrap_or(start)
 }

@@ -121,6 +121,20 @@ fn ids_do_not_change_with_content() {
 }
 
 #[test]
+fn a_split_paragraph_overlaps_by_whole_sentences() {
+    let sentences: Vec<String> = (0..12).map(|n| format!("Sentence {n} has e.g. six words.")).collect();
+    // One line, as editors that wrap save it.
+    let text = format!("{}\n", sentences.join(" "));
+    let config = ChunkConfig { target: 40, min: 5, max: 50, overlap_percent: 50, strategy: Strategy::Obsidian };
+    let (note, chunks) = cut("n.md", &text, &config);
+    assert!(chunks.len() > 1, "{chunks:?}");
+    for pair in chunks.windows(2) {
+        assert!(pair[1].span.start < pair[0].span.end, "no overlap");
+        assert!(note.text[pair[1].span.clone()].starts_with("Sentence "), "{:?}", &note.text[pair[1].span.clone()]);
+    }
+}
+
+#[test]
 fn an_empty_note_is_one_chunk_without_words() {
     for text in ["", "\n\n", "---\ntitle: T\n---\n", "# Only a heading\n"] {
         let (_, chunks) = cut("n.md", text, &ChunkConfig::default());

@@ -24,7 +24,7 @@ fn sizes_that_nobody_gave_are_those_of_the_strategy() {
     assert_eq!(loaded.config.engine.chunk.plain, expected);
     assert_eq!(loaded.origin("chunk.min"), &ValueOrigin::Default);
     let defaults = Config::new("/d", Vec::new()).engine.chunk;
-    assert_eq!(defaults.identity(), "obsidian/1 500 100 800 15", "or every vault would be embedded anew");
+    assert_eq!(defaults.identity(), "obsidian/2 500 100 800 15", "or every vault would be embedded anew");
 }
 
 #[test]

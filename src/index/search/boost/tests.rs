@@ -13,13 +13,38 @@ fn names(text: &str) -> Vec<NoteNo> {
         ("ab", 8),
         ("two words", 9),
     ];
-    let mut named = named(text, |name| {
+    let bearing = |name: &str| {
         let name = name.to_lowercase();
         let bearers = known.iter().filter(|(known, _)| *known == name).map(|(_, no)| *no);
         bearers.flat_map(|no| if no == 6 { (60..70).collect() } else { vec![no] }).collect()
-    });
+    };
+    let mut named: Vec<NoteNo> = named(text, bearing, |_| Vec::new()).into_iter().map(|(no, _)| no).collect();
     named.sort_unstable();
     named
+}
+
+#[test]
+fn a_query_names_notes_by_the_beginning_of_their_names() {
+    let known = [("lr home", 1), ("lr agent plan", 2), ("query understanding", 3), ("how to bake", 4)];
+    let bearing = |name: &str| {
+        known.iter().filter(|(known, _)| *known == name.to_lowercase()).map(|(_, no)| *no).collect::<Vec<NoteNo>>()
+    };
+    let beginning = |name: &str| {
+        let begins = |known: &str| known.starts_with(&format!("{} ", name.to_lowercase()));
+        known.iter().filter(|(known, _)| begins(known)).map(|(_, no)| *no).collect::<Vec<NoteNo>>()
+    };
+    for (text, expected) in [
+        ("What is the status of Lr?", &[(1, PARTLY), (2, PARTLY)][..]),
+        ("status of Lr Agent", &[(2, PARTLY)]),
+        ("Lr Home and lr agent", &[(1, 1.0), (2, PARTLY)]),
+        ("how do I bake", &[]),
+        ("how to", &[(4, PARTLY)]),
+        ("understanding", &[]),
+    ] {
+        let mut named = named(text, bearing, beginning);
+        named.sort_by_key(|(no, _)| *no);
+        assert_eq!(named, expected, "{text}");
+    }
 }
 
 #[test]
@@ -46,11 +71,12 @@ fn a_query_names_notes() {
 #[test]
 fn a_flood_of_words_is_bounded() {
     let asked = std::cell::Cell::new(0);
-    named(&"word ".repeat(100_000), |_| {
+    let count = |_: &str| {
         asked.set(asked.get() + 1);
         Vec::new()
-    });
-    assert!(asked.get() <= QUERY_WORDS * NAME_WORDS * 3, "{}", asked.get());
+    };
+    named(&"word ".repeat(100_000), count, count);
+    assert!(asked.get() <= QUERY_WORDS * NAME_WORDS * 4, "{}", asked.get());
 }
 
 proptest! {
@@ -66,6 +92,7 @@ proptest! {
 
     #[test]
     fn any_text_names_something_or_nothing(text in any::<String>()) {
-        named(&text, |name| if name.len() % 3 == 0 { vec![1] } else { Vec::new() });
+        let some = |name: &str| if name.len() % 3 == 0 { vec![1] } else { Vec::new() };
+        named(&text, some, some);
     }
 }

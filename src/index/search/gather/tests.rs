@@ -64,35 +64,23 @@ fn said(expected: &[(&str, usize)]) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn windows_that_touch_or_overlap_become_one() {
+fn a_window_takes_in_what_is_found_in_it() {
     let mut notes = Notes { notes: vec![even('a', 9), even('b', 2)], ..Notes::default() };
     // (ranked, windows, per note, characters) → texts, more
-    let cases: [(&[(usize, usize)], Limits, &[(&str, usize)], bool); 12] = [
-        // Beside each other, and the next note moves up.
-        (&[(0, 3), (0, 4), (1, 0)], limits(2, 3, 3), &[("a3.a4.", 1), ("b0.", 0)], false),
+    let cases: [(&[(usize, usize)], Limits, &[(&str, usize)], bool); 9] = [
+        // Inside a window that is there, and the next note moves up.
+        (&[(0, 3), (0, 4), (1, 0)], limits(2, 3, 6), &[("a3.a4.", 1), ("b0.b1.", 0)], false),
         // Another note has chunks of the same places: never across notes.
         (&[(0, 0), (1, 1)], limits(9, 3, 3), &[("a0.", 0), ("b1.", 0)], false),
-        // Inside a window that is there.
         (&[(0, 3), (0, 4), (0, 2)], limits(9, 1, 9), &[("a2.a3.a4.", 2)], false),
-        // Their neighbours overlap.
-        (&[(0, 2), (0, 5)], limits(9, 3, 9), &[("a1.a2.a3.a4.a5.a6.", 1)], false),
-        // The better one comes later in the note.
-        (&[(0, 6), (1, 0), (0, 5)], limits(9, 3, 3), &[("a5.a6.", 1), ("b0.", 0)], false),
-        // One between two others makes all three one, which leaves a place.
-        (&[(0, 1), (0, 3), (0, 2), (1, 1)], limits(3, 3, 3), &[("a1.a2.a3.", 2), ("b1.", 0)], false),
-        // A note with its share takes in what lies beside its window, and nothing else.
-        (&[(0, 1), (0, 5), (0, 2), (1, 0)], limits(9, 1, 3), &[("a1.a2.", 1), ("b0.", 0)], false),
+        // A later one leaves what the first has.
+        (&[(0, 2), (0, 5)], limits(9, 3, 12), &[("a1.a2.a3.a4.", 0), ("a5.a6.a7.a8.", 0)], false),
+        // A note that has its share takes in what lies in its window, and nothing else.
+        (&[(0, 1), (0, 5), (0, 2), (1, 0)], limits(9, 1, 6), &[("a1.a2.", 1), ("b0.b1.", 0)], false),
         // No more windows: there would be another.
         (&[(0, 1), (1, 0)], limits(1, 1, 3), &[("a1.", 0)], true),
-        // What would be joined or left out is not more.
+        // What is left out is not more.
         (&[(0, 1), (0, 2), (0, 7)], limits(1, 1, 3), &[("a1.", 0)], false),
-        // Four times the length of a window is enough.
-        (
-            &[(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (0, 5)],
-            limits(9, 9, 3),
-            &[("a0.a1.a2.a3.", 3), ("a4.a5.", 1)],
-            false,
-        ),
         // A window that is its chunk and nothing else stays alone.
         (&[(0, 3), (0, 4)], limits(9, 3, 0), &[("a3.", 0), ("a4.", 0)], false),
         // What is not there is passed over.
@@ -104,6 +92,19 @@ fn windows_that_touch_or_overlap_become_one() {
     let apart = Limits { merge: false, ..limits(9, 2, 6) };
     let expected = said(&[("a3.a4.", 0), ("a4.a5.", 0), ("b0.b1.", 0)]);
     assert_eq!(texts(&mut notes, &[(0, 3), (0, 4), (0, 5), (1, 0)], apart), (expected, false));
+}
+
+#[test]
+fn a_merged_window_is_no_longer_than_another() {
+    let mut notes = Notes { notes: vec![even('a', 9)], ..Notes::default() };
+    let every: Vec<(usize, usize)> = (0..9).map(|at| (0, at)).collect();
+    let expected = said(&[("a0.a1.", 1), ("a2.a3.", 1), ("a4.a5.", 1), ("a6.a7.", 1), ("a8.", 0)]);
+    assert_eq!(texts(&mut notes, &every, limits(9, 9, 6)), (expected, false));
+    // A single chunk may be longer.
+    let long = ("x".repeat(20) + "yz", vec![(0, 20), (20, 22)]);
+    let mut notes = Notes { notes: vec![long], ..Notes::default() };
+    let expected = said(&[("xxxxxxxxxxxxxxxxxxxx", 0), ("yz", 0)]);
+    assert_eq!(texts(&mut notes, &[(0, 0), (0, 1)], limits(9, 9, 6)), (expected, false));
 }
 
 #[test]
@@ -198,8 +199,7 @@ proptest! {
                 prop_assert_eq!(f.window.text.split('\n').collect::<String>(), whole);
             }
             let longest = run.iter().map(|(from, to)| text[*from..*to].chars().count()).max().unwrap_or(0);
-            let merged = if f.also.is_empty() && !merge { 1 } else { MOST_MERGED };
-            prop_assert!(f.window.text.chars().count() <= chars.max(longest) * merged, "{:?}", f);
+            prop_assert!(f.window.text.chars().count() <= chars.max(longest), "{:?}", f);
         }
         prop_assert!(shares.values().all(|share| *share <= per_note.max(1)));
         // Once for its own window, and once for each of the two that may grow towards it.

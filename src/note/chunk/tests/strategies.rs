@@ -91,13 +91,13 @@ fn sections_up_to_the_target_are_not_looked_into() {
 #[test]
 fn kinds_of_notes_are_cut_as_their_tables_say() {
     let mut rules = ChunkRules::default();
-    assert_eq!(rules.identity(), "obsidian/1 500 100 800 15", "or every vault would be embedded anew");
+    assert_eq!(rules.identity(), "obsidian/2 500 100 800 15", "or every vault would be embedded anew");
     let own = ChunkConfig::of(Strategy::Sentence);
     rules.types.insert("Meeting".to_owned(), own);
     assert_eq!(rules.of(Some("meeting")), &own);
     assert_eq!((rules.of(Some("daily")), rules.of(None)), (&rules.plain, &rules.plain));
     let identity = rules.identity();
-    assert!(identity.starts_with("obsidian/1 500 100 800 15, \"Meeting\" sentence/1 "), "{identity}");
+    assert!(identity.starts_with("obsidian/2 500 100 800 15, \"Meeting\" sentence/1 "), "{identity}");
     rules.types.insert("a\" b".to_owned(), own);
     assert_ne!(rules.identity(), identity);
     let identities: HashSet<String> = Strategy::ALL.map(|s| ChunkConfig::of(s).identity()).into();

@@ -1,0 +1,506 @@
+//! The time that a question asks about, in the words of fourteen languages: `in March`, `last Tuesday`, `vor drei Wochen`,
+//! `между январём и мартом`, `先週`, or the newest there is: `status of …`.
+//!
+//! It is a wish and no condition: notes of that time rank higher, and none is left out.
+
+mod cjk;
+mod languages;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+
+use super::dates;
+use languages::{ENDINGS, FRENCH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS};
+
+/// Words of a question that are looked at.
+const MOST_WORDS: usize = 48;
+
+/// The years that a number of four digits is taken for.
+const YEARS: std::ops::RangeInclusive<i16> = 1990..=2100;
+
+/// From the first day to the day after the last one.
+type Days = (Date, Date);
+
+/// When a question asks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// These days: from the first up to, not including, the second; without it up to today and after.
+    Days(Date, Option<Date>),
+    /// Whatever is newest.
+    Newest,
+}
+
+impl When {
+    /// Days that begin today or before. What reaches up to today has no end.
+    fn of((start, end): Days, today: Date) -> Option<Self> {
+        (start <= today && start < end).then_some(When::Days(start, Some(end).filter(|end| *end <= today)))
+    }
+}
+
+/// The time that a question asks about, and the words that say so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// When.
+    pub when: When,
+    /// As the question has them.
+    pub words: String,
+}
+
+/// Reads the first time that a question names; `today` is what `last` and the like are reckoned from, and what lies ahead
+/// is no time that notes are of. Words that may as well be no time (`march`, `sun`, `may`) are one only behind another that
+/// says so, or beside a number.
+pub fn asked(question: &str, today: Date) -> Option<Asked> {
+    let words = words(question);
+    let reader = Reader { words: &words, today };
+    let mut newest = None;
+    let mut next = 0;
+    while next < words.len() {
+        let at = next;
+        let Some((count, when)) = reader.at(at) else {
+            // Of a time that lies ahead no part is looked at: of `december 2030` not the year.
+            next += reader.point(at, None).map_or(1, |(end, _)| end - at);
+            continue;
+        };
+        next += count;
+        let text = &question[words[at].start..words[at + count - 1].end];
+        let asked = Asked { when, words: text.to_owned() };
+        if when != When::Newest {
+            return Some(asked);
+        }
+        // A time that is named says more than that the newest is meant: `status of the move in March`.
+        newest.get_or_insert(asked);
+    }
+    newest.or_else(|| cjk::asked(question, today).map(|(when, words)| Asked { when, words: words.to_owned() }))
+}
+
+/// A word of the question, folded, and where it stands.
+struct Word {
+    text: String,
+    start: usize,
+    end: usize,
+    /// Whether it is in capitals, as names of series are: `RFC 2025`.
+    capitals: bool,
+}
+
+/// What stands before an apostrophe and is a word of its own: `d'octobre`, `dell'anno`.
+const ELIDED: [&str; 9] = ["d", "l", "qu", "dell", "nell", "all", "dall", "jusqu", "un"];
+
+fn words(question: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    for piece in question.split_whitespace() {
+        let start = piece.as_ptr() as usize - question.as_ptr() as usize;
+        let mut add = |from: usize, to: usize| {
+            let text = &piece[from..to];
+            let trimmed = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+            let from = from + text.len() - trimmed.len();
+            let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
+            if !trimmed.is_empty() {
+                let capitals = trimmed.len() > 1 && trimmed.bytes().all(|byte| byte.is_ascii_uppercase());
+                let (start, text) = (start + from, note::fold(trimmed).replace('’', "'"));
+                words.push(Word { text, start, end: start + trimmed.len(), capitals });
+            }
+        };
+        match piece.find(['\'', '’']) {
+            Some(at) if ELIDED.contains(&note::fold(&piece[..at]).as_str()) => {
+                add(0, at);
+                add(at, piece.len());
+            }
+            _ => add(0, piece.len()),
+        }
+        if words.len() >= MOST_WORDS {
+            break;
+        }
+    }
+    words
+}
+
+/// What a word of a language does in a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Today,
+    Yesterday,
+    DayBefore,
+    Last,
+    LastBehind,
+    This,
+    Unit(&'static str),
+    At,
+    AgoBefore,
+    AgoBehind,
+    Between,
+    And,
+    From,
+    To,
+    Since,
+    Until,
+    After,
+    Newest,
+    State,
+    Of,
+    Number(i64),
+}
+
+/// A phrase that begins with a word.
+struct Phrase {
+    language: usize,
+    role: Role,
+    rest: Vec<String>,
+}
+
+/// All phrases by their first word.
+static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::new(|| {
+    let mut lexicon: HashMap<String, Vec<Phrase>> = HashMap::new();
+    for (language, l) in LANGUAGES.iter().enumerate() {
+        let [today, yesterday, before] = l.days;
+        let mut roles = vec![
+            (today, Role::Today),
+            (yesterday, Role::Yesterday),
+            (before, Role::DayBefore),
+            (l.last[0], Role::Last),
+            (l.last[1], Role::LastBehind),
+            (l.this, Role::This),
+            (l.at, Role::At),
+            (l.ago[0], Role::AgoBefore),
+            (l.ago[1], Role::AgoBehind),
+            (l.between[0], Role::Between),
+            (l.between[1], Role::And),
+            (l.from[0], Role::From),
+            (l.from[1], Role::To),
+            (l.since, Role::Since),
+            (l.until, Role::Until),
+            (l.after, Role::After),
+            (l.newest, Role::Newest),
+            (l.state, Role::State),
+            (l.of, Role::Of),
+        ];
+        roles.extend(l.units.into_iter().zip(dates::UNITS).map(|(forms, unit)| (forms, Role::Unit(unit))));
+        roles.extend((1..).zip(l.numbers.split('|')).map(|(number, form)| (form, Role::Number(number))));
+        for (forms, role) in roles {
+            for form in forms.split('|').filter(|form| !form.is_empty()) {
+                let mut words = self::words(form).into_iter().map(|word| word.text);
+                let Some(first) = words.next() else { continue };
+                lexicon.entry(first).or_default().push(Phrase { language, role, rest: words.collect() });
+            }
+        }
+    }
+    lexicon
+});
+
+/// Reads times out of the words of a question. What is read at a place comes with the number of words that it takes.
+struct Reader<'a> {
+    words: &'a [Word],
+    today: Date,
+}
+
+impl Reader<'_> {
+    fn word(&self, at: usize) -> Option<&str> {
+        self.words.get(at).map(|word| word.text.as_str())
+    }
+
+    /// The roles of what begins at a word, in all languages or in one.
+    fn phrases(&self, at: usize, language: Option<usize>) -> impl Iterator<Item = (usize, Role, usize)> {
+        let phrases = self.word(at).and_then(|word| LEXICON.get(word)).map_or(&[][..], Vec::as_slice);
+        phrases.iter().filter_map(move |phrase| {
+            let fits = |(i, word): (usize, &String)| self.word(at + 1 + i) == Some(word);
+            (language.is_none_or(|language| language == phrase.language) && phrase.rest.iter().enumerate().all(fits))
+                .then_some((phrase.language, phrase.role, 1 + phrase.rest.len()))
+        })
+    }
+
+    /// How many words the longest phrase with this role takes.
+    fn role(&self, at: usize, language: usize, role: Role) -> Option<usize> {
+        self.phrases(at, Some(language)).filter(|(_, other, _)| *other == role).map(|(.., count)| count).max()
+    }
+
+    fn unit(&self, at: usize, language: usize) -> Option<(usize, &'static str)> {
+        self.phrases(at, Some(language)).find_map(|(_, role, count)| match role {
+            Role::Unit(unit) => Some((count, unit)),
+            _ => None,
+        })
+    }
+
+    /// A number in digits or, up to ten, in words.
+    fn number(&self, at: usize, language: usize) -> Option<i64> {
+        if let Some(number) = dates::number::<i64>(self.word(at)?, 1..=3) {
+            return Some(number);
+        }
+        self.phrases(at, Some(language)).find_map(|(_, role, _)| match role {
+            Role::Number(number) => Some(number),
+            _ => None,
+        })
+    }
+
+    /// The longest time that begins at a word.
+    fn at(&self, at: usize) -> Option<(usize, When)> {
+        let in_words = self.phrases(at, None).filter_map(|(language, role, count)| {
+            let (taken, when) = self.phrase(at, language, role, at + count)?;
+            Some((taken - at, when))
+        });
+        let point = self.point(at, None).map(|(end, days)| (end - at, When::of(days, self.today)));
+        let point = point.and_then(|(count, when)| Some((count, when?)));
+        let digits = self.word(at).is_some_and(|word| dates::number::<i64>(word, 1..=3).is_some());
+        let counted = (0..LANGUAGES.len()).filter(|_| digits).filter_map(|language| self.counted(at, language));
+        let counted = counted.map(|(end, when)| (end - at, when));
+        let all = in_words.chain(point).chain(self.named_behind(at)).chain(counted);
+        // Of two as long the shorter time: `na terça-feira` is on, in Portuguese, and not after, in Dutch.
+        all.max_by_key(|(count, when)| (*count, matches!(when, When::Days(_, Some(_)))))
+    }
+
+    /// The time that a phrase with this role begins, and where it ends; `next` is what follows the phrase.
+    fn phrase(&self, at: usize, language: usize, role: Role, next: usize) -> Option<(usize, When)> {
+        let today = self.today;
+        let of = |end: usize, days: Option<Days>| Some((end, When::of(days?, today)?));
+        let day = |back: i64| dates::before("day", back, today).and_then(|day| dates::running("day", day));
+        match role {
+            Role::Today => of(next, day(0)),
+            Role::Yesterday if self.is_yesterday(at) => of(next, day(1)),
+            Role::DayBefore => of(next, day(2)),
+            Role::Last => self.last(next, language),
+            Role::This => {
+                if let Some((count, unit)) = self.unit(next, language) {
+                    return of(next + count, dates::running(unit, today));
+                }
+                of(next + 1, self.month(next, Some(language)).and_then(|month| month_of(today.year(), month)))
+            }
+            Role::Unit(unit) => {
+                let count = self.role(next, language, Role::LastBehind)?;
+                of(next + count, dates::running(unit, dates::before(unit, 1, today)?))
+            }
+            Role::AgoBefore => {
+                let number = self.number(next, language)?;
+                let (count, unit) = self.unit(next + 1, language)?;
+                of(next + 1 + count, self.ago(number, unit))
+            }
+            Role::Between => self.range(next, language, Role::And),
+            Role::From => {
+                // Where `from` is `since` too, as in Italian, that is said by the other role.
+                let since = self.role(at, language, Role::Since).is_some();
+                let alone = || if since { None } else { self.at_name(next, language) };
+                self.range(next, language, Role::To).or_else(alone)
+            }
+            Role::Since => {
+                let (end, (start, _)) = self.point(next, Some(language))?;
+                (start <= today).then_some((end, When::Days(start, None)))
+            }
+            Role::Until => {
+                let (end, (before, _)) = self.point(next, Some(language))?;
+                of(end, Some((Date::constant(1, 1, 1), before)))
+            }
+            Role::After => {
+                let (end, (_, after)) = self.point(next, Some(language))?;
+                (after <= today).then_some((end, When::Days(after, None)))
+            }
+            Role::At => self.at_name(next, language),
+            Role::Newest => Some((next, When::Newest)),
+            Role::State => {
+                self.role(next, language, Role::Of)?;
+                Some((next, When::Newest))
+            }
+            Role::Number(_) => self.counted(at, language),
+            Role::Yesterday | Role::LastBehind | Role::AgoBehind | Role::And | Role::To | Role::Of => None,
+        }
+    }
+
+    /// Whether the word for yesterday is no word of another language.
+    fn is_yesterday(&self, at: usize) -> bool {
+        self.word(at) != Some("hier") || self.words.iter().any(|word| FRENCH.contains(&word.text.as_str()))
+    }
+
+    /// Behind `last`: a unit, a number of them, a month or a weekday.
+    fn last(&self, at: usize, language: usize) -> Option<(usize, When)> {
+        let today = self.today;
+        if let Some((count, unit)) = self.unit(at, language) {
+            let days = dates::running(unit, dates::before(unit, 1, today)?)?;
+            return Some((at + count, When::of(days, today)?));
+        }
+        if let Some(number) = self.number(at, language) {
+            let (count, unit) = self.unit(at + 1, language)?;
+            return Some((at + 1 + count, When::Days(dates::before(unit, number, today)?, None)));
+        }
+        Some((at + 1, When::of(self.name(at, language, true)?, today)?))
+    }
+
+    /// Without a word before it: `mardi dernier`, `março passado`.
+    fn named_behind(&self, at: usize) -> Option<(usize, When)> {
+        self.phrases(at + 1, None).filter(|(_, role, _)| *role == Role::LastBehind).find_map(|(language, _, count)| {
+            let days = self.name(at, language, true)?;
+            Some((1 + count, When::of(days, self.today)?))
+        })
+    }
+
+    /// `3 days ago`, `3 derniers jours`; the number in words or digits.
+    fn counted(&self, at: usize, language: usize) -> Option<(usize, When)> {
+        let number = self.number(at, language)?;
+        if let Some(last) = self.role(at + 1, language, Role::Last) {
+            let (count, unit) = self.unit(at + 1 + last, language)?;
+            let start = dates::before(unit, number, self.today)?;
+            return Some((at + 1 + last + count, When::Days(start, None)));
+        }
+        let (count, unit) = self.unit(at + 1, language)?;
+        let behind = self.role(at + 1 + count, language, Role::AgoBehind)?;
+        Some((at + 1 + count + behind, When::of(self.ago(number, unit)?, self.today)?))
+    }
+
+    /// The day so many days ago; of longer units the whole week, month or year that it lies in.
+    fn ago(&self, number: i64, unit: &str) -> Option<Days> {
+        dates::running(unit, dates::before(unit, number, self.today)?)
+    }
+
+    /// From one point to another.
+    fn range(&self, at: usize, language: usize, between: Role) -> Option<(usize, When)> {
+        let (end, (mut start, _)) = self.point(at, Some(language))?;
+        let count = self.role(end, language, between)?;
+        let (taken, (last, end)) = self.point(end + count, Some(language))?;
+        if start > last {
+            // Without years: from November to February begins a year before the latest November.
+            start = dates::before("year", 1, start)?;
+        }
+        (start <= last).then_some(())?;
+        Some((taken, When::of((start, end), self.today)?))
+    }
+
+    /// Behind `in` or `on`: a month or a weekday by name alone.
+    fn at_name(&self, at: usize, language: usize) -> Option<(usize, When)> {
+        let (mut end, mut days) = self.point(at, Some(language))?;
+        if let Some(count) = self.role(end, language, Role::LastBehind) {
+            // `el martes pasado`: not today.
+            days = self.name(at, language, true).unwrap_or(days);
+            end += count;
+        }
+        Some((end, When::of(days, self.today)?))
+    }
+
+    /// What a month or a weekday names by itself: the latest one. `last` is said of it, so that a weekday is not today.
+    fn name(&self, at: usize, language: usize, last: bool) -> Option<Days> {
+        if let Some(month) = self.month(at, Some(language)) {
+            return self.latest(|year| month_of(year, month));
+        }
+        let word = self.word(at)?;
+        let sure = word.chars().count() >= 5 && (last || !ORDINAL_WEEKDAYS.contains(&word));
+        let weekday = bent(word, note::weekday).filter(|_| sure)?;
+        let back = i64::from((self.today.weekday().to_monday_one_offset() - weekday).rem_euclid(7));
+        let back = if back == 0 && last { 7 } else { back };
+        dates::running("day", dates::before("day", back, self.today)?)
+    }
+
+    /// The month that a word names: beside a number also by its first letters; without one (`of` a language) May alone is
+    /// as short, and only in its own language, for `I may` is no time in Swedish.
+    fn month(&self, at: usize, of: Option<usize>) -> Option<i8> {
+        let word = self.word(at)?;
+        match (word.chars().count(), of) {
+            (0..3, _) => None,
+            (3, None) => note::month(word).filter(|_| SHORT_MONTHS.contains(&word)),
+            (3, Some(language)) => (LANGUAGES[language].may == word).then_some(5),
+            _ => bent(word, note::month),
+        }
+    }
+
+    /// A stretch of the calendar that needs no word before it; behind one of a language also a month or a weekday by name.
+    fn point(&self, at: usize, language: Option<usize>) -> Option<(usize, Days)> {
+        let word = self.word(at)?;
+        let point = self.day_and_month(at).or_else(|| self.month_and_year(at)).or_else(|| self.quarter(at));
+        point.or_else(|| self.year(at)).or_else(|| {
+            let days = if word.contains('-') { dates::calendar_days(word) } else { None };
+            let days = days.or_else(|| self.name(at, language?, false))?;
+            Some((at + 1, days))
+        })
+    }
+
+    /// `23 October 2025`, `23. Oktober`, `October 23rd, 2025`, `23 de octubre`.
+    fn day_and_month(&self, at: usize) -> Option<(usize, Days)> {
+        let (month_at, day, end) = match day(self.word(at)?) {
+            Some(day) => {
+                let month_at = self.filled(at + 1);
+                (month_at, day, month_at + 1)
+            }
+            None => (at, day(self.word(at + 1)?)?, at + 2),
+        };
+        let month = self.month(month_at, None)?;
+        let of = |year: i16| dates::running("day", Date::new(year, month, day).ok()?);
+        match self.a_year(self.filled(end)) {
+            Some(year) => Some((self.filled(end) + 1, of(year)?)),
+            None => Some((end, self.latest(of)?)),
+        }
+    }
+
+    fn month_and_year(&self, at: usize) -> Option<(usize, Days)> {
+        let month = self.month(at, None)?;
+        let year_at = self.filled(at + 1);
+        Some((year_at + 1, month_of(self.a_year(year_at)?, month)?))
+    }
+
+    /// `Q3`, `Q3 2025`, `2025 Q3`, `2025-Q3`, `T3 2025`.
+    fn quarter(&self, at: usize) -> Option<(usize, Days)> {
+        let of = |year: i16, quarter: i8| dates::running("quarter", Date::new(year, quarter * 3 - 2, 1).ok()?);
+        let word = self.word(at)?;
+        if let Some((year, quarter)) =
+            word.split_once('-').and_then(|(a, b)| year(a).zip(quarter(b)).or_else(|| year(b).zip(quarter(a))))
+        {
+            return Some((at + 1, of(year, quarter)?));
+        }
+        let next = self.word(at + 1);
+        if let Some((year, quarter)) = year(word).zip(next.and_then(quarter)) {
+            return Some((at + 2, of(year, quarter)?));
+        }
+        let number = quarter(word)?;
+        match next.and_then(year) {
+            Some(year) => Some((at + 2, of(year, number)?)),
+            // `T3` alone is a name of many things.
+            None if word.starts_with('q') => Some((at + 1, self.latest(|year| of(year, number))?)),
+            None => None,
+        }
+    }
+
+    /// A year by itself, unless it counts something: `RFC 2025`.
+    fn year(&self, at: usize) -> Option<(usize, Days)> {
+        let year = self.a_year(at).filter(|year| *year <= self.today.year())?;
+        (at == 0 || !self.words[at - 1].capitals).then_some(())?;
+        Some((at + 1, dates::running("year", Date::new(year, 1, 1).ok()?)?))
+    }
+
+    fn a_year(&self, at: usize) -> Option<i16> {
+        self.word(at).and_then(year)
+    }
+
+    /// The place behind a word like `of` that stands within a date.
+    fn filled(&self, at: usize) -> usize {
+        at + usize::from(self.word(at).is_some_and(|word| ["of", "de", "del", "den", "do", "di", "d"].contains(&word)))
+    }
+
+    /// This year's, or last year's while this year's lies ahead.
+    fn latest(&self, of: impl Fn(i16) -> Option<Days>) -> Option<Days> {
+        let this = self.today.year();
+        of(this).filter(|(start, _)| *start <= self.today).or_else(|| of(this - 1))
+    }
+}
+
+fn month_of(year: i16, month: i8) -> Option<Days> {
+    dates::running("month", Date::new(year, month, 1).ok()?)
+}
+
+/// What a word names, or would without the ending that it has in a sentence.
+fn bent(word: &str, names: impl Fn(&str) -> Option<i8>) -> Option<i8> {
+    let stems = ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending)).filter(|stem| stem.chars().count() >= 4);
+    names(word).or_else(|| stems.into_iter().find_map(&names))
+}
+
+fn year(word: &str) -> Option<i16> {
+    dates::number::<i16>(word, 4..=4).filter(|year| YEARS.contains(year))
+}
+
+fn quarter(word: &str) -> Option<i8> {
+    dates::number(word.strip_prefix(['q', 't'])?, 1..=1).filter(|quarter| (1..=4).contains(quarter))
+}
+
+/// The day of a month: `23`, `23rd`, `1er`.
+fn day(word: &str) -> Option<i8> {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, ending) = word.split_at(digits);
+    let day = dates::number(number, 1..=2).filter(|day| (1..=31).contains(day))?;
+    ["", "st", "nd", "rd", "th", "er", "e", "º", "ª", "o"].contains(&ending).then_some(day)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! The words for times in twelve languages: those whose words are stemmed.
+//!
+//! `|` parts forms, a blank the words of one. Accents and letter case do not count. `hier` stands for French alone, and
+//! only beside another French word: in German it means "here".
+
+/// The words of one language.
+pub(super) struct Language {
+    /// Today, yesterday, the day before.
+    pub(super) days: [&'static str; 3],
+    /// `last` before what it belongs to, and behind it.
+    pub(super) last: [&'static str; 2],
+    pub(super) this: &'static str,
+    /// Day, week, month, quarter, year.
+    pub(super) units: [&'static str; 5],
+    /// What a month or a weekday stands behind where it is a time.
+    pub(super) at: &'static str,
+    /// `ago` before the number, and behind the unit.
+    pub(super) ago: [&'static str; 2],
+    /// `between … and …`, `from … to …`.
+    pub(super) between: [&'static str; 2],
+    pub(super) from: [&'static str; 2],
+    pub(super) since: &'static str,
+    pub(super) until: &'static str,
+    pub(super) after: &'static str,
+    /// What asks for the newest by itself.
+    pub(super) newest: &'static str,
+    /// What does so before one of `of`: `status of`, never `HTTP status`.
+    pub(super) state: &'static str,
+    pub(super) of: &'static str,
+    /// May, if its name is as short as a word that is no time.
+    pub(super) may: &'static str,
+    /// One to ten.
+    pub(super) numbers: &'static str,
+}
+
+pub(super) const LANGUAGES: [Language; 12] = [
+    // English
+    Language {
+        days: ["today", "yesterday", "the day before yesterday|day before yesterday"],
+        last: ["last|past|previous|the last|the past", ""],
+        this: "this|current|the current",
+        units: ["day|days", "week|weeks", "month|months", "quarter|quarters", "year|years"],
+        at: "in|on|of|during|for|from|late in|early in",
+        ago: ["", "ago"],
+        between: ["between", "and"],
+        from: ["from", "to|until|till|through"],
+        since: "since|ever since",
+        until: "before|until|till",
+        after: "after",
+        newest: "latest|newest|most recent|recent|recently|lately|currently|nowadays|so far|these days|what is new|what's new|\
+                 where are we|where do we stand|current status|current state",
+        state: "status|progress",
+        of: "of|on|for|with|in|about",
+        may: "may",
+        numbers: "one|two|three|four|five|six|seven|eight|nine|ten",
+    },
+    // German
+    Language {
+        days: ["heute", "gestern", "vorgestern"],
+        last: [
+            "letzte|letzten|letzter|letztes|letztem|vorige|vorigen|voriger|voriges|vergangene|vergangenen|vergangener|\
+             vergangenes",
+            "",
+        ],
+        this: "diese|diesen|dieser|dieses|diesem",
+        units: [
+            "tag|tage|tagen",
+            "woche|wochen",
+            "monat|monate|monaten|monats",
+            "quartal|quartale|quartals",
+            "jahr|jahre|jahren|jahres",
+        ],
+        at: "in|im|am|vom|von|des",
+        ago: ["vor", ""],
+        between: ["zwischen", "und"],
+        from: ["von|vom", "bis|bis zum"],
+        since: "seit|ab",
+        until: "vor|bis",
+        after: "nach",
+        newest: "neueste|neuesten|neuester|neuestes|neuste|neusten|aktuell|aktuelle|aktuellen|aktueller|aktuelles|derzeit|\
+                 zuletzt|neulich|kürzlich|momentan|stand der dinge",
+        state: "stand|status|fortschritt",
+        of: "von|des|vom|bei|beim|zu|zum|zur|im",
+        may: "mai",
+        numbers: "einem|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn",
+    },
+    // French
+    Language {
+        days: ["aujourd'hui", "hier", "avant-hier"],
+        last: ["dernier|dernière|derniers|dernières", "dernier|dernière|derniers|dernières|passé|passée"],
+        this: "ce|cet|cette",
+        units: ["jour|jours", "semaine|semaines", "mois|mois-ci", "trimestre|trimestres", "an|ans|année|années"],
+        at: "en|au|le|du|de|d",
+        ago: ["il y a", ""],
+        between: ["entre", "et"],
+        from: ["de|du", "à|au|jusqu'en"],
+        since: "depuis|depuis le",
+        until: "avant|avant le|jusqu'en|jusqu'à",
+        after: "après|après le",
+        newest: "récent|récente|récents|récentes|récemment|actuel|actuelle|actuels|actuelles|actuellement|\
+                 dernières nouvelles|où en est|où en sont|où en sommes",
+        state: "statut|avancement",
+        of: "de|du|des|d",
+        may: "mai",
+        numbers: "un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix",
+    },
+    // Spanish
+    Language {
+        days: ["hoy", "ayer", "anteayer|antes de ayer"],
+        last: ["último|última|últimos|últimas", "pasado|pasada|pasados|pasadas"],
+        this: "este|esta|estos|estas",
+        units: ["día|días", "semana|semanas", "mes|meses", "trimestre|trimestres", "año|años"],
+        at: "en|el|de|del",
+        ago: ["hace", ""],
+        between: ["entre", "y|e"],
+        from: ["de|desde", "a|al|hasta"],
+        since: "desde|desde el",
+        until: "antes de|antes del|hasta|hasta el",
+        after: "después de|después del|tras",
+        newest: "más reciente|más recientes|reciente|recientes|recientemente|actual|actuales|actualmente|últimas noticias",
+        state: "progreso|avance",
+        of: "de|del",
+        may: "",
+        numbers: "un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez",
+    },
+    // Italian
+    Language {
+        days: ["oggi", "ieri", "l'altro ieri|altro ieri|avantieri"],
+        last: [
+            "scorso|scorsa|scorsi|scorse|ultimo|ultima|ultimi|ultime",
+            "scorso|scorsa|scorsi|scorse|passato|passata",
+        ],
+        this: "questo|questa|questi|queste",
+        units: ["giorno|giorni", "settimana|settimane", "mese|mesi", "trimestre|trimestri", "anno|anni"],
+        at: "in|a|ad|nel|nell|di|del|dell|il|lo",
+        ago: ["", "fa"],
+        between: ["tra|fra", "e|ed"],
+        from: ["da|dal|dall", "a|al|ad|fino a"],
+        since: "da|dal|dall",
+        until: "prima di|prima del|fino a|fino al",
+        after: "dopo|dopo il",
+        newest: "più recente|più recenti|recente|recenti|recentemente|attuale|attuali|attualmente|ultime novità|a che punto",
+        state: "avanzamento",
+        of: "di|del|della|dei|dell",
+        may: "",
+        numbers: "un|due|tre|quattro|cinque|sei|sette|otto|nove|dieci",
+    },
+    // Portuguese
+    Language {
+        days: ["hoje", "ontem", "anteontem"],
+        last: ["último|última|últimos|últimas", "passado|passada|passados|passadas"],
+        this: "este|esta|neste|nesta|deste|desta",
+        units: ["dia|dias", "semana|semanas", "mês|meses", "trimestre|trimestres", "ano|anos"],
+        at: "em|no|na|de|do|da",
+        ago: ["há", "atrás"],
+        between: ["entre", "e"],
+        from: ["de|desde", "a|até"],
+        since: "desde",
+        until: "antes de|até",
+        after: "depois de|após",
+        newest: "mais recente|mais recentes|recente|recentes|recentemente|atual|atuais|atualmente|últimas novidades",
+        state: "andamento|progresso",
+        of: "de|do|da|dos|das",
+        may: "",
+        numbers: "um|dois|três|quatro|cinco|seis|sete|oito|nove|dez",
+    },
+    // Dutch
+    Language {
+        days: ["vandaag", "gisteren", "eergisteren"],
+        last: ["vorige|vorig|afgelopen|laatste|verleden", ""],
+        this: "deze|dit",
+        units: ["dag|dagen", "week|weken", "maand|maanden", "kwartaal|kwartalen", "jaar|jaren"],
+        at: "in|op|van",
+        ago: ["", "geleden"],
+        between: ["tussen", "en"],
+        from: ["van", "tot|tot en met"],
+        since: "sinds|vanaf",
+        until: "voor|tot",
+        after: "na",
+        newest: "nieuwste|recente|recent|recentste|huidige|onlangs|momenteel|laatste nieuws",
+        state: "stand|status|voortgang",
+        of: "van",
+        may: "mei",
+        numbers: "een|twee|drie|vier|vijf|zes|zeven|acht|negen|tien",
+    },
+    // Russian
+    Language {
+        days: ["сегодня", "вчера", "позавчера"],
+        last: [
+            "прошлый|прошлая|прошлое|прошлую|прошлой|прошлом|прошлого|прошлые|прошлых|последний|последние|последних|\
+             последнюю|последняя",
+            "",
+        ],
+        this: "этот|эта|эту|этой|этом|этого",
+        units: [
+            "день|дня|дней|дни",
+            "неделя|неделю|неделе|недели|недель",
+            "месяц|месяца|месяце|месяцев",
+            "квартал|квартала|квартале|кварталов",
+            "год|года|году|лет",
+        ],
+        at: "в|во|на|за|от",
+        ago: ["", "назад"],
+        between: ["между", "и"],
+        from: ["с|со|от", "до|по"],
+        since: "с|со",
+        until: "до",
+        after: "после",
+        newest: "последние новости|свежие|свежий|недавно|недавние|недавний|текущий|текущая|текущее|текущие|актуальный|\
+                 актуальные|актуальная|сейчас|какой статус|как продвигается|как идёт|как идут",
+        state: "статус",
+        of: "по|у",
+        may: "",
+        numbers: "один|два|три|четыре|пять|шесть|семь|восемь|девять|десять",
+    },
+    // Swedish
+    Language {
+        days: ["idag|i dag", "igår|i går", "i förrgår|förrgår"],
+        last: ["förra|senaste|sista", ""],
+        this: "denna|detta|den här|det här|i",
+        units: [
+            "dag|dagar|dagarna",
+            "vecka|veckan|veckor|veckorna",
+            "månad|månaden|månader|månaderna",
+            "kvartal|kvartalet|kvartalen",
+            "år|året|åren",
+        ],
+        at: "i|på|den|under|från",
+        ago: ["", "sedan"],
+        between: ["mellan", "och"],
+        from: ["från", "till"],
+        since: "sedan",
+        until: "före|till|innan",
+        after: "efter",
+        newest: "senaste|nyaste|nyligen|aktuell|aktuella|aktuellt|nuvarande|just nu",
+        state: "status|läget|framsteg",
+        of: "för|på|med|i|av",
+        may: "maj",
+        numbers: "en|två|tre|fyra|fem|sex|sju|åtta|nio|tio",
+    },
+    // Norwegian
+    Language {
+        days: ["i dag|idag", "i går|igår", "i forgårs|forgårs"],
+        last: ["forrige|siste|sist", ""],
+        this: "denne|dette|i",
+        units: [
+            "dag|dager|dagene",
+            "uke|uken|uka|uker|ukene",
+            "måned|måneden|måneder|månedene",
+            "kvartal|kvartalet|kvartaler",
+            "år|året|årene",
+        ],
+        at: "i|på|den|fra|av",
+        ago: ["", "siden"],
+        between: ["mellom", "og"],
+        from: ["fra", "til"],
+        since: "siden",
+        until: "innen|til",
+        after: "etter",
+        newest: "nyeste|nylig|nåværende|aktuelle|for tiden|siste nytt",
+        state: "status|fremdrift",
+        of: "for|på|med|i|av",
+        may: "mai",
+        numbers: "en|to|tre|fire|fem|seks|sju|åtte|ni|ti",
+    },
+    // Danish
+    Language {
+        days: ["i dag|idag", "i går|igår", "i forgårs|forgårs"],
+        last: ["sidste|seneste|forrige", ""],
+        this: "denne|dette|i",
+        units: [
+            "dag|dage|dagene",
+            "uge|ugen|uger|ugerne",
+            "måned|måneden|måneder|månederne",
+            "kvartal|kvartalet|kvartaler",
+            "år|året|årene",
+        ],
+        at: "i|på|den|fra|af",
+        ago: ["", "siden"],
+        between: ["mellem", "og"],
+        from: ["fra", "til"],
+        since: "siden",
+        until: "inden|til",
+        after: "efter",
+        newest: "nyeste|for nylig|nylig|nuværende|aktuelle|seneste nyt|seneste",
+        state: "status|fremskridt",
+        of: "for|på|med|i|af",
+        may: "maj",
+        numbers: "en|to|tre|fire|fem|seks|syv|otte|ni|ti",
+    },
+    // Finnish; its endings say what prepositions say elsewhere.
+    Language {
+        days: ["tänään", "eilen", "toissapäivänä"],
+        last: ["viime|viimeisen|viimeisten|edellinen|edellisen|edellisellä", ""],
+        this: "tämä|tällä|tässä|tänä|tämän",
+        units: [
+            "päivä|päivää|päivän|päivänä",
+            "viikko|viikolla|viikkoa|viikon",
+            "kuukausi|kuukauden|kuukautta|kuussa|kuun",
+            "neljännes|vuosineljännes|vuosineljänneksellä|neljänneksellä",
+            "vuosi|vuonna|vuoden|vuotta",
+        ],
+        at: "",
+        ago: ["", "sitten"],
+        between: ["", ""],
+        from: ["", ""],
+        since: "",
+        until: "ennen",
+        after: "jälkeen",
+        newest: "uusin|uusimmat|viimeisin|viimeisimmät|nykyinen|nykyiset|äskettäin|tällä hetkellä|mikä on tilanne",
+        state: "",
+        of: "",
+        may: "",
+        numbers: "yksi|kaksi|kolme|neljä|viisi|kuusi|seitsemän|kahdeksan|yhdeksän|kymmenen",
+    },
+];
+
+/// French words, one of which stands beside a `hier` that means yesterday.
+pub(super) const FRENCH: [&str; 24] = [
+    "le", "la", "les", "des", "du", "de", "d", "l", "un", "une", "est", "que", "qu", "quoi", "qui", "sur", "avec",
+    "pour", "ai", "avons", "reunion", "dit", "fait", "soir",
+];
+
+/// Weekdays that are numbers too (`na segunda parte`): times only with `passada` or `-feira`.
+pub(super) const ORDINAL_WEEKDAYS: [&str; 5] = ["segunda", "terca", "quarta", "quinta", "sexta"];
+
+/// Months of three letters that are sure beside a number; other beginnings could be words (`set 5 values`).
+pub(super) const SHORT_MONTHS: [&str; 18] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "okt", "dez", "mai", "maj",
+    "mei", "мая",
+];
+
+/// Endings of months and weekdays in a sentence (`в марте`, `между январем`, `во вторник`, `maaliskuussa`, `tiistaina`, `i
+/// tisdags`, `på tisdagen`, `terça-feira`).
+pub(super) const ENDINGS: [&str; 9] = ["-feira", "ssa", "en", "na", "ем", "ом", "е", "у", "s"];

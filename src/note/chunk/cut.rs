@@ -1,0 +1,39 @@
+//! A block that is too long for one chunk, cut into units that are not.
+
+use std::ops::Range;
+
+use super::{ChunkConfig, Ruler};
+use crate::Note;
+
+/// A block over the limit: at its cuts, lines that are still too long between tokens.
+pub(super) fn cut_block(
+    note: &Note,
+    block: Range<usize>,
+    cuts: &[usize],
+    config: &ChunkConfig,
+    ruler: &Ruler<'_>,
+    units: &mut Vec<Range<usize>>,
+) {
+    let mut at = block.start;
+    let inner = cuts.iter().copied().filter(|cut| *cut > block.start && *cut < block.end);
+    for end in inner.chain([block.end]) {
+        while let Some(cut) = ruler.position_after(at, config.max).filter(|cut| *cut < end) {
+            let cut = sentence_end(note, at, cut);
+            units.push(at..cut);
+            at = cut;
+        }
+        if at < end {
+            units.push(at..end);
+            at = end;
+        }
+    }
+}
+
+/// The last end of a line or sentence before `cut`, if that is not too far back; else `cut`.
+fn sentence_end(note: &Note, start: usize, cut: usize) -> usize {
+    let half = note.text.floor_char_boundary(start + (cut - start) / 2);
+    let tail = &note.text[half..cut];
+    let ends = ["\n", ". ", "? ", "! ", "。", "？", "！"];
+    let found = ends.iter().filter_map(|end| tail.rfind(end).map(|at| half + at + end.len())).max();
+    found.unwrap_or(cut)
+}
