@@ -265,8 +265,8 @@ pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<QueryMea
         let parsed = search::parse(&query.text, today)?;
         let text = parsed.text();
         let vector = builtin::model().embed(&text);
-        let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
-        let options = Options { dense_weight, ..options.clone() };
+        let familiarity = builtin::model().familiarity(&text);
+        let options = Options { familiarity, ..options.clone() };
         let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
         let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
         measures.push(QueryMeasures::of(&set.rank(&hits), &query.judged));

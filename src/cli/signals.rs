@@ -1,25 +1,28 @@
 //! Ctrl-C and SIGTERM as a flag: commands that started something must end it before they go.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
 /// Whether the user wants the command to end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens from now on. A second signal ends the process at once, in case the first got stuck.
+    /// Listens from the moment that it returns on. A second signal ends the process at once, in case the first got stuck.
     pub(super) fn listen() -> Self {
         let flag = Interrupt::default();
         let raised = flag.clone();
+        let (listening, told) = mpsc::channel();
         let thread = std::thread::Builder::new().name("signals".to_owned());
         // Without the thread Ctrl-C ends the process as it always does, which is no worse than not listening.
         drop(thread.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             if let Ok(runtime) = runtime {
-                runtime.block_on(wait(&raised));
+                runtime.block_on(wait(&raised, listening));
             }
         }));
+        // An error means that nobody will listen, which must keep nobody waiting.
+        let _ = told.recv();
         flag
     }
 
@@ -34,12 +37,13 @@ impl Interrupt {
     }
 }
 
-async fn wait(flag: &Interrupt) {
+async fn wait(flag: &Interrupt, listening: mpsc::Sender<()>) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
     else {
         return;
     };
+    let _ = listening.send(());
     loop {
         tokio::select! {
             _ = interrupt.recv() => {}

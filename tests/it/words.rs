@@ -45,3 +45,26 @@ fn hits_below_a_score_are_left_out_and_say_what_they_are() {
         assert!(refused.message.contains("0 to 1"), "{refused:?}");
     }
 }
+
+#[test]
+fn a_query_of_which_no_note_has_a_word_is_told_so() {
+    let place = Place::with(&[
+        ("Wifi.md", "# Wifi\n\nThe router stands in the hall, and its password is on the back.\n"),
+        ("Sitting.md", "# Sitting still\n\nBreathe, count to ten, and begin again.\n"),
+    ]);
+    let mut daemon = place.start();
+    let mut said = |text: &str| {
+        let answer = daemon.ask(&query(text));
+        (answer.hits.len(), answer.warnings.join("; "))
+    };
+    let (_, warned) = said("router password");
+    assert_eq!(warned, "");
+    // Near in meaning, with other words.
+    let (hits, warned) = said("meditation");
+    assert!(hits > 0 && warned.contains("no note has a word of this query; these are nearest in meaning"), "{warned}");
+    let (_, warned) = said("wie meditiere ich");
+    assert!(warned.contains("no note has a word of this query"), "{warned}");
+    // What the embedder does not know is no reason to show anything.
+    let (hits, warned) = said("как медитировать");
+    assert!(hits == 0 && warned.contains("the embedder does not know its language"), "{hits} {warned}");
+}

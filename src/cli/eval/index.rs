@@ -104,8 +104,8 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
             search::parse(&query.text, today).map_err(|over| CliFailure::new(exit::USAGE, over.to_string()))?;
         let text = parsed.text();
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
-        let dense_weight = options.dense_weight * builtin::model().familiarity(&text);
-        let mut options = Options { dense_weight, ..options.clone() };
+        let familiarity = builtin::model().familiarity(&text);
+        let mut options = Options { familiarity, ..options.clone() };
         options.boosts.asked = search::asked(&parsed.words, today).map(|asked| asked.when);
         let mut rankings = [search::rank(snapshot, &parsed, vector.as_ref(), &options)?];
         let first_order = match how.reranker.filter(|_| parsed.has_text()) {

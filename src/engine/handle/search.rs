@@ -106,7 +106,7 @@ impl Served {
             let text = query.text();
             part.vector = vectors.of(&self.pipeline, &text);
             // A lane that does not know the language must not drag the other down.
-            part.options.dense_weight *= self.pipeline.service.embedder.familiarity(&text);
+            part.options.familiarity = self.pipeline.service.embedder.familiarity(&text);
         }
         part
     }

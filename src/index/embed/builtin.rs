@@ -94,16 +94,20 @@ impl BuiltinModel {
     ///
     /// A word of a language that it was made from is one piece or two; of a script that it was not, every character
     /// is one, and what such pieces add up to means little. So the measure is pieces per letter or digit: at the
-    /// median .25 in English questions, .40 in German, .98 in Russian and 1.07 in Chinese ones (XQuAD).
+    /// median .25 in English questions, .40 in German, .98 in Russian and 1.07 in Chinese ones (XQuAD). Names are of no
+    /// language (`IPv4`, `C++`, `br_if`, `RFC`): words of ASCII with digits, symbols or capitals alone do not count.
     pub fn familiarity(&self, text: &str) -> f32 {
         const KNOWN: f32 = 0.45;
         const FOREIGN: f32 = 0.7;
-        let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+        let (mut pieces, mut letters) = (0, 0);
+        for word in text.split_whitespace().filter(|word| !is_name(word)) {
+            pieces += self.count(word);
+            letters += word.chars().filter(|c| c.is_alphanumeric()).count();
+        }
         if letters == 0 {
             return 1.0;
         }
-        let pieces = self.count(text) as f32 / letters as f32;
-        ((FOREIGN - pieces) / (FOREIGN - KNOWN)).clamp(0.0, 1.0)
+        ((FOREIGN - pieces as f32 / letters as f32) / (FOREIGN - KNOWN)).clamp(0.0, 1.0)
     }
 
     /// How many pieces `text` has.
@@ -141,6 +145,14 @@ impl BuiltinModel {
         }
         sum(self, ids)
     }
+}
+
+/// Whether a word is a name and of no language: of ASCII, with digits or symbols in it, or capitals alone.
+fn is_name(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '+' | '#'));
+    let is_plain = |byte: u8| byte.is_ascii_alphabetic() || byte == b'\'' || byte == b'-';
+    let capitals = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    word.is_ascii() && (capitals || !word.bytes().all(is_plain))
 }
 
 /// To length 1; the zero vector stays one.

@@ -75,14 +75,33 @@ impl Scale {
         })
     }
 
-    /// The weight of the dense lane: one that found nothing, or was not asked, has no say.
-    fn weight(self, dense_weight: f32) -> f32 {
+    /// Whether no chunk has any of the words.
+    pub(super) fn has_no_word(self) -> bool {
+        self.best <= 0.0
+    }
+
+    /// The weights of the dense lane and of the words: one that found nothing, or was not asked, has no say. Alone the
+    /// dense lane has as much to say as it knows the language: nothing, in one that it does not know.
+    fn weights(self, dense: Dense) -> (f32, f32) {
+        let familiarity = dense.familiarity.clamp(0.0, 1.0);
         match self {
-            Scale { best, .. } if best <= 0.0 => 1.0,
-            Scale { dense: false, .. } => 0.0,
-            Scale { .. } => dense_weight.clamp(0.0, 1.0),
+            Scale { best, .. } if best <= 0.0 => (familiarity, 0.0),
+            Scale { dense: false, .. } => (0.0, 1.0),
+            Scale { .. } => {
+                let weight = dense.weight.clamp(0.0, 1.0) * familiarity;
+                (weight, 1.0 - weight)
+            }
         }
     }
+}
+
+/// How much the dense lane has to say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Dense {
+    /// Its weight beside the words, 0..=1.
+    pub(super) weight: f32,
+    /// How far the embedder knows the language of the query, 0..=1.
+    pub(super) familiarity: f32,
 }
 
 fn bm25(candidate: &Candidate) -> f32 {
@@ -93,13 +112,13 @@ fn cosine(candidate: &Candidate) -> f32 {
     candidate.dense.as_ref().map_or(0.0, |dense| dense.score.clamp(0.0, 1.0))
 }
 
-/// Fuses the lanes' scores; `dense_weight` is 0..=1. What neither lane has anything to say for is left out.
+/// Fuses the lanes' scores. What neither lane has anything to say for is left out.
 /// In the order of `candidates`: see [`sort`].
-pub(super) fn fuse(candidates: Vec<Candidate>, scale: Scale, dense_weight: f32) -> Vec<Ranked> {
-    let weight = scale.weight(dense_weight);
+pub(super) fn fuse(candidates: Vec<Candidate>, scale: Scale, dense: Dense) -> Vec<Ranked> {
+    let (of_meaning, of_words) = scale.weights(dense);
     let ranked = candidates.into_iter().map(|candidate| {
         let words = if scale.best > 0.0 { bm25(&candidate) / scale.best } else { 0.0 };
-        let fused = weight * cosine(&candidate) + (1.0 - weight) * words;
+        let fused = of_meaning * cosine(&candidate) + of_words * words;
         Ranked { candidate, fused, score: fused, boosted: Boosted::default() }
     });
     ranked.filter(|r| r.fused > 0.0).collect()

@@ -63,6 +63,8 @@ pub struct Options {
     pub window_chars: usize,
     /// Weight of the dense lane, 0..=1.
     pub dense_weight: f32,
+    /// How far the embedder knows the language of the query, 0..=1: its lane counts so much less.
+    pub familiarity: f32,
     /// What speaks for a hit beside its text.
     pub boosts: Boosts,
     /// Whether what is found in the window of a better hit goes into that.
@@ -82,6 +84,7 @@ impl Default for Options {
             contextual: true,
             window_chars: 2400,
             dense_weight: fuse::DENSE_WEIGHT,
+            familiarity: 1.0,
             boosts: Boosts::default(),
             merge: true,
             explain: false,

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use super::answer::{Answer, finish};
 use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};
-use super::fuse::{self, Ranked, Scale};
+use super::fuse::{self, Dense, Ranked, Scale};
 use super::lanes::{self, Candidate};
 use super::ranking::{Order, Ranking, in_order};
 use super::rows::RowSet;
@@ -81,6 +81,10 @@ pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Res
     first.options.cancel.check()?;
     let scale = Scale::of(found.iter().flatten());
     let mut said = corrections(parts, &meant.corrected);
+    let asked = begun.iter().any(|begun| begun.lanes && begun.ranking.mode == Mode::Hybrid);
+    if asked && scale.has_no_word() && !first.query.words.is_empty() {
+        said.push(without_words(parts).to_owned());
+    }
     let ranked = parts.iter().zip(begun).zip(found).map(|((part, begun), candidates)| {
         let Begun { mut ranking, lanes, .. } = begun;
         if lanes {
@@ -152,9 +156,19 @@ fn fuse_into(ranking: &mut Ranking, part: &Part<'_>, candidates: Vec<Candidate>,
         ranking.text.push(' ');
         ranking.text.push_str(word);
     }
-    ranking.ranked = fuse::fuse(candidates, scale, options.dense_weight);
+    ranking.ranked =
+        fuse::fuse(candidates, scale, Dense { weight: options.dense_weight, familiarity: options.familiarity });
     boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
+}
+
+/// What is said where no chunk has a word of the query.
+fn without_words(parts: &[Part<'_>]) -> &'static str {
+    if parts.iter().all(|part| part.options.familiarity <= 0.0) {
+        "no note has a word of this query, and the embedder does not know its language"
+    } else {
+        "no note has a word of this query; these are nearest in meaning, which may not be near"
+    }
 }
 
 /// What is said of words that no vault has. A name is told only where no note is hidden in any of the vaults: it may be

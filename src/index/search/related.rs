@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::answer::Answer;
-use super::fuse::{self, Scale};
+use super::fuse::{self, Dense, Scale};
 use super::hit::{Maker, Pick};
 use super::lanes::{self, Candidate, depth, telling};
 use super::ranking::in_order;
@@ -191,7 +191,7 @@ impl<'a> Around<'a> {
             return Ok(answer);
         }
         answer.mode = lanes::effective(Mode::Hybrid, self.vector.as_ref());
-        let mut near = fuse::fuse(candidates, scale, DENSE_WEIGHT);
+        let mut near = fuse::fuse(candidates, scale, Dense { weight: DENSE_WEIGHT, familiarity: 1.0 });
         fuse::sort(&mut near, |a, b| in_order(snapshot, a, b));
         let picks = near.into_iter().map(|ranked| {
             let (row, score, lanes) = (ranked.candidate.row, ranked.score, ranked.lanes());

@@ -59,6 +59,23 @@ fn likeness_follows_meaning() {
 }
 
 #[test]
+fn names_are_of_no_language() {
+    let known = |text: &str| model().familiarity(text);
+    for (text, least, most) in [
+        ("how do I rotate the keys of a server", 0.9, 1.0),
+        ("IPv4 to IPv6", 0.5, 1.0),
+        ("C++", 1.0, 1.0),
+        (".NET br_if src/main.rs RFC 2119", 1.0, 1.0),
+        ("как медитировать", 0.0, 0.0),
+        ("2023年的计划是什么", 0.0, 0.0),
+        ("", 1.0, 1.0),
+    ] {
+        let share = known(text);
+        assert!((least..=most).contains(&share), "{text}: {share}");
+    }
+}
+
+#[test]
 fn bad_files_are_refused() {
     assert!(BuiltinModel::read(b"").is_err());
     assert!(BuiltinModel::read(&FILE[..FILE.len() - 1]).is_err());

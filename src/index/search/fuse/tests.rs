@@ -8,7 +8,7 @@ fn candidate(row: Row, bm25: Option<f32>, cosine: Option<f32>) -> Candidate {
 }
 
 fn fused(candidates: &[Candidate], weight: f32) -> Vec<(Row, f32)> {
-    let mut ranked = fuse(candidates.to_vec(), Scale::of(candidates), weight);
+    let mut ranked = fuse(candidates.to_vec(), Scale::of(candidates), Dense { weight, familiarity: 1.0 });
     sort(&mut ranked, |a, b| a.cmp(&b));
     ranked.iter().map(|r| (r.candidate.row, r.score)).collect()
 }
@@ -39,12 +39,12 @@ fn vaults_are_measured_by_one_scale() {
     // The first has the words; the second is a little near in meaning, and knows next to nothing of the words.
     let vaults = [vec![candidate(1, Some(9.0), Some(0.5))], vec![candidate(1, Some(0.9), Some(0.6))]];
     let scale = Scale::of(vaults.iter().flatten());
-    let scores = vaults.clone().map(|vault| fuse(vault, scale, 0.5)[0].fused);
+    let scores = vaults.clone().map(|vault| fuse(vault, scale, Dense { weight: 0.5, familiarity: 1.0 })[0].fused);
     assert!((scores[0] - 0.75).abs() < 1e-6 && (scores[1] - 0.35).abs() < 1e-6, "{scores:?}");
     // One without a dense lane has no advantage by that.
     let vaults = [vec![candidate(1, Some(9.0), Some(0.5))], vec![candidate(1, Some(8.0), None)]];
     let scale = Scale::of(vaults.iter().flatten());
-    let scores = vaults.map(|vault| fuse(vault, scale, 0.5)[0].fused);
+    let scores = vaults.map(|vault| fuse(vault, scale, Dense { weight: 0.5, familiarity: 1.0 })[0].fused);
     assert!(scores[0] > scores[1], "{scores:?}");
 }
 
