@@ -1,7 +1,7 @@
 //! How well the daemon finds: sets in BEIR's form, asked over the socket.
 //!
 //! ```text
-//! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE]
+//! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE] [--typos SEED]
 //! cargo bench --bench retrieval -- --arms DIR
 //! cargo bench --bench retrieval -- --ablation DIR [DIR…]
 //! cargo bench --bench retrieval -- --boosts DIR [DIR…]
@@ -10,7 +10,7 @@
 //! Each DIR holds `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and maybe `vault/`. The release binary indexes a
 //! copy of the vault (or else one note per document), every query is asked by each lane with and without contexts,
 //! and the hits are mapped to the set's ids. `--arms` takes a set whose documents carry contexts that a model
-//! wrote: see `arms.rs`. `--boosts` compares weights of boosts: see `boosts.rs`.
+//! wrote: see `arms.rs`. With `--typos` one word of each query is misspelt: see `typos.rs`. `--boosts` compares weights of boosts: see `boosts.rs`.
 
 mod ablation;
 mod arms;
@@ -25,6 +25,7 @@ mod http;
 #[path = "../../tests/it/model.rs"]
 mod model;
 mod set;
+mod typos;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -45,10 +46,11 @@ fn main() -> Result<()> {
         return arms::run(Path::new(&dir));
     }
     let csv = option(&args, "--csv");
+    let typos = option(&args, "--typos");
     let dirs: Vec<PathBuf> = args
         .iter()
         // Cargo adds `--bench` of its own.
-        .filter(|a| !a.starts_with("--") && Some(*a) != csv.as_ref())
+        .filter(|a| !a.starts_with("--") && Some(*a) != csv.as_ref() && Some(*a) != typos.as_ref())
         .map(PathBuf::from)
         .collect();
     if args.iter().any(|arg| arg == "--ablation") {
@@ -63,7 +65,7 @@ fn main() -> Result<()> {
     }
     let mut results = Vec::new();
     for dir in &dirs {
-        let result = run(dir)?;
+        let result = run(dir, typos.as_deref().map(str::parse).transpose()?)?;
         result.print();
         results.push(result);
     }
@@ -91,10 +93,13 @@ struct System {
     failed: usize,
 }
 
-fn run(dir: &Path) -> Result<Outcome> {
+fn run(dir: &Path, typos: Option<u64>) -> Result<Outcome> {
     let home = tempfile::Builder::new().prefix("situated-bench").tempdir()?;
     let vault = home.path().join("vault");
-    let set = Set::load(dir, &vault)?;
+    let mut set = Set::load(dir, &vault)?;
+    if let Some(seed) = typos {
+        set.misspell(seed);
+    }
     if set.lost() > 0 {
         eprintln!("{}: {} documents are nowhere in the vault", set.name, set.lost());
     }

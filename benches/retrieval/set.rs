@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::common;
+use crate::common::rng::Rng;
+use crate::typos;
 
 /// A set to be asked.
 pub(crate) struct Set {
@@ -50,6 +52,14 @@ impl Set {
     /// Queries that something is relevant to.
     pub(crate) fn queries(&self) -> &[Query] {
         &self.inner.queries
+    }
+
+    /// Misspells one word of each query.
+    pub(crate) fn misspell(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed);
+        for query in &mut self.inner.queries {
+            query.text = typos::misspelt(&query.text, &mut rng);
+        }
     }
 
     /// Documents that could not be found in the vault.

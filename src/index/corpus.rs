@@ -9,6 +9,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use tantivy::Term;
 use tantivy::query::Bm25StatisticsProvider;
@@ -52,6 +53,8 @@ pub struct Meant {
 /// A word that no snapshot has, and what it was taken for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Corrected {
+    /// Bytes of [`LexicalQuery::words`].
+    pub range: Range<usize>,
     /// As typed.
     pub typed: String,
     /// Its normal form without a language.
@@ -61,6 +64,19 @@ pub struct Corrected {
 }
 
 impl Meant {
+    /// A query's free words with what they were taken for instead of what no snapshot has.
+    pub fn in_place(&self, words: &str) -> String {
+        let mut text = String::with_capacity(words.len());
+        let mut at = 0;
+        for Corrected { range, name, .. } in &self.corrected {
+            text.push_str(words.get(at..range.start).unwrap_or_default());
+            text.push_str(name);
+            at = range.end;
+        }
+        text.push_str(words.get(at..).unwrap_or_default());
+        text
+    }
+
     /// The words that beginnings were taken for, in their normal forms.
     pub fn completed(&self) -> impl Iterator<Item = &String> {
         self.completed.iter().flat_map(|(_, words)| words)
@@ -92,7 +108,7 @@ impl<'a> Corpus<'a> {
                 As::Name if meant.corrected.len() < MOST_CORRECTED && !self.has(&word, query.contextual)? => {
                     if let Some(name) = nearly(&self.views, &word.plain)? {
                         let typed = query.words[word.range.clone()].to_owned();
-                        meant.corrected.push(Corrected { typed, plain: word.plain, name });
+                        meant.corrected.push(Corrected { range: word.range, typed, plain: word.plain, name });
                     }
                 }
                 As::Name | As::Word | As::Beginning => {}

@@ -20,8 +20,8 @@ use super::{Cancel, LexicalError, Row};
 
 /// Weight of the words that a word being typed may become.
 const COMPLETED: f32 = 0.7;
-/// Weight of what a word that is nowhere was taken for.
-const CORRECTED: f32 = 0.6;
+/// Weight of what a word that is nowhere was taken for: there is nothing else that it could mean here.
+const CORRECTED: f32 = 1.0;
 /// Pairs that a phrase of a single character of a script without spaces is looked up as.
 const MOST_PAIRS: usize = 512;
 

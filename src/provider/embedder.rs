@@ -247,6 +247,11 @@ impl Embedder {
         }
     }
 
+    /// Whether it is the one compiled in, which nothing leaves this process for.
+    pub fn is_builtin(&self) -> bool {
+        matches!(self, Embedder::Builtin)
+    }
+
     /// How far the language of a query is known, 0..=1: see [`builtin::BuiltinModel::familiarity`]. Of other models nothing
     /// is known, so they are believed.
     pub fn familiarity(&self, text: &str) -> f32 {

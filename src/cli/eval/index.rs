@@ -100,9 +100,10 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
     let mut runs = Vec::with_capacity(source.queries.len());
     for query in &source.queries {
         let began = Instant::now();
-        let parsed =
+        let mut parsed =
             search::parse(&query.text, today).map_err(|over| CliFailure::new(exit::USAGE, over.to_string()))?;
-        let text = parsed.text();
+        parsed.understand([snapshot], contextual, &options.cancel)?;
+        let text = parsed.text_meant();
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
         let familiarity = builtin::model().familiarity(&text);
         let mut options = Options { familiarity, ..options.clone() };

@@ -103,10 +103,12 @@ impl Served {
         part.query.filter.hidden = hide.then(|| self.pipeline.private.clone());
         part.options.boosts.graph = self.vault.graph.load_full();
         if options.mode != Mode::Lexical && query.has_text() {
-            let text = query.text();
+            let embedder = &self.pipeline.service.embedder;
+            // What a word was taken for may be a hidden note's name, which no embedder elsewhere is told.
+            let text = if embedder.is_builtin() { query.text_meant() } else { query.text() };
             part.vector = vectors.of(&self.pipeline, &text);
             // A lane that does not know the language must not drag the other down.
-            part.options.familiarity = self.pipeline.service.embedder.familiarity(&text);
+            part.options.familiarity = embedder.familiarity(&text);
         }
         part
     }
@@ -173,6 +175,9 @@ pub(super) fn search_hiding(
         for served in &mut served {
             parsed.warnings.extend(served.leave_contexts_out(cancel)?);
         }
+    }
+    if options.mode == Mode::Hybrid {
+        parsed.understand(served.iter().map(|served| &*served.snapshot), contextual, cancel)?;
     }
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
     let rankings = search::rank_together(&parts)?;

@@ -21,7 +21,7 @@ use jiff::civil::Date;
 
 use super::filter::{Filter, Key};
 use super::limits::{Counted, MAX_BYTES, TooMuch};
-use crate::LexicalQuery;
+use crate::{Cancel, Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
 
 /// A query understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct Parsed {
     pub warnings: Vec<String>,
     /// Whether the last word is still being typed, so that words that begin with it are found too. Set by who asks.
     pub prefix: bool,
+    /// What its words stand for, if [`Parsed::understand`] has looked it up.
+    pub meant: Option<Meant>,
     /// What is counted against the limits. A caller that adds conditions to [`Parsed::filter`] counts them here.
     pub counted: Counted,
 }
@@ -74,10 +76,35 @@ impl Parsed {
         }
     }
 
+    /// Looks up what its words stand for in all snapshots that it is asked of, as the lexical lane would.
+    ///
+    /// # Errors
+    /// A word index cannot be read, or the search is cancelled.
+    pub fn understand<'a>(
+        &mut self,
+        snapshots: impl IntoIterator<Item = &'a Snapshot>,
+        contextual: bool,
+        cancel: &Cancel,
+    ) -> Result<(), LexicalError> {
+        let words = LexicalQuery { cancel: cancel.clone(), ..self.lexical(contextual) };
+        self.meant = Some(Corpus::of(snapshots).meant(&words)?);
+        Ok(())
+    }
+
+    /// As [`Parsed::text`], with what words that are nowhere were taken for in their place. The names may be those of
+    /// hidden notes: it stays on this machine.
+    pub fn text_meant(&self) -> String {
+        let words = self.meant.as_ref().map_or_else(|| self.words.clone(), |meant| meant.in_place(&self.words));
+        self.with_phrases(words)
+    }
+
     /// What is to be found, as plain text: to be embedded, and for highlights. Empty if the query has
     /// conditions only.
     pub fn text(&self) -> String {
-        let mut text = self.words.clone();
+        self.with_phrases(self.words.clone())
+    }
+
+    fn with_phrases(&self, mut text: String) -> String {
         for phrase in &self.phrases {
             if !text.is_empty() {
                 text.push(' ');

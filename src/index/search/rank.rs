@@ -72,7 +72,11 @@ pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Res
     let words = first.query.lexical(first.options.contextual);
     let words = LexicalQuery { cancel: first.options.cancel.clone(), ..words };
     let begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
-    let meant = if begun.iter().any(Begun::asks_words) { corpus.meant(&words)? } else { Meant::default() };
+    let meant = match &first.query.meant {
+        _ if !begun.iter().any(Begun::asks_words) => Meant::default(),
+        Some(meant) => meant.clone(),
+        None => corpus.meant(&words)?,
+    };
     let mut found = Vec::with_capacity(parts.len());
     for (at, (part, begun)) in parts.iter().zip(&begun).enumerate() {
         part.options.cancel.check()?;

@@ -161,3 +161,21 @@ fn no_text_can_say_how_it_is_read() {
         assert_eq!(finds(&snapshot, words), ["1:0", "1:1"], "{words}");
     }
 }
+
+#[test]
+fn what_a_word_was_taken_for_is_embedded_in_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "Obsidian.md"), chunks(1, &["Where notes are kept together"])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    let today = jiff::civil::date(2026, 11, 23);
+    for (typed, meant) in [
+        ("my Obsidain, notes", "my obsidian, notes"),
+        ("obsidian notes", "obsidian notes"),
+        ("path:x \"two words\" obsidain", "obsidian two words"),
+    ] {
+        let mut parsed = crate::search::parse(typed, today).unwrap();
+        parsed.understand([&snapshot], true, &Cancel::default()).unwrap();
+        assert_eq!(parsed.text_meant(), meant);
+    }
+}
