@@ -3,6 +3,7 @@
 //! neither a person nor a journal that this user can read keeps it.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use tracing_subscriber::filter::filter_fn;
@@ -112,6 +113,13 @@ pub(super) fn begin(cli: &Cli) {
     drop(tracing_subscriber::registry().with(filter).with(stderr).with(file).with(journal).try_init());
     if let Some(trouble) = trouble {
         tracing::warn!("the log cannot be kept in {trouble}");
+    }
+}
+
+/// The daemon has moved its data: its log is among them.
+pub(super) fn data_are_in(data_dir: &Path) {
+    if let Some(file) = FILE.get() {
+        file.data_are_in(data_dir);
     }
 }
 

@@ -17,6 +17,7 @@ use super::print::printable;
 use super::session::{CliFailure, Session};
 use super::target;
 use protocol::client::Client;
+use protocol::folders::{SHOWN_CONFIG_FILE, SHOWN_DATA, SHOWN_SOCKET};
 
 /// How long a daemon may take to name the vaults: the user waits at a prompt meanwhile.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -138,15 +139,9 @@ const EXIT_STATUS: &[(&str, &str)] = &[
 ];
 
 const FILES: &[(&str, &str)] = &[
-    (
-        "~/.config/situated/config.toml",
-        "The configuration; `situated init` writes one in which every key is explained.",
-    ),
-    (
-        "~/.local/share/situated/",
-        "Indexes, one folder per vault, and the ledger of what models cost. Never inside a vault.",
-    ),
-    ("$XDG_RUNTIME_DIR/situated/", "The socket; `situated socket` prints where it is."),
+    (SHOWN_CONFIG_FILE, "The configuration; `situated init` writes one in which every key is explained."),
+    (SHOWN_DATA, "Indexes, one folder per vault, and the ledger of what models cost. Never inside a vault."),
+    (SHOWN_SOCKET, "The socket; `situated socket` prints where it is."),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -158,7 +153,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "Any key of the configuration, such as SITUATED_SEARCH_LIMIT; stronger than the file, weaker than options.",
     ),
     ("VISUAL, EDITOR", "What opens a note."),
-    ("XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_RUNTIME_DIR", "Where the files above are."),
+    ("XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_RUNTIME_DIR", "Where the files above are, but on a Mac."),
     ("NO_COLOR, CLICOLOR_FORCE, TERM", "Whether there are colours."),
     ("COLUMNS", "How wide help is laid out."),
     ("RUST_LOG", "What is logged, more finely than by -v."),

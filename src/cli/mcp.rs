@@ -83,8 +83,8 @@ fn uninstall(args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
 }
 
 fn home() -> Result<PathBuf, CliFailure> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    home.ok_or_else(|| CliFailure::usage("$HOME is not set, so no configuration can be found"))
+    let home = protocol::folders::home();
+    home.ok_or_else(|| CliFailure::usage("this user has no home folder, so no configuration can be found"))
 }
 
 fn known(name: &str) -> Result<&'static Client, CliFailure> {

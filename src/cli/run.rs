@@ -7,12 +7,13 @@ use indicatif::ProgressBar;
 use super::args::Run;
 use super::exit;
 use super::jobs::{self, ended};
+use super::logging;
 use super::note::{clock, counts};
 use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, Overrides};
 use crate::daemon::serve::bind::BindError;
-use crate::daemon::{RunOptions, SupervisorDied, daemon};
+use crate::daemon::{Claimed, RunOptions, SupervisorDied, daemon};
 use engine::handle::Handle;
 use protocol::decision::Decision;
 use protocol::events::Notice;
@@ -37,6 +38,8 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
             ),
         ));
     }
+    let claimed = Claimed::take(loaded, &overrides).map_err(|error| failed(error.into()))?;
+    logging::data_are_in(claimed.data_dir());
     let report = !session.globals.quiet;
     let color = session.globals.color;
     let options = RunOptions {
@@ -44,7 +47,7 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
         listen: report
             .then(|| Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>),
     };
-    daemon(loaded.config, options).map_err(failed)?;
+    daemon(claimed, options).map_err(failed)?;
     Ok(exit::OK)
 }
 

@@ -1,6 +1,7 @@
 //! The daemon put together: lock, engine, socket, signals, and what it tells its supervisor.
 
 pub mod config;
+pub mod relocate;
 pub mod sandbox;
 pub mod serve;
 
@@ -16,11 +17,13 @@ use engine::handle::Handle;
 use engine::{Engine, Reload};
 use protocol::daemon::Problem;
 use protocol::events::Notice;
+use protocol::folders;
 use protocol::status::RunState;
 
-use config::{Config, Overrides, config_file, home};
+use config::{Config, Loaded, Overrides, config_file};
+use relocate::Relocation;
 use sandbox::{Closed, Rules};
-use serve::bind::{self, DataLock};
+use serve::bind::{self, BindError, DataLock};
 use serve::{Door, keep};
 
 /// Target of what a log says about the daemon's own beginning and end.
@@ -41,13 +44,45 @@ pub struct RunOptions {
 #[error("the daemon failed inside the program (a bug; please report it); what is on disk is as it should be")]
 pub struct SupervisorDied;
 
+/// A configuration whose data are this process's alone.
+#[derive(Debug)]
+pub struct Claimed {
+    config: Config,
+    lock: DataLock,
+    relocations: Vec<Relocation>,
+}
+
+impl Claimed {
+    /// Takes the lock of the data. What an earlier version kept elsewhere, and nobody gave a place, is moved first.
+    ///
+    /// # Errors
+    /// If another daemon has the data, or their folder cannot be made.
+    pub fn take(loaded: Loaded, overrides: &Overrides) -> Result<Claimed, BindError> {
+        sandbox::make_files_private();
+        let unnamed = Config::unnamed(&loaded, overrides);
+        let mut config = loaded.config;
+        let (lock, data) = match &unnamed.data_dir {
+            Some(location) => relocate::data(location)?,
+            None => (DataLock::acquire(&config.engine.data_dir)?, None),
+        };
+        lock.data_dir().clone_into(&mut config.engine.data_dir);
+        let file = unnamed.config_file.as_ref().and_then(relocate::config_file);
+        Ok(Claimed { config, lock, relocations: data.into_iter().chain(file).collect() })
+    }
+
+    /// Where the data are.
+    pub fn data_dir(&self) -> &Path {
+        self.lock.data_dir()
+    }
+}
+
 /// Runs until a signal or a client's `shutdown` stops it.
 ///
 /// # Errors
-/// [`bind::BindError`] if another daemon has the data or the socket cannot be made; else what the runtime says.
-pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
-    sandbox::make_files_private();
-    let lock = DataLock::acquire(&config.engine.data_dir)?;
+/// [`BindError`] if the socket cannot be made; else what the runtime says.
+pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
+    let Claimed { config, lock, relocations } = claimed;
+    relocations.iter().for_each(Relocation::tell);
     close_to_others(&config);
     let bound = Arc::new(bind::bind(config.serve.socket.as_deref(), lock)?);
     let serve_config = config.serve.clone();
@@ -105,7 +140,8 @@ pub fn daemon(config: Config, options: RunOptions) -> anyhow::Result<()> {
 fn close_to_others(config: &Config) {
     let dir = &config.engine.data_dir;
     let holds = |path: &Path| path.starts_with(dir);
-    let shared = home().is_some_and(|home| holds(&home)) || config.engine.vaults.iter().any(|vault| holds(&vault.path));
+    let shared =
+        folders::home().is_some_and(|home| holds(&home)) || config.engine.vaults.iter().any(|vault| holds(&vault.path));
     let Closed { closed, failed } = sandbox::close_to_others(dir, shared);
     if closed > 0 {
         tracing::warn!(

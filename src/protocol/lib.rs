@@ -1,5 +1,6 @@
 //! What is said on the socket: the methods with what they take and give ([`table`]), the envelope of JSON-RPC 2.0, frames
-//! of lines, where a daemon is to be found, and a blocking client. `PROTOCOL.md` beside this file is the specification.
+//! of lines, where things lie ([`folders`]) and a daemon is to be found ([`locate`]), and a blocking client. `PROTOCOL.md`
+//! beside this file is the specification.
 //!
 //! A new method is one entry in the [`table`], with its types in a module here, and one function in the daemon.
 
@@ -12,6 +13,7 @@ pub mod daemon;
 pub mod decision;
 pub mod envelope;
 pub mod events;
+pub mod folders;
 pub mod frame;
 pub mod generations;
 pub mod graph;

@@ -11,9 +11,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::folders::{Folders, Location, session_dir};
+
 /// Longest socket path in bytes: `sun_path` holds 104 on macOS, its NUL included. Linux has four more, but a
 /// configuration should not work on one of the two only.
 pub const MAX_SOCKET_PATH: usize = 103;
+
+/// Name of the socket in a folder that the user did not choose.
+const SOCKET: &str = "sock";
 
 /// Name of the lock in the data folder.
 pub const LOCK: &str = "lock";
@@ -40,7 +45,7 @@ pub struct Running {
 pub struct Surroundings {
     /// `SITUATED_SOCKET`.
     pub socket: Option<PathBuf>,
-    /// `XDG_RUNTIME_DIR`.
+    /// `XDG_RUNTIME_DIR`; see [`Folders::runtime_dir`].
     pub runtime_dir: Option<PathBuf>,
     /// The folder that a login session gets, whether or not the variable says so.
     pub session_dir: PathBuf,
@@ -53,18 +58,13 @@ pub struct Surroundings {
 impl Surroundings {
     /// Those of this process. An empty variable counts as unset.
     pub fn here() -> Self {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let uid = own_uid();
-        let state = variable("HOME").filter(|home| cfg!(target_os = "macos") && home.is_absolute());
+        let named = std::env::var_os("SITUATED_SOCKET").filter(|value| !value.is_empty()).map(PathBuf::from);
+        let (uid, folders) = (own_uid(), Folders::here());
         Surroundings {
-            socket: variable("SITUATED_SOCKET"),
-            runtime_dir: variable("XDG_RUNTIME_DIR"),
-            session_dir: PathBuf::from(format!("/run/user/{uid}")),
-            // `$TMPDIR` of macOS differs between shells and is swept; the state folder is stable.
-            fallback_dir: match state {
-                Some(home) => home.join(".local/state/situated"),
-                None => PathBuf::from(format!("/tmp/situated-{uid}")),
-            },
+            socket: named,
+            runtime_dir: folders.runtime_dir,
+            session_dir: session_dir(uid),
+            fallback_dir: fallback_dir(folders.socket_dir, uid),
             uid,
         }
     }
@@ -80,7 +80,7 @@ impl Surroundings {
             .map(|dir| dir.join("situated"))
             .next()
             .unwrap_or_else(|| self.fallback_dir.clone());
-        (dir.join("sock"), false)
+        (dir.join(SOCKET), false)
     }
 
     /// The socket at which a client asks: a named one, else the one that the daemon over `data_dir` has written down,
@@ -103,6 +103,21 @@ impl Running {
             socket,
             started: now.map_or(0, |since| since.as_secs()),
         }
+    }
+}
+
+/// The folder of the user's own for sockets, if a path in it fits into a socket's address.
+fn fallback_dir(own: Option<PathBuf>, uid: u32) -> PathBuf {
+    let short = own.filter(|dir| too_long(&dir.join(SOCKET)).is_none());
+    short.unwrap_or_else(|| PathBuf::from(format!("/tmp/situated-{uid}")))
+}
+
+/// The data folder of a daemon that was given none: that of the one that runs, else the one in use. A daemon of an earlier
+/// version may serve from its own place although the present one is there.
+pub fn data_dir(location: &Location) -> &Path {
+    match &location.former {
+        Some(former) if is_locked(&former.path) && !is_locked(&location.path) => &former.path,
+        _ => location.in_use(),
     }
 }
 
@@ -186,6 +201,34 @@ mod tests {
         around.socket = Some("/env/sock".into());
         assert_eq!(around.choose(None), ("/env/sock".into(), true));
         assert_eq!(around.choose(Some(Path::new("/set/sock"))), ("/set/sock".into(), true));
+    }
+
+    #[test]
+    fn a_home_that_is_too_deep_for_a_socket_is_not_taken() {
+        let short = PathBuf::from("/Users/me/Library/Application Support/situated/run");
+        assert_eq!(fallback_dir(Some(short.clone()), 7), short);
+        let deep = Path::new("/Users").join("m".repeat(60)).join("Library/Application Support/situated/run");
+        assert_eq!(fallback_dir(Some(deep), 7), Path::new("/tmp/situated-7"));
+        assert_eq!(fallback_dir(None, 7), Path::new("/tmp/situated-7"));
+    }
+
+    #[test]
+    fn a_daemon_that_runs_says_which_data_folder_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let (new, old) = (root.path().join("new"), root.path().join("old"));
+        let former = Some(crate::folders::Former { path: old.clone(), named: false });
+        let location = Location { path: new.clone(), former };
+        assert_eq!(data_dir(&location), new);
+        fs::create_dir(&old).unwrap();
+        let of_old = File::create(old.join(LOCK)).unwrap();
+        assert_eq!(data_dir(&location), old, "only it is there");
+        fs::create_dir(&new).unwrap();
+        let of_new = File::create(new.join(LOCK)).unwrap();
+        assert_eq!(data_dir(&location), new);
+        of_old.try_lock().unwrap();
+        assert_eq!(data_dir(&location), old, "a daemon serves from it");
+        of_new.try_lock().unwrap();
+        assert_eq!(data_dir(&location), new);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use serde::Deserialize;
 
 use super::transformer::{MUST_HAVE, SENTENCE_CONFIGS};
 use download::Source;
+use protocol::folders::{self, Folders};
 
 /// Where models are, unless `HF_ENDPOINT` says otherwise.
 const ENDPOINT: &str = "https://huggingface.co";
@@ -126,11 +127,8 @@ impl Hub {
     pub fn from_env() -> Result<Self, HubError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let endpoint = variable("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.to_owned());
-        let home = || Some(directories::BaseDirs::new()?.cache_dir().join("huggingface/hub"));
-        let shared = variable("HF_HUB_CACHE").map(PathBuf::from);
-        let shared = shared.or_else(|| Some(Path::new(&variable("HF_HOME")?).join("hub"))).or_else(home);
         let token = variable("HF_TOKEN").map(|token| SecretString::from(token.trim()));
-        Hub::new(&endpoint, token, shared)
+        Hub::new(&endpoint, token, Some(Folders::here().hub_cache))
     }
 
     /// A hub at an address. `shared` is the cache of other programs, which is only read.
@@ -237,7 +235,7 @@ fn modules(file: &Path) -> Result<Vec<String>, HubError> {
 /// The folder that `model` is, if it is written as one.
 fn local(model: &str) -> Option<PathBuf> {
     if let Some(rest) = model.strip_prefix("~/") {
-        return Some(directories::BaseDirs::new()?.home_dir().join(rest));
+        return Some(folders::home()?.join(rest));
     }
     let path = Path::new(model);
     let relative = model == "." || model == ".." || model.starts_with("./") || model.starts_with("../");

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use protocol::folders::{Folders, session_dir};
+
 /// How long a program may take that only asks a manager something.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -19,7 +21,7 @@ const MOST: u64 = 1 << 20;
 pub struct Places {
     /// The home folder.
     pub home: PathBuf,
-    /// `~/.config`, or what `XDG_CONFIG_HOME` says.
+    /// The folder in which programs keep their configuration; see [`Folders::config_dir`].
     pub config: PathBuf,
     /// The folder of the login session, if there is one.
     pub runtime: Option<PathBuf>,
@@ -32,16 +34,14 @@ pub struct Places {
 impl Places {
     /// Those of this process; `None` without a home folder.
     pub fn here() -> Option<Places> {
-        let home = crate::daemon::config::home()?;
-        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let Folders { home, config_dir, runtime_dir, .. } = Folders::here();
+        let home = home?;
         let uid = rustix::process::geteuid().as_raw();
         let own = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir() && meta.uid() == uid);
         Some(Places {
-            config: absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")),
+            config: config_dir,
             // tmux, cron and sudo lose the variable; the folder is there all the same.
-            runtime: absolute("XDG_RUNTIME_DIR")
-                .or_else(|| Some(PathBuf::from(format!("/run/user/{uid}"))))
-                .filter(own),
+            runtime: Some(runtime_dir.unwrap_or_else(|| session_dir(uid))).filter(own),
             search: std::env::var_os("PATH").unwrap_or_default(),
             home,
             uid,

@@ -25,11 +25,16 @@ pub fn aside(path: &Path) -> PathBuf {
 /// A log that bounds itself.
 #[derive(Debug)]
 pub struct LogFile {
-    path: PathBuf,
     most: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    path: PathBuf,
     /// Nothing is written before this is there.
     after: Option<PathBuf>,
-    open: Mutex<Option<Open>>,
+    open: Option<Open>,
 }
 
 #[derive(Debug)]
@@ -42,8 +47,15 @@ impl LogFile {
     /// The one in a data folder: it begins when a daemon has the folder, and makes none. What is configured may be no
     /// data folder at all, or lie in a vault.
     pub fn in_data(data_dir: &Path) -> LogFile {
-        let after = Some(data_dir.join("lock"));
-        LogFile { path: path(data_dir), most: MOST, after, open: Mutex::new(None) }
+        LogFile { most: MOST, state: Mutex::new(State { path: path(data_dir), after: lock(data_dir), open: None }) }
+    }
+
+    /// The data folder is `data_dir` now, which it was not when the log began. One that was named is not of that folder.
+    pub fn data_are_in(&self, data_dir: &Path) {
+        let mut state = self.state.lock();
+        if state.after.is_some() {
+            (state.path, state.after) = (path(data_dir), lock(data_dir));
+        }
     }
 
     /// Opens it to append, and makes it if need be; its folder too.
@@ -56,8 +68,14 @@ impl LogFile {
             use std::os::unix::fs::DirBuilderExt as _;
             fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        Ok(LogFile { path: path.to_owned(), most, after: None, open: Mutex::new(Some(append(path)?)) })
+        let state = State { path: path.to_owned(), after: None, open: Some(append(path)?) };
+        Ok(LogFile { most, state: Mutex::new(state) })
     }
+}
+
+/// What is in a data folder once a daemon has it.
+fn lock(data_dir: &Path) -> Option<PathBuf> {
+    Some(data_dir.join(protocol::locate::LOCK))
 }
 
 fn append(path: &Path) -> io::Result<Open> {
@@ -68,15 +86,16 @@ fn append(path: &Path) -> io::Result<Open> {
 
 impl Write for &LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut open = self.open.lock();
-        if open.is_none() && self.after.as_ref().is_none_or(|after| after.is_file()) {
-            *open = Some(append(&self.path)?);
+        let mut state = self.state.lock();
+        let State { path, after, open } = &mut *state;
+        if open.is_none() && after.as_ref().is_none_or(|after| after.is_file()) {
+            *open = Some(append(path)?);
         }
         let Some(open) = open.as_mut() else { return Ok(bytes.len()) };
         if open.length > 0 && open.length + bytes.len() as u64 > self.most {
             // What cannot be put aside goes on growing rather than being lost.
-            if fs::rename(&self.path, aside(&self.path)).is_ok() {
-                *open = append(&self.path)?;
+            if fs::rename(&path, aside(path)).is_ok() {
+                *open = append(path)?;
             }
         }
         // A line at once: two daemons, one of which is refused, may write for a moment.

@@ -9,6 +9,7 @@ use crate::daemon::config::{Config, Loaded, ValueOrigin};
 use context::settings::Provider;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
+use protocol::folders::Folders;
 
 /// What is asked of a service.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,20 +39,20 @@ impl Wanted {
         let given = |key: &str| matches!(origins.get(key), Some(ValueOrigin::Env(_) | ValueOrigin::Flag(_)));
         let mut options = Vec::new();
         // The manager's environment is not this shell's: what is not at the usual place is named.
-        let usual_file = places.home.join(".config/situated/config.toml");
-        if let Some(file) = file.as_ref().filter(|file| **file != usual_file) {
+        let usual = Folders::without_variables(&places.home);
+        if let Some(file) = file.as_ref().filter(|file| !usual.config_file.is_usual(file)) {
             options.push(("--config", absolute(file)));
         }
-        let usual_data = places.home.join(".local/share/situated");
+        let usual_data = usual.data_dir.is_usual(&config.engine.data_dir);
         let in_file = matches!(origins.get("data_dir"), Some(ValueOrigin::File(..)));
-        if config.engine.data_dir != usual_data && !in_file {
+        if !usual_data && !in_file {
             options.push(("--data-dir", absolute(&config.engine.data_dir)));
         }
         if let Some(socket) = config.serve.socket.as_ref().filter(|_| given("serve.socket")) {
             options.push(("--socket", absolute(socket)));
         }
         let mut writable = Vec::new();
-        if config.engine.data_dir != usual_data {
+        if !usual_data {
             writable.push(absolute(&config.engine.data_dir));
         }
         let own_runtime = places.runtime.as_ref().map(|runtime| runtime.join("situated"));

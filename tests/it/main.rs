@@ -18,6 +18,7 @@ mod draining;
 mod embedders;
 mod eval;
 mod first_version;
+mod folders;
 mod generations;
 mod graph;
 mod hits;

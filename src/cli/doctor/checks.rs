@@ -2,9 +2,9 @@
 
 use super::super::print::{bytes, counted, millis};
 use super::daemon::Daemon;
-use super::facts::{Facts, Place, ProviderFacts};
+use super::facts::{Facts, FormerFacts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
-use super::{Check, Level};
+use super::{Check, Level, typed};
 use Level::{Fail, Note, Ok, Warn};
 use protocol::status::{Enforcement, RunState, Status};
 
@@ -25,6 +25,7 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     let mut found = vec![config(facts), daemon(facts)];
     found.extend(version(facts));
     found.push(data(facts));
+    found.extend(facts.former.iter().map(|found| former(found, facts)));
     found.extend(lock_and_socket(facts));
     found.extend(sandbox(facts));
     found.extend(namespaces(facts));
@@ -98,14 +99,31 @@ fn data(facts: &Facts) -> Check {
     match &facts.data {
         Some(place) if place.path == facts.data_dir && place.uid != facts.uid => {
             Check::new(id, Fail, format!("{dir} belongs to user {}, not to you ({})", place.uid, facts.uid))
-                .remedy(format!("sudo chown -R {} {dir}", facts.uid))
+                .remedy(format!("sudo chown -R {} {}", facts.uid, typed(&facts.data_dir)))
         }
         Some(place) if place.path == facts.data_dir && place.mode & 0o077 != 0 => {
             let open = format!("{dir} can be read by others (mode {:03o}), and holds the text of notes", place.mode);
-            Check::new(id, Warn, open).remedy(format!("chmod 700 {dir}"))
+            Check::new(id, Warn, open).remedy(format!("chmod 700 {}", typed(&facts.data_dir)))
         }
         Some(place) if place.path == facts.data_dir => Check::new(id, Ok, format!("{dir} is yours alone")),
         _ => Check::new(id, Note, format!("{dir} is not there yet: nothing was indexed")),
+    }
+}
+
+/// What an earlier version kept elsewhere.
+fn former(found: &FormerFacts, facts: &Facts) -> Check {
+    let (id, at, present) = ("folders", found.at.display(), found.present.display());
+    if found.left_behind {
+        let finding = format!("{present} is used, and {at}, which an earlier version used, is there too");
+        return Check::new(id, Warn, finding)
+            .because("nothing of it is read, nor are contexts in it known: `situated contexts export` and `import` carry those over")
+            .remedy(format!("mv {0} {0}.old", typed(&found.at)));
+    }
+    let finding = format!("{at} is used, where an earlier version kept it; its place is {present}");
+    let check = Check::new(id, Note, finding);
+    match facts.daemon {
+        Daemon::Absent => check.because("the daemon moves it when it starts, where that can be done"),
+        _ => check.because("the daemon moves it when it starts again, or says in its log why it cannot"),
     }
 }
 
@@ -116,7 +134,7 @@ fn lock_and_socket(facts: &Facts) -> Vec<Check> {
         Some(Place { path, is_socket: false, .. }) => {
             found.push(
                 Check::new("socket", Fail, format!("{} is in the way and is no socket", path.display()))
-                    .remedy(format!("mv {0} {0}.old", path.display())),
+                    .remedy(format!("mv {0} {0}.old", typed(path))),
             );
         }
         Some(Place { path, uid, .. }) if *uid != facts.uid => {
@@ -125,7 +143,7 @@ fn lock_and_socket(facts: &Facts) -> Vec<Check> {
         }
         Some(Place { path, mode, .. }) if mode & 0o077 != 0 => {
             let finding = format!("the socket {} is open to others (mode {mode:03o})", path.display());
-            found.push(Check::new("socket", Fail, finding).remedy(format!("chmod 600 {}", path.display())));
+            found.push(Check::new("socket", Fail, finding).remedy(format!("chmod 600 {}", typed(path))));
         }
         Some(Place { path, .. }) if !runs => {
             let finding = format!("{} was left by a daemon that is gone; the next one replaces it", path.display());
@@ -143,7 +161,7 @@ fn lock_and_socket(facts: &Facts) -> Vec<Check> {
         if dir.mode & 0o022 != 0 && !sticky {
             let finding =
                 format!("others can put a socket of theirs into {} (mode {:03o})", dir.path.display(), dir.mode);
-            found.push(Check::new("socket", Fail, finding).remedy(format!("chmod go-w {}", dir.path.display())));
+            found.push(Check::new("socket", Fail, finding).remedy(format!("chmod go-w {}", typed(&dir.path))));
         }
     }
     found
@@ -266,14 +284,14 @@ fn key(provider: &ProviderFacts, uid: u32) -> Vec<Check> {
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`")),
             Result::Ok(place) if place.uid != uid => {
                 Check::new(id, Fail, format!("{whose} belongs to user {}, so it is not taken", place.uid))
-                    .remedy(format!("sudo chown {uid} {}", place.path.display()))
+                    .remedy(format!("sudo chown {uid} {}", typed(&place.path)))
             }
             Result::Ok(place) if place.mode & 0o077 != 0 => Check::new(
                 id,
                 Fail,
                 format!("{whose} can be read by others (mode {:04o}), so it is not taken", place.mode),
             )
-            .remedy(format!("chmod 600 {}", place.path.display())),
+            .remedy(format!("chmod 600 {}", typed(&place.path))),
             Result::Ok(place) => Check::new(id, Ok, format!("{whose} is in {}, for you alone", place.path.display())),
         }];
     }
@@ -413,7 +431,7 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
         found.push(
             Check::new("store", Note, finding)
                 .because("what a model had written came back from the journal; they are kept for whoever wants to know")
-                .remedy(format!("rm -r {}", newest.display())),
+                .remedy(format!("rm -r {}", typed(newest))),
         );
     }
     match &vault.store.journal {
@@ -421,7 +439,7 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
         Some(Err(why)) => found.push(
             Check::new("journal", Fail, format!("{name}: the contexts that were paid for cannot be read"))
                 .because(why.clone())
-                .remedy(format!("chmod u+rw {}/contexts.journal", vault.index.display())),
+                .remedy(format!("chmod u+rw {}/contexts.journal", typed(&vault.index))),
         ),
         Some(Result::Ok((entries, 0))) => {
             found.push(Check::new("journal", Ok, format!("{name}: {entries} entries of contexts can be read")));

@@ -15,6 +15,7 @@ use index::embed::builtin;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use protocol::client::Discovery;
+use protocol::folders::Folders;
 
 /// All that `doctor` judges.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,8 @@ pub(super) struct Facts {
     /// Whether there is a file at all.
     pub(super) config_file: Option<PathBuf>,
     pub(super) daemon: Daemon,
+    /// What lies where an earlier version kept it.
+    pub(super) former: Vec<FormerFacts>,
     pub(super) data_dir: PathBuf,
     /// The data folder, or the first one above it that is there, and whether we may write there.
     pub(super) data: Option<Place>,
@@ -55,6 +58,17 @@ pub(super) struct Place {
     pub(super) uid: u32,
     pub(super) mode: u32,
     pub(super) is_socket: bool,
+}
+
+/// Something that lies where an earlier version kept it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FormerFacts {
+    /// The former place.
+    pub(super) at: PathBuf,
+    /// The present one.
+    pub(super) present: PathBuf,
+    /// Whether the present one is used all the same, for something is there too.
+    pub(super) left_behind: bool,
 }
 
 /// A provider that the configuration names: one behind HTTP, or a model in this process.
@@ -84,6 +98,7 @@ pub(super) fn gather(session: &Session) -> Facts {
         Ok(loaded) => (Some((loaded.config, loaded.file)), Vec::new()),
         Err(ConfigErrors { problems }) => (None, problems.iter().map(ToString::to_string).collect()),
     };
+    let folders = Folders::here();
     let data_dir = if found.data_dir.as_os_str().is_empty() { default_data_dir() } else { found.data_dir.clone() };
     let discovery = Discovery { socket: found.socket, data_dir: data_dir.clone() };
     let daemon = Daemon::ask(session, &data_dir);
@@ -103,7 +118,8 @@ pub(super) fn gather(session: &Session) -> Facts {
     Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         uid: rustix::process::geteuid().as_raw(),
-        home: crate::daemon::config::home(),
+        home: folders.home.clone(),
+        former: former(&folders, &data_dir, config_file.as_deref()),
         user: ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()),
         hostname: std::fs::read_to_string("/etc/hostname").ok().map(|name| name.trim().to_owned()),
         config_problems,
@@ -122,6 +138,21 @@ pub(super) fn gather(session: &Session) -> Facts {
         daemon,
         data_dir,
     }
+}
+
+/// What of data and configuration an earlier version kept elsewhere; nothing of what was given a place.
+fn former(folders: &Folders, data_dir: &Path, config_file: Option<&Path>) -> Vec<FormerFacts> {
+    let used = [(&folders.data_dir, Some(data_dir)), (&folders.config_file, config_file)];
+    let found = used.into_iter().filter_map(|(location, used)| {
+        let former = location.former.as_ref()?;
+        let (at, present) = (former.path.clone(), location.path.clone());
+        if used == Some(&present) {
+            location.left_behind().map(|_| FormerFacts { at, present, left_behind: true })
+        } else {
+            (used == Some(&at) && !former.named).then_some(FormerFacts { at, present, left_behind: false })
+        }
+    });
+    found.collect()
 }
 
 /// Whether a file can be made in `dir`: modes do not say it of a file system that is mounted read-only.

@@ -10,6 +10,8 @@ mod redact;
 mod service;
 mod vaults;
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde_json::json;
 
@@ -90,6 +92,19 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure
         }
     }
     Ok(if worst == Level::Fail { exit::NOTHING } else { exit::OK })
+}
+
+/// A path as a word of a command: a Mac's folders have spaces in them.
+fn typed(path: &Path) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@:,=%~".contains(c);
+    let mut word = String::new();
+    for c in path.to_string_lossy().chars() {
+        if !plain(c) {
+            word.push('\\');
+        }
+        word.push(c);
+    }
+    word
 }
 
 /// The worst last, where a person at a terminal looks first.

@@ -1,7 +1,10 @@
 //! What is shown can be pasted into a public place: folders of vaults, their names, the home, the user's and the host's
 //! name are replaced. Names of notes are never in a finding; where one slipped into a message it is cut out.
 
+use std::path::Path;
+
 use super::facts::Facts;
+use super::typed;
 
 /// Replaces names.
 pub(super) struct Redactor {
@@ -20,12 +23,20 @@ impl Redactor {
     /// What must not be shown of these.
     pub(super) fn of(facts: &Facts) -> Self {
         let mut names = Vec::new();
+        // As a path is read, and as it is typed.
+        let mut path = |path: &Path, by: String| {
+            names.push((typed(path), by.clone()));
+            names.push((path.to_string_lossy().into_owned(), by));
+        };
         for (n, vault) in (1..).zip(&facts.vaults) {
-            names.push((vault.path.to_string_lossy().into_owned(), format!("<vault {n}>")));
-            names.push((vault.index.to_string_lossy().into_owned(), format!("<index {n}>")));
-            names.push((format!("`{}`", vault.name), format!("<vault {n}>")));
+            path(&vault.path, format!("<vault {n}>"));
+            path(&vault.index, format!("<index {n}>"));
         }
-        names.extend(facts.home.iter().map(|home| (home.to_string_lossy().into_owned(), "~".to_owned())));
+        if let Some(home) = &facts.home {
+            path(home, "~".to_owned());
+        }
+        let vaults = (1..).zip(&facts.vaults);
+        names.extend(vaults.map(|(n, vault)| (format!("`{}`", vault.name), format!("<vault {n}>"))));
         names.retain(|(name, _)| name.len() > 1);
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         let words = [(&facts.user, "<user>"), (&facts.hostname, "<host>")];

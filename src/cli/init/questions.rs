@@ -28,7 +28,7 @@ pub(super) struct Answers {
 
 /// Asks.
 pub(super) fn ask(here: &Path, input: &mut impl BufRead, talk: &mut impl Write) -> Result<Answers, CliFailure> {
-    let home = crate::daemon::config::home();
+    let home = protocol::folders::home();
     let mut found = home.as_deref().map(find::at_home).unwrap_or_default();
     // Where we are is meant before all else.
     let own = here.canonicalize().ok().and_then(|here| find::above(&here)).filter(|own| Some(own) != home.as_ref());

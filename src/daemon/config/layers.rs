@@ -7,11 +7,12 @@ use super::keys::{self, KEYS, Key, SECTIONS, SIZES};
 use super::raw::{CHUNK_TYPES, RawConfig, RawTable, Reader, advice, is_a_key};
 use super::units::{self, Placed, Value};
 use super::{
-    Config, ConfigErrors, Loaded, Overrides, Problem, ValueOrigin, VaultConfig, Whereabouts, check,
+    Config, ConfigErrors, Loaded, Overrides, Problem, Unnamed, ValueOrigin, VaultConfig, Whereabouts, check,
     default_config_file, default_data_dir, name_of_folder,
 };
 use context::settings::{KindPrompt, ModelOverride};
 use note::chunk::ChunkConfig;
+use protocol::folders::Folders;
 
 /// A configuration is small; a larger file is a mistake (a device, a log, a note).
 const FILE_BYTES: u64 = 1 << 20;
@@ -99,6 +100,16 @@ pub(super) fn load(overrides: &Overrides, environment: &Environment) -> Result<L
     }
     problems.sort_by_key(|p| (p.file.is_none(), p.line, p.column));
     Err(ConfigErrors { problems })
+}
+
+/// See [`Config::unnamed`].
+pub(super) fn unnamed(loaded: &Loaded, overrides: &Overrides, environment: &Environment) -> Unnamed {
+    let Folders { config_file, data_dir, .. } = Folders::here();
+    let (_, asked_by) = file_to_read(overrides, environment);
+    Unnamed {
+        data_dir: (!loaded.origins.contains_key("data_dir")).then_some(data_dir),
+        config_file: asked_by.is_none().then_some(config_file),
+    }
 }
 
 /// See [`Config::whereabouts`].
@@ -317,8 +328,13 @@ impl Merge {
             if let (Some(path), Some(key)) = (value, KEYS.iter().find(|key| key.full() == full)) {
                 // A path that is not text cannot go through the reader of texts, and has no `~` to replace.
                 match (path.to_str(), std::path::absolute(path)) {
-                    (None, Ok(path)) if full == "data_dir" => self.config.engine.data_dir = path,
-                    (None, Ok(path)) => self.config.serve.socket = Some(path),
+                    (None, Ok(path)) => {
+                        match full {
+                            "data_dir" => self.config.engine.data_dir = path,
+                            _ => self.config.serve.socket = Some(path),
+                        }
+                        self.origins.insert(full.to_owned(), ValueOrigin::Flag(flag));
+                    }
                     _ => self.typed(key, &path.to_string_lossy(), ValueOrigin::Flag(flag)),
                 }
             }

@@ -24,7 +24,7 @@ use protocol::daemon::Problem;
 use vault::settings::VaultConfig;
 
 pub use layers::config_file;
-pub use paths::{default_config_file, default_data_dir, home, socket_too_long};
+pub use paths::{Unnamed, default_config_file, default_data_dir, socket_too_long};
 pub use show::{sample_file, sample_file_of};
 
 /// The checked configuration.
@@ -90,6 +90,11 @@ impl Config {
     /// that runs well although somebody is in the middle of editing its configuration.
     pub fn whereabouts(overrides: &Overrides) -> Whereabouts {
         layers::whereabouts(overrides, &layers::environment())
+    }
+
+    /// What of `loaded` lies where neither a flag, a variable nor the file has put it.
+    pub fn unnamed(loaded: &Loaded, overrides: &Overrides) -> Unnamed {
+        layers::unnamed(loaded, overrides, &layers::environment())
     }
 }
 

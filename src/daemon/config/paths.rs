@@ -1,43 +1,34 @@
-//! Where files live: XDG on every system, `~` in paths, and the limit on socket paths.
+//! Paths as a user writes them: `~`, and the limit on those of sockets; and where things lie that nobody gave a place.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// `sun_path` holds 104 bytes on macOS and 108 on Linux, the final NUL included; the smaller one holds
-/// everywhere, so that a configuration can be carried from one machine to another.
-pub(super) const SOCKET_PATH_BYTES: usize = 103;
+use protocol::folders::{self, Folders, Location};
+use protocol::locate::{self, MAX_SOCKET_PATH};
 
-/// The user's home folder, if there is one.
-pub fn home() -> Option<PathBuf> {
-    directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()).filter(|home| home.is_absolute())
-}
-
-/// An XDG folder; an empty or relative variable counts as unset, as the XDG specification says.
-fn xdg(variable: Option<OsString>, below_home: &str) -> PathBuf {
-    variable
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| home().map(|home| home.join(below_home)))
-        // Without a home there is no good place; the root is one where creating fails with a clear message.
-        .unwrap_or_else(|| Path::new("/").join(below_home))
-}
-
-/// `~/.config/situated/config.toml`, also on macOS.
+/// The configuration file that is read if none is named.
 pub fn default_config_file() -> PathBuf {
-    xdg(std::env::var_os("XDG_CONFIG_HOME"), ".config").join("situated").join("config.toml")
+    Folders::here().config_file.in_use().to_owned()
 }
 
-/// `~/.local/share/situated`, also on macOS.
+/// The data folder if none is named.
 pub fn default_data_dir() -> PathBuf {
-    xdg(std::env::var_os("XDG_DATA_HOME"), ".local/share").join("situated")
+    locate::data_dir(&Folders::here().data_dir).to_owned()
+}
+
+/// What of a configuration lies where nobody said it should: that alone may be moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unnamed {
+    /// The data folder, if nothing names one.
+    pub data_dir: Option<Location>,
+    /// The configuration file, if nothing names one.
+    pub config_file: Option<Location>,
 }
 
 /// Why a socket cannot have this path, if so.
 pub fn socket_too_long(path: &Path) -> Option<String> {
-    let bytes = path.as_os_str().len();
-    (bytes > SOCKET_PATH_BYTES).then(|| {
+    locate::too_long(path).map(|bytes| {
         format!(
-            "the path has {bytes} bytes, and no socket may have more than {SOCKET_PATH_BYTES}; \
+            "the path has {bytes} bytes, and no socket may have more than {MAX_SOCKET_PATH}; \
              choose a shorter one with `serve.socket`, SITUATED_SOCKET or --socket"
         )
     })
@@ -56,7 +47,7 @@ pub(super) fn expand(text: &str) -> Result<PathBuf, String> {
         }
         None => return Ok(PathBuf::from(text)),
     };
-    let home = home().ok_or("`~` cannot be replaced: this user has no home folder")?;
+    let home = folders::home().ok_or("`~` cannot be replaced: this user has no home folder")?;
     Ok(if rest.is_empty() { home } else { home.join(rest) })
 }
 

@@ -6,6 +6,7 @@ use super::keys::{HIDDEN, KEYS, SECTIONS, VAULT_KEYS};
 use super::{Config, Loaded, ValueOrigin, VaultConfig, units};
 use context::settings::{KindPrompt, Provider};
 use note::chunk::ChunkConfig;
+use protocol::folders::SHOWN_CONFIG;
 
 /// One value in force.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -199,12 +200,12 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
 }
 
 /// A value for a key that has no default.
-fn example(key: &str) -> &'static str {
-    match key {
+fn example(key: &str) -> String {
+    let example = match key {
         "context.model" | "ask.model" => "\"claude-haiku-5-5\"",
         "rerank.model" => "\"rerank-v5.0-pro\"",
         "rerank.base_url" => "\"http://127.0.0.1:8080\"",
-        "rerank.key_file" => "\"~/.config/situated/rerank-key\"",
+        "rerank.key_file" => return quoted(&format!("{SHOWN_CONFIG}/rerank-key")),
         "rerank.key_command" => "\"pass show reranker\"",
         "rerank.key_credential" => "\"reranker-key\"",
         "rerank.price_per_mtok" => "0.05",
@@ -215,7 +216,7 @@ fn example(key: &str) -> &'static str {
         "context.max_document_tokens" => "12000",
         "embed.model" => "\"nomic-embed-text\"",
         "embed.base_url" => "\"http://127.0.0.1:11434\"",
-        "embed.key_file" => "\"~/.config/situated/embed-key\"",
+        "embed.key_file" => return quoted(&format!("{SHOWN_CONFIG}/embed-key")),
         "embed.key_command" => "\"pass show situated-embed\"",
         "embed.key_credential" => "\"situated-key\"",
         "embed.dimensions" => "512",
@@ -223,11 +224,12 @@ fn example(key: &str) -> &'static str {
         "embed.document_prefix" => "\"search_document: \"",
         "embed.max_tokens" => "2048",
         "embed.price_per_mtok" => "0.02",
-        "context.key_file" => "\"~/.config/situated/key\"",
+        "context.key_file" => return quoted(&format!("{SHOWN_CONFIG}/key")),
         "context.key_command" => "\"pass show situated\"",
         "context.key_credential" => "\"situated-key\"",
         _ => "\"~/.local/state/situated/sock\"",
-    }
+    };
+    example.to_owned()
 }
 
 /// What the tables of `[chunk]` look like.
@@ -278,7 +280,7 @@ pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
     for (section, about) in SECTIONS {
         let _ = write!(out, "\n# {about}\n[{section}]\n");
         for key in KEYS.iter().filter(|key| key.section == section) {
-            let value = (key.get)(&defaults).unwrap_or_else(|| example(&key.full()).to_owned());
+            let value = (key.get)(&defaults).unwrap_or_else(|| example(&key.full()));
             if key.full() == "context.provider" && provider != Provider::Template {
                 let _ = writeln!(out, "# {}\n{} = {}", key.about, key.name, quoted(provider.name()));
                 continue;

@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use engine::host::sandbox::remember;
+use protocol::folders::{Folders, home};
 use protocol::status::{Enforcement, Sandbox};
 
-use crate::daemon::config::{Config, home};
+use crate::daemon::config::Config;
 use context::settings::KeyConfig;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
@@ -79,8 +80,8 @@ impl Rules {
         rules.reads.extend(config.engine.host.battery.clone());
         rules.providers(config);
         rules.writes.insert(config.engine.data_dir.clone());
-        rules.writes.extend(state_dir());
-        let home = home();
+        let Folders { state_dir, home, .. } = Folders::here();
+        rules.writes.extend(state_dir);
         let apart = |dir: &&Path| {
             let above = |path: &Path| path.starts_with(dir);
             !config.engine.vaults.iter().any(|vault| above(&vault.path)) && !home.as_deref().is_some_and(above)
@@ -120,10 +121,7 @@ impl Rules {
             let model = config.engine.embed.model.as_deref().and_then(folder);
             // What is not a folder comes from a hub, or from where other programs have put it.
             self.connects |= model.is_none();
-            let shared = ["HF_HUB_CACHE", "HF_HOME"].iter().filter_map(std::env::var_os).map(PathBuf::from);
-            let caches = shared.chain(home().map(|home| home.join(".cache/huggingface")));
-            self.reads.extend(if model.is_some() { Vec::new() } else { caches.collect() });
-            self.reads.extend(model);
+            self.reads.insert(model.unwrap_or_else(|| Folders::here().hub_cache));
         }
     }
 
@@ -262,12 +260,6 @@ fn unknown(abi: u32) -> &'static str {
 #[cfg(not(target_os = "linux"))]
 pub fn restrict(_rules: &Rules) -> Result<Sandbox, String> {
     Err("only Linux has Landlock".to_owned())
-}
-
-/// Where logs go that no journal takes, if the folder is there.
-fn state_dir() -> Option<PathBuf> {
-    let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    named.or_else(|| Some(home()?.join(".local/state"))).map(|dir| dir.join("situated"))
 }
 
 /// The folder that a model is, if it is written as one.

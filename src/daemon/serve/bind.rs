@@ -1,153 +1,23 @@
-//! The lock on the data folder and the socket: taken outside, so that a service manager, a test or `situated run`
-//! can hand in a listener, and [`super::serve`] only serves.
+//! The socket: bound outside, so that a service manager, a test or `situated run` can hand in a listener, and
+//! [`super::serve`] only serves.
 //!
-//! The lock guards the data whatever the environment says; the socket cannot, for two environments may choose two
-//! paths. Whoever holds the lock may remove a socket that a dead daemon has left.
+//! The lock ([`super::lock`]) guards the data whatever the environment says; the socket cannot, for two environments may
+//! choose two paths. Whoever holds the lock may remove a socket that a dead daemon has left.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::activation;
-use protocol::locate::{self, DAEMON, LOCK, MAX_SOCKET_PATH, Running, Surroundings};
+use super::lock::make_private;
+use protocol::locate::{self, DAEMON, Running, Surroundings};
 
-/// For how long a lock that is held is tried: clients hold it for microseconds to see whether a daemon does.
-const LOCK_PATIENCE: Duration = Duration::from_millis(300);
-
-/// Why the daemon cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum BindError {
-    /// Another daemon works on the same data.
-    #[error(
-        "another situated is running{}{}: it holds {}; stop it with `situated stop`, or choose another `--data-dir`",
-        .running.as_ref().map(|r| format!(" (pid {})", r.pid)).unwrap_or_default(),
-        .running.as_ref().and_then(|r| r.socket.as_ref()).map(|s| format!(" at {}", s.display())).unwrap_or_default(),
-        .data_dir.display()
-    )]
-    AlreadyRunning {
-        /// Who, as far as it has written itself down.
-        running: Option<Running>,
-        /// The data folder.
-        data_dir: PathBuf,
-    },
-    /// A daemon over other data answers at the socket.
-    #[error(
-        "another situated, over other data, serves {}; give this one its own with `serve.socket` (`--socket`, SITUATED_SOCKET)",
-        .0.display()
-    )]
-    SocketInUse(PathBuf),
-    /// The path does not fit into a socket address.
-    #[error(
-        "the socket path {} has {length} bytes, and at most {MAX_SOCKET_PATH} fit: set `serve.socket` (`--socket`, SITUATED_SOCKET) to a shorter one",
-        .path.display()
-    )]
-    PathTooLong {
-        /// The path.
-        path: PathBuf,
-        /// Its bytes.
-        length: usize,
-    },
-    /// Something else is where the socket should be.
-    #[error("{} is in the way and is no socket: move it, or set `serve.socket` to another path", .0.display())]
-    NotASocket(PathBuf),
-    /// Others may write where the socket or the data should be.
-    #[error("{} {why}", .path.display())]
-    Permission {
-        /// What.
-        path: PathBuf,
-        /// What is wrong with it, and what to do.
-        why: String,
-    },
-    /// The service manager handed over what cannot be served.
-    #[error("the socket that was handed over (LISTEN_FDS) cannot be served: {0}")]
-    HandedOver(String),
-    /// The system refused.
-    #[error("cannot create {}: {source}", .path.display())]
-    Create {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
-impl BindError {
-    /// The program's exit code, after `sysexits.h`.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            BindError::AlreadyRunning { .. } | BindError::SocketInUse(_) => 75,
-            BindError::PathTooLong { .. } | BindError::NotASocket(_) => 73,
-            BindError::Permission { .. } => 77,
-            // As wrong tomorrow as today: it must not be started again.
-            BindError::HandedOver(_) => 78,
-            BindError::Create { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
-            BindError::Create { .. } => 73,
-        }
-    }
-
-    fn create(path: &Path) -> impl FnOnce(io::Error) -> BindError {
-        let path = path.to_owned();
-        move |source| BindError::Create { path, source }
-    }
-}
-
-/// The exclusive right to a data folder, for as long as it lives. The system ends it with the process, however that
-/// dies; the file stays.
-#[derive(Debug)]
-pub struct DataLock {
-    file: File,
-    data_dir: PathBuf,
-}
-
-impl DataLock {
-    /// Takes the lock, making the folder if need be.
-    pub fn acquire(data_dir: &Path) -> Result<DataLock, BindError> {
-        make_private(data_dir)?;
-        let path = data_dir.join(LOCK);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(BindError::create(&path))?;
-        let start = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let running = locate::read_running(&path);
-                    return Err(BindError::AlreadyRunning { running, data_dir: data_dir.to_owned() });
-                }
-                Err(TryLockError::Error(source)) => return Err(BindError::Create { path, source }),
-            }
-        }
-        let lock = DataLock { file, data_dir: data_dir.to_owned() };
-        lock.write(&Running::this(None)).map_err(BindError::create(&path))?;
-        Ok(lock)
-    }
-
-    /// The folder that it guards.
-    pub fn data_dir(&self) -> &Path {
-        &self.data_dir
-    }
-
-    fn write(&self, running: &Running) -> io::Result<()> {
-        let mut file = &self.file;
-        file.set_len(0)?;
-        file.rewind()?;
-        file.write_all(&serde_json::to_vec(running)?)
-    }
-}
+pub use super::lock::{BindError, DataLock};
 
 /// A socket that listens, and the lock that it stands under. Dropping it removes the socket, then frees the lock.
 #[derive(Debug)]
@@ -190,7 +60,7 @@ impl Bound {
         if !self.handed_over && was.is_some() && identity(&self.path).ok() == was {
             let _ = fs::remove_file(&self.path);
         }
-        let _ = fs::remove_file(self.lock.data_dir.join(DAEMON));
+        let _ = fs::remove_file(self.lock.data_dir().join(DAEMON));
     }
 
     /// Whether it is the service manager's, who listens on while no daemon runs.
@@ -265,7 +135,7 @@ fn bind_in(around: &Surroundings, configured: Option<&Path>, lock: DataLock) -> 
 /// Writes the socket's path where clients in other environments find it.
 fn announce(bound: &Bound) -> Result<(), BindError> {
     let running = Running::this(Some(bound.path.clone()));
-    let path = bound.lock.data_dir.join(DAEMON);
+    let path = bound.lock.data_dir().join(DAEMON);
     bound.lock.write(&running).map_err(BindError::create(&path))?;
     let temporary = path.with_extension("json.new");
     let write = || -> io::Result<()> {
@@ -336,10 +206,6 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     Ok(listener)
-}
-
-fn make_private(dir: &Path) -> Result<(), BindError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(BindError::create(dir))
 }
 
 /// A folder of our own choice must be ours alone: in a shared `/tmp` somebody may have made it before us.

@@ -7,6 +7,7 @@
 
 pub mod bind;
 pub mod keep;
+pub mod lock;
 pub mod results;
 
 mod activation;

@@ -17,6 +17,26 @@ fn a_folder_that_no_daemon_has_stays_as_it_is() {
 }
 
 #[test]
+fn a_log_goes_along_with_its_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+    let (late, early) = (LogFile::in_data(&old), LogFile::in_data(&old));
+    let named = LogFile::open(&dir.path().join("named.log")).unwrap();
+    fs::create_dir(&old).unwrap();
+    fs::write(old.join("lock"), "").unwrap();
+    writeln!(&early, "before").unwrap();
+    fs::rename(&old, &new).unwrap();
+    for log in [&late, &early, &named] {
+        log.data_are_in(&new);
+    }
+    writeln!(&late, "late").unwrap();
+    writeln!(&early, "early").unwrap();
+    writeln!(&named, "named").unwrap();
+    assert_eq!(fs::read_to_string(path(&new)).unwrap(), "before\nlate\nearly\n");
+    assert!(!old.exists() && fs::read_to_string(dir.path().join("named.log")).unwrap() == "named\n");
+}
+
+#[test]
 fn two_files_at_most_and_nobody_else_reads_them() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made/daemon.log");

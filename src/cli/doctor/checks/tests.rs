@@ -104,6 +104,12 @@ fn each_fault_is_told_with_what_to_do() {
             f.writable = Some(Err("Read-only file system".into()));
         }),
         ("data", Fail, "belongs to user 1000", "chown", |f| f.uid = 1001),
+        ("folders", Warn, "/old, which an earlier version used", "mv /old /old.old", |f| {
+            f.former = vec![FormerFacts { at: "/old".into(), present: "/data".into(), left_behind: true }];
+        }),
+        ("folders", Note, "its place is /new", "", |f| {
+            f.former = vec![FormerFacts { at: "/data".into(), present: "/new".into(), left_behind: false }];
+        }),
         ("data", Warn, "mode 755", "chmod 700 /data", |f| f.data = Some(place("/data", 0o755))),
         ("socket", Fail, "no socket", "mv ", |f| f.socket = Some(place("/run/x", 0o600))),
         ("socket", Fail, "mode 666", "chmod 600 /run/s", |f| f.socket = Some(place("/run/s", 0o666))),

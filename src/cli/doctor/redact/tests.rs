@@ -28,3 +28,20 @@ fn names_go_and_the_rest_stays() {
     }
     assert_eq!(Redactor::none().redact("/home/ada/a.md"), "/home/ada/a.md");
 }
+
+#[test]
+fn a_command_is_redacted_as_it_is_typed() {
+    let data = Path::new("/Users/ada b/Library/Application Support/situated/data");
+    let index = data.join("vaults/Divorce-1234abcd");
+    let facts = Facts {
+        home: Some("/Users/ada b".into()),
+        vaults: vec![VaultFacts { index: index.clone(), ..VaultFacts::default() }],
+        ..Facts::default()
+    };
+    let redactor = Redactor::of(&facts);
+    let command = format!("chmod 700 {}", typed(data));
+    assert_eq!(command, "chmod 700 /Users/ada\\ b/Library/Application\\ Support/situated/data");
+    assert_eq!(redactor.redact(&command), "chmod 700 ~/Library/Application\\ Support/situated/data");
+    assert_eq!(redactor.redact(&format!("rm -r {}/sled", typed(&index))), "rm -r <index 1>/sled");
+    assert_eq!(redactor.redact(&format!("{} is open", index.display())), "<index 1> is open");
+}

@@ -1,4 +1,7 @@
+use std::fs::File;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use protocol::locate::{LOCK, MAX_SOCKET_PATH};
 
 use super::*;
 

@@ -1,0 +1,178 @@
+//! The lock of a data folder: whoever holds it is the one process that may change what is in there. And why a daemon
+//! cannot have it, or a socket.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use protocol::locate::{self, LOCK, MAX_SOCKET_PATH, Running};
+
+/// For how long a lock that is held is tried: clients hold it for microseconds to see whether a daemon does.
+const LOCK_PATIENCE: Duration = Duration::from_millis(300);
+
+/// How often the lock is taken again because the folder was moved or removed meanwhile.
+const TRIES: u32 = 3;
+
+/// Why the daemon cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Another daemon works on the same data.
+    #[error(
+        "another situated is running{}{}: it holds {}; stop it with `situated stop`, or choose another `--data-dir`",
+        .running.as_ref().map(|r| format!(" (pid {})", r.pid)).unwrap_or_default(),
+        .running.as_ref().and_then(|r| r.socket.as_ref()).map(|s| format!(" at {}", s.display())).unwrap_or_default(),
+        .data_dir.display()
+    )]
+    AlreadyRunning {
+        /// Who, as far as it has written itself down.
+        running: Option<Running>,
+        /// The data folder.
+        data_dir: PathBuf,
+    },
+    /// A daemon over other data answers at the socket.
+    #[error(
+        "another situated, over other data, serves {}; give this one its own with `serve.socket` (`--socket`, SITUATED_SOCKET)",
+        .0.display()
+    )]
+    SocketInUse(PathBuf),
+    /// The path does not fit into a socket address.
+    #[error(
+        "the socket path {} has {length} bytes, and at most {MAX_SOCKET_PATH} fit: set `serve.socket` (`--socket`, SITUATED_SOCKET) to a shorter one",
+        .path.display()
+    )]
+    PathTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its bytes.
+        length: usize,
+    },
+    /// Something else is where the socket should be.
+    #[error("{} is in the way and is no socket: move it, or set `serve.socket` to another path", .0.display())]
+    NotASocket(PathBuf),
+    /// Others may write where the socket or the data should be.
+    #[error("{} {why}", .path.display())]
+    Permission {
+        /// What.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
+    /// The service manager handed over what cannot be served.
+    #[error("the socket that was handed over (LISTEN_FDS) cannot be served: {0}")]
+    HandedOver(String),
+    /// The system refused.
+    #[error("cannot create {}: {source}", .path.display())]
+    Create {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl BindError {
+    /// The program's exit code, after `sysexits.h`.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            BindError::AlreadyRunning { .. } | BindError::SocketInUse(_) => 75,
+            BindError::PathTooLong { .. } | BindError::NotASocket(_) => 73,
+            BindError::Permission { .. } => 77,
+            // As wrong tomorrow as today: it must not be started again.
+            BindError::HandedOver(_) => 78,
+            BindError::Create { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
+            BindError::Create { .. } => 73,
+        }
+    }
+
+    pub(super) fn create(path: &Path) -> impl FnOnce(io::Error) -> BindError {
+        let path = path.to_owned();
+        move |source| BindError::Create { path, source }
+    }
+}
+
+/// The exclusive right to a data folder, for as long as it lives. The system ends it with the process, however that
+/// dies; the file stays.
+#[derive(Debug)]
+pub struct DataLock {
+    file: File,
+    data_dir: PathBuf,
+}
+
+impl DataLock {
+    /// Takes the lock, making the folder if need be.
+    pub fn acquire(data_dir: &Path) -> Result<DataLock, BindError> {
+        for _ in 0..TRIES {
+            make_private(data_dir)?;
+            if let Some(lock) = DataLock::in_place(data_dir)? {
+                return Ok(lock);
+            }
+        }
+        let source = io::Error::other("the folder is moved or removed again and again");
+        Err(BindError::Create { path: data_dir.to_owned(), source })
+    }
+
+    /// Takes the lock of a folder that is there; `None` if it is not, or was moved away while we waited.
+    pub fn in_place(data_dir: &Path) -> Result<Option<DataLock>, BindError> {
+        let path = data_dir.join(LOCK);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = match options.open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(BindError::Create { path, source }),
+        };
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let running = locate::read_running(&path);
+                    return Err(BindError::AlreadyRunning { running, data_dir: data_dir.to_owned() });
+                }
+                Err(TryLockError::Error(source)) => return Err(BindError::Create { path, source }),
+            }
+        }
+        // The lock is the file's, wherever that is now; ours has to be the one that others find here.
+        if !is_at(&file, &path) {
+            return Ok(None);
+        }
+        let lock = DataLock { file, data_dir: data_dir.to_owned() };
+        lock.write(&Running::this(None)).map_err(BindError::create(&path))?;
+        Ok(Some(lock))
+    }
+
+    /// The folder that it guards.
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// The same lock, after its folder was moved to `data_dir`: it is the file's and went along.
+    #[must_use]
+    pub fn moved_to(self, data_dir: PathBuf) -> DataLock {
+        DataLock { data_dir, ..self }
+    }
+
+    /// Says in the lock who holds it.
+    pub(super) fn write(&self, running: &Running) -> io::Result<()> {
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(&serde_json::to_vec(running)?)
+    }
+}
+
+/// Whether `path` leads to the open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    file.metadata().map(identity).ok() == fs::metadata(path).map(identity).ok()
+}
+
+/// Makes a folder, and those above it that are missing, for this user alone.
+pub fn make_private(dir: &Path) -> Result<(), BindError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(BindError::create(dir))
+}
