@@ -153,7 +153,8 @@ impl Embedder {
             }
             #[cfg(not(feature = "transformer"))]
             EmbedProvider::Transformer => {
-                let message = format!("{} has none of {}", index::embed::settings::NO_TRANSFORMER, models.display());
+                let message =
+                    format!("{}; its models are in {}", index::embed::settings::NO_TRANSFORMER, models.display());
                 Err(EmbedError::Local(message))
             }
             EmbedProvider::Ollama | EmbedProvider::OpenAi | EmbedProvider::Voyage | EmbedProvider::Cohere => {

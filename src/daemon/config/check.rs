@@ -103,7 +103,8 @@ impl Check<'_> {
     fn embed(&mut self) {
         let embed = &self.loaded.config.engine.embed;
         if embed.provider == EmbedProvider::Transformer && !cfg!(feature = "transformer") {
-            self.problem("embed.provider", NO_TRANSFORMER.to_owned());
+            let message = format!("{NO_TRANSFORMER}; or have a model of \"ollama\" make the vectors");
+            self.problem("embed.provider", message);
         }
         self.one_key("embed", &embed.key);
     }
@@ -117,8 +118,7 @@ impl Check<'_> {
             ),
             RerankProvider::Transformer if cfg!(not(feature = "transformer")) => self.problem(
                 "rerank.provider",
-                "this build has no cross-encoder of its own (cargo feature `transformer`); run one behind \"tei\", or set \"none\""
-                    .to_owned(),
+                format!("{NO_TRANSFORMER}; or run a cross-encoder behind \"tei\", or set \"none\""),
             ),
             RerankProvider::Transformer
                 if !rerank.model.as_deref().is_some_and(|model| Path::new(model).is_absolute()) =>

@@ -216,7 +216,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.context.keep_alive = units::plain(v, |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'), "a duration as Ollama takes it, such as \"10m\", \"0\" or \"-1\"")?,
         quoted(&c.engine.context.keep_alive)),
     key!("embed" "provider",
-        "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"transformer\" (in this process), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
+        "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"transformer\" (in this process, where the build has it), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
         |c, v| c.engine.embed.provider = units::one_of(v, &EmbedProvider::ALL.map(|provider| (provider.name(), provider)))?,
         quoted(c.engine.embed.provider.name())),
     key!("embed" "model", "The model; a cheap one of the provider if absent. Of \"transformer\": a folder or a hub's id.",

@@ -68,7 +68,10 @@ fn what_is_wrong_is_told() {
         ("price_per_mtok = -1", "not an amount in dollars"),
     ];
     if !cfg!(feature = "transformer") {
-        cases.push(("provider = \"transformer\"", "--features transformer"));
+        cases.push((
+            "provider = \"transformer\"",
+            "`cargo install --path . --features transformer` builds it with them; or have",
+        ));
     }
     for (text, expected) in cases {
         let error = bench.load(&format!("[embed]\n{text}"), &[]).unwrap_err().to_string();

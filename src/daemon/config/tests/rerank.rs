@@ -36,7 +36,7 @@ fn problems_say_what_to_do() {
             if cfg!(feature = "transformer") {
                 "-:- rerank.model name the folder"
             } else {
-                "2:1 rerank.provider this build has no cross-encoder"
+                "2:1 rerank.provider this program was built without transformers; in the folder of its source, `cargo install --path . --features transformer` builds it with them; or run a cross-encoder behind \"tei\", or set \"none\""
             },
         ),
         ("base_url = \"http://10.0.0.2\"", "2:12 rerank.base_url http:// to `10.0.0.2` would send"),
