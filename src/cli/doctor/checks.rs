@@ -115,9 +115,12 @@ fn former(found: &FormerFacts, facts: &Facts) -> Check {
     let (id, at, present) = ("folders", found.at.display(), found.present.display());
     if found.left_behind {
         let finding = format!("{present} is used, and {at}, which an earlier version used, is there too");
-        return Check::new(id, Warn, finding)
-            .because("nothing of it is read, nor are contexts in it known: `situated contexts export` and `import` carry those over")
-            .remedy(format!("mv {0} {0}.old", typed(&found.at)));
+        let unread = if found.present == facts.data_dir {
+            "nothing of it is read: `situated contexts export` and `import` carry over contexts that were paid for"
+        } else {
+            "nothing of it is read"
+        };
+        return Check::new(id, Warn, finding).because(unread).remedy(format!("mv {0} {0}.old", typed(&found.at)));
     }
     let finding = format!("{at} is used, where an earlier version kept it; its place is {present}");
     let check = Check::new(id, Note, finding);

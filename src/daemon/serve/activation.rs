@@ -21,7 +21,7 @@ pub(super) fn handed_over() -> Result<Option<(UnixListener, PathBuf)>, String> {
 }
 
 fn checked(descriptor: OwnedFd) -> Result<(UnixListener, PathBuf), String> {
-    let listens = sockopt::socket_acceptconn(&descriptor).is_ok_and(|listens| listens);
+    let listens = listens(&descriptor);
     let streams = sockopt::socket_type(&descriptor).is_ok_and(|kind| kind == rustix::net::SocketType::STREAM);
     let listener = UnixListener::from(descriptor);
     let path = listener.local_addr().ok().and_then(|address| address.as_pathname().map(PathBuf::from));
@@ -29,6 +29,17 @@ fn checked(descriptor: OwnedFd) -> Result<(UnixListener, PathBuf), String> {
         Some(path) if listens && streams => Ok((listener, path)),
         _ => Err("it is no Unix stream socket that listens at a path".to_owned()),
     }
+}
+
+#[cfg(not(target_os = "macos"))]
+fn listens(descriptor: &OwnedFd) -> bool {
+    sockopt::socket_acceptconn(descriptor).is_ok_and(|listens| listens)
+}
+
+/// A Mac cannot say it; no manager there hands over sockets this way.
+#[cfg(target_os = "macos")]
+fn listens(_descriptor: &OwnedFd) -> bool {
+    false
 }
 
 #[cfg(test)]

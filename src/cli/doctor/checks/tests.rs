@@ -207,6 +207,18 @@ fn each_fault_is_told_with_what_to_do() {
 }
 
 #[test]
+fn contexts_are_carried_over_from_data_and_not_from_a_configuration() {
+    let mut facts = healthy();
+    let left = |at: &str, present: &str| FormerFacts { at: at.into(), present: present.into(), left_behind: true };
+    facts.former = vec![left("/old data", "/data"), left("/old.toml", "/new.toml")];
+    let found = checks(&facts, false);
+    let found: Vec<_> = found.iter().filter(|check| check.id == "folders").collect();
+    assert!(found[0].evidence.as_deref().is_some_and(|why| why.contains("contexts export")), "{found:?}");
+    assert_eq!(found[0].remedy.as_deref(), Some("mv /old\\ data /old\\ data.old"));
+    assert_eq!(found[1].evidence.as_deref(), Some("nothing of it is read"));
+}
+
+#[test]
 fn polled_vaults_need_no_watches() {
     let mut facts = healthy();
     facts.host.watches = Some((10, 10));
