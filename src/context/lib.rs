@@ -2,6 +2,7 @@
 //! embedding and, as a field of its own, for the lexical index. Pure.
 
 pub mod document;
+mod expansion;
 pub mod own_prompt;
 pub mod plan;
 pub mod settings;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use note::fingerprint::{SectionKey, Sketch, TextHash};
 
+pub use expansion::{Expansion, MOST_TERMS, QUESTIONS};
 pub use template::{NONE, TEMPLATE, Template};
 
 /// A context with what it was written for. Kept apart from the chunk's raw text.
@@ -40,6 +42,8 @@ pub struct ContextRecord {
     pub spent: Spent,
     /// How it was asked for and judged; `None` for templates and imports.
     pub making: Option<Making>,
+    /// What the model wrote beside it.
+    pub expansion: Expansion,
 }
 
 /// How a model's context came about.

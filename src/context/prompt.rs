@@ -20,18 +20,24 @@ use note::fingerprint::Fields;
 use super::document::{Document, Passage};
 use super::models::Model;
 use super::own_prompt::OwnPrompt;
-use super::settings::{ContextConfig, FormChoice, KindPrompt, Length};
+use super::settings::{ContextConfig, ExpansionChoice, FormChoice, KindPrompt, Length};
 use super::template::TEMPLATE;
 use render::{Keep, Limits, Meter, Show};
 
-pub use answer::{captions, schema};
+pub use answer::{Caption, captions, schema};
 pub use clean::clean;
 
 /// Version of the fixed prompts: part of the generation.
 pub const PROMPT: &str = "p1";
 
-/// Passages asked for in one call at most.
-pub const MOST_PASSAGES: usize = 24;
+/// The same where questions and terms are asked for beside contexts.
+pub const EXPANDED_PROMPT: &str = "p1q1";
+
+/// Passages asked for in one call at most,
+const MOST_PASSAGES: usize = 24;
+
+/// and where questions and terms are asked for: the answer is no longer for it.
+const MOST_EXPANDED: usize = 12;
 
 /// Beyond so many tokens of a note answers begin to mix passages up: fewer are asked for at once,
 pub const LONG_NOTE: u32 = 6_000;
@@ -85,6 +91,9 @@ pub struct Prompt {
     pub wanted: Vec<u32>,
     /// Whether the answer is JSON after [`schema`]; plain text otherwise.
     pub json: bool,
+    /// Whether questions and terms are asked for beside each context.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub expansion: bool,
     /// Tokens of the answer at most.
     pub max_tokens: u32,
     /// Whether more requests with this document follow, so that caching it pays.
@@ -112,11 +121,20 @@ struct Prefix {
     window: u32,
 }
 
+/// How many passages are asked for in one call at most.
+pub fn most_passages(expansion: ExpansionChoice) -> usize {
+    match expansion {
+        ExpansionChoice::Off => MOST_PASSAGES,
+        ExpansionChoice::Questions => MOST_EXPANDED,
+    }
+}
+
 /// How many passages of a note of so many tokens are asked for in one call. Fewer of a long one, if what the provider
 /// keeps of it is read for little.
-pub fn passages_at_once(model: &Model, form: FormChoice, note: u32) -> usize {
+pub fn passages_at_once(model: &Model, config: &ContextConfig, note: u32) -> usize {
     let cached = model.min_cache_tokens.is_some_and(|least| note >= least);
-    if form == FormChoice::Auto && note > LONG_NOTE && cached { PASSAGES_OF_LONG } else { MOST_PASSAGES }
+    let few = config.form == FormChoice::Auto && note > LONG_NOTE && cached;
+    if few { PASSAGES_OF_LONG } else { most_passages(config.expansion) }
 }
 
 /// Share of the words that the simplest passage gets.
@@ -137,13 +155,27 @@ impl Prompter {
         Prompter { config: config.clone(), model: model.clone() }
     }
 
+    /// The same, which asks for contexts alone.
+    #[must_use]
+    pub fn without_expansion(&self) -> Self {
+        let config = ContextConfig { expansion: ExpansionChoice::Off, ..self.config.clone() };
+        Prompter { config, model: self.model.clone() }
+    }
+
+    /// Whether notes of a kind are asked about with questions and terms. The user's own prompt asks for one text.
+    fn expands(&self, kind: Option<&str>) -> bool {
+        let own = self.further(kind).is_some_and(|further| further.own.is_some());
+        self.config.expansion == ExpansionChoice::Questions && !own
+    }
+
     /// The generation of contexts of notes of a kind: provider, model, prompt version and what the user's
     /// instructions for the kind add, e.g. `anthropic/claude-haiku-5-5/p1` or `…/p1+3f2a91c0`.
     pub fn generation(&self, kind: Option<&str>) -> String {
         if !self.config.costs() {
             return TEMPLATE.to_owned();
         }
-        let plain = format!("{}/{}/{PROMPT}", self.config.provider.name(), self.config.model());
+        let prompt = if self.expands(kind) { EXPANDED_PROMPT } else { PROMPT };
+        let plain = format!("{}/{}/{prompt}", self.config.provider.name(), self.config.model());
         let default = ContextConfig::default();
         let (instructions, version) =
             self.further(kind).map_or(("", DEFAULT_VERSION), |further| (further.instructions.trim(), further.version));
@@ -195,16 +227,17 @@ impl Prompter {
         let whole = render::whole(document);
         let tokens = self.meter().tokens(&whole);
         let system = self.system(Form::Note, document);
-        let at_once = wanted.len().min(MOST_PASSAGES);
+        let at_once = wanted.len().min(most_passages(self.config.expansion));
         // The question has a number for each passage.
-        let room = self.room(&system, self.max_tokens(Form::Note, at_once).saturating_add(4 * at_once as u32));
+        let answer = self.max_tokens(Form::Note, at_once, document);
+        let room = self.room(&system, answer.saturating_add(4 * at_once as u32));
         if self.config.form == FormChoice::Chunk {
             let prefix = self.prefix(document, whole);
             let cache = wanted.len() > 1 && self.caching_pays(&prefix.system, &prefix.document);
             wanted.iter().map(|passage| self.about_passage(document, passage, &prefix, cache)).collect()
         } else if tokens <= room {
             // As many passages in each call, for a long answer is where a model loses count.
-            let calls = wanted.len().div_ceil(passages_at_once(&self.model, self.config.form, tokens));
+            let calls = wanted.len().div_ceil(passages_at_once(&self.model, &self.config, tokens));
             let groups = wanted.chunks(wanted.len().div_ceil(calls));
             let cache = calls > 1 && self.caching_pays(&system, &whole);
             let ask = |group: &[&Passage]| self.about_note(&system, (document, &whole), group, cache, false);
@@ -225,7 +258,7 @@ impl Prompter {
         let prefix = self.prefix(document, render::whole(document));
         match document.passage(n) {
             Some(passage) => self.about_passage(document, passage, &prefix, false),
-            None => self.prompt(Form::Chunk, prefix.system, prefix.document, String::new(), Vec::new()),
+            None => self.prompt(Form::Chunk, document, [prefix.system, prefix.document, String::new()], Vec::new()),
         }
     }
 
@@ -234,7 +267,7 @@ impl Prompter {
     pub fn ask_simply(&self, document: &Document, n: u32) -> Prompt {
         let system = self.system(Form::Simple, document);
         let Some(passage) = document.passage(n) else {
-            return self.prompt(Form::Simple, system, String::new(), String::new(), Vec::new());
+            return self.prompt(Form::Simple, document, [system, String::new(), String::new()], Vec::new());
         };
         let mut task = format!("Note: {}", render::one_line(&document.title, 200));
         if let Some(date) = &document.date {
@@ -256,11 +289,11 @@ impl Prompter {
         let meter = self.meter();
         let taken = meter.tokens(&system).saturating_add(meter.tokens(&task)).saturating_add(PASSAGE_FRAME);
         let room = SIMPLE_TOKENS.min(self.model.context_size).saturating_sub(taken);
-        let room = room.saturating_sub(self.max_tokens(Form::Simple, 1));
+        let room = room.saturating_sub(self.max_tokens(Form::Simple, 1, document));
         let text = render::escaped(document.passage_text(passage));
         let (text, cut) = meter.fit(&text, room, Keep::Ends);
         task.push_str(&format!("\n<passage>\n{text}\n</passage>\n{}", words::SIMPLE_TASK));
-        Prompt { cut, ..self.prompt(Form::Simple, system, String::new(), task, vec![passage.n]) }
+        Prompt { cut, ..self.prompt(Form::Simple, document, [system, String::new(), task], vec![passage.n]) }
     }
 
     /// Requests for passages of a note that is too long to be shown: outline, lead, the passages asked for, and
@@ -278,7 +311,9 @@ impl Prompter {
         for passage in wanted {
             let needs = tokens(passage);
             match groups.last_mut() {
-                Some((used, group)) if group.len() < MOST_PASSAGES && used.saturating_add(needs) <= most => {
+                Some((used, group))
+                    if group.len() < most_passages(self.config.expansion) && used.saturating_add(needs) <= most =>
+                {
                     *used += needs;
                     group.push(passage);
                 }
@@ -324,10 +359,11 @@ impl Prompter {
     /// The user's own prompt, filled in.
     fn in_own_words(&self, own: &OwnPrompt, document: &Document, passage: &Passage) -> Prompt {
         let system = words::of_own().to_owned();
-        let room = self.room(&system, self.max_tokens(Form::Chunk, 1)).saturating_sub(self.meter().tokens(own.text()));
+        let answer = self.max_tokens(Form::Chunk, 1, document);
+        let room = self.room(&system, answer).saturating_sub(self.meter().tokens(own.text()));
         let filled =
             own::fill(own, document, passage, self.words_for(document, passage).into_inner(), room, self.meter());
-        let prompt = self.prompt(Form::Chunk, system, filled.prefix, filled.task, vec![passage.n]);
+        let prompt = self.prompt(Form::Chunk, document, [system, filled.prefix, filled.task], vec![passage.n]);
         Prompt { cut: filled.cut, ..prompt }
     }
 
@@ -358,14 +394,15 @@ impl Prompter {
         };
         let numbers: Vec<String> = group.iter().map(number).collect();
         let task = format!("Write captions for passages: {}.", numbers.join(", "));
-        Prompt { cache, cut, ..self.prompt(Form::Note, system.to_owned(), document.to_owned(), task, wanted) }
+        let texts = [system.to_owned(), document.to_owned(), task];
+        Prompt { cache, cut, ..self.prompt(Form::Note, shown, texts, wanted) }
     }
 
     /// Depends on the note alone, not on a passage.
     fn prefix(&self, document: &Document, whole: String) -> Prefix {
         let meter = self.meter();
         let system = self.system(Form::Chunk, document);
-        let room = self.room(&system, self.max_tokens(Form::Chunk, 1));
+        let room = self.room(&system, self.max_tokens(Form::Chunk, 1, document));
         let tokens = |passage: &Passage| meter.tokens(&render::escaped(document.passage_text(passage)));
         let passage = document.passages.iter().map(tokens).max().unwrap_or(0).min(room / 3);
         let left = room.saturating_sub(passage.saturating_add(PASSAGE_FRAME));
@@ -391,25 +428,38 @@ impl Prompter {
         let task = format!(
             "{before}<passage n=\"{}\" section=\"{label}\">\n{text}\n</passage>\n{after}{}",
             passage.n,
-            match self.config.length {
-                Length::Fixed => words::ONE.to_owned(),
-                Length::Dynamic => {
-                    format!("{} It has at most {} words.", words::ONE, self.words_for(document, passage).end())
-                }
-            }
+            self.one(document, passage)
         );
-        let prompt = self.prompt(Form::Chunk, prefix.system.clone(), prefix.document.clone(), task, vec![passage.n]);
-        Prompt { cache, cut: prefix.cut || cut, ..prompt }
+        let texts = [prefix.system.clone(), prefix.document.clone(), task];
+        Prompt { cache, cut: prefix.cut || cut, ..self.prompt(Form::Chunk, document, texts, vec![passage.n]) }
     }
 
-    fn prompt(&self, form: Form, system: String, document: String, task: String, wanted: Vec<u32>) -> Prompt {
+    /// The end of the question about one passage.
+    fn one(&self, document: &Document, passage: &Passage) -> String {
+        let expands = self.expands(document.kind.as_deref());
+        let one = if expands { words::ONE_EXPANDED } else { words::ONE };
+        match self.config.length {
+            Length::Fixed => one.to_owned(),
+            Length::Dynamic => {
+                let it = if expands { "The caption" } else { "It" };
+                format!("{one} {it} has at most {} words.", self.words_for(document, passage).end())
+            }
+        }
+    }
+
+    /// A request about a note of three texts: instructions, the note as it is shown, and the question.
+    fn prompt(&self, form: Form, note: &Document, texts: [String; 3], wanted: Vec<u32>) -> Prompt {
         let meter = self.meter();
-        let texts = [&system, &document, &task].map(|text| meter.tokens(text));
+        let tokens = texts.iter().fold(FRAME_TOKENS, |sum, text| sum.saturating_add(meter.tokens(text)));
+        let [system, document, task] = texts;
+        // The last try of all asks for one text.
+        let expansion = form != Form::Simple && self.expands(note.kind.as_deref());
         Prompt {
             form,
-            tokens: texts.iter().fold(FRAME_TOKENS, |sum, tokens| sum.saturating_add(*tokens)),
-            max_tokens: self.max_tokens(form, wanted.len()),
-            json: form == Form::Note,
+            tokens,
+            max_tokens: self.max_tokens(form, wanted.len(), note),
+            json: form == Form::Note || expansion,
+            expansion,
             cache: false,
             cut: false,
             system,
@@ -421,7 +471,8 @@ impl Prompter {
 
     /// The instructions for notes of the document's kind; they name nothing of the note itself.
     fn system(&self, form: Form, document: &Document) -> String {
-        let mut system = words::system(form, self.config.words());
+        let expands = self.expands(document.kind.as_deref());
+        let mut system = words::system(form, self.config.words(), expands);
         let further = self.further(document.kind.as_deref()).map_or("", |further| further.instructions.trim());
         if !further.is_empty() {
             system.push_str(words::FURTHER);
@@ -436,11 +487,13 @@ impl Prompter {
         kind.and_then(of).or_else(|| of("*"))
     }
 
-    /// Tokens of the answer at most.
-    fn max_tokens(&self, form: Form, wanted: usize) -> u32 {
+    /// Tokens of the answer about a note at most.
+    fn max_tokens(&self, form: Form, wanted: usize, note: &Document) -> u32 {
         let tokens = u64::from(answer::answer_tokens(form, wanted));
         let scaled = tokens * u64::from(self.config.max_words.max(100)) / 100;
-        u32::try_from(scaled).unwrap_or(u32::MAX)
+        let expands = form != Form::Simple && self.expands(note.kind.as_deref());
+        let beside = if expands { answer::expansion_tokens(wanted) } else { 0 };
+        u32::try_from(scaled).unwrap_or(u32::MAX).saturating_add(beside)
     }
 
     /// Tokens of the note that there is room for, beside instructions and an answer.

@@ -5,6 +5,7 @@
 //! caption is *true* cannot be: the gate catches what small and hurried models do wrong, and is lenient
 //! otherwise, for every rejection costs a call.
 
+mod expansion;
 mod numbers;
 mod phrases;
 mod script;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{Document, Passage};
 
+pub use expansion::judge_expansion;
 /// The parts of a score, for people who judge contexts.
 pub use protocol::contexts::Scores;
 

@@ -96,6 +96,16 @@ pub enum Length {
     Dynamic,
 }
 
+/// What is asked of a model beside the context of a passage, in the same answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExpansionChoice {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Questions that the passage answers, and key terms ([`crate::Expansion`]).
+    Questions,
+}
+
 /// How many calls a note takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FormChoice {
@@ -148,6 +158,8 @@ pub struct ContextConfig {
     pub length: Length,
     /// What goes before what a model wrote.
     pub levels: Levels,
+    /// What is asked for beside a context, and used in searches.
+    pub expansion: ExpansionChoice,
     /// Calls at once at most.
     pub concurrency: usize,
     /// One attempt at a call takes at most.
@@ -248,6 +260,7 @@ impl Default for ContextConfig {
             max_words: 100,
             length: Length::Fixed,
             levels: Levels::Chunk,
+            expansion: ExpansionChoice::Off,
             concurrency: 10,
             timeout: Duration::from_mins(1),
             deadline: Duration::from_mins(5),

@@ -11,10 +11,10 @@ use context::cost;
 use context::cost::Usage;
 use context::document::{Document, Passage};
 use context::models::Model;
-use context::prompt::{Form, LONG_NOTE, Prompt, Prompter, Unread, captions};
-use context::quality::{Ending, Flaw, USUAL_WORDS, Verdict, judge_within};
+use context::prompt::{Caption, Form, LONG_NOTE, Prompt, Prompter, Unread, captions};
+use context::quality::{Ending, Flaw, USUAL_WORDS, Verdict, judge_expansion, judge_within};
 use context::settings::ContextConfig;
-use context::{ContextRecord, Making, Origin, Spent};
+use context::{ContextRecord, Expansion, Making, Origin, Spent};
 use note::chunk::ChunkRules;
 use note::fingerprint::Sketch;
 use provider::{Account, CallTurn, Completion, CompletionClient, Failure, FailureKind, Finish, Spender, Unanswered};
@@ -64,6 +64,12 @@ impl Author {
         }
     }
 
+    /// The same, who is asked for contexts alone.
+    pub(super) fn without_expansion(&self) -> Self {
+        let [prompter, narrow] = [&self.prompter, &self.narrow].map(|p| Arc::new(p.without_expansion()));
+        Author { prompter, narrow, ..self.clone() }
+    }
+
     /// Asks in a turn that was waited for, and judges what comes back for each passage. `sketches` are of the
     /// passages' raw text.
     ///
@@ -110,23 +116,36 @@ impl Author {
         let mut read: HashMap<u32, _> = captions(prompt, &completion.text).into_iter().collect();
         for n in prompt.wanted.iter().copied() {
             let Some(passage) = document.passages.iter().find(|p| p.n == n) else { continue };
-            let verdict = match read.remove(&n).unwrap_or(Err(Unread::Missing)) {
-                // The end of a JSON answer says nothing about the captions in it: each was closed.
-                Ok(text) => judge_within(
-                    self.words.clone(),
-                    &text,
-                    if prompt.json { refused_only(ending) } else { ending },
-                    document,
-                    passage,
-                ),
-                Err(_) if ending == Ending::Refused => Verdict::Rejected { flaw: Flaw::Refusal, score: 0.0 },
-                Err(_) => Verdict::Rejected { flaw: Flaw::Missing, score: 0.0 },
-            };
+            let caption = read.remove(&n).unwrap_or(Err(Unread::Missing));
+            let (verdict, beside) = self.judged(caption, ending, document, passage);
             let spent = shares.next();
-            out.push((n, self.record(document, sketches, prompt, passage, verdict, spent, completion)));
+            let record = self.record(document, sketches, prompt, passage, verdict, spent, completion);
+            out.push((n, record.map(|record| ContextRecord { expansion: beside, ..record })));
         }
         self.outcomes.answered(out.iter().any(|(_, outcome)| outcome.is_ok()));
         out
+    }
+
+    /// What is thought of a context, and what may be used of what stands beside it.
+    fn judged(
+        &self,
+        caption: Result<Caption, Unread>,
+        ending: Ending,
+        document: &Document,
+        passage: &Passage,
+    ) -> (Verdict, Expansion) {
+        let flaw = if ending == Ending::Refused { Flaw::Refusal } else { Flaw::Missing };
+        let Ok(Caption { text, expansion, closed }) = caption else {
+            return (Verdict::Rejected { flaw, score: 0.0 }, Expansion::default());
+        };
+        // The end of a JSON answer says nothing about the captions in it: each was closed.
+        let ending = if closed { refused_only(ending) } else { ending };
+        let verdict = judge_within(self.words.clone(), &text, ending, document, passage);
+        let beside = match verdict {
+            Verdict::Taken { .. } => judge_expansion(&expansion, document, passage),
+            Verdict::Rejected { .. } => Expansion::default(),
+        };
+        (verdict, beside)
     }
 
     #[allow(clippy::too_many_arguments)] // all parts of one record, each from another place
@@ -158,6 +177,7 @@ impl Author {
                     written_at: now_s(),
                     spent,
                     making: Some(Making { form: prompt.form, cut: prompt.cut, weak, tries: 1, took_ms, scores }),
+                    expansion: Expansion::default(),
                 })
             }
             Verdict::Rejected { flaw, .. } => {

@@ -83,6 +83,8 @@ pub(super) struct AdHocContext {
 impl AdHocContext {
     /// Asks until an answer can be used: first with the whole text, then without it.
     pub(super) async fn write(&self, author: &Author) -> Result<GeneratedContext, CallError> {
+        // What it would be found by is of no use to a text that is not indexed.
+        let author = &author.without_expansion();
         let own = OwnChunk::find(&self.asked, &author.chunk)?;
         let document = Document::new(&own.note, &own.chunks);
         let n = document.passages.get(own.at).map_or(1, |passage| passage.n);

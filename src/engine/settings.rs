@@ -95,6 +95,8 @@ pub struct SearchConfig {
     pub window_chars: usize,
     /// Weight (0..=1) of the dense lane; the lexical lane has the rest.
     pub dense_weight: f32,
+    /// Weight (0..=1) of the questions and terms beside contexts in the lexical lane.
+    pub expansion_weight: f32,
     /// What words are stemmed as: a code of two letters, or "auto" for the language that each note seems to be in.
     pub language: String,
     /// Weight (0..=1) of the place among the links.
@@ -120,6 +122,7 @@ impl Default for SearchConfig {
             per_note: 3,
             window_chars: 2400,
             dense_weight: 0.5,
+            expansion_weight: 0.5,
             graph_weight: 0.0,
             link_weight: 0.02,
             recency_weight: 0.15,

@@ -212,6 +212,7 @@ impl Bench {
             quality: 1.0,
             written_at: now_s(),
             spent: Spent::default(),
+            expansion: context::Expansion::default(),
             making: None,
         }
     }

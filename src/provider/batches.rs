@@ -305,6 +305,7 @@ fn unknown_prompt() -> Prompt {
         task: String::new(),
         wanted: Vec::new(),
         json: false,
+        expansion: false,
         max_tokens: u32::MAX,
         cache: false,
         cut: false,

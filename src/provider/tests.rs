@@ -29,6 +29,7 @@ fn prompt() -> Prompt {
         task: "Now.".to_owned(),
         wanted: vec![1],
         json: false,
+        expansion: false,
         max_tokens: 200,
         cache: false,
         cut: false,

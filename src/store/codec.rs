@@ -164,7 +164,7 @@ pub(super) fn encode_entry(entry: &v1::Entry) -> Result<Vec<u8>, Damage> {
 /// The entry in the bytes.
 pub(super) fn decode_entry(bytes: &[u8]) -> Result<v1::Entry, Damage> {
     match unseal(bytes)? {
-        (1 | 2, payload) => read(payload),
+        (1..=3, payload) => read(payload),
         (other, _) => Err(Damage::Version(other)),
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::salvage::guarded;
 use super::tree::Writes;
 use super::{ArchivedAll, Holder, Store, StoreError};
-use context::{ContextRecord, Making, Origin, Spent};
+use context::{ContextRecord, Expansion, Making, Origin, Spent};
 use note::PRIVATE_TAG;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
@@ -66,6 +66,9 @@ struct Line {
     micro_dollars: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     making: Option<Making>,
+    /// Questions and terms: fields that an older version passes over.
+    #[serde(default, skip_serializing_if = "Expansion::is_empty")]
+    expansion: Expansion,
 }
 
 /// The part of a line that is looked at first, so that a line of a later format says so.
@@ -95,6 +98,7 @@ impl Line {
             tokens_cached,
             micro_dollars,
             making: record.making,
+            expansion: record.expansion,
         }
     }
 
@@ -136,6 +140,7 @@ impl Line {
                 micro_dollars: line.micro_dollars,
             },
             making: line.making,
+            expansion: line.expansion,
         };
         Ok(Imported { key, record, path: line.path, notes: line.notes })
     }

@@ -17,6 +17,10 @@
 //! another note must not be given it. Contexts that version 1 wrote get their holder when a store is opened whose
 //! notes hold them; what lay in the archive alone stays without one.
 //!
+//! Since version 3 it also has, in entries of their own, what a model wrote beside a context ([`context::Expansion`]). An
+//! older program passes them over and finds the context as ever. They stand nowhere else: a context that is read gets
+//! its own from here.
+//!
 //! Looking something up never waits for the disk: [`Entries`] are locked for as long as a frame takes to be handed to
 //! the system, and fsync runs beside that lock. A writer waits only for contexts that it names itself.
 
@@ -37,8 +41,8 @@ use super::codec;
 use super::damage::Damage;
 use super::v1::Entry;
 use super::{StoreError, salvage};
-use context::ContextRecord;
-pub(super) use entries::id;
+use context::{ContextRecord, Expansion};
+pub(crate) use entries::id;
 use entries::{Draft, Entries, Place};
 pub(super) use frames::{HEAD, scan};
 pub use holders::Holder;
@@ -167,11 +171,43 @@ impl Journal {
         let mut frame = vec![0; place.length as usize];
         self.file.read_exact_at(&mut frame, place.offset).map_err(|error| self.failed(&error))?;
         match codec::decode_entry(&frame[HEAD..]) {
-            Ok(Entry::Context { record, .. }) => codec::decode_context(&record),
+            Ok(Entry::Context { record, .. }) => {
+                let of = id(&record);
+                codec::decode_context(&record)
+                    .map(|context| ContextRecord { expansion: self.expansion(&of), ..context })
+            }
             Ok(_) => Err(Damage::Shape("a context was expected".into())),
             Err(damage) => Err(damage),
         }
         .map_err(|damage| StoreError::Io { path: self.path.clone(), message: damage.to_string() })
+    }
+
+    /// Gives contexts that were read elsewhere what was written beside them.
+    pub(super) fn expand(&self, contexts: &mut [ContextRecord]) {
+        if !self.with_entries(Entries::has_expansions) {
+            return;
+        }
+        for context in contexts.iter_mut().filter(|context| context.is_paid()) {
+            if let Ok(record) = codec::encode_contexts([&*context]) {
+                context.expansion = self.expansion(&id(&record));
+            }
+        }
+    }
+
+    /// What was written beside the context of this name. Of what cannot be read there is none: the context serves
+    /// without.
+    fn expansion(&self, of: &entries::Id) -> Expansion {
+        let place = self.with_entries(|entries| entries.expansion(of));
+        place
+            .and_then(|(offset, length)| {
+                let mut frame = vec![0; length as usize];
+                self.file.read_exact_at(&mut frame, offset).ok()?;
+                match codec::decode_entry(frame.get(HEAD..)?) {
+                    Ok(Entry::Expansion { questions, terms, .. }) => Some(Expansion { questions, terms }),
+                    Ok(_) | Err(_) => None,
+                }
+            })
+            .unwrap_or_default()
     }
 
     /// Sees to it that each of these contexts is found by its key, and, unless another is, by the key of what it was

@@ -65,7 +65,7 @@ impl Store {
         match journaled {
             Ok(Some(context)) => Ok(Some(context)),
             journaled => {
-                let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
+                let archived = self.archived_under(key)?;
                 archived.map_or(journaled, |context| Ok(Some(context)))
             }
         }
@@ -96,7 +96,7 @@ impl Store {
     /// The database cannot be read.
     pub fn archived_all(&self, key: ContextKey) -> Result<ArchivedAll, StoreError> {
         let (mut found, unread) = self.journal.all(key);
-        let archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
+        let archived = self.archived_under(key)?;
         if let Some(archived) = archived.filter(|archived| found.iter().all(|(known, _)| known != archived)) {
             found.push((archived, Vec::new()));
         }

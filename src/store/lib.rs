@@ -238,7 +238,16 @@ impl Store {
     /// The contexts of a note's chunks, in order; empty if the note is not known. A template's context comes
     /// back without text and sketch.
     pub fn contexts(&self, path: &VaultPath) -> Result<Vec<ContextRecord>, StoreError> {
-        self.trees.contexts(path).map_err(|fault| self.fault(fault))
+        let mut contexts = self.trees.contexts(path).map_err(|fault| self.fault(fault))?;
+        self.journal.expand(&mut contexts);
+        Ok(contexts)
+    }
+
+    /// A context of the archive, with what was written beside it.
+    fn archived_under(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
+        let mut archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
+        self.journal.expand(archived.as_mut_slice());
+        Ok(archived)
     }
 
     /// Applies a change as one transaction under the next sequence number, and returns the record as stored:

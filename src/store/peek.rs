@@ -105,7 +105,8 @@ pub fn journaled(dir: &Path) -> Result<Vec<(ContextKey, ContextRecord)>, StoreEr
                     found.push((key, context.clone()));
                 }
             }
-            Ok(Entry::Held { .. } | Entry::Moved { .. } | Entry::Removed { .. }) | Err(_) => {}
+            Ok(Entry::Held { .. } | Entry::Moved { .. } | Entry::Removed { .. } | Entry::Expansion { .. }) | Err(_) => {
+            }
         }
     }
     Ok(found)

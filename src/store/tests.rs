@@ -12,6 +12,7 @@ use context::{Making, Origin, Spent};
 use note::fingerprint::{ChunkId, SectionKey, Sketch, text_hash};
 
 mod damage;
+mod expansion;
 mod holders;
 mod keep;
 
@@ -42,6 +43,7 @@ pub(super) fn paid(sections: &[SectionKey], written_for: TextHash, text: &str) -
         quality: 0.75,
         written_at: 1_790_000_000,
         spent: Spent { tokens_in: 900, tokens_out: 80, tokens_cached: 700, micro_dollars: Some(1234) },
+        expansion: context::Expansion::default(),
         making: Some(Making {
             form: Form::Chunk,
             cut: true,
@@ -64,6 +66,7 @@ pub(super) fn free(sections: &[SectionKey], written_for: TextHash) -> ContextRec
         quality: 1.0,
         written_at: 1_790_000_000,
         spent: Spent::default(),
+        expansion: context::Expansion::default(),
         making: None,
     }
 }

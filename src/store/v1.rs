@@ -10,7 +10,7 @@ use super::record::{ChunkRecord, NoteRecord};
 use context::plan::{Action, PendingContext, Reason};
 use context::prompt::Form;
 use context::quality::Scores;
-use context::{ContextRecord, Origin, Spent};
+use context::{ContextRecord, Expansion, Origin, Spent};
 use note::fingerprint::{ChunkId, ContextKey, InputHash, SectionKey, Sketch, StructureHash, TextHash};
 use note::{FileStat, VaultPath};
 
@@ -108,12 +108,14 @@ pub(super) enum Entry {
     Context { keys: Vec<ContextKey>, record: Vec<u8> },
     /// One more key for the context whose bytes have this hash.
     Alias { key: ContextKey, of: [u8; 16] },
-    /// A note holds the contexts whose bytes have these hashes; it has these tags. Since version 2, as all below.
+    /// A note holds the contexts whose bytes have these hashes; it has these tags. Since version 2, as the next two.
     Held { path: String, tags: Vec<String>, removed: bool, of: Vec<[u8; 16]> },
     /// The note that held contexts at one path is at another.
     Moved { from: String, to: String },
     /// The note that held contexts is gone; it had these tags.
     Removed { path: String, tags: Vec<String> },
+    /// Questions and terms that were written beside the context whose bytes have this hash. Since version 3.
+    Expansion { of: [u8; 16], questions: Vec<String>, terms: Vec<String> },
 }
 
 impl Entry {
@@ -122,6 +124,7 @@ impl Entry {
         match self {
             Entry::Context { .. } | Entry::Alias { .. } => 1,
             Entry::Held { .. } | Entry::Moved { .. } | Entry::Removed { .. } => 2,
+            Entry::Expansion { .. } => 3,
         }
     }
 }
@@ -262,6 +265,8 @@ impl<'a> Contexts<'a> {
                 written_at: context.written_at,
                 spent: Spent { tokens_in, tokens_out, tokens_cached, micro_dollars },
                 making: context.making.map(Making::into_record).transpose()?,
+                // Stands in the journal alone.
+                expansion: Expansion::default(),
             })
         };
         self.contexts.into_iter().map(record).collect()

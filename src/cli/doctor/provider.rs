@@ -157,7 +157,8 @@ fn examine(config: &Config) -> Result<Report, CliFailure> {
     let limits = BudgetLimits { day: config.engine.budget.day, day_tokens: config.engine.budget.day_tokens };
     match ask(client, prompt.clone(), &Spender::new(ledger, limits))? {
         Ok(completion) => {
-            let text = captions(&prompt, &completion.text).into_iter().find_map(|(_, text)| text.ok());
+            let text =
+                captions(&prompt, &completion.text).into_iter().find_map(|(_, caption)| Some(caption.ok()?.text));
             let verdict = text.as_deref().map_or(Verdict::Rejected { flaw: Flaw::Missing, score: 0.0 }, |text| {
                 judge(text, ending(completion.finish), &document, passage)
             });

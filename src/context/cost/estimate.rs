@@ -3,8 +3,8 @@
 //! Follows the ways in which [`super::super::prompt`] asks, by sizes alone: it errs upwards where it cannot know.
 
 use super::super::models::{Model, Price};
-use super::super::prompt::{MOST_PASSAGES, passages_at_once};
-use super::super::settings::{ContextConfig, FormChoice};
+use super::super::prompt::{most_passages, passages_at_once};
+use super::super::settings::{ContextConfig, ExpansionChoice, FormChoice};
 use super::{MILLION, Usage, cost, usable};
 use protocol::contexts::Estimate;
 
@@ -22,6 +22,12 @@ const CONTEXT_TOKENS: f64 = 70.0;
 
 /// Tokens of the JSON around a context.
 const JSON_TOKENS: f64 = 12.0;
+
+/// Tokens of questions and terms beside a context, with the JSON around them: four questions of ten words, eight terms.
+const EXPANSION_TOKENS: f64 = 110.0;
+
+/// Tokens of the instructions for them.
+const EXPANSION_FRAME: f64 = 120.0;
 
 /// Seconds until the first word of an answer, and words (tokens) that come in a second: about three seconds for
 /// one context.
@@ -74,6 +80,7 @@ pub fn estimate(notes: impl IntoIterator<Item = NoteSize>, asking: &Asking<'_>) 
         tokens_per_byte,
         factor: usable(model.token_factor),
         context: CONTEXT_TOKENS * f64::from(config.max_words.clamp(20, 1000)) / 100.0,
+        beside: if config.expansion == ExpansionChoice::Off { (0.0, 0.0) } else { (EXPANSION_TOKENS, EXPANSION_FRAME) },
         seconds: 0.0,
         sum: Estimate { micro_dollars: Some(0), ..Estimate::default() },
     };
@@ -106,6 +113,8 @@ struct Work<'a> {
     factor: f64,
     /// Tokens of a context, before the factor.
     context: f64,
+    /// Tokens of what is written beside each, and of the instructions for it in each call.
+    beside: (f64, f64),
     seconds: f64,
     sum: Estimate,
 }
@@ -119,17 +128,18 @@ impl Work<'_> {
         self.sum.chunks += note.wanted.len() as u64;
 
         let document = self.tokens(note.bytes) + MARKS * f64::from(note.chunks_in_note);
-        let room = f64::from(self.model.shown(self.config.max_document_tokens)) - self.answer(MOST_PASSAGES);
-        let fits = (document + NOTE_FRAME) * self.factor <= room;
+        let room = f64::from(self.model.shown(self.config.max_document_tokens))
+            - self.answer(most_passages(self.config.expansion));
+        let fits = (document + self.note_frame()) * self.factor <= room;
         match (self.config.form, fits) {
             (FormChoice::Chunk, _) => {
                 // What surrounds a passage of a note that is cut differs from passage to passage.
                 let document = document.min(room.max(0.0) / self.factor);
                 self.add_passages(document, &note.wanted, fits);
             }
-            (form, true) => {
+            (_, true) => {
                 let tokens = (document * self.factor).min(f64::from(u32::MAX)) as u32;
-                self.add_whole(document, note.wanted.len(), passages_at_once(self.model, form, tokens));
+                self.add_whole(document, note.wanted.len(), passages_at_once(self.model, self.config, tokens));
             }
             (_, false) => self.add_parts(note, room.max(1.0) / self.factor),
         }
@@ -142,13 +152,13 @@ impl Work<'_> {
         let prefix = self.scaled(document);
         for call in 0..calls {
             let now = wanted / calls + usize::from(call < wanted % calls);
-            let own = self.scaled(NOTE_FRAME);
+            let own = self.scaled(self.note_frame());
             let usage = match (cached, call) {
                 (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
                 (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
                 (true, _) => Usage { input: own, cache_read: prefix, ..Usage::default() },
             };
-            self.call(usage, now as f64 * (self.context + JSON_TOKENS));
+            self.call(usage, self.written(now));
         }
     }
 
@@ -163,16 +173,16 @@ impl Work<'_> {
         let mut groups = Vec::new();
         for bytes in &note.wanted {
             let tokens = self.tokens(*bytes) + MARKS;
-            if asked > 0 && (asked == MOST_PASSAGES || shown + tokens > most) {
+            if asked > 0 && (asked == most_passages(self.config.expansion) || shown + tokens > most) {
                 groups.push((std::mem::take(&mut shown), std::mem::take(&mut asked)));
             }
             (shown, asked) = (shown + tokens, asked + 1);
         }
         groups.push((shown, asked));
         for (shown, asked) in groups {
-            let read = NOTE_FRAME + head + (shown + 2.0 * mean).min(room);
+            let read = self.note_frame() + head + (shown + 2.0 * mean).min(room);
             let usage = Usage { input: self.scaled(read), ..Usage::default() };
-            self.call(usage, asked as f64 * (self.context + JSON_TOKENS));
+            self.call(usage, self.written(asked));
         }
     }
 
@@ -181,13 +191,13 @@ impl Work<'_> {
         let prefix = self.scaled(document);
         let cached = same && wanted.len() > 1 && self.is_cached(document);
         for (i, bytes) in wanted.iter().enumerate() {
-            let own = self.scaled(self.tokens(*bytes) + CHUNK_FRAME);
+            let own = self.scaled(self.tokens(*bytes) + CHUNK_FRAME + self.beside.1);
             let usage = match (cached, i) {
                 (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
                 (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
                 (true, _) => Usage { input: own, cache_read: prefix, ..Usage::default() },
             };
-            self.call(usage, self.context);
+            self.call(usage, self.context + self.beside.0);
         }
     }
 
@@ -198,7 +208,17 @@ impl Work<'_> {
 
     /// Tokens kept for an answer with so many contexts, as the model counts them.
     fn answer(&self, contexts: usize) -> f64 {
-        contexts as f64 * (self.context + JSON_TOKENS) * self.factor
+        self.written(contexts) * self.factor
+    }
+
+    /// Tokens of an answer in JSON, before the factor.
+    fn written(&self, contexts: usize) -> f64 {
+        contexts as f64 * (self.context + JSON_TOKENS + self.beside.0)
+    }
+
+    /// Tokens around a note that is shown whole, or in parts.
+    fn note_frame(&self) -> f64 {
+        NOTE_FRAME + self.beside.1
     }
 
     /// Adds a call; `written` is before the factor.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::clean::{clean, unfenced};
 use super::{Form, Prompt, Unread};
+use crate::expansion::{Expansion, MOST_TERMS, QUESTIONS};
 
 /// Places of an answer at which JSON is looked for, at most.
 const MOST_STARTS: usize = 256;
@@ -15,15 +16,42 @@ const MOST_STARTS: usize = 256;
 const NUMBERS: [&str; 6] = ["n", "number", "id", "passage", "index", "chunk"];
 const TEXTS: [&str; 4] = ["text", "caption", "context", "content"];
 
-/// The JSON schema of an answer to [`Form::Note`]. It keeps to what Anthropic, OpenAI's strict mode and Ollama
-/// all accept: every property required, none besides, no bounds on numbers and lengths.
-pub fn schema() -> Value {
-    let caption = json!({
+/// Names under which what is asked for beside a caption is found.
+const ASKED_BESIDE: [&str; 2] = ["questions", "terms"];
+
+/// Words of a question, and of a term, at most; longer ones are cut, and then no longer taken.
+const QUESTION_WORDS: usize = 40;
+const TERM_WORDS: usize = 10;
+
+/// Questions and terms of an answer that are read, in multiples of those that are kept.
+const READ: usize = 3;
+
+/// What an answer says of a passage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caption {
+    /// Its context, cleaned.
+    pub text: String,
+    /// Questions and terms beside it, cleaned and not judged.
+    pub expansion: Expansion,
+    /// Whether it stands whole in the answer, however that ends: in JSON each text is closed.
+    pub closed: bool,
+}
+
+/// The JSON schema of an answer, with questions and terms if there is to be an `expansion`. It keeps to what Anthropic,
+/// OpenAI's strict mode and Ollama all accept: every property required, none besides, no bounds on numbers and lengths.
+pub fn schema(expansion: bool) -> Value {
+    let mut caption = json!({
         "type": "object",
         "properties": { "n": { "type": "integer" }, "text": { "type": "string" } },
         "required": ["n", "text"],
         "additionalProperties": false,
     });
+    if expansion {
+        for name in ASKED_BESIDE {
+            caption["properties"][name] = json!({ "type": "array", "items": { "type": "string" } });
+        }
+        caption["required"] = json!(["n", "questions", "terms", "text"]);
+    }
     json!({
         "type": "object",
         "properties": { "captions": { "type": "array", "items": caption } },
@@ -41,44 +69,77 @@ pub fn schema() -> Value {
 /// the whole entries count. A passage with two captions that differ has none, for one of them belongs to
 /// another passage.
 ///
-/// A prompt for plain text takes the whole answer as the caption of its passage.
-pub fn captions(prompt: &Prompt, answer: &str) -> Vec<(u32, Result<String, Unread>)> {
-    let most_words = most_words(prompt);
+/// A prompt for plain text takes the whole answer as the caption of its passage. So does one about a single passage
+/// whose answer is no JSON: what was asked for beside the caption is worth no second call.
+pub fn captions(prompt: &Prompt, answer: &str) -> Vec<(u32, Result<Caption, Unread>)> {
     let said = spoken(answer);
-    let read = read(&json_in(said), &prompt.wanted);
-    if prompt.json {
+    let values = json_in(said);
+    let read = match read(&values, prompt) {
+        Some(read) if prompt.wanted.iter().any(|n| read.contains_key(n)) => Some(read),
+        other => lone(&values, prompt).or(other),
+    };
+    // A model that was asked in JSON before may go on with it.
+    let looks_json = unfenced(said).starts_with('{');
+    if prompt.json && (read.is_some() || looks_json || prompt.form == Form::Note) {
         let Some(mut read) = read else {
             return prompt.wanted.iter().map(|n| (*n, Err(Unread::NotJson))).collect();
         };
-        let caption = |n: &u32| (*n, one(read.remove(n).unwrap_or_default(), most_words));
+        let caption = |n: &u32| {
+            let caption = one(read.remove(n).unwrap_or_default(), prompt);
+            (*n, caption.map(|caption| Caption { closed: true, ..caption }))
+        };
         return prompt.wanted.iter().map(caption).collect();
     }
-    // A model that was asked in JSON before may go on with it.
-    let looks_json = unfenced(said).starts_with('{');
+    let said_of = |text: &str| Said { text: text.to_owned(), expansion: Expansion::default() };
     let texts = read.filter(|_| looks_json).and_then(|read| read.into_values().find(|texts| !texts.is_empty()));
-    let mut texts = Some(texts.unwrap_or_else(|| vec![said.to_owned()]));
-    let caption = |n: &u32| (*n, texts.take().map_or(Err(Unread::Missing), |texts| one(texts, most_words)));
+    let mut texts = Some(texts.unwrap_or_else(|| vec![said_of(said)]));
+    let caption = |n: &u32| (*n, texts.take().map_or(Err(Unread::Missing), |texts| one(texts, prompt)));
     prompt.wanted.iter().map(caption).collect()
+}
+
+/// The one passage that was asked for, where the answer leaves its number out or gives it another.
+fn lone(values: &[Value], prompt: &Prompt) -> Option<Captions> {
+    let ([n], true) = (&prompt.wanted[..], prompt.form == Form::Chunk && prompt.expansion) else { return None };
+    let within = |value: &Value| match value.get("captions") {
+        Some(Value::Array(captions)) => captions.first().and_then(text_of),
+        Some(other) => text_of(other),
+        None => text_of(value),
+    };
+    values.iter().find_map(within).map(|said| Captions::from([(*n, vec![said])]))
 }
 
 /// Three times the words that were asked for, or 300 if that is more: a bound against floods, while length is
 /// for the gate to judge. The room for the answer, [`Prompt::max_tokens`], grows with the words asked for.
 fn most_words(prompt: &Prompt) -> usize {
     let by_default = answer_tokens(prompt.form, prompt.wanted.len());
-    let words = u64::from(prompt.max_tokens) * 300 / u64::from(by_default.max(1));
+    let beside = if prompt.expansion { expansion_tokens(prompt.wanted.len()) } else { 0 };
+    let words = u64::from(prompt.max_tokens.saturating_sub(beside)) * 300 / u64::from(by_default.max(1));
     words.clamp(300, 30_000) as usize
 }
 
-fn one(texts: Vec<String>, most_words: usize) -> Result<String, Unread> {
-    let mut texts = texts.into_iter().map(|text| clean(&text, most_words));
-    let first = texts.next().ok_or(Unread::Missing)?;
-    if texts.any(|other| other != first) {
+fn one(said: Vec<Said>, prompt: &Prompt) -> Result<Caption, Unread> {
+    let most_words = most_words(prompt);
+    let mut said = said.into_iter();
+    let first = said.next().ok_or(Unread::Missing)?;
+    let text = clean(&first.text, most_words);
+    if said.any(|other| clean(&other.text, most_words) != text) {
         Err(Unread::Doubled)
-    } else if first.is_empty() {
+    } else if text.is_empty() {
         Err(Unread::Empty)
     } else {
-        Ok(first)
+        // What nobody asked for is no part of the answer.
+        let expansion = if prompt.expansion { cleaned(&first.expansion) } else { Expansion::default() };
+        Ok(Caption { text, expansion, closed: false })
     }
+}
+
+/// Questions and terms, each in one line of plain words. One that is cut is not what the model meant, and goes.
+fn cleaned(expansion: &Expansion) -> Expansion {
+    let clean = |texts: &[String], words: usize| {
+        let texts = texts.iter().map(|text| clean(text, words + 1));
+        texts.filter(|text| !text.is_empty() && text.split(' ').count() <= words).collect()
+    };
+    Expansion { questions: clean(&expansion.questions, QUESTION_WORDS), terms: clean(&expansion.terms, TERM_WORDS) }
 }
 
 /// The answer without what a model thought before it. Local models send their thoughts along, some without the
@@ -122,30 +183,36 @@ fn json_in(text: &str) -> Vec<Value> {
     values
 }
 
-/// Captions by number.
-type Captions = BTreeMap<u32, Vec<String>>;
+/// What is said of a passage, as it stands in the answer.
+struct Said {
+    text: String,
+    expansion: Expansion,
+}
+
+/// What is said, by number.
+type Captions = BTreeMap<u32, Vec<Said>>;
 
 /// What the values say; `None` if none of them is an answer.
-fn read(values: &[Value], wanted: &[u32]) -> Option<Captions> {
-    let answered = |captions: &Captions| wanted.iter().filter(|n| captions.contains_key(n)).count();
-    let whole = values.iter().filter_map(|value| container(value, wanted, 0)).max_by_key(answered);
+fn read(values: &[Value], prompt: &Prompt) -> Option<Captions> {
+    let answered = |captions: &Captions| prompt.wanted.iter().filter(|n| captions.contains_key(n)).count();
+    let whole = values.iter().filter_map(|value| container(value, prompt, 0)).max_by_key(answered);
     if whole.as_ref().is_some_and(|captions| answered(captions) > 0) {
         return whole;
     }
     let mut loose = Captions::new();
-    for (n, text) in values.iter().filter_map(entry) {
-        loose.entry(n).or_default().push(text);
+    for (n, said) in values.iter().filter_map(entry) {
+        loose.entry(n).or_default().push(said);
     }
     if loose.is_empty() { whole } else { Some(loose) }
 }
 
 /// An object or array that holds captions.
-fn container(value: &Value, wanted: &[u32], depth: u8) -> Option<Captions> {
+fn container(value: &Value, prompt: &Prompt, depth: u8) -> Option<Captions> {
     match value {
-        Value::Array(values) => list(values, wanted),
+        Value::Array(values) => list(values, prompt),
         Value::Object(_) if entry(value).is_some() => None,
         Value::Object(object) => {
-            let within = |value: &Value| (depth < 2).then(|| container(value, wanted, depth + 1)).flatten();
+            let within = |value: &Value| (depth < 2).then(|| container(value, prompt, depth + 1)).flatten();
             match object.get("captions") {
                 // An empty list is an answer too, though to another question.
                 Some(captions) => Some(within(captions).unwrap_or_default()),
@@ -156,33 +223,53 @@ fn container(value: &Value, wanted: &[u32], depth: u8) -> Option<Captions> {
     }
 }
 
-fn list(values: &[Value], wanted: &[u32]) -> Option<Captions> {
+fn list(values: &[Value], prompt: &Prompt) -> Option<Captions> {
     let mut captions = Captions::new();
-    for (n, text) in values.iter().filter_map(entry) {
-        captions.entry(n).or_default().push(text);
+    for (n, said) in values.iter().filter_map(entry) {
+        captions.entry(n).or_default().push(said);
     }
-    if captions.is_empty() && !values.is_empty() && values.len() == wanted.len() {
+    // Bare texts may be questions where these are asked for.
+    let bare = !prompt.expansion && !values.is_empty() && values.len() == prompt.wanted.len();
+    if captions.is_empty() && bare {
         let texts: Option<Vec<&str>> = values.iter().map(Value::as_str).collect();
-        captions = wanted.iter().zip(texts?).map(|(n, text)| (*n, vec![text.to_owned()])).collect();
+        let said = |text: &str| Said { text: text.to_owned(), expansion: Expansion::default() };
+        captions = prompt.wanted.iter().zip(texts?).map(|(n, text)| (*n, vec![said(text)])).collect();
     }
     (!captions.is_empty()).then_some(captions)
 }
 
 /// `{"n": 1, "text": "…"}`.
-fn entry(value: &Value) -> Option<(u32, String)> {
+fn entry(value: &Value) -> Option<(u32, Said)> {
     let object = value.as_object()?;
     let n = NUMBERS.iter().find_map(|name| object.get(*name)).and_then(number)?;
-    let text = TEXTS.iter().find_map(|name| object.get(*name)).and_then(Value::as_str)?;
-    Some((n, text.to_owned()))
+    Some((n, text_of(value)?))
+}
+
+/// `{"text": "…", "questions": ["…"], "terms": ["…"]}`, of which the text is needed.
+fn text_of(value: &Value) -> Option<Said> {
+    let text = TEXTS.iter().find_map(|name| value.get(*name)).and_then(Value::as_str)?;
+    let [questions, terms] = ASKED_BESIDE.map(|name| value.get(name));
+    let expansion =
+        Expansion { questions: strings(questions, READ * QUESTIONS.1), terms: strings(terms, READ * MOST_TERMS) };
+    Some(Said { text: text.to_owned(), expansion })
+}
+
+/// The first strings of a list; a single string is a list of its lines.
+fn strings(value: Option<&Value>, most: usize) -> Vec<String> {
+    match value {
+        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).take(most).map(str::to_owned).collect(),
+        Some(Value::String(text)) => text.lines().take(most).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// `{"1": "…", "2": {"text": "…"}}`. Of equal keys the last counts, as everywhere in JSON.
 fn by_number(object: &Map<String, Value>) -> Option<Captions> {
     let mut captions = Captions::new();
     for (key, value) in object {
-        let text = value.as_str().or_else(|| TEXTS.iter().find_map(|name| value.get(*name)).and_then(Value::as_str));
-        if let (Some(n), Some(text)) = (digits(key), text) {
-            captions.entry(n).or_default().push(text.to_owned());
+        let plain = value.as_str().map(|text| Said { text: text.to_owned(), expansion: Expansion::default() });
+        if let (Some(n), Some(said)) = (digits(key), plain.or_else(|| text_of(value))) {
+            captions.entry(n).or_default().push(said);
         }
     }
     (!captions.is_empty()).then_some(captions)
@@ -217,6 +304,11 @@ pub(super) fn answer_tokens(form: Form, wanted: usize) -> u32 {
         Form::Chunk => 200,
         Form::Simple => 120,
     }
+}
+
+/// Tokens of the questions and terms beside so many contexts.
+pub(super) fn expansion_tokens(wanted: usize) -> u32 {
+    (170 * wanted as u64).min(4_000) as u32
 }
 
 #[cfg(test)]

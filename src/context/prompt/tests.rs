@@ -9,6 +9,8 @@ use note::VaultPath;
 use note::chunk::{ChunkConfig, Strategy as Cutting, Tools, chunk};
 use note::{NoteRules, parse};
 
+mod expansion;
+
 fn model() -> Model {
     Model {
         provider: Provider::Anthropic,

@@ -3,12 +3,25 @@
 use std::ops::RangeInclusive;
 
 use super::Form;
+use crate::expansion::{MOST_TERMS, QUESTIONS};
 
-/// The instructions for a form, for captions of so many words.
-pub(super) fn system(form: Form, words: RangeInclusive<u32>) -> String {
+/// The instructions for a form, for captions of so many words; with `expansion` for questions and terms beside them.
+pub(super) fn system(form: Form, words: RangeInclusive<u32>, expansion: bool) -> String {
     let (least, most) = words.into_inner();
     match form {
         Form::Simple => format!("{SIMPLE}{MATERIAL}"),
+        Form::Note if expansion => format!(
+            "{SHOWN} For each number that is asked for, write one caption of {least} to {most} words, at most three \
+             sentences, with questions and terms, in the language of the note.\n\n{CAPTION}\n\n{}{MATERIAL}\n\nReturn \
+             JSON only: {EXPANDED}, with one entry for each number asked for and no others.",
+            beside()
+        ),
+        Form::Chunk if expansion => format!(
+            "{SHOWN} For the one passage that is asked for, write one caption of {least} to {most} words, at most \
+             three sentences, with questions and terms, in the language of the note.\n\n{CAPTION}\n\n{}{MATERIAL}\n\n\
+             Return JSON only: {EXPANDED}, with the passage's number.",
+            beside()
+        ),
         Form::Note => format!(
             "{SHOWN} For each number that is asked for, write one caption of {least} to {most} words, at most three \
              sentences, in the language of the note.\n\n{CAPTION}{MATERIAL}\n\nReturn JSON only: \
@@ -27,6 +40,23 @@ pub(super) const FURTHER: &str = "\n\nFurther instructions by the owner of the n
 
 /// The end of the question about one passage.
 pub(super) const ONE: &str = "Write its caption.";
+
+/// The same where questions and terms are asked for.
+pub(super) const ONE_EXPANDED: &str = "Write its caption, questions and terms.";
+
+/// The shape of an answer with questions and terms.
+const EXPANDED: &str = "{\"captions\":[{\"n\":1,\"text\":\"…\",\"questions\":[\"…\"],\"terms\":[\"…\"]}]}";
+
+/// The instructions for questions and terms. A change of them needs a new [`super::EXPANDED_PROMPT`].
+fn beside() -> String {
+    let (least, most) = QUESTIONS;
+    format!(
+        "Beside each caption write {least} to {most} questions that its passage answers, as somebody would type them \
+         who does not remember its words: each in one line, short, and clear without the note, with names in the place \
+         of \"it\" and \"this\". And up to {MOST_TERMS} key terms of the passage: names, terms of its field, and their \
+         synonyms and abbreviations. Leave out a question that the passage does not answer."
+    )
+}
 
 /// The end of the simple question.
 pub(super) const SIMPLE_TASK: &str =

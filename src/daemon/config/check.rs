@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use super::{Loaded, Problem, ValueOrigin, VaultConfig, socket_too_long, units};
-use context::settings::{KeyConfig, NO_BEDROCK, Provider};
+use context::settings::{ExpansionChoice, KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::{EmbedProvider, NO_TRANSFORMER};
 use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
@@ -88,6 +88,16 @@ impl Check<'_> {
         if let Some(least) = context.min_words.filter(|least| *least > context.max_words) {
             let message = format!("context.min_words {least} is more than context.max_words {}", context.max_words);
             self.relation(["context.min_words", "context.max_words"], message);
+        }
+        let own = context.prompts.iter().find(|prompt| prompt.own.is_some());
+        if let Some(own) = own.filter(|_| context.expansion == ExpansionChoice::Questions) {
+            let message = format!(
+                "context.expansion asks for questions beside contexts, and notes of the kind `{}` are asked about by your own \
+                 prompt, which is answered by one text; leave one of them out",
+                own.kind
+            );
+            let prompt = format!("context.prompt.{}", own.kind);
+            self.relation(["context.expansion", &prompt], message);
         }
         self.one_key("context", &self.loaded.config.engine.context.key);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Config;
 use super::units::{self, Value};
 use context::cost::decimal_dollars;
-use context::settings::{Consent, Dialect, FormChoice, Length, Levels, Provider};
+use context::settings::{Consent, Dialect, ExpansionChoice, FormChoice, Length, Levels, Provider};
 use engine::settings::HostConfig;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
@@ -82,6 +82,7 @@ const PROVIDERS: [Provider; 6] =
     [Provider::None, Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
 const DIALECTS: [(&str, Dialect); 2] = [("openai", Dialect::OpenAi), ("compat", Dialect::Compat)];
 const CONSENTS: [(&str, Consent); 2] = [("ask", Consent::Ask), ("given", Consent::Given)];
+const BESIDE: [(&str, ExpansionChoice); 2] = [("off", ExpansionChoice::Off), ("questions", ExpansionChoice::Questions)];
 const LENGTHS: [(&str, Length); 2] = [("fixed", Length::Fixed), ("dynamic", Length::Dynamic)];
 const FORMS: [(&str, FormChoice); 3] =
     [("auto", FormChoice::Auto), ("note", FormChoice::Note), ("chunk", FormChoice::Chunk)];
@@ -200,6 +201,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.context.length = units::one_of(v, &LENGTHS)?, word_for(c.engine.context.length, &LENGTHS)),
     key!("context" "levels", "What goes before what a model wrote: \"chunk\" (nothing), \"section+chunk\" (the headings), \"document+chunk\" (what the note says of itself), \"document+section+chunk\".",
         |c, v| c.engine.context.levels = units::one_of(v, &Levels::ALL)?, word_for(c.engine.context.levels, &Levels::ALL)),
+    key!("context" "expansion", "\"off\"; or \"questions\": the model also writes 3 to 5 questions that a passage answers, and key terms, in the same answer, which is two or three times as long. They are searched and never shown. Not measured yet.",
+        |c, v| c.engine.context.expansion = units::one_of(v, &BESIDE)?, word_for(c.engine.context.expansion, &BESIDE)),
     key!("context" "max_words", "Words of a context at most.",
         |c, v| c.engine.context.max_words = units::count(v, 20..=400)? as u32, Some(c.engine.context.max_words.to_string())),
     key!("context" "concurrency", "Calls at once at most.",
@@ -259,6 +262,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.search.window_chars = units::count(v, 0..=100_000)? as usize, Some(c.engine.search.window_chars.to_string())),
     key!("search" "dense_weight", "Weight of meaning, from 0 (words alone) to 1 (meaning alone).",
         |c, v| c.engine.search.dense_weight = units::share(v)?, Some(format!("{:?}", c.engine.search.dense_weight))),
+    key!("search" "expansion_weight", "Weight of questions and terms that a model wrote (context.expansion) beside words of the text, from 0 (none) to 1.",
+        |c, v| c.engine.search.expansion_weight = units::share(v)?, Some(format!("{:?}", c.engine.search.expansion_weight))),
     key!("search" "language", "What words are stemmed as: \"auto\" looks at each note (front matter `lang:` decides), or one language for all. Taken over at the next start, which indexes the words anew.",
         |c, v| c.engine.search.language = units::one_of(v, &["auto", "en", "de", "fr", "es", "it", "pt", "nl", "ru", "sv", "no", "da", "fi"].map(|word| (word, word)))?.to_owned(), quoted(&c.engine.search.language)),
     key!("search" "graph_weight", "What a note gains by its place among the links, from 0 (nothing) to 1.",

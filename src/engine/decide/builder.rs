@@ -7,7 +7,7 @@ use super::NotePipeline;
 use super::archive::Claimant;
 use context::plan;
 use context::plan::{Action, ContextSource, PendingContext, Plan, Reason, Step};
-use context::{ContextRecord, Making, NONE, Origin, Spent, TEMPLATE};
+use context::{ContextRecord, Expansion, Making, NONE, Origin, Spent, TEMPLATE};
 use index::embed::{Input, Vector, builtin, input};
 use index::{ChunkDoc, ChunkEntry};
 use note::Note;
@@ -84,6 +84,7 @@ impl NoteBuilder<'_> {
             written_at: self.now,
             spent: Spent::default(),
             making: None,
+            expansion: Expansion::default(),
         }
     }
 

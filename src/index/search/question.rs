@@ -100,6 +100,7 @@ pub fn prompt(question: &str, turns: &[PastTurn], passages: &[Hit], max_tokens: 
                 task,
                 wanted: Vec::new(),
                 json: false,
+                expansion: false,
                 max_tokens,
                 cache: false,
                 cut: count < passages.len(),

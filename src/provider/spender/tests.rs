@@ -33,6 +33,7 @@ fn prompt() -> Prompt {
         task: "Now.".to_owned(),
         wanted: vec![1],
         json: false,
+        expansion: false,
         max_tokens: MOST.1 as u32,
         cache: false,
         cut: false,

@@ -89,7 +89,8 @@ impl Asking {
                 body["output_config"]["effort"] = json!(effort);
             }
             if prompt.json && self.model.json_schema && may(Field::Schema) {
-                body["output_config"]["format"] = json!({"type": "json_schema", "schema": prompt::schema()});
+                body["output_config"]["format"] =
+                    json!({"type": "json_schema", "schema": prompt::schema(prompt.expansion)});
             }
         }
         body

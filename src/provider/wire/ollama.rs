@@ -116,7 +116,7 @@ impl Ollama {
             body["shift"] = json!(false);
         }
         if prompt.json && self.model.json_schema && may(Field::Schema) {
-            body["format"] = prompt::schema();
+            body["format"] = prompt::schema(prompt.expansion);
         }
         body
     }

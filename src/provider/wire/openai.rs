@@ -89,7 +89,7 @@ impl OpenAi {
         if prompt.json && self.model.json_schema && may(Field::Schema) {
             body["response_format"] = json!({
                 "type": "json_schema",
-                "json_schema": {"name": "captions", "strict": true, "schema": prompt::schema()},
+                "json_schema": {"name": "captions", "strict": true, "schema": prompt::schema(prompt.expansion)},
             });
         }
         body

@@ -36,6 +36,7 @@ pub(super) fn prompt(system: &str, document: &str, task: &str, max_tokens: u32) 
         task: task.to_owned(),
         wanted: vec![1],
         json: false,
+        expansion: false,
         max_tokens,
         cache: false,
         cut: false,
@@ -186,7 +187,7 @@ fn what_a_model_takes_is_sent_and_what_was_refused_is_left_out() {
         ..model(provider, "m")
     };
     let prompt = Prompt { json: true, ..prompt("S", "D", "T", 10) };
-    let schema = prompt::schema();
+    let schema = prompt::schema(false);
     let json_schema = json!({"type": "json_schema", "schema": schema});
     let response_format =
         json!({"type": "json_schema", "json_schema": {"name": "captions", "strict": true, "schema": schema}});
@@ -219,6 +220,8 @@ fn what_a_model_takes_is_sent_and_what_was_refused_is_left_out() {
         if field == Field::Schema {
             let plain = Prompt { json: false, ..prompt.clone() };
             assert_eq!(sent(&wire, &plain, &[]).1.pointer(path), None, "{path}");
+            let expanded = sent(&wire, &Prompt { expansion: true, ..prompt.clone() }, &[]).1;
+            assert!(expanded.pointer(path).is_some_and(|sent| sent.to_string().contains("questions")), "{path}");
         }
     }
 }

@@ -9,7 +9,7 @@ use super::holders::{Holder, Holders};
 use crate::codec;
 use crate::damage::Damage;
 use crate::v1::Entry;
-use context::ContextRecord;
+use context::{ContextRecord, Expansion};
 use note::fingerprint::{ContextKey, context_key};
 
 /// The hash of a context's bytes, which names it within the journal.
@@ -49,6 +49,8 @@ pub(super) struct Entries {
     older: HashMap<ContextKey, Vec<u32>>,
     places: Vec<Place>,
     holders: Holders,
+    /// Where the frame lies of what was written beside a context, and its length.
+    expansions: HashMap<Id, (u64, u32)>,
 }
 
 /// Entries that are to be written at once.
@@ -61,6 +63,8 @@ pub(super) struct Draft {
     fresh: HashSet<Id>,
     /// The last context under each key that it names.
     last: HashMap<ContextKey, Id>,
+    /// Contexts that it adds an expansion to.
+    expanded: HashSet<Id>,
     /// Where the last frame ends of the contexts that it names and the journal has.
     named: u64,
 }
@@ -74,7 +78,7 @@ impl Draft {
     /// Up to where the file must be on the disk before its writer may rely on the contexts that it names; `end` is
     /// where the file ends with it.
     pub(super) fn relies_on(&self, end: u64) -> u64 {
-        if self.fresh.is_empty() { self.named } else { end }
+        if self.fresh.is_empty() && self.expanded.is_empty() { self.named } else { end }
     }
 
     fn push(&mut self, entry: Entry) -> Result<(), Damage> {
@@ -111,6 +115,7 @@ impl Entries {
             }
             Entry::Moved { from, to } => self.holders.moved(from, to),
             Entry::Removed { path, tags } => self.holders.removed(path, tags),
+            Entry::Expansion { of, .. } => drop(self.expansions.insert(*of, (offset, length))),
         }
     }
 
@@ -150,6 +155,23 @@ impl Entries {
     /// Where each context lies, by number.
     pub(super) fn places(&self) -> &[Place] {
         &self.places
+    }
+
+    /// Whether anything was written beside contexts.
+    pub(super) fn has_expansions(&self) -> bool {
+        !self.expansions.is_empty()
+    }
+
+    /// Where the frames lie of all that was written beside contexts, in order, and their lengths.
+    pub(super) fn expansions(&self) -> Vec<(u64, u32)> {
+        let mut all: Vec<(u64, u32)> = self.expansions.values().copied().collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Where the frame lies of what was written beside the context of this name, and its length.
+    pub(super) fn expansion(&self, of: &Id) -> Option<(u64, u32)> {
+        self.expansions.get(of).copied()
     }
 
     /// Every key that finds a context.
@@ -252,6 +274,12 @@ impl Entries {
         self.by_id.get(id).is_some_and(|n| self.holders.holds(path, *n))
     }
 
+    /// Drafts what was written beside a context, unless the journal has something.
+    fn draft_expansion(&self, of: Id, written: &Expansion, draft: &mut Draft) -> Result<(), Damage> {
+        let known = written.is_empty() || self.expansions.contains_key(&of);
+        if known || !draft.expanded.insert(of) { Ok(()) } else { draft.push(expansion(of, written)) }
+    }
+
     /// Drafts what makes a key find a context; the context's id, unless it is free.
     fn draft_context(&self, key: ContextKey, context: &ContextRecord, draft: &mut Draft) -> Result<Option<Id>, Damage> {
         if !context.is_paid() {
@@ -259,6 +287,7 @@ impl Entries {
         }
         let record = codec::encode_contexts([context])?;
         let of = id(&record);
+        self.draft_expansion(of, &context.expansion, draft)?;
         let known = self.by_id.get(&of).copied();
         if let Some(n) = known {
             draft.named = draft.named.max(self.places[n as usize].end());
@@ -285,6 +314,11 @@ impl Entries {
         draft.push(entry)?;
         Ok(Some(of))
     }
+}
+
+/// The entry of what was written beside a context.
+pub(super) fn expansion(of: Id, Expansion { questions, terms }: &Expansion) -> Entry {
+    Entry::Expansion { of, questions: questions.clone(), terms: terms.clone() }
 }
 
 /// The entry of a note that holds contexts.

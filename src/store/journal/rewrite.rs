@@ -71,6 +71,10 @@ fn rewritten(entries: &Entries, bytes: &[u8]) -> Result<Vec<u8>, Damage> {
         let of = contexts.iter().filter_map(|n| ids.get(*n as usize).copied()).collect();
         frame(&held(&holder.path, &holder.tags, holder.removed, of), &mut out)?;
     }
+    // Also of contexts that only the database has at present.
+    for (offset, length) in entries.expansions() {
+        out.extend_from_slice(&bytes[offset as usize..][..length as usize]);
+    }
     for (offset, length) in scan(bytes).whole {
         let whole = &bytes[offset..offset + length];
         if matches!(codec::decode_entry(&whole[HEAD..]), Err(Damage::Version(_))) {

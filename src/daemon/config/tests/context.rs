@@ -3,7 +3,8 @@
 use super::*;
 use ::context::cost::decimal_dollars;
 use ::context::settings::{
-    Consent, ContextConfig, Dialect, FormChoice, KeyConfig, KindPrompt, Length, Levels, ModelOverride, Provider,
+    Consent, ContextConfig, Dialect, ExpansionChoice, FormChoice, KeyConfig, KindPrompt, Length, Levels, ModelOverride,
+    Provider,
 };
 use engine::settings::SyncConfig;
 use provider::settings::BudgetConfig;
@@ -29,6 +30,7 @@ min_words = 50
 max_words = 80
 length = "dynamic"
 levels = "section+chunk"
+expansion = "questions"
 concurrency = 4
 timeout = "20s"
 deadline = "2m"
@@ -84,6 +86,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         min_words: Some(50),
         length: Length::Dynamic,
         levels: Levels::SectionChunk,
+        expansion: ExpansionChoice::Questions,
         max_words: 80,
         concurrency: 4,
         timeout: Duration::from_secs(20),
@@ -114,8 +117,8 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
     );
     assert_eq!(config.engine.sync, SyncConfig { background: false, interval: Duration::from_hours(12) });
     let file = bench.path("config.toml");
-    assert_eq!(loaded.origin("context.prompt.*"), &ValueOrigin::File(file.clone(), 33));
-    assert_eq!(loaded.origin("context.models.other"), &ValueOrigin::File(file, 42));
+    assert_eq!(loaded.origin("context.prompt.*"), &ValueOrigin::File(file.clone(), 34));
+    assert_eq!(loaded.origin("context.models.other"), &ValueOrigin::File(file, 43));
 
     for origin in [false, true] {
         let shown = loaded.show(origin);
@@ -123,7 +126,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         assert_eq!(again.config, *config, "{shown}");
     }
     let shown = loaded.show(true);
-    for (line, origin) in [("version = 3", ":28"), ("[context.models.other]", ":42"), ("day = 1.00", ":48")] {
+    for (line, origin) in [("version = 3", ":29"), ("[context.models.other]", ":43"), ("day = 1.00", ":49")] {
         assert!(shown.lines().any(|l| l.starts_with(line) && l.ends_with(origin)), "{line}\n{shown}");
     }
     let values = loaded.values();
@@ -220,6 +223,15 @@ fn what_is_wrong_is_told_with_its_place() {
             "[context]\nmin_words = 150",
             "2:1 context.min_words context.min_words 150 is more than context.max_words 100",
         ),
+        (
+            "[context]\nexpansion = \"terms\"",
+            "2:13 context.expansion `terms` is not known (there is `off`, `questions`)",
+        ),
+        (
+            "[context]\nexpansion = \"questions\"\n[[context.prompt]]\nkind = \"x\"\npreset = \"situate\"",
+            "2:1 context.expansion context.expansion asks for questions beside contexts, and notes of the kind `x`",
+        ),
+        ("[search]\nexpansion_weight = 2", "2:20 search.expansion_weight `2` is not a share"),
         ("[context]\nmin_words = 2", "2:13 context.min_words `2` is out of range"),
         ("[[context.prompt]]\ninstructions = \"x\"", "1:1 context.prompt this prompt has no `kind`"),
         (

@@ -11,6 +11,7 @@ fn item(id: &str) -> Item {
         task: "t\n\u{2028}".into(),
         wanted: vec![1],
         json: true,
+        expansion: false,
         max_tokens: 9,
         cache: false,
         cut: false,

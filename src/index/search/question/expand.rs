@@ -49,6 +49,7 @@ pub fn expansion_prompt(query: &str, expand: Expand, model: &Model) -> Option<Pr
         task,
         wanted: Vec::new(),
         json: false,
+        expansion: false,
         max_tokens: MOST_TOKENS,
         cache: false,
         cut: false,

@@ -44,6 +44,7 @@ fn prompt() -> Prompt {
         task: "x".to_owned(),
         wanted: Vec::new(),
         json: false,
+        expansion: false,
         max_tokens: 100,
         cache: false,
         cut: false,
