@@ -102,6 +102,7 @@ impl Generator {
                 searchable: text.clone(),
                 text,
                 context: self.text(WORDS_PER_CONTEXT),
+                expansion: String::new(),
                 vectors: vec![self.vector()],
             }
         });

@@ -97,8 +97,22 @@ fn print_reviewed(n: usize, reviewed: &Reviewed, several_vaults: bool, out: &mut
 fn judged(reviewed: &Reviewed) -> Vec<String> {
     let mut lines = vec![format!("quality {:.2}, by {}", reviewed.quality, safe(&reviewed.generation))];
     lines.extend(reviewed.scores.as_ref().map(parts));
+    lines.extend(beside(reviewed));
     if reviewed.drifted {
         lines.push("the text has become another since".to_owned());
+    }
+    lines
+}
+
+/// What the model wrote beside a context, and that it is the model's: it is searched, and nobody's note says it.
+fn beside(reviewed: &Reviewed) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !reviewed.questions.is_empty() || !reviewed.terms.is_empty() {
+        lines.push("beside it the model wrote, to be found by:".to_owned());
+    }
+    lines.extend(reviewed.questions.iter().map(|question| format!("- {}", safe(question))));
+    if !reviewed.terms.is_empty() {
+        lines.push(format!("terms: {}", safe(&reviewed.terms.join(", "))));
     }
     lines
 }

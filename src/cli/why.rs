@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::print::printable;
 use protocol::hit::{Boosted, Hit, LaneScore, Lanes, Rejudged};
 
 /// A lane that ranks a hit among its first ones is a reason, however the other lane ranks it.
@@ -28,6 +29,7 @@ pub(super) fn why(hit: &Hit, query: &str) -> String {
         (counts(words, meaning) && in_body, "words"),
         (counts(meaning, words), "meaning"),
         (linked, "linked"),
+        (!lanes.in_questions.is_empty() && hit.highlights.is_empty(), "questions"),
         (reranked, "reranked"),
     ];
     let reasons: Vec<&str> = reasons.into_iter().filter(|(counts, _)| *counts).map(|(_, reason)| reason).collect();
@@ -84,6 +86,10 @@ pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
     }
     if !lanes.boosts.is_nothing() {
         let _ = write!(reasons, " · score {score:.3}");
+    }
+    if !lanes.in_questions.is_empty() {
+        let words: Vec<_> = lanes.in_questions.iter().map(|word| printable(word)).collect();
+        let _ = write!(reasons, " · in questions that a model wrote: {}", words.join(", "));
     }
     match &lanes.rerank {
         Some(Rejudged { before, rank: Some(rank), score: Some(score) }) => {

@@ -43,6 +43,8 @@ pub(super) struct NotePipeline {
     pub(super) private: Arc<Private>,
     /// What goes before contexts that a model wrote.
     pub(super) levels: Levels,
+    /// Whether questions and terms beside contexts take part in searches.
+    pub(super) expansion: bool,
     /// Whether what the model of contexts is shown leaves this machine.
     pub(super) writer_leaves: bool,
     pub(super) chunk: ChunkRules,
@@ -193,6 +195,11 @@ impl NotePipeline {
     /// Whether there are to be no contexts; those that were paid for are kept for another time.
     fn is_off(&self) -> bool {
         self.generation.contextualizer == NONE
+    }
+
+    /// What of a context's record takes part in searches beside it: nothing while that, or contexts altogether, are off.
+    fn expansion_of(&self, record: &ContextRecord) -> String {
+        if self.expansion && !self.is_off() { record.expansion.text() } else { String::new() }
     }
 
     /// Whether a private note's vectors are not to be asked for: the embedder is not on this machine.

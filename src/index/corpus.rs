@@ -102,10 +102,10 @@ impl<'a> Corpus<'a> {
             query.cancel.check()?;
             match word.as_what {
                 As::Unfinished => {
-                    let completed = self.complete(&word, query.contextual)?;
+                    let completed = self.complete(&word, query)?;
                     meant.completed.push((word.plain, completed));
                 }
-                As::Name if meant.corrected.len() < MOST_CORRECTED && !self.has(&word, query.contextual)? => {
+                As::Name if meant.corrected.len() < MOST_CORRECTED && !self.has(&word, query)? => {
                     if let Some(name) = nearly(&self.views, &word.plain)? {
                         let typed = query.words[word.range.clone()].to_owned();
                         meant.corrected.push(Corrected { range: word.range, typed, plain: word.plain, name });
@@ -131,9 +131,9 @@ impl<'a> Corpus<'a> {
     }
 
     /// Whether any form of a word is in any snapshot.
-    fn has(&self, word: &AskedWord, contextual: bool) -> Result<bool, LexicalError> {
+    fn has(&self, word: &AskedWord, query: &LexicalQuery) -> Result<bool, LexicalError> {
         let Some(view) = self.views.first() else { return Ok(false) };
-        for (field, _) in weighted(view.fields, contextual) {
+        for (field, _) in weighted(view.fields, query) {
             for form in &word.forms {
                 if self.count(&Term::from_field_text(field, form))? > 0 {
                     return Ok(true);
@@ -146,7 +146,7 @@ impl<'a> Corpus<'a> {
     /// What the word being typed may become: the most frequent words that begin with it. They count as one word with many
     /// spellings, or else the rarest of them would count most. The index has stems, which may be shorter than what was
     /// typed (`runnin`): without a word that begins so, the longest stem that it begins with is taken.
-    fn complete(&self, word: &AskedWord, contextual: bool) -> Result<Vec<String>, LexicalError> {
+    fn complete(&self, word: &AskedWord, query: &LexicalQuery) -> Result<Vec<String>, LexicalError> {
         let Some(fields) = self.views.first().map(|view| view.fields) else { return Ok(Vec::new()) };
         let mut completed = beginning_with(&self.views, fields.words, &word.plain, MOST_COMPLETED)?;
         if completed.is_empty() {
@@ -164,7 +164,7 @@ impl<'a> Corpus<'a> {
         completed.retain(|(text, _)| !word.forms.contains(text));
         let together = completed.iter().map(|(_, count)| count).sum();
         for (text, _) in &completed {
-            for (field, _) in weighted(fields, contextual) {
+            for (field, _) in weighted(fields, query) {
                 self.set(&Term::from_field_text(field, text), together)?;
             }
         }

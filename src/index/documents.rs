@@ -69,6 +69,9 @@ pub(super) struct Fields {
     /// What its context says: a field of its own, so that it can be left out, and because what both say counts for
     /// more than what one says twice.
     pub(super) around: Field,
+    /// What questions and terms beside its context say ([`context::Expansion`]): a field of its own, for they are no text
+    /// of the note. Without positions: no phrase is looked for in it.
+    pub(super) expansion: Field,
     /// The words of titles, aliases and headings, unstemmed: what a misspelt word may have meant.
     pub(super) names: Field,
     /// Number of the language in [`Language::ALL`].
@@ -95,6 +98,7 @@ mod weights {
 fn schema() -> (Schema, Fields) {
     let words = |record| TextFieldIndexing::default().set_tokenizer(ANALYZER).set_index_option(record);
     let phrases = || TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqsAndPositions));
+    let words_alone = TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqs));
     let plain = TextOptions::default().set_indexing_options(words(IndexRecordOption::Basic).set_fieldnorms(false));
     let mut schema = Schema::builder();
     let fields = Fields {
@@ -103,6 +107,7 @@ fn schema() -> (Schema, Fields) {
         position: schema.add_u64_field("position", FAST),
         words: schema.add_text_field("words", phrases()),
         around: schema.add_text_field("around", phrases()),
+        expansion: schema.add_text_field("expansion", words_alone),
         names: schema.add_text_field("names", plain),
         language: schema.add_u64_field("language", INDEXED | FAST),
         context: schema.add_text_field("context", STORED),
@@ -259,7 +264,7 @@ impl Documents {
         let language = self.language(note, chunks);
         for (position, chunk) in chunks.iter().enumerate() {
             let document = self.document(note, chunk, position, language);
-            self.queued += chunk.text.len() + chunk.searchable.len() + chunk.context.len();
+            self.queued += chunk.text.len() + chunk.searchable.len() + chunk.context.len() + chunk.expansion.len();
             self.write(|writer| writer.add_document(document).map(drop))?;
         }
         if self.queued >= MOST_QUEUED {
@@ -308,6 +313,9 @@ impl Documents {
         chunk.entry.heading_path.iter().for_each(|heading| add(heading, weights::HEADING, true));
         note.tags.iter().for_each(|tag| add(tag, weights::TAG, false));
         document.add_text(f.around, Reading { language: Some(language), times: 1 }.mark(&chunk.context));
+        if !chunk.expansion.is_empty() {
+            document.add_text(f.expansion, Reading { language: Some(language), times: 1 }.mark(&chunk.expansion));
+        }
         document.add_text(f.context, &chunk.context);
         document.add_text(f.text, &chunk.text);
         document

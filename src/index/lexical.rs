@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use tantivy::postings::SegmentPostings;
 use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, Scorer, TermQuery, Weight};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
@@ -14,9 +15,9 @@ use super::analyze::{Kind, Word, words};
 use super::corpus::{Corpus, MOST_COMPLETED, Meant};
 use super::documents::{View, guarded};
 use super::nearly::beginning_with;
-use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
+use super::query::{As, AskedWord, LexicalQuery, asked, in_text, weighted};
 use super::vector::Best;
-use super::{Cancel, LexicalError, Row};
+use super::{Cancel, LexicalError, NoteNo, Row};
 
 /// Weight of the words that a word being typed may become.
 const COMPLETED: f32 = 0.7;
@@ -88,6 +89,42 @@ impl View {
         })
     }
 
+    /// The words of a query, as they were typed, that stand in the questions and terms of the chunk at `position` of a note.
+    pub(super) fn in_expansion(
+        &self,
+        query: &LexicalQuery,
+        (no, seq, position): (NoteNo, u64, u32),
+    ) -> Result<Vec<String>, LexicalError> {
+        guarded(|| {
+            let Some(address) = self.find(no, seq, position)?.filter(|_| query.expansion > 0.0) else {
+                return Ok(Vec::new());
+            };
+            let field = self.fields.expansion;
+            let index = self.searcher.segment_reader(address.segment_ord).inverted_index(field)?;
+            let holds = |form: &str| -> Result<bool, LexicalError> {
+                let postings = index.read_postings(&Term::from_field_text(field, form), IndexRecordOption::Basic)?;
+                let stands_on = |mut postings: SegmentPostings| {
+                    let first = postings.doc();
+                    let doc = if first < address.doc_id { postings.seek(address.doc_id) } else { first };
+                    doc == address.doc_id
+                };
+                Ok(postings.is_some_and(stands_on))
+            };
+            let mut found: Vec<String> = Vec::new();
+            for word in asked(&query.words, self.languages()?, false) {
+                let typed = &query.words[word.range.clone()];
+                let mut stands = false;
+                for form in &word.forms {
+                    stands = stands || holds(form)?;
+                }
+                if stands {
+                    found.push(typed.to_owned());
+                }
+            }
+            Ok(found)
+        })
+    }
+
     fn query(
         &self,
         query: &LexicalQuery,
@@ -99,10 +136,10 @@ impl View {
             clauses.extend(self.phrase(phrase, query.contextual)?.map(|phrase| (Occur::Must, phrase)));
         }
         for word in asked(&query.words, self.languages()?, query.prefix) {
-            self.word(&word, query.contextual, corpus, &mut clauses)?;
+            self.word(&word, query, corpus, &mut clauses)?;
             match word.as_what {
-                As::Unfinished => self.completed(&word, query.contextual, meant, &mut clauses),
-                As::Name => self.corrected(&word, query.contextual, meant, &mut clauses)?,
+                As::Unfinished => self.completed(&word, query, meant, &mut clauses),
+                As::Name => self.corrected(&word, query, meant, &mut clauses)?,
                 As::Word | As::Beginning => {}
             }
         }
@@ -113,11 +150,11 @@ impl View {
     fn word(
         &self,
         word: &AskedWord,
-        contextual: bool,
+        query: &LexicalQuery,
         corpus: &Corpus<'_>,
         clauses: &mut Clauses,
     ) -> Result<(), LexicalError> {
-        for (field, weight) in weighted(self.fields, contextual) {
+        for (field, weight) in weighted(self.fields, query) {
             let should = |term| (Occur::Should, scored(term, weight * word.weight));
             if word.as_what == As::Beginning {
                 let pairs = beginning_with(&[self], field, &word.plain, MOST_COMPLETED)?;
@@ -135,10 +172,10 @@ impl View {
     }
 
     /// Adds what the word being typed may become.
-    fn completed(&self, word: &AskedWord, contextual: bool, meant: &Meant, clauses: &mut Clauses) {
+    fn completed(&self, word: &AskedWord, query: &LexicalQuery, meant: &Meant, clauses: &mut Clauses) {
         let completed = meant.completed.iter().filter(|(plain, _)| *plain == word.plain);
         for text in completed.flat_map(|(_, texts)| texts) {
-            for (field, weight) in weighted(self.fields, contextual) {
+            for (field, weight) in weighted(self.fields, query) {
                 let term = Term::from_field_text(field, text);
                 clauses.push((Occur::Should, scored(term, COMPLETED * word.weight * weight)));
             }
@@ -149,7 +186,7 @@ impl View {
     fn corrected(
         &self,
         word: &AskedWord,
-        contextual: bool,
+        query: &LexicalQuery,
         meant: &Meant,
         clauses: &mut Clauses,
     ) -> Result<(), LexicalError> {
@@ -157,7 +194,7 @@ impl View {
             return Ok(());
         };
         for form in self.forms(&corrected.name)? {
-            for (field, weight) in weighted(self.fields, contextual) {
+            for (field, weight) in weighted(self.fields, query) {
                 let term = Term::from_field_text(field, &form);
                 clauses.push((Occur::Should, scored(term, CORRECTED * word.weight * weight)));
             }
@@ -189,7 +226,7 @@ impl View {
             }
         }
         let mut clauses: Clauses = Vec::new();
-        for (field, weight) in weighted(self.fields, contextual) {
+        for (field, weight) in in_text(self.fields, contextual) {
             for row in &rows {
                 match &row[..] {
                     [] => return Ok(None),

@@ -113,6 +113,8 @@ pub struct ChunkDoc {
     pub searchable: String,
     /// Its context.
     pub context: String,
+    /// Questions and terms beside the context, if they take part in searches.
+    pub expansion: String,
     /// Its vectors, one per window.
     pub vectors: Vec<Vector>,
 }

@@ -33,7 +33,7 @@ pub fn is_stop_word(typed: &str) -> bool {
 }
 
 /// What the lexical lane is asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LexicalQuery {
     /// Free words, in the order typed.
     pub words: String,
@@ -43,14 +43,23 @@ pub struct LexicalQuery {
     pub without: Vec<String>,
     /// Whether the context field takes part.
     pub contextual: bool,
+    /// Weight of the questions and terms beside contexts; 0 leaves them out. Phrases and exclusions never look at them:
+    /// what must stand in a chunk, or must not, is its own text and what situates it.
+    pub expansion: f32,
     /// Whether the last of the words is still being typed.
     pub prefix: bool,
     /// Once it is raised, the search ends with [`LexicalError::Cancelled`](super::LexicalError::Cancelled).
     pub cancel: Cancel,
 }
 
-/// The fields that words are looked up in, with their weights.
-pub(super) fn weighted(fields: Fields, contextual: bool) -> impl Iterator<Item = (Field, f32)> {
+/// The fields that a query's words are looked up in, with their weights.
+pub(super) fn weighted(fields: Fields, query: &LexicalQuery) -> impl Iterator<Item = (Field, f32)> + use<> {
+    let expansion = (query.expansion > 0.0).then_some((fields.expansion, query.expansion));
+    in_text(fields, query.contextual).chain(expansion)
+}
+
+/// The fields that hold text in which phrases are looked for, with their weights.
+pub(super) fn in_text(fields: Fields, contextual: bool) -> impl Iterator<Item = (Field, f32)> + use<> {
     let context = contextual.then_some((fields.around, CONTEXT));
     std::iter::once((fields.words, 1.0)).chain(context)
 }

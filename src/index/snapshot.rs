@@ -358,6 +358,16 @@ impl Snapshot {
         self.words.search(query, corpus, &row, k)
     }
 
+    /// The words of a query, as they were typed, that stand in the questions and terms which a model wrote beside a
+    /// chunk's context.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn in_expansion(&self, query: &LexicalQuery, row: Row) -> Result<Vec<String>, LexicalError> {
+        let place = self.chunk(row).and_then(|chunk| Some((chunk.note, self.note(chunk.note)?.seq, chunk.position)));
+        place.map_or(Ok(Vec::new()), |place| self.words.in_expansion(query, place))
+    }
+
     /// The `k` best chunks by cosine (best window of each), best first.
     pub fn dense(&self, query: &Vector, allowed: &Allowed<'_>, k: usize) -> Vec<(Row, f32)> {
         let windows = &self.tables.windows;

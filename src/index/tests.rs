@@ -1,5 +1,6 @@
 //! The index as a whole, on real folders.
 
+mod expansion;
 mod restart;
 mod words;
 

@@ -144,6 +144,12 @@ pub struct Reviewed {
     pub chunk: String,
     /// The context's text.
     pub context: String,
+    /// Questions that the same model wrote beside it, which the chunk answers; they are searched, and are no text of the note.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
+    /// Key terms, of the same kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<String>,
     /// Who wrote it.
     pub generation: String,
     /// 0..=1.

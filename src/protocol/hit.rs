@@ -144,6 +144,10 @@ pub struct Lanes {
     /// What boosted it beyond that.
     #[serde(default, skip_serializing_if = "Boosted::is_nothing")]
     pub boosts: Boosted,
+    /// Words of the query that stand in the questions and terms which a model wrote for the chunk. These are searched
+    /// (`context.expansion`), and are no text of the note.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_questions: Vec<String>,
     /// How a reranker judged it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerank: Option<Rejudged>,

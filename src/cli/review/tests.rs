@@ -9,6 +9,8 @@ fn reviewed() -> Reviewed {
         lines: (7, 9),
         chunk: "## Risks\n\nIt slipped because the contract was late.\n\t- and\u{9b}31m more\n".into(),
         context: "Atlas rollout: the contract with Northwind was late, so the rollout of Atlas slipped.".into(),
+        questions: vec!["Why did the rollout sl\u{1b}[2Jip?".into()],
+        terms: vec!["Northwind".into(), "delay".into()],
         generation: "anthropic/m/p1".into(),
         quality: 0.861,
         scores: Some(Scores { length: 1.0, grounding: 0.9, ..Scores::default() }),
@@ -45,9 +47,16 @@ fn one_under_the_other_where_there_is_not() {
 fn everything_is_told_and_nothing_touches_the_terminal() {
     for width in [80, 120] {
         let text = shown(width);
-        for expected in
-            ["notes: Projects/Atlas.md:7-9", "Atlas › Risks", "quality 0.86", "grounding 0.90", "another since"]
-        {
+        for expected in [
+            "notes: Projects/Atlas.md:7-9",
+            "Atlas › Risks",
+            "quality 0.86",
+            "grounding 0.90",
+            "another since",
+            "beside it the model wrote",
+            "- Why did the rollout slip?",
+            "terms: Northwind, delay",
+        ] {
             assert!(text.replace("│ ", "").contains(expected), "{expected}\n{text}");
         }
         assert!(!text.contains(['\u{1b}', '\u{9b}']), "{text:?}");

@@ -26,4 +26,10 @@ fn in_a_few_words() {
     let mut linked = ranked(Some(1), None);
     linked.lanes.as_mut().unwrap().boosts.links = 0.02;
     assert_eq!(why(&linked, "budget"), "words + linked");
+    // A word that stands in a model's questions alone is marked nowhere.
+    let mut asked = Hit { highlights: Vec::new(), ..ranked(Some(1), None) };
+    asked.lanes.as_mut().unwrap().in_questions = vec!["costs".into()];
+    assert_eq!(why(&asked, "costs"), "words + questions");
+    assert!(reasons(&asked).contains("in questions that a model wrote: costs"));
+    assert!(!reasons(&ranked(Some(1), None)).contains("questions"));
 }

@@ -102,11 +102,16 @@ impl NoteBuilder<'_> {
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let (note, chunk, context) = (self.note, &self.chunks[step.chunk], &texts[step.chunk]);
             let record = &contexts[step.chunk];
+            let expansion = self.pipeline.expansion_of(record);
             let shown = chunk.searchable(note);
-            let inputs = match together.next() {
-                Some(input) => vec![input],
-                None => input::inputs_within(&limits, context, &shown, &|text| builtin::model().token_starts(text)),
-            };
+            let of_model = |text: &str| builtin::model().token_starts(text);
+            let inputs = together.next().map_or_else(
+                || {
+                    let inputs = input::inputs_within(&limits, context, &shown, &of_model).into_iter();
+                    inputs.map(|input| input::with_expansion(&limits, input, &expansion)).collect()
+                },
+                |input| vec![input],
+            );
             let heading_path: Arc<[String]> =
                 note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect();
             let vectors = inputs.iter().filter_map(|input| self.vector(input, !limits.together)).collect();
@@ -146,6 +151,7 @@ impl NoteBuilder<'_> {
                 text: note.text[chunk.span.clone()].to_owned(),
                 searchable: shown,
                 context: context.clone(),
+                expansion,
                 vectors,
             });
         }

@@ -308,7 +308,7 @@ impl EmbedQueue {
         let account = self.account(&open.job);
         let shortened = |input: &Input, cuts| {
             let text = cut(&input.text, cuts).to_owned();
-            Input { hash: input.hash, context: input.context.min(text.len()), text }
+            Input { hash: input.hash, context: input.context.min(text.len()), text, ..input.clone() }
         };
         let documents: Vec<Vec<Input>> = batch
             .iter()

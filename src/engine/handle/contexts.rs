@@ -253,6 +253,8 @@ pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Rev
             lines: chunk.lines,
             chunk: text.to_owned(),
             context: context.text.clone(),
+            questions: context.expansion.questions.clone(),
+            terms: context.expansion.terms.clone(),
             generation: context.generation.clone(),
             quality: context.quality,
             scores: context.making.map(|making| making.scores),

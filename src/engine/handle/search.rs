@@ -102,6 +102,9 @@ impl Served {
         let mut part = Part { snapshot: &self.snapshot, query: query.clone(), vector: None, options: options.clone() };
         part.query.filter.hidden = hide.then(|| self.pipeline.private.clone());
         part.options.boosts.graph = self.vault.graph.load_full();
+        if !self.pipeline.expansion {
+            part.options.expansion_weight = 0.0;
+        }
         if options.mode != Mode::Lexical && query.has_text() {
             let embedder = &self.pipeline.service.embedder;
             // What a word was taken for may be a hidden note's name, which no embedder elsewhere is told.
@@ -268,6 +271,7 @@ pub(super) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallErr
         contextual: asked.contextual,
         window_chars: asked.window_chars.unwrap_or(search.window_chars).min(100_000),
         dense_weight: search.dense_weight,
+        expansion_weight: search.expansion_weight,
         boosts: Boosts {
             graph_weight: search.graph_weight,
             link_weight: search.link_weight,

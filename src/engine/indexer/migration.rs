@@ -473,6 +473,7 @@ pub(super) fn with_embedder(
         rules: pipeline.rules.clone(),
         private: pipeline.private.clone(),
         levels: pipeline.levels,
+        expansion: pipeline.expansion,
         writer_leaves: pipeline.writer_leaves,
         chunk: pipeline.chunk.clone(),
         service: service.clone(),

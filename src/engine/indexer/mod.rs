@@ -45,7 +45,7 @@ use buyer::{At, Buyer, Work};
 use commit::{Committer, open_index};
 use context::plan::Generation;
 use context::prompt::Prompter;
-use context::settings::{Levels, Provider};
+use context::settings::{ExpansionChoice, Levels, Provider};
 use context::{NONE, TEMPLATE};
 use deletion_guard::DeletionGuard;
 use disk::Disk;
@@ -263,6 +263,7 @@ impl Indexer {
             service,
             prompter: prompter(&config)?,
             levels: config.context.levels,
+            expansion: config.context.expansion == ExpansionChoice::Questions,
             writer_leaves: provider::leaves(&config.context),
             store: Arc::new(store),
         });
@@ -452,11 +453,16 @@ fn generation(config: &Settings, embedder: &Embedder, rules: &NoteRules) -> Gene
     let level = Levels::ALL.iter().find(|(_, levels)| *levels == config.context.levels);
     let levels = level.filter(|(_, levels)| *levels != Levels::default());
     let levels = levels.map_or_else(String::new, |(name, _)| format!(", {name}"));
+    // What is bought of them already takes part at once, or no more.
+    let expansion = match config.context.expansion {
+        ExpansionChoice::Off => "",
+        ExpansionChoice::Questions => ", questions",
+    };
     Generation {
         contextualizer: contextualizer.to_owned(),
         costs: config.context.costs(),
         embedder: embedder.identity().to_owned(),
-        chunker: format!("{}, {}{alone}{levels}", config.chunk.identity(), rules.reading()),
+        chunker: format!("{}, {}{alone}{levels}{expansion}", config.chunk.identity(), rules.reading()),
         llm_min_chunks: config.context.llm_min_chunks,
     }
 }

@@ -89,7 +89,7 @@ impl View {
         self.names.of(&self.searcher, self.fields.names)
     }
 
-    fn find(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<DocAddress>, LexicalError> {
+    pub(crate) fn find(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<DocAddress>, LexicalError> {
         let term = Term::from_field_u64(self.fields.no, no.into());
         let wanted = (u64::from(no), seq, u64::from(position));
         for (segment, (reader, numbers)) in self.searcher.segment_readers().iter().zip(&*self.numbers).enumerate() {

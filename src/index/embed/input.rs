@@ -21,17 +21,21 @@ pub struct InputLimits {
     pub whole: Option<usize>,
     /// Whether the chunks of a note are embedded together, without contexts: each in the light of the others.
     pub together: bool,
+    /// Whether questions and terms beside a context are embedded, apart from it. Appended to the text of a chunk they
+    /// would drown it, and cost as much again of a provider: only the built-in model, which adds vectors, takes them.
+    pub expansion: bool,
 }
 
 impl InputLimits {
     /// For the built-in model, which takes any length but blurs long texts.
-    pub const BUILTIN: InputLimits = InputLimits { one_window: 240, window: 200, whole: None, together: false };
+    pub const BUILTIN: InputLimits =
+        InputLimits { one_window: 240, window: 200, whole: None, together: false, expansion: true };
 
     /// For a model that takes `tokens` tokens, those of `prefix` among them. Tokenizers differ, and cut other scripts
     /// finer than ours does: a fifth is left free.
     pub fn of_model(tokens: usize, prefix: usize, together: bool) -> InputLimits {
         let whole = (tokens - tokens / 5).saturating_sub(prefix).max(LEAST);
-        InputLimits { one_window: whole, window: whole, whole: Some(whole), together }
+        InputLimits { one_window: whole, window: whole, whole: Some(whole), together, expansion: false }
     }
 
     /// What is left for a window under a context of so many pieces.
@@ -74,15 +78,28 @@ pub fn inputs_within(
             // Cannot be out of range for pieces of `text`; foreign ones shall not panic.
             let part = text.get(window).unwrap_or_default().trim();
             match (context, part) {
-                ("", part) | (part, "") => Input { hash: input_hash(part), text: part.to_owned(), context: 0 },
+                ("", part) | (part, "") => {
+                    Input { hash: input_hash(part), text: part.to_owned(), context: 0, expansion: String::new() }
+                }
                 (context, part) => Input {
                     hash: InputHash(Fields::new("input/2").bytes(context.as_bytes()).bytes(part.as_bytes()).finish()),
                     text: format!("{context}\n\n{part}"),
                     context: context.len(),
+                    expansion: String::new(),
                 },
             }
         })
         .collect()
+}
+
+/// An input with the questions and terms beside its context, where the embedder takes them. Without any it is as it was.
+#[must_use]
+pub fn with_expansion(limits: &InputLimits, input: Input, expansion: &str) -> Input {
+    if !limits.expansion || expansion.is_empty() {
+        return input;
+    }
+    let hash = Fields::new("input-expanded/1").bytes(&input.hash.0).bytes(expansion.as_bytes()).finish();
+    Input { hash: InputHash(hash), expansion: expansion.to_owned(), ..input }
 }
 
 /// What is embedded beside an input under this context, for searches without contexts: its text alone, which is empty
@@ -90,7 +107,7 @@ pub fn inputs_within(
 pub fn without_context(input: &Input, context: &str) -> Option<Input> {
     let hash = hash_without_context(input.hash);
     let text = if input.context > 0 { input.text.get(input.context..)?.trim_start() } else { "" };
-    (!context.trim().is_empty()).then(|| Input { hash, text: text.to_owned(), context: 0 })
+    (!context.trim().is_empty()).then(|| Input { hash, text: text.to_owned(), context: 0, expansion: String::new() })
 }
 
 /// The hash of that: it follows from the input's own, so that nothing more needs to be remembered of a chunk.
@@ -134,7 +151,7 @@ fn of_document(texts: Vec<String>) -> impl Iterator<Item = Input> {
     let document = fields.finish();
     texts.into_iter().enumerate().map(move |(place, text)| {
         let hash = Fields::new("input-of/1").bytes(&document).number(place as u64).finish();
-        Input { hash: InputHash(hash), text, context: 0 }
+        Input { hash: InputHash(hash), text, context: 0, expansion: String::new() }
     })
 }
 

@@ -29,6 +29,9 @@ pub struct Input {
     pub text: String,
     /// Bytes of `text` that are the context, the blank line behind it left out; 0 if there is none.
     pub context: usize,
+    /// Questions and terms that a model wrote beside the context, for an embedder that gives them a weight of their own
+    /// ([`input::InputLimits::expansion`]); empty for any other, and where there are none.
+    pub expansion: String,
 }
 
 /// What a text is to a model that tells them apart.

@@ -109,6 +109,7 @@ pub fn doc(note: &Note, chunk: &Chunk, no: NoteNo, in_words: &str, in_vectors: &
         text: note.text[chunk.span.clone()].to_owned(),
         searchable: shown,
         context: in_words.to_owned(),
+        expansion: String::new(),
         vectors: inputs.iter().map(|input| builtin::model().embed_input(input)).collect(),
     }
 }

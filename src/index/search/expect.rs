@@ -238,8 +238,8 @@ fn lacks(
         if is_stop_word(typed) || !seen.insert(form) {
             continue;
         }
-        let (contextual, cancel) = (options.contextual, options.cancel.clone());
-        let asked = LexicalQuery { words: typed.to_owned(), contextual, cancel, ..LexicalQuery::default() };
+        let (contextual, expansion, cancel) = (options.contextual, options.expansion(), options.cancel.clone());
+        let asked = LexicalQuery { words: typed.to_owned(), contextual, expansion, cancel, ..LexicalQuery::default() };
         if snapshot.lexical(&asked, &|row| own.contains(&row), 1)?.is_empty() {
             lacks.push(typed.to_owned());
         }

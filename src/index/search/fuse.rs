@@ -51,6 +51,7 @@ impl Ranked {
             dense: dense.clone(),
             fused: self.fused,
             boosts: self.boosted,
+            in_questions: Vec::new(),
             rerank: None,
         })
     }

@@ -8,7 +8,7 @@ use super::gather::{Found, Limits, Source, gather};
 use super::snippet::snippet;
 use super::window::Place;
 use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
-use crate::{ChunkEntry, ChunkText, LexicalError, NoteEntry, NoteNo, Row, Snapshot};
+use crate::{ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot};
 
 /// A ranked chunk.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Maker<'a> {
     options: &'a Options,
     /// Normal forms of the query's words.
     terms: HashSet<String>,
+    /// Those words, as the lexical lane was asked for them.
+    asked: LexicalQuery,
 }
 
 impl<'a> Maker<'a> {
@@ -39,7 +41,8 @@ impl<'a> Maker<'a> {
     ) -> Result<Self, LexicalError> {
         let terms = snapshot.forms(text)?;
         let reader = Reader { snapshot, notes: HashMap::new(), texts: HashMap::new() };
-        Ok(Maker { reader, vault, options, terms })
+        let asked = LexicalQuery { words: text.to_owned(), expansion: options.expansion(), ..LexicalQuery::default() };
+        Ok(Maker { reader, vault, options, terms, asked })
     }
 
     /// The hits, and whether there would be more. Chunks that the snapshot does not have are passed over.
@@ -87,9 +90,17 @@ impl<'a> Maker<'a> {
             stale: false,
             linked: link.map(|link| link.is_some()),
             link: link.flatten(),
-            lanes: lanes.filter(|_| self.options.explain),
+            lanes: lanes.filter(|_| self.options.explain).map(|lanes| self.explained(lanes, row)),
             ..Hit::default()
         })
+    }
+}
+
+impl Maker<'_> {
+    /// What the lanes said, with the words that stand in what a model wrote beside the chunk's context: the passage does
+    /// not show them. An explanation that cannot be had keeps no answer.
+    fn explained(&self, lanes: Lanes, row: Row) -> Lanes {
+        Lanes { in_questions: self.reader.snapshot.in_expansion(&self.asked, row).unwrap_or_default(), ..lanes }
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Options {
     pub per_note: usize,
     /// Whether contexts take part in the lexical lane (and are shown).
     pub contextual: bool,
+    /// Weight of the questions and terms beside contexts in the lexical lane, where contexts take part; 0 leaves them out.
+    pub expansion_weight: f32,
     /// Characters of a window.
     pub window_chars: usize,
     /// Weight of the dense lane, 0..=1.
@@ -75,6 +77,13 @@ pub struct Options {
     pub cancel: Cancel,
 }
 
+impl Options {
+    /// The weight that the questions and terms beside contexts have in this search: they go where contexts go.
+    fn expansion(&self) -> f32 {
+        if self.contextual { self.expansion_weight } else { 0.0 }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -82,6 +91,7 @@ impl Default for Options {
             limit: 20,
             per_note: 3,
             contextual: true,
+            expansion_weight: 0.0,
             window_chars: 2400,
             dense_weight: fuse::DENSE_WEIGHT,
             familiarity: 1.0,

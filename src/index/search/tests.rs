@@ -44,6 +44,7 @@ fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>,
             searchable: (*text).to_owned(),
             vectors: vec![builtin::model().embed(&format!("{context}\n\n{text}"))],
             context,
+            expansion: String::new(),
         });
         at += text.len() as u32;
         line += lines;

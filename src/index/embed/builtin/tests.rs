@@ -51,6 +51,30 @@ fn quantised_vectors_keep_direction_and_length() {
 }
 
 #[test]
+fn questions_beside_a_context_have_a_weight_of_their_own() {
+    use crate::embed::input::{InputLimits, inputs, with_expansion};
+    let (context, text, asked) = ("The north pier of the harbour.", "Veddel repaired the lantern.", "Who mends lamps?");
+    let pieces = |text: &str| model().token_starts(text);
+    let plain = |context| inputs(context, text, &pieces).remove(0);
+    let expanded = |input| with_expansion(&InputLimits::BUILTIN, input, asked);
+    for (context, weight) in [(context, CONTEXT), ("", 0.0)] {
+        let mut sum = model().embed_f32(text);
+        for (weight, other) in [(weight, context), (EXPANSION, asked)] {
+            sum.iter_mut().zip(model().embed_f32(other)).for_each(|(x, y)| *x += weight * y);
+        }
+        normalise(&mut sum);
+        let input = expanded(plain(context));
+        assert_eq!(model().embed_input(&input), Vector::quantized(&sum), "{context:?}");
+        assert_eq!(input.text, plain(context).text, "they are no text");
+        assert_ne!(input.hash, plain(context).hash);
+        assert_ne!(input.hash, with_expansion(&InputLimits::BUILTIN, plain(context), "What mends lamps?").hash);
+    }
+    let of_model = with_expansion(&InputLimits::of_model(512, 0, false), plain(context), asked);
+    assert_eq!(of_model, plain(context), "nobody else is shown them, and nothing is embedded again");
+    assert_eq!(with_expansion(&InputLimits::BUILTIN, plain(context), ""), plain(context));
+}
+
+#[test]
 fn likeness_follows_meaning() {
     let dot =
         |a: &str, b: &str| -> f32 { model().embed_f32(a).iter().zip(model().embed_f32(b)).map(|(a, b)| a * b).sum() };
