@@ -17,6 +17,7 @@ mod doctor;
 mod draining;
 mod embedders;
 mod eval;
+mod expansion;
 mod first_version;
 mod folders;
 mod generations;

@@ -43,6 +43,13 @@ pub(crate) struct Asked {
     pub(crate) task: String,
 }
 
+impl Asked {
+    /// Whether questions and terms are asked for beside captions.
+    pub(crate) fn expands(&self) -> bool {
+        self.body.to_string().contains("3 to 5 questions")
+    }
+}
+
 #[derive(Default)]
 struct State {
     asked: Mutex<Vec<Asked>>,
@@ -54,11 +61,15 @@ struct State {
     at_once: AtomicU64,
     most_at_once: AtomicU64,
     caption: Mutex<Option<Arc<Caption>>>,
+    beside: Mutex<Option<Arc<Beside>>>,
     pub(crate) batches: Batches,
 }
 
 /// What to say about a passage, given the note as shown and the passage's text; `None` is up to the server.
 type Caption = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
+
+/// Questions and terms beside a caption, given the note as shown and the passage's text.
+type Beside = dyn Fn(&str, &str) -> (Vec<String>, Vec<String>) + Send + Sync;
 
 /// A running server; it stops when dropped.
 pub(crate) struct Model {
@@ -136,6 +147,11 @@ impl Model {
     /// Says this about passages.
     pub(crate) fn captions(&self, caption: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static) {
         *self.state.caption.lock().unwrap() = Some(Arc::new(caption));
+    }
+
+    /// Writes these questions and terms where it is asked for some; else it answers as if it had overlooked that.
+    pub(crate) fn beside(&self, beside: impl Fn(&str, &str) -> (Vec<String>, Vec<String>) + Send + Sync + 'static) {
+        *self.state.beside.lock().unwrap() = Some(Arc::new(beside));
     }
 }
 
@@ -239,9 +255,17 @@ fn good(asked: &Asked, state: &State, fixed: Option<&str>) -> String {
         let from = special.as_ref().and_then(|special| special(&asked.document, &passage));
         fixed.map(str::to_owned).or(from).unwrap_or_else(|| caption(asked, &passage))
     };
-    let json = asked.task.contains("passages:");
+    let beside = state.beside.lock().unwrap().clone().filter(|_| asked.expands());
+    let json = asked.task.contains("passages:") || beside.is_some();
     let text = if json {
-        let captions: Vec<Value> = asked.wanted.iter().map(|n| json!({"n": n, "text": say(*n)})).collect();
+        let caption = |n: &u32| match &beside {
+            None => json!({"n": n, "text": say(*n)}),
+            Some(beside) => {
+                let (questions, terms) = beside(&asked.document, &passage(asked, *n));
+                json!({"n": n, "text": say(*n), "questions": questions, "terms": terms})
+            }
+        };
+        let captions: Vec<Value> = asked.wanted.iter().map(caption).collect();
         json!({ "captions": captions }).to_string()
     } else {
         say(asked.wanted.first().copied().unwrap_or(1))
