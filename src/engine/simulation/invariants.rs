@@ -201,6 +201,13 @@ fn contexts(world: &mut World, pipeline: &Arc<NotePipeline>) -> Result<(), Strin
     for line in String::from_utf8_lossy(&exported).lines() {
         let line: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let text = line["text"].as_str().unwrap_or_default();
+        // What was written beside a context in the same answer goes where it goes.
+        let is_asked = line["generation"].to_string().contains("/p1q1") && line["making"]["form"] == "note";
+        let terms: Vec<&str> =
+            line["expansion"]["terms"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if is_asked != (terms.len() == 1) || terms.iter().any(|term| names(text).all(|name| name != *term)) {
+            return Err(format!("beside the context {text} stands {}", line["expansion"]));
+        }
         // What was written for a note that was private when it was heard of last is for no public one, nor is that of
         // which nobody knows for whom it was.
         let is_torn = line["notes"].is_null() && names(text).all(|name| world.torn.contains(name));
@@ -237,7 +244,7 @@ pub(super) fn journaled(data: &Path) -> HashSet<String> {
 }
 
 /// Names of captions in a text.
-fn names(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.starts_with("qx") && word.len() == 6)
 }
 

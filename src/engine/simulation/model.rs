@@ -8,6 +8,7 @@ use provider::simulation::{PlayedAnswer, Script, What};
 use serde_json::{Value, json};
 
 use super::dice::Dice;
+use super::invariants::names;
 use super::vault::{SECRET, letters};
 
 /// Components of the vectors that it makes.
@@ -284,6 +285,8 @@ struct Asked {
     document: String,
     task: String,
     wanted: Vec<u32>,
+    /// Whether questions and terms are asked for beside captions.
+    expands: bool,
 }
 
 impl Asked {
@@ -309,7 +312,8 @@ impl Asked {
             let number = task.split_once("<passage n=\"").and_then(|(_, rest)| rest.split('"').next()?.parse().ok());
             vec![number.unwrap_or(1)]
         };
-        Asked { document, task, wanted }
+        let expands = body.to_string().contains("3 to 5 questions");
+        Asked { document, task, wanted, expands }
     }
 
     fn passage(&self, n: u32) -> &str {
@@ -333,7 +337,16 @@ impl Asked {
 
     fn answer(&self, captions: &[(u32, String)]) -> String {
         if self.task.contains("passages:") {
-            let captions: Vec<Value> = captions.iter().map(|(n, text)| json!({ "n": n, "text": text })).collect();
+            let caption = |(n, text): &(u32, String)| {
+                let mut caption = json!({ "n": n, "text": text });
+                if self.expands {
+                    // Named as the caption is, so that it can be told whose they are.
+                    caption["questions"] = json!([format!("Who kept the others: {text}")]);
+                    caption["terms"] = json!(names(text).collect::<Vec<_>>());
+                }
+                caption
+            };
+            let captions: Vec<Value> = captions.iter().map(caption).collect();
             return json!({ "captions": captions }).to_string();
         }
         captions.first().map(|(_, text)| text.clone()).unwrap_or_default()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use context::settings::{Consent, ContextConfig, Provider};
+use context::settings::{Consent, ContextConfig, ExpansionChoice, Provider};
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 use note::chunk::Strategy;
 use tokio::runtime::{Builder, Runtime};
@@ -41,6 +41,13 @@ pub(super) struct Setup {
     pub(super) budget: u64,
     /// Whether a provider makes the vectors.
     pub(super) remote: bool,
+}
+
+impl Setup {
+    /// Half of them ask for questions beside contexts.
+    fn expansion(self) -> ExpansionChoice {
+        if self.concurrency.is_multiple_of(2) { ExpansionChoice::Questions } else { ExpansionChoice::Off }
+    }
 }
 
 /// One process.
@@ -87,6 +94,7 @@ fn settings(setup: Setup, vault: &Path, data: &Path) -> Settings {
             base_url: Some("http://model.invalid".to_owned()),
             concurrency: setup.concurrency,
             consent: Consent::Given,
+            expansion: setup.expansion(),
             ..ContextConfig::default()
         };
         settings.context.key.file = Some(key);
