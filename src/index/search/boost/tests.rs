@@ -92,7 +92,7 @@ proptest! {
 
     #[test]
     fn any_text_names_something_or_nothing(text in any::<String>()) {
-        let some = |name: &str| if name.len() % 3 == 0 { vec![1] } else { Vec::new() };
+        let some = |name: &str| if name.len().is_multiple_of(3) { vec![1] } else { Vec::new() };
         named(&text, some, some);
     }
 }
