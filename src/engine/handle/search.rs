@@ -180,7 +180,7 @@ pub(super) fn search_hiding(
         }
     }
     if options.mode == Mode::Hybrid {
-        parsed.understand(served.iter().map(|served| &*served.snapshot), contextual, cancel)?;
+        parsed.understand(served.iter().map(|served| &*served.snapshot), &options)?;
     }
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
     let rankings = search::rank_together(&parts)?;

@@ -19,9 +19,10 @@
 
 use jiff::civil::Date;
 
+use super::Options;
 use super::filter::{Filter, Key};
 use super::limits::{Counted, MAX_BYTES, TooMuch};
-use crate::{Cancel, Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
+use crate::{Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
 
 /// A query understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,12 +84,16 @@ impl Parsed {
     pub fn understand<'a>(
         &mut self,
         snapshots: impl IntoIterator<Item = &'a Snapshot>,
-        contextual: bool,
-        cancel: &Cancel,
+        options: &Options,
     ) -> Result<(), LexicalError> {
-        let words = LexicalQuery { cancel: cancel.clone(), ..self.lexical(contextual) };
-        self.meant = Some(Corpus::of(snapshots).meant(&words)?);
+        self.meant = Some(Corpus::of(snapshots).meant(&self.asked_of(options))?);
         Ok(())
+    }
+
+    /// What the lexical lane is asked with these options.
+    pub(super) fn asked_of(&self, options: &Options) -> LexicalQuery {
+        let (expansion, cancel) = (options.expansion(), options.cancel.clone());
+        LexicalQuery { expansion, cancel, ..self.lexical(options.contextual) }
     }
 
     /// As [`Parsed::text`], with what words that are nowhere were taken for in their place. The names may be those of

@@ -69,9 +69,7 @@ pub fn rank_together(parts: &[Part<'_>]) -> Result<Vec<Ranking>, LexicalError> {
 pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Result<Vec<Ranking>, LexicalError> {
     let Some(first) = parts.first() else { return Ok(Vec::new()) };
     let corpus = Corpus::of(parts.iter().map(|part| part.snapshot));
-    let words = first.query.lexical(first.options.contextual);
-    let (cancel, expansion) = (first.options.cancel.clone(), first.options.expansion());
-    let words = LexicalQuery { expansion, cancel, ..words };
+    let words = first.query.asked_of(&first.options);
     let begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
     let meant = match &first.query.meant {
         _ if !begun.iter().any(Begun::asks_words) => Meant::default(),

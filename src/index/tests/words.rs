@@ -175,7 +175,7 @@ fn what_a_word_was_taken_for_is_embedded_in_its_place() {
         ("path:x \"two words\" obsidain", "obsidian two words"),
     ] {
         let mut parsed = crate::search::parse(typed, today).unwrap();
-        parsed.understand([&*snapshot], true, &Cancel::default()).unwrap();
+        parsed.understand([&*snapshot], &crate::search::Options::default()).unwrap();
         assert_eq!(parsed.text_meant(), meant);
     }
 }
