@@ -50,11 +50,9 @@ fn units(note: &Note, span: &Range<usize>, config: &ChunkConfig, ruler: &Ruler<'
         if ruler.tokens(&(at..end)) <= config.max {
             units.push(at..end);
         } else if block.kind == BlockKind::Paragraph {
-            // What is written in an editor that wraps has one line a paragraph.
-            let mut cuts = [block.cuts.clone(), sentence::ends(&note.text, &(at..end))].concat();
-            cuts.sort_unstable();
-            cuts.dedup();
-            cut_block(note, at..end, &cuts, config, ruler, &mut units);
+            // What is written in an editor that wraps has one line a paragraph: its parts leave room for what they repeat.
+            let max = config.max.saturating_sub(overlap_tokens(config)).max(1);
+            cut_block(note, at..end, &block.cuts, &ChunkConfig { max, ..*config }, ruler, &mut units);
         } else {
             cut_block(note, at..end, &block.cuts, config, ruler, &mut units);
         }
@@ -66,8 +64,13 @@ fn units(note: &Note, span: &Range<usize>, config: &ChunkConfig, ruler: &Ruler<'
     units
 }
 
+/// Tokens that a part repeats of the one before at most.
+fn overlap_tokens(config: &ChunkConfig) -> u32 {
+    config.target * config.overlap_percent / 100
+}
+
 fn overlap(note: &Note, parts: Vec<Range<usize>>, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<Range<usize>> {
-    let most = config.target * config.overlap_percent / 100;
+    let most = overlap_tokens(config);
     let mut out: Vec<Range<usize>> = Vec::with_capacity(parts.len());
     for part in parts {
         let start = match out.last() {
