@@ -90,6 +90,12 @@ impl Parsed {
         Ok(())
     }
 
+    /// The same conditions with other free words, of which nothing is known yet.
+    #[must_use]
+    pub fn rephrased(&self, words: &str) -> Self {
+        Parsed { words: words.to_owned(), meant: None, warnings: Vec::new(), ..self.clone() }
+    }
+
     /// What the lexical lane is asked with these options.
     pub(super) fn asked_of(&self, options: &Options) -> LexicalQuery {
         let (expansion, cancel) = (options.expansion(), options.cancel.clone());

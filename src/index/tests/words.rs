@@ -179,3 +179,19 @@ fn what_a_word_was_taken_for_is_embedded_in_its_place() {
         assert_eq!(parsed.text_meant(), meant);
     }
 }
+
+#[test]
+fn other_words_for_a_query_are_understood_by_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "Obsidian.md"), chunks(1, &["Where notes are kept together"])).unwrap();
+    index.put(note(2, 1, "Kubernetes.md"), chunks(2, &["Where it runs"])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    let options = crate::search::Options { mode: protocol::search::Mode::Lexical, ..Default::default() };
+    let mut typed = crate::search::parse("obsidain path:*.md", jiff::civil::date(2026, 11, 23)).unwrap();
+    typed.understand([&*snapshot], &options).unwrap();
+    let other = typed.rephrased("kubernetse");
+    assert_eq!((&other.filter, other.meant.is_none()), (&typed.filter, true));
+    let found = crate::search::search(&snapshot, "v", &other, None, &options).unwrap();
+    assert_eq!(found.hits.iter().map(|hit| hit.path.as_str()).collect::<Vec<_>>(), ["Kubernetes.md"]);
+}

@@ -103,9 +103,7 @@ impl Expansion {
 
     /// A part of the query that asks for other words.
     fn part<'a>(&self, text: &str, served: &Served, part: &Part<'a>, vectors: &mut QueryVectors<'_>) -> Part<'a> {
-        let mut part = part.clone();
-        text.clone_into(&mut part.query.words);
-        part.query.warnings.clear();
+        let mut part = Part { query: part.query.rephrased(text), ..part.clone() };
         if self.expand == Expand::Hyde {
             part.options.mode = Mode::Dense;
         }
