@@ -18,7 +18,7 @@ pub(super) use eval::Eval;
 pub(super) use graph::Graph;
 pub(super) use mcp::{Mcp, McpAction, McpEntry};
 pub(super) use models::{ContextsAction, Generate, GenerationCommand, Generations, Review, StartContexts};
-pub(super) use search::{OpenIn, Related, Search, Show};
+pub(super) use search::{OpenIn, Related, Search, Show, weigh};
 pub(super) use service::{Install, Logs, ServiceAction, Uninstall};
 pub(super) use shell::{Completions, Manual, Tail};
 

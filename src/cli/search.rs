@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use super::args::{Related, Search, Show};
+use super::args::{Related, Search, Show, weigh};
 use super::exit;
 use super::format::Format;
 use super::open;
@@ -60,13 +60,8 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
 fn boosts(args: &Search) -> Option<BoostWeights> {
     let mut boosts = BoostWeights::default();
     for (name, weight) in &args.boost {
-        match name.as_str() {
-            "graph" => boosts.graph = Some(*weight),
-            "links" => boosts.links = Some(*weight),
-            "recency" => boosts.recency = Some(*weight),
-            "date" => boosts.date = Some(*weight),
-            kind => drop(boosts.types.insert(kind.trim_start_matches("type.").to_owned(), *weight)),
-        }
+        // The parser of the arguments has refused other names.
+        weigh(&mut boosts, name, *weight);
     }
     if args.no_dates {
         boosts.date = Some(0.0);

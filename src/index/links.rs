@@ -120,21 +120,23 @@ impl Links {
         notes
     }
 
-    /// The notes with a file name, title or alias that begins with these words and goes on, if no more than `most` begin
-    /// with the first of them.
-    pub(super) fn beginning(&self, notes: &Notes, words: &str, most: usize) -> Vec<NoteNo> {
-        let words = key(words);
-        let first = words.split(' ').next().unwrap_or_default();
-        let bearers = self.names.all(&*format!("{first} "));
-        let begins = |name: &str| name.strip_prefix(&words).is_some_and(|rest| rest.starts_with(' '));
-        let bears = |no: &NoteNo| {
-            notes.get(*no).is_some_and(|note| names(note).any(|(kind, name)| kind != Kind::FirstWord && begins(&name)))
+    /// The file names, titles and aliases of several words that begin with this one, in the form in which names are compared,
+    /// each with its note; none if more than `most` begin so.
+    pub(super) fn beginning(&self, notes: &Notes, word: &str, most: usize) -> Vec<(NoteNo, Box<str>)> {
+        let first = format!("{} ", key(word));
+        let bearers = self.names.all(&*first);
+        if bearers.len() > most {
+            return Vec::new();
+        }
+        let mut bearers: Vec<NoteNo> = bearers.iter().map(|(_, no)| *no).collect();
+        bearers.sort_unstable();
+        bearers.dedup();
+        let of_note = |no: NoteNo| {
+            let begins = |(kind, name): &(Kind, Box<str>)| *kind != Kind::FirstWord && name.starts_with(&first);
+            let named = notes.get(no).into_iter().flat_map(|note| names(note));
+            named.filter(begins).map(move |(_, name)| (no, name)).collect::<Vec<_>>()
         };
-        let mut begin: Vec<NoteNo> = bearers.iter().filter(|_| bearers.len() <= most).map(|(_, no)| *no).collect();
-        begin.sort_unstable();
-        begin.dedup();
-        begin.retain(bears);
-        begin
+        bearers.into_iter().flat_map(of_note).collect()
     }
 
     /// The other notes that link to note `no`, in order of number.
@@ -243,7 +245,7 @@ fn join(folder: &str, path: &str) -> Option<String> {
 }
 
 /// The form in which names are compared: NFC, lower case, without outer white space.
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     let name = name.trim();
     if name.is_ascii() { name.to_ascii_lowercase() } else { name.nfc().flat_map(char::to_lowercase).nfc().collect() }
 }

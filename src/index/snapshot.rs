@@ -437,10 +437,10 @@ impl Snapshot {
         self.tables.links.bearing(name)
     }
 
-    /// The notes with a file name, title or alias that begins with these words and goes on; none if more than `most` names
-    /// begin with the first of them.
-    pub fn beginning(&self, words: &str, most: usize) -> Vec<NoteNo> {
-        self.tables.links.beginning(&self.tables.notes, words, most)
+    /// The file names, titles and aliases of several words that begin with this one, in the form in which names are compared,
+    /// each with its note; none if more than `most` begin so.
+    pub fn beginning(&self, word: &str, most: usize) -> Vec<(NoteNo, Box<str>)> {
+        self.tables.links.beginning(&self.tables.notes, word, most)
     }
 
     /// The graph of its links, without measures; `None` if `go_on` said no.

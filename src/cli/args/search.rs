@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use crate::cli::print::Hyperlinks;
+use protocol::search::BoostWeights;
 
 /// `search`
 #[derive(Debug, Args)]
@@ -54,12 +55,28 @@ pub(crate) struct Search {
 /// A name and what it weighs.
 fn boost(text: &str) -> Result<(String, f32), String> {
     let (name, weight) = text.split_once('=').ok_or("a name, `=` and a weight: `recency=0.4`")?;
-    let known = ["graph", "links", "recency", "date"];
-    if !known.contains(&name) && name.strip_prefix("type.").is_none_or(str::is_empty) {
-        return Err(format!("there is {}, and `type.` with a kind of note, but no `{name}`", known.join(", ")));
-    }
     let weight = weight.parse().ok().filter(|weight| (0.0..=1.0).contains(weight));
+    let known = weigh(&mut BoostWeights::default(), name, weight.unwrap_or_default());
+    if !known {
+        return Err(format!("there is graph, links, recency, date, and `type.` with a kind of note, but no `{name}`"));
+    }
     Ok((name.to_owned(), weight.ok_or("a weight is a number from 0 to 1")?))
+}
+
+/// Sets the weight of this name; `false` if there is none.
+pub(crate) fn weigh(boosts: &mut BoostWeights, name: &str, weight: f32) -> bool {
+    let of_name = match name {
+        "graph" => &mut boosts.graph,
+        "links" => &mut boosts.links,
+        "recency" => &mut boosts.recency,
+        "date" => &mut boosts.date,
+        _ => {
+            let kind = name.strip_prefix("type.").filter(|kind| !kind.is_empty());
+            return kind.map(|kind| boosts.types.insert(kind.to_owned(), weight)).is_some();
+        }
+    };
+    *of_name = Some(weight);
+    true
 }
 
 /// Which lanes answer.

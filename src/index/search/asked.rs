@@ -5,17 +5,13 @@
 
 mod cjk;
 mod languages;
-
-use std::collections::HashMap;
-use std::sync::LazyLock;
+mod lexicon;
 
 use jiff::civil::Date;
 
 use super::dates;
 use languages::{ENDINGS, FRENCH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS};
-
-/// Words of a question that are looked at.
-const MOST_WORDS: usize = 48;
+use lexicon::{LEXICON, Role, Word, words};
 
 /// The years that a number of four digits is taken for.
 const YEARS: std::ops::RangeInclusive<i16> = 1990..=2100;
@@ -74,119 +70,6 @@ pub fn asked(question: &str, today: Date) -> Option<Asked> {
     }
     newest.or_else(|| cjk::asked(question, today).map(|(when, words)| Asked { when, words: words.to_owned() }))
 }
-
-/// A word of the question, folded, and where it stands.
-struct Word {
-    text: String,
-    start: usize,
-    end: usize,
-    /// Whether it is in capitals, as names of series are: `RFC 2025`.
-    capitals: bool,
-}
-
-/// What stands before an apostrophe and is a word of its own: `d'octobre`, `dell'anno`.
-const ELIDED: [&str; 9] = ["d", "l", "qu", "dell", "nell", "all", "dall", "jusqu", "un"];
-
-fn words(question: &str) -> Vec<Word> {
-    let mut words = Vec::new();
-    for piece in question.split_whitespace() {
-        let start = piece.as_ptr() as usize - question.as_ptr() as usize;
-        let mut add = |from: usize, to: usize| {
-            let text = &piece[from..to];
-            let trimmed = text.trim_start_matches(|c: char| !c.is_alphanumeric());
-            let from = from + text.len() - trimmed.len();
-            let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
-            if !trimmed.is_empty() {
-                let capitals = trimmed.len() > 1 && trimmed.bytes().all(|byte| byte.is_ascii_uppercase());
-                let (start, text) = (start + from, note::fold(trimmed).replace('’', "'"));
-                words.push(Word { text, start, end: start + trimmed.len(), capitals });
-            }
-        };
-        match piece.find(['\'', '’']) {
-            Some(at) if ELIDED.contains(&note::fold(&piece[..at]).as_str()) => {
-                add(0, at);
-                add(at, piece.len());
-            }
-            _ => add(0, piece.len()),
-        }
-        if words.len() >= MOST_WORDS {
-            break;
-        }
-    }
-    words
-}
-
-/// What a word of a language does in a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Today,
-    Yesterday,
-    DayBefore,
-    Last,
-    LastBehind,
-    This,
-    Unit(&'static str),
-    At,
-    AgoBefore,
-    AgoBehind,
-    Between,
-    And,
-    From,
-    To,
-    Since,
-    Until,
-    After,
-    Newest,
-    State,
-    Of,
-    Number(i64),
-}
-
-/// A phrase that begins with a word.
-struct Phrase {
-    language: usize,
-    role: Role,
-    rest: Vec<String>,
-}
-
-/// All phrases by their first word.
-static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::new(|| {
-    let mut lexicon: HashMap<String, Vec<Phrase>> = HashMap::new();
-    for (language, l) in LANGUAGES.iter().enumerate() {
-        let [today, yesterday, before] = l.days;
-        let mut roles = vec![
-            (today, Role::Today),
-            (yesterday, Role::Yesterday),
-            (before, Role::DayBefore),
-            (l.last[0], Role::Last),
-            (l.last[1], Role::LastBehind),
-            (l.this, Role::This),
-            (l.at, Role::At),
-            (l.ago[0], Role::AgoBefore),
-            (l.ago[1], Role::AgoBehind),
-            (l.between[0], Role::Between),
-            (l.between[1], Role::And),
-            (l.from[0], Role::From),
-            (l.from[1], Role::To),
-            (l.since, Role::Since),
-            (l.until, Role::Until),
-            (l.after, Role::After),
-            (l.newest, Role::Newest),
-            (l.state, Role::State),
-            (l.of, Role::Of),
-        ];
-        roles.extend(l.units.into_iter().zip(dates::UNITS).map(|(forms, unit)| (forms, Role::Unit(unit))));
-        roles.extend((1..).zip(l.numbers.split('|')).map(|(number, form)| (form, Role::Number(number))));
-        for (forms, role) in roles {
-            for form in forms.split('|').filter(|form| !form.is_empty()) {
-                let mut words = self::words(form).into_iter().map(|word| word.text);
-                let Some(first) = words.next() else { continue };
-                lexicon.entry(first).or_default().push(Phrase { language, role, rest: words.collect() });
-            }
-        }
-    }
-    lexicon
-});
 
 /// Reads times out of the words of a question. What is read at a place comes with the number of words that it takes.
 struct Reader<'a> {
@@ -252,7 +135,7 @@ impl Reader<'_> {
     fn phrase(&self, at: usize, language: usize, role: Role, next: usize) -> Option<(usize, When)> {
         let today = self.today;
         let of = |end: usize, days: Option<Days>| Some((end, When::of(days?, today)?));
-        let day = |back: i64| dates::before("day", back, today).and_then(|day| dates::running("day", day));
+        let day = |back: i64| dates::ago("day", back, today);
         match role {
             Role::Today => of(next, day(0)),
             Role::Yesterday if self.is_yesterday(at) => of(next, day(1)),
@@ -262,16 +145,16 @@ impl Reader<'_> {
                 if let Some((count, unit)) = self.unit(next, language) {
                     return of(next + count, dates::running(unit, today));
                 }
-                of(next + 1, self.month(next, Some(language)).and_then(|month| month_of(today.year(), month)))
+                of(next + 1, self.month(next, Some(language)).and_then(|month| dates::month_of(today.year(), month)))
             }
             Role::Unit(unit) => {
                 let count = self.role(next, language, Role::LastBehind)?;
-                of(next + count, dates::running(unit, dates::before(unit, 1, today)?))
+                of(next + count, dates::ago(unit, 1, today))
             }
             Role::AgoBefore => {
                 let number = self.number(next, language)?;
                 let (count, unit) = self.unit(next + 1, language)?;
-                of(next + 1 + count, self.ago(number, unit))
+                of(next + 1 + count, dates::ago(unit, number, today))
             }
             Role::Between => self.range(next, language, Role::And),
             Role::From => {
@@ -312,8 +195,7 @@ impl Reader<'_> {
     fn last(&self, at: usize, language: usize) -> Option<(usize, When)> {
         let today = self.today;
         if let Some((count, unit)) = self.unit(at, language) {
-            let days = dates::running(unit, dates::before(unit, 1, today)?)?;
-            return Some((at + count, When::of(days, today)?));
+            return Some((at + count, When::of(dates::ago(unit, 1, today)?, today)?));
         }
         if let Some(number) = self.number(at, language) {
             let (count, unit) = self.unit(at + 1, language)?;
@@ -340,12 +222,7 @@ impl Reader<'_> {
         }
         let (count, unit) = self.unit(at + 1, language)?;
         let behind = self.role(at + 1 + count, language, Role::AgoBehind)?;
-        Some((at + 1 + count + behind, When::of(self.ago(number, unit)?, self.today)?))
-    }
-
-    /// The day so many days ago; of longer units the whole week, month or year that it lies in.
-    fn ago(&self, number: i64, unit: &str) -> Option<Days> {
-        dates::running(unit, dates::before(unit, number, self.today)?)
+        Some((at + 1 + count + behind, When::of(dates::ago(unit, number, self.today)?, self.today)?))
     }
 
     /// From one point to another.
@@ -375,14 +252,12 @@ impl Reader<'_> {
     /// What a month or a weekday names by itself: the latest one. `last` is said of it, so that a weekday is not today.
     fn name(&self, at: usize, language: usize, last: bool) -> Option<Days> {
         if let Some(month) = self.month(at, Some(language)) {
-            return self.latest(|year| month_of(year, month));
+            return dates::latest(self.today, |year| dates::month_of(year, month));
         }
         let word = self.word(at)?;
         let sure = word.chars().count() >= 5 && (last || !ORDINAL_WEEKDAYS.contains(&word));
         let weekday = bent(word, note::weekday).filter(|_| sure)?;
-        let back = i64::from((self.today.weekday().to_monday_one_offset() - weekday).rem_euclid(7));
-        let back = if back == 0 && last { 7 } else { back };
-        dates::running("day", dates::before("day", back, self.today)?)
+        dates::latest_weekday(weekday, last, self.today)
     }
 
     /// The month that a word names: beside a number also by its first letters; without one (`of` a language) May alone is
@@ -421,14 +296,14 @@ impl Reader<'_> {
         let of = |year: i16| dates::running("day", Date::new(year, month, day).ok()?);
         match self.a_year(self.filled(end)) {
             Some(year) => Some((self.filled(end) + 1, of(year)?)),
-            None => Some((end, self.latest(of)?)),
+            None => Some((end, dates::latest(self.today, of)?)),
         }
     }
 
     fn month_and_year(&self, at: usize) -> Option<(usize, Days)> {
         let month = self.month(at, None)?;
         let year_at = self.filled(at + 1);
-        Some((year_at + 1, month_of(self.a_year(year_at)?, month)?))
+        Some((year_at + 1, dates::month_of(self.a_year(year_at)?, month)?))
     }
 
     /// `Q3`, `Q3 2025`, `2025 Q3`, `2025-Q3`, `T3 2025`.
@@ -448,7 +323,7 @@ impl Reader<'_> {
         match next.and_then(year) {
             Some(year) => Some((at + 2, of(year, number)?)),
             // `T3` alone is a name of many things.
-            None if word.starts_with('q') => Some((at + 1, self.latest(|year| of(year, number))?)),
+            None if word.starts_with('q') => Some((at + 1, dates::latest(self.today, |year| of(year, number))?)),
             None => None,
         }
     }
@@ -468,16 +343,6 @@ impl Reader<'_> {
     fn filled(&self, at: usize) -> usize {
         at + usize::from(self.word(at).is_some_and(|word| ["of", "de", "del", "den", "do", "di", "d"].contains(&word)))
     }
-
-    /// This year's, or last year's while this year's lies ahead.
-    fn latest(&self, of: impl Fn(i16) -> Option<Days>) -> Option<Days> {
-        let this = self.today.year();
-        of(this).filter(|(start, _)| *start <= self.today).or_else(|| of(this - 1))
-    }
-}
-
-fn month_of(year: i16, month: i8) -> Option<Days> {
-    dates::running("month", Date::new(year, month, 1).ok()?)
 }
 
 /// What a word names, or would without the ending that it has in a sentence.

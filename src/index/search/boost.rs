@@ -6,6 +6,7 @@
 //! the same boosts the better one stays the better one. So boosts decide between hits that the lanes judge nearly
 //! alike, and never lift what has nothing to do with the query.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use jiff::tz::Offset;
 use super::asked::When;
 use super::filter::day_of;
 use super::fuse::Ranked;
+use crate::links::key;
 use crate::{Graph, NoteEntry, NoteNo, Snapshot};
 use protocol::hit::Boosted;
 
@@ -145,7 +147,7 @@ impl Weigher<'_> {
 
 /// The notes that a text names, and those that link to them or from them, with what that is worth.
 fn near(snapshot: &Snapshot, text: &str, graph: Option<&Graph>) -> HashMap<NoteNo, f32> {
-    let named = named(text, |name| snapshot.bearing(name), |name| snapshot.beginning(name, BEGINNINGS));
+    let named = named(text, |name| snapshot.bearing(name), |word| snapshot.beginning(word, BEGINNINGS));
     let mut near = HashMap::new();
     let mut count = |no: NoteNo, share: f32| {
         let known = near.entry(no).or_insert(share);
@@ -161,23 +163,24 @@ fn near(snapshot: &Snapshot, text: &str, graph: Option<&Graph>) -> HashMap<NoteN
 }
 
 /// The notes whose file name, title or alias stands in a text, as `bearing` knows them, each with 1; a longer name hides
-/// those within it. Words that are left over and begin a name, as `beginning` knows it, name it partly.
+/// those within it. Words that are left over name those partly that begin with them; `beginning` knows all that begin with
+/// a word, and is asked once for each.
 fn named(
     text: &str,
     bearing: impl Fn(&str) -> Vec<NoteNo>,
-    beginning: impl Fn(&str) -> Vec<NoteNo>,
+    beginning: impl Fn(&str) -> Vec<(NoteNo, Box<str>)>,
 ) -> Vec<(NoteNo, f32)> {
     let words: Vec<&str> =
         text.split_whitespace().map(bare).filter(|word| !word.is_empty()).take(QUERY_WORDS).collect();
     let mut taken = vec![false; words.len()];
     let mut named = Vec::new();
-    let mut look = |share: f32, bearers_of: &dyn Fn(&[&str]) -> Vec<NoteNo>| {
+    let mut look = |share: f32, bearers_of: &dyn Fn(usize, &[&str]) -> Vec<NoteNo>| {
         for length in (1..=words.len().min(NAME_WORDS)).rev() {
             for (at, run) in words.windows(length).enumerate() {
                 if taken[at..at + length].iter().any(|taken| *taken) {
                     continue;
                 }
-                let mut bearers = bearers_of(run);
+                let mut bearers = bearers_of(at, run);
                 bearers.sort_unstable();
                 bearers.dedup();
                 if !bearers.is_empty() && bearers.len() <= BEARERS {
@@ -187,9 +190,17 @@ fn named(
             }
         }
     };
-    look(1.0, &|run| spellings(run).iter().flat_map(|name| bearing(name)).collect());
+    look(1.0, &|_, run| spellings(run).iter().flat_map(|name| bearing(name)).collect());
     let first = words.first().copied();
-    look(PARTLY, &|run| if begins_a_name(run, first) { beginning(&run.join(" ")) } else { Vec::new() });
+    let names: Vec<OnceCell<_>> = words.iter().map(|_| OnceCell::new()).collect();
+    look(PARTLY, &|at, run| {
+        if !begins_a_name(run, first) {
+            return Vec::new();
+        }
+        let begin = format!("{} ", key(&run.join(" ")));
+        let names = names[at].get_or_init(|| beginning(words[at])).iter();
+        names.filter(|(_, name)| name.starts_with(&begin)).map(|(no, _)| *no).collect()
+    });
     named
 }
 

@@ -27,8 +27,8 @@ pub(super) fn period(text: &str, today: Date) -> Option<Period> {
     let (start, end) = match text.as_str() {
         "today" => (today, None),
         "yesterday" => (today.yesterday().ok()?, Some(today)),
-        _ => match back(&text) {
-            Some(span) => (today.checked_sub(span).ok()?, None),
+        _ => match counted(&text) {
+            Some((count, unit)) => (before(unit, count, today)?, None),
             None => calendar(&text).or_else(|| named(&text, today))?,
         },
     };
@@ -38,8 +38,7 @@ pub(super) fn period(text: &str, today: Date) -> Option<Period> {
 /// The units that times are counted in.
 pub(super) const UNITS: [&str; 5] = ["day", "week", "month", "quarter", "year"];
 
-/// The day so many units before `day`.
-pub(super) fn before(unit: &str, count: i64, day: Date) -> Option<Date> {
+fn span(unit: &str, count: i64) -> Option<Span> {
     let span = match unit {
         "day" => Span::new().try_days(count),
         "week" => Span::new().try_weeks(count),
@@ -48,7 +47,34 @@ pub(super) fn before(unit: &str, count: i64, day: Date) -> Option<Date> {
         "year" => Span::new().try_years(count),
         _ => return None,
     };
-    day.checked_sub(span.ok()?).ok()
+    span.ok()
+}
+
+/// The day so many units before `day`.
+pub(super) fn before(unit: &str, count: i64, day: Date) -> Option<Date> {
+    day.checked_sub(span(unit, count)?).ok()
+}
+
+/// The week, month, quarter or year so many of them before the one that a day lies in, or the day itself.
+pub(super) fn ago(unit: &str, count: i64, day: Date) -> Option<(Date, Date)> {
+    running(unit, before(unit, count, day)?)
+}
+
+/// This year's, or last year's while this year's lies ahead of `today`.
+pub(super) fn latest(today: Date, of: impl Fn(i16) -> Option<(Date, Date)>) -> Option<(Date, Date)> {
+    let this = today.year();
+    of(this).filter(|(start, _)| *start <= today).or_else(|| of(this - 1))
+}
+
+/// The latest day that is this weekday, 1 (Monday) to 7: today, unless `last` is said of it.
+pub(super) fn latest_weekday(weekday: i8, last: bool, today: Date) -> Option<(Date, Date)> {
+    let back = (today.weekday().to_monday_one_offset() - weekday).rem_euclid(7);
+    ago("day", i64::from(if back == 0 && last { 7 } else { back }), today)
+}
+
+/// A month, 1 to 12, of a year.
+pub(super) fn month_of(year: i16, month: i8) -> Option<(Date, Date)> {
+    running("month", Date::new(year, month, 1).ok()?)
 }
 
 /// `2025-10`, `2025-10-23`: the first day, and the day after the last one.
@@ -72,61 +98,41 @@ fn named(text: &str, today: Date) -> Option<(Date, Option<Date>)> {
     let words: Vec<&str> = text.split([' ', '-', '_', ',']).filter(|word| !word.is_empty()).collect();
     let year = |text: &str| number::<i16>(text, 4..=4);
     let (start, end) = match *words {
-        ["last", unit] if let Some((start, _)) = running(unit, today) => running(unit, start.yesterday().ok()?)?,
+        ["last", unit] if let Some(days) = ago(unit, 1, today) => days,
         ["this", unit] => running(unit, today)?,
-        ["last", name] | [name] if let Some(month) = note::month(name) => {
-            let this = Date::new(today.year(), month, 1).ok()?;
-            month_of(if this <= today { this } else { Date::new(today.year() - 1, month, 1).ok()? })?
-        }
-        ["last", name] | [name] => {
-            let back = (today.weekday().to_monday_one_offset() - note::weekday(name)?).rem_euclid(7);
-            // "Last Friday" is not today's.
-            let back = if back == 0 && words.len() == 2 { 7 } else { back };
-            let day = today.checked_sub(Span::new().days(back)).ok()?;
-            (day, day.tomorrow().ok()?)
-        }
+        ["last", name] | [name] if let Some(month) = note::month(name) => latest(today, |year| month_of(year, month))?,
+        // "Last Friday" is not today's.
+        ["last", name] | [name] => latest_weekday(note::weekday(name)?, words.len() == 2, today)?,
         [name, digits] | [digits, name] if let Some((month, year)) = note::month(name).zip(year(digits)) => {
-            month_of(Date::new(year, month, 1).ok()?)?
+            month_of(year, month)?
         }
         _ => return None,
     };
     Some((start, Some(end)))
 }
 
-fn month_of(first: Date) -> Option<(Date, Date)> {
-    Some((first, first.last_of_month().tomorrow().ok()?))
-}
-
 /// The week, month, quarter or year that a day lies in, or the day itself: its first day, and the day after its last.
 pub(super) fn running(unit: &str, day: Date) -> Option<(Date, Date)> {
-    let (start, span) = match unit {
-        "day" => (day, Span::new().days(1)),
-        "week" => {
-            (day.checked_sub(Span::new().days(day.weekday().to_monday_zero_offset())).ok()?, Span::new().weeks(1))
-        }
-        "month" => (day.first_of_month(), Span::new().months(1)),
-        "quarter" => (Date::new(day.year(), (day.month() - 1) / 3 * 3 + 1, 1).ok()?, Span::new().months(3)),
-        "year" => (day.first_of_year(), Span::new().years(1)),
+    let start = match unit {
+        "day" => day,
+        "week" => before("day", i64::from(day.weekday().to_monday_zero_offset()), day)?,
+        "month" => day.first_of_month(),
+        "quarter" => Date::new(day.year(), (day.month() - 1) / 3 * 3 + 1, 1).ok()?,
+        "year" => day.first_of_year(),
         _ => return None,
     };
-    Some((start, start.checked_add(span).ok()?))
+    Some((start, start.checked_add(span(unit, 1)?).ok()?))
 }
 
-fn back(text: &str) -> Option<Span> {
-    let unit = text.chars().next_back().filter(char::is_ascii_alphabetic)?;
+/// A number of units, as `7d`, `2w`, `3m` or `1y`.
+fn counted(text: &str) -> Option<(i64, &'static str)> {
+    let letter = text.chars().next_back().filter(char::is_ascii_alphabetic)?;
     let digits = &text[..text.len() - 1];
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let n: i32 = digits.parse().ok()?;
-    let span = match unit {
-        'd' => Span::new().try_days(n),
-        'w' => Span::new().try_weeks(n),
-        'm' => Span::new().try_months(n),
-        'y' => Span::new().try_years(n),
-        _ => return None,
-    };
-    span.ok()
+    let unit = UNITS.into_iter().find(|unit| *unit != "quarter" && unit.starts_with(letter))?;
+    Some((digits.parse().ok()?, unit))
 }
 
 fn calendar(text: &str) -> Option<(Date, Option<Date>)> {

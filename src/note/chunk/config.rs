@@ -70,6 +70,11 @@ impl ChunkConfig {
         ChunkConfig { strategy, target, min, max, overlap_percent }
     }
 
+    /// Tokens that a part of what had to be split repeats of the one before, at most.
+    pub(super) fn overlap_tokens(&self) -> u32 {
+        self.target * self.overlap_percent / 100
+    }
+
     /// Names everything that decides how a note is cut.
     pub fn identity(&self) -> String {
         let ChunkConfig { strategy, target, min, max, overlap_percent } = self;

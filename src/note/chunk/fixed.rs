@@ -5,7 +5,7 @@ use crate::Note;
 
 pub(super) fn windows(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<Piece> {
     let target = config.target.max(1);
-    let step = (target - (target * config.overlap_percent / 100).min(target - 1)).max(1);
+    let step = (target - config.overlap_tokens().min(target - 1)).max(1);
     let end = note.text.len();
     let mut pieces = Vec::new();
     let mut start = note.body;

@@ -150,7 +150,7 @@ pub(super) fn overlap(
     config: &ChunkConfig,
     ruler: &Ruler<'_>,
 ) {
-    let most = config.target * config.overlap_percent / 100;
+    let most = config.overlap_tokens();
     if most == 0 {
         return;
     }

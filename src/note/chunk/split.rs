@@ -51,7 +51,7 @@ fn units(note: &Note, span: &Range<usize>, config: &ChunkConfig, ruler: &Ruler<'
             units.push(at..end);
         } else if block.kind == BlockKind::Paragraph {
             // What is written in an editor that wraps has one line a paragraph: its parts leave room for what they repeat.
-            let max = config.max.saturating_sub(overlap_tokens(config)).max(1);
+            let max = config.max.saturating_sub(config.overlap_tokens()).max(1);
             cut_block(note, at..end, &block.cuts, &ChunkConfig { max, ..*config }, ruler, &mut units);
         } else {
             cut_block(note, at..end, &block.cuts, config, ruler, &mut units);
@@ -64,13 +64,8 @@ fn units(note: &Note, span: &Range<usize>, config: &ChunkConfig, ruler: &Ruler<'
     units
 }
 
-/// Tokens that a part repeats of the one before at most.
-fn overlap_tokens(config: &ChunkConfig) -> u32 {
-    config.target * config.overlap_percent / 100
-}
-
 fn overlap(note: &Note, parts: Vec<Range<usize>>, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<Range<usize>> {
-    let most = overlap_tokens(config);
+    let most = config.overlap_tokens();
     let mut out: Vec<Range<usize>> = Vec::with_capacity(parts.len());
     for part in parts {
         let start = match out.last() {

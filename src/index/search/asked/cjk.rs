@@ -1,6 +1,5 @@
 //! Times in Chinese and Japanese questions, whose words no blanks part.
 
-use jiff::Span;
 use jiff::civil::Date;
 
 use super::super::dates;
@@ -81,8 +80,7 @@ fn ends_in_digit(text: &str) -> bool {
 /// What a text begins with, and the bytes of it.
 fn at(text: &str, today: Date) -> Option<(When, usize)> {
     if let Some((word, unit, back)) = NAMED.iter().find(|(word, ..)| text.starts_with(word)) {
-        let days = dates::running(unit, dates::before(unit, *back, today)?)?;
-        return Some((When::of(days, today)?, word.len()));
+        return Some((When::of(dates::ago(unit, *back, today)?, today)?, word.len()));
     }
     if let Some(word) = NEWEST.iter().find(|word| text.starts_with(**word)) {
         return Some((When::Newest, word.len()));
@@ -91,12 +89,8 @@ fn at(text: &str, today: Date) -> Option<(When, usize)> {
     let ago =
         AGO.iter().find_map(|(counter, unit)| rest.strip_prefix(counter)?.strip_prefix('前').map(|rest| (unit, rest)));
     if let Some((unit, rest)) = ago {
-        let day = dates::before(unit, number.into(), today)?;
-        let days = (day, day.tomorrow().ok()?);
-        return Some((
-            When::of(if *unit == "day" { days } else { dates::running(unit, day)? }, today)?,
-            text.len() - rest.len(),
-        ));
+        let days = dates::ago(unit, number.into(), today)?;
+        return Some((When::of(days, today)?, text.len() - rest.len()));
     }
     let (days, rest) = calendar(number, rest, today)?;
     Some((When::of(days, today)?, text.len() - rest.len()))
@@ -117,13 +111,13 @@ fn calendar(first: i16, rest: &str, today: Date) -> Option<(Days, &str)> {
     let month = i8::try_from(month).ok()?;
     let day =
         number(rest).and_then(|(day, rest)| Some((i8::try_from(day).ok()?, rest.strip_prefix(['日', '号', '號'])?)));
-    let of = |year: i16| Date::new(year, month, day.map_or(1, |(day, _)| day)).ok();
-    let start = match year {
+    let unit = if day.is_some() { "day" } else { "month" };
+    let of = |year: i16| dates::running(unit, Date::new(year, month, day.map_or(1, |(day, _)| day)).ok()?);
+    let days = match year {
         Some(year) => of(year)?,
-        None => of(today.year()).filter(|start| *start <= today).or_else(|| of(today.year() - 1))?,
+        None => dates::latest(today, of)?,
     };
-    let span = if day.is_some() { Span::new().days(1) } else { Span::new().months(1) };
-    Some(((start, start.checked_add(span).ok()?), day.map_or(rest, |(_, rest)| rest)))
+    Some((days, day.map_or(rest, |(_, rest)| rest)))
 }
 
 /// Up to four digits that a text begins with.
