@@ -9,7 +9,8 @@ use super::exit;
 use super::money::{estimated, minutes, tokens};
 use super::print::{bold, counted};
 use super::session::{CliFailure, Session, safe};
-use protocol::contexts::{Estimate, Offer, Offers, StartContextsRequest, StopContextsRequest};
+use context::cost::dollars;
+use protocol::contexts::{Estimate, Offer, OfferedWork, Offers, StartContextsRequest, StopContextsRequest};
 
 /// `situated contexts start`.
 pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, CliFailure> {
@@ -27,7 +28,7 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
         if session.globals.json {
             session.json(json!(offers))?;
         } else if !asks {
-            session.say("there is nothing to agree to: contexts are asked for as notes change");
+            session.say("there is nothing to agree to: models are asked as notes change");
         }
         return Ok(exit::OK);
     }
@@ -37,19 +38,41 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
     }
     request.dry_run = false;
     let offers = client.call(&request)?;
-    let said = "contexts are written in the background, within the day's budget; `situated status` says how far";
+    let works = |offer: &&Offer| offer.what != OfferedWork::Reranking;
+    let said = if offers.vaults.iter().any(|offer| works(&offer)) {
+        "it is done in the background, within the budget; `situated status` says how far"
+    } else {
+        "searches are reranked from now on, within the day's budget"
+    };
     session.done(json!(offers), said)
 }
 
 /// `situated contexts stop`.
 pub(super) fn stop(vault: Option<String>, session: &mut Session) -> Result<u8, CliFailure> {
     let offers: Offers = session.client()?.call(&StopContextsRequest { vault })?;
-    let vaults: Vec<String> = offers.vaults.iter().map(|offer| format!("`{}`", safe(&offer.vault))).collect();
-    let said = format!(
-        "no model is asked for contexts of {} any more; those that are written stay. `situated contexts start` goes on",
-        vaults.join(", ")
-    );
-    session.done(json!(offers), said)
+    let mut said: Vec<String> = offers.vaults.iter().map(stopped).collect();
+    said.push("`situated contexts start` goes on".to_owned());
+    session.done(json!(offers), said.join("\n"))
+}
+
+/// What no model is asked for any more.
+fn stopped(offer: &Offer) -> String {
+    let vault = safe(&offer.vault);
+    match offer.what {
+        OfferedWork::Contexts => {
+            format!("no model is asked for contexts of `{vault}` any more; those that are written stay")
+        }
+        OfferedWork::Vectors => {
+            format!("no more vectors of `{vault}` are made for {}; the embedder that serves goes on", model(offer))
+        }
+        OfferedWork::Reranking => {
+            format!("{} judges no search any more, but for those with `--rerank`", model(offer))
+        }
+    }
+}
+
+fn model(offer: &Offer) -> String {
+    format!("{} {}", safe(&offer.provider), safe(&offer.model)).trim_end().to_owned()
 }
 
 /// What is going to be asked for.
@@ -59,8 +82,58 @@ fn takes(offer: &Offer, replace: bool) -> impl Iterator<Item = &Estimate> {
 
 /// What an offer is: work, money, days, what leaves the machine, and what stays as it is.
 fn described(offer: &Offer, replace: bool) -> String {
-    let model = format!("{} {}", safe(&offer.provider), safe(&offer.model));
-    let mut said = format!("{}: {model} writes contexts for ", bold(safe(&offer.vault)));
+    let mut said = match offer.what {
+        OfferedWork::Contexts => contexts(offer, replace),
+        OfferedWork::Vectors => vectors(offer),
+        OfferedWork::Reranking => reranking(offer),
+    };
+    said.push('\n');
+    said.push_str(&match &offer.leaves_to {
+        Some(host) => format!("Leaves this machine: {}, to {}.", leaving(offer), safe(host)),
+        None => "Nothing leaves this machine.".to_owned(),
+    });
+    said
+}
+
+/// What goes to whoever is asked.
+fn leaving(offer: &Offer) -> &'static str {
+    match offer.what {
+        OfferedWork::Contexts | OfferedWork::Vectors => "text of notes",
+        OfferedWork::Reranking => "queries, and the passages found for them",
+    }
+}
+
+fn vectors(offer: &Offer) -> String {
+    let (estimate, vault, model) = (&offer.estimate, bold(safe(&offer.vault)), model(offer));
+    if estimate.notes == 0 {
+        return format!("{vault}: {model} takes over as embedder; all vectors are there.");
+    }
+    format!(
+        "{vault}: {model} makes the vectors of {} in {}: {}; {}, {}. Then it takes over as embedder.",
+        counted(estimate.notes, "note"),
+        counted(estimate.calls, "call"),
+        tokens(estimate.tokens_in, estimate.tokens_cached, estimate.tokens_out),
+        bold(estimated(estimate)),
+        minutes(estimate.minutes),
+    )
+}
+
+fn reranking(offer: &Offer) -> String {
+    format!("{}: {} judges what each search finds: {}.", bold("all vaults"), model(offer), each(offer))
+}
+
+/// What one search costs at most.
+fn each(offer: &Offer) -> String {
+    match offer.estimate.micro_dollars {
+        Some(0) => "free".to_owned(),
+        Some(cost) => format!("at most {} a search", dollars(cost)),
+        None => "at a price that is not known, within the day's token budget".to_owned(),
+    }
+}
+
+/// What contexts take, and what becomes of those that there are.
+fn contexts(offer: &Offer, replace: bool) -> String {
+    let mut said = format!("{}: {} writes contexts for ", bold(safe(&offer.vault)), model(offer));
     if offer.estimate.chunks == 0 {
         said.push_str("what you change from now on; nothing waits for it");
     } else {
@@ -79,11 +152,6 @@ fn described(offer: &Offer, replace: bool) -> String {
             format!("\n{old} of another model {} kept; `--replace` has them written anew ({cost}).", are(offer.kept))
         });
     }
-    said.push('\n');
-    said.push_str(&match &offer.leaves_to {
-        Some(host) => format!("Leaves this machine: text of notes, to {}.", safe(host)),
-        None => "Nothing leaves this machine.".to_owned(),
-    });
     said
 }
 
@@ -115,11 +183,17 @@ pub(super) fn within(days: u64) -> String {
 /// What waits for a yes, in one line, for `status`.
 pub(super) fn waiting(offer: &Offer) -> String {
     let days = offer.days.map_or_else(String::new, |days| format!(", {}", within(days)));
-    let to =
-        offer.leaves_to.as_ref().map_or_else(String::new, |host| format!("; text of notes goes to {}", safe(host)));
-    let what = match offer.estimate.chunks {
-        0 => "what changes from now on".to_owned(),
-        chunks => format!("{}, {}{days}", counted(chunks, "chunk"), estimated(&offer.estimate)),
+    let goes = if offer.what == OfferedWork::Reranking { "go" } else { "goes" };
+    let to = offer
+        .leaves_to
+        .as_ref()
+        .map_or_else(String::new, |host| format!("; {} {goes} to {}", leaving(offer), safe(host)));
+    let estimate = &offer.estimate;
+    let what = match offer.what {
+        OfferedWork::Contexts if estimate.chunks == 0 => "what changes from now on".to_owned(),
+        OfferedWork::Contexts => format!("{}, {}{days}", counted(estimate.chunks, "chunk"), estimated(estimate)),
+        OfferedWork::Vectors => format!("vectors of {}, {}", counted(estimate.notes, "note"), estimated(estimate)),
+        OfferedWork::Reranking => format!("reranking by {}, {}", model(offer), each(offer)),
     };
     format!("waits for your yes: `situated contexts start` ({what}{to})")
 }

@@ -10,6 +10,7 @@ use super::jobs::is_free;
 use super::money::{estimated, spent};
 use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable_lines, red, yellow};
 use super::session::{CliFailure, Session, safe};
+use protocol::contexts::OfferedWork;
 use protocol::cost::CostReport;
 use protocol::daemon::CostRequest;
 use protocol::decision::Action;
@@ -73,7 +74,7 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
     let paused = format!("paused{until}; `situated resume` lets it go on");
     let (dot, health) = match status.state {
         RunState::Idle if status.problems.is_empty() && !status.contexts.offers.is_empty() => {
-            (yellow("●"), "up to date; contexts wait for your yes, see below")
+            (yellow("●"), "up to date; a model waits for your yes, see below")
         }
         RunState::Idle if status.problems.is_empty() => (green("●"), "healthy, up to date"),
         RunState::Idle => (yellow("●"), "up to date, but see below"),
@@ -107,6 +108,8 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
     }
     row("vectors", &safe(&status.embedder), out)?;
     print_embedding(&status.embedding, out)?;
+    print_offers("", &status.contexts, OfferedWork::Vectors, out)?;
+    print_offers("reranking", &status.contexts, OfferedWork::Reranking, out)?;
     if let Some(cost) = cost {
         row("cost", &format!("{} today, {} this month", spent(&cost.today), spent(&cost.this_month)), out)?;
     }
@@ -184,6 +187,12 @@ fn print_embedding(embedding: &EmbedStatus, out: &mut Out) -> std::io::Result<()
     row("", &format!("{} is to take over{far}", safe(next)), out)
 }
 
+/// What models are asked for once the user has agreed.
+fn print_offers(name: &str, contexts: &ContextStatus, what: OfferedWork, out: &mut Out) -> std::io::Result<()> {
+    let offers = contexts.offers.iter().filter(|offer| offer.what == what);
+    offers.into_iter().try_for_each(|offer| row(name, &yellow(consent::waiting(offer)), out))
+}
+
 /// Contexts that a model writes: what waits, what is old, stale or failed, and what to do about it.
 fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io::Result<()> {
     let waiting = match contexts.waiting {
@@ -192,9 +201,7 @@ fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io:
         n => format!("{} wait for it", grouped(n)),
     };
     row("", &format!("it is to write {}; {waiting}", counted(contexts.wanted, "context")), out)?;
-    for offer in &contexts.offers {
-        row("", &yellow(consent::waiting(offer)), out)?;
-    }
+    print_offers("", contexts, OfferedWork::Contexts, out)?;
     if let Some(held) = &contexts.held {
         row("", &format!("nothing is asked at present: {}", safe(held)), out)?;
     }

@@ -1,16 +1,18 @@
-//! The user's consent: which models may be shown a vault's notes, and paid for it. It stands in a file beside the
-//! vault's store, so that a database that is made anew forgets no refusal and no yes.
+//! The user's consent: which models may be shown notes, and paid for it. That of a vault stands in a file beside its
+//! store, so that a database that is made anew forgets no refusal and no yes; that of the reranker, which judges what all
+//! vaults answer, beside the vaults.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::now_s;
-use crate::writer::Writer;
-use context::models::Price;
+use context::models::{Model, Price};
 use context::settings::{Consent, ContextConfig};
+use index::embed::settings::EmbedConfig;
+use provider::Embeddings;
 
-/// The file, in the folder of the vault's store.
+/// The file, in the folder of the vault's store or of all data.
 const FILE: &str = "consent.json";
 
 /// What a user agrees to.
@@ -37,24 +39,50 @@ struct Agreements {
 }
 
 impl Terms {
-    /// What is to be agreed to before a writer may be asked; `None` if nobody has to: what is free and stays on this
-    /// machine needs no consent, nor does what the configuration agrees to.
-    pub(crate) fn of(writer: &Writer, config: &ContextConfig) -> Option<Terms> {
-        let (model, to) = (&writer.author.model, writer.author.client.leaves_to());
-        let asks = config.consent == Consent::Ask && (to.is_some() || model.price != Price::Free);
-        let terms = Terms { provider: model.provider.name().to_owned(), model: model.id.clone(), to };
-        asks.then_some(terms)
+    /// What is to be agreed to before a model may be asked; `None` if nobody has to: what is free and stays on this
+    /// machine (no host `to`) needs no consent, nor does what the configuration agrees to.
+    pub(crate) fn of(
+        consent: Consent,
+        (provider, model): (&str, &str),
+        to: Option<String>,
+        free: bool,
+    ) -> Option<Terms> {
+        let asks = consent == Consent::Ask && (to.is_some() || !free);
+        asks.then(|| Terms { provider: provider.to_owned(), model: model.to_owned(), to })
     }
 
-    /// Whether the user has agreed. What was bought before anybody was asked counts as a yes: `bought` says of a
+    /// What is to be agreed to before contexts are bought.
+    pub(crate) fn of_contexts(config: &ContextConfig, model: &Model, to: Option<String>) -> Option<Terms> {
+        Terms::of(config.consent, (model.provider.name(), &model.id), to, model.price == Price::Free)
+    }
+
+    /// What is to be agreed to before an embedder is shown notes. Opens no connection.
+    pub(crate) fn of_embedder(config: &EmbedConfig) -> Option<Terms> {
+        // What is computed here is not asked over HTTP, and whose address is wrong cannot be asked at all.
+        let client = Embeddings::new(config).ok()?;
+        let free = client.price() == Some(0);
+        Terms::of(config.consent, (config.provider.name(), config.model()), client.leaves_to(), free)
+    }
+
+    /// Who is asked, which model, and the host that text goes to.
+    pub(crate) fn names(&self) -> (&str, &str, Option<&str>) {
+        (&self.provider, &self.model, self.to.as_deref())
+    }
+
+    /// Whether the user has agreed.
+    pub(crate) fn stand_in(&self, dir: &Path) -> bool {
+        Agreements::read(dir).is_some_and(|agreements| agreements.hold(self))
+    }
+
+    /// Whether the user has agreed to contexts. What was bought before anybody was asked counts as a yes: `bought` says of a
     /// provider and a model whether that was so, and is asked once.
     pub(crate) fn are_agreed(&self, dir: &Path, bought: impl FnOnce(&str, &str) -> bool) -> bool {
         if let Some(agreements) = Agreements::read(dir) {
-            return agreements.agreed.iter().any(|agreement| agreement.terms == *self);
+            return agreements.hold(self);
         }
         let agreed = bought(&self.provider, &self.model);
         if let Err(error) = self.set_agreed(dir, agreed) {
-            tracing::warn!(file = FILE, %error, "whether contexts may be bought could not be written down");
+            tracing::warn!(file = FILE, %error, "whether a model may be asked could not be written down");
         }
         agreed
     }
@@ -73,6 +101,47 @@ impl Terms {
     }
 }
 
+/// Whether the user lets a model be asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConsentState {
+    /// What is to be agreed to, if anything is.
+    terms: Option<Terms>,
+    agreed: bool,
+}
+
+impl ConsentState {
+    /// Reads what stands in `dir`.
+    pub(crate) fn read(terms: Option<Terms>, dir: &Path) -> Self {
+        ConsentState::read_or(terms, dir, |terms, dir| terms.stand_in(dir))
+    }
+
+    /// As `agreed` has it of the terms and the folder, if anything is to be agreed to.
+    pub(crate) fn read_or(terms: Option<Terms>, dir: &Path, agreed: impl FnOnce(&Terms, &Path) -> bool) -> Self {
+        let agreed = terms.as_ref().is_none_or(|terms| agreed(terms, dir));
+        ConsentState { terms, agreed }
+    }
+
+    /// What is to be agreed to, if anything is.
+    pub(crate) fn terms(&self) -> Option<&Terms> {
+        self.terms.as_ref()
+    }
+
+    /// Whether the user has agreed, or need not.
+    pub(crate) fn is_agreed(&self) -> bool {
+        self.terms.is_none() || self.agreed
+    }
+
+    /// The user agrees, or takes it back; tells whether that changes anything.
+    ///
+    /// # Errors
+    /// See [`Terms::set_agreed`].
+    pub(crate) fn set_agreed(&mut self, dir: &Path, agreed: bool) -> std::io::Result<bool> {
+        let Some(terms) = &self.terms else { return Ok(false) };
+        terms.set_agreed(dir, agreed)?;
+        Ok(std::mem::replace(&mut self.agreed, agreed) != agreed)
+    }
+}
+
 impl Agreements {
     /// `None` if nobody was ever asked. A file that makes no sense agrees to nothing.
     fn read(dir: &Path) -> Option<Agreements> {
@@ -88,6 +157,10 @@ impl Agreements {
             tracing::warn!(file = FILE, %error, "it makes no sense: no model is asked before you agree again");
             Agreements::default()
         }))
+    }
+
+    fn hold(&self, terms: &Terms) -> bool {
+        self.agreed.iter().any(|agreement| agreement.terms == *terms)
     }
 
     fn write(&self, dir: &Path) -> std::io::Result<()> {

@@ -15,6 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::Shared;
+use crate::consent::{ConsentState, Terms};
 use crate::settings::Settings;
 use context::settings::KeyConfig;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
@@ -176,6 +177,11 @@ impl Serving {
         crate::host::replace(dir, SERVING, &text)
     }
 
+    /// Whether a configuration has texts go where they went before.
+    fn is_at(&self, config: &EmbedConfig) -> bool {
+        self.provider == config.provider.name() && self.base_url == config.base_url
+    }
+
     /// The configuration that it was, with what a newer one knows of the same provider.
     fn config(&self, now: &EmbedConfig) -> EmbedConfig {
         let provider = EmbedProvider::ALL.into_iter().find(|p| p.name() == self.provider).unwrap_or_default();
@@ -212,14 +218,31 @@ fn is_asked_for(config: &EmbedConfig, identity: &str, dimensions: usize) -> bool
     }
 }
 
-/// The embedder that serves the store in `dir`, and whether it is the one that the configuration asks for.
-pub(super) fn serving(shared: &Arc<Shared>, config: &Settings, dir: &Path) -> (Arc<Service>, bool) {
+/// Whether the user lets an embedder be shown a vault's notes. `vault_dir` is the folder of the vault's plain generation:
+/// all have the same embedder. What serves there was agreed to, or was there before anybody was asked.
+pub(super) fn consent(config: &EmbedConfig, vault_dir: &Path) -> ConsentState {
+    ConsentState::read_or(Terms::of_embedder(config), vault_dir, |terms, dir| {
+        let serves =
+            |serving: Serving| serving.is_at(config) && serving.identity == config.identity(serving.dimensions);
+        terms.stand_in(dir) || Serving::read(dir).is_some_and(serves)
+    })
+}
+
+/// The embedder that serves the store in `dir`, and whether it is the one that the configuration asks for; for
+/// `vault_dir` see [`consent`].
+pub(super) fn serving(
+    shared: &Arc<Shared>,
+    config: &Settings,
+    (dir, vault_dir): (&Path, &Path),
+) -> (Arc<Service>, bool) {
     let wanted = &config.embed;
     let Some(serving) = Serving::read(dir) else {
         return (Service::builtin(), wanted.provider == EmbedProvider::Builtin);
     };
     let asked_for = is_asked_for(wanted, &serving.identity, serving.dimensions)
-        && (wanted.provider != EmbedProvider::Transformer || wanted.model == serving.model);
+        && (wanted.provider != EmbedProvider::Transformer || wanted.model == serving.model)
+        // The same vectors from another address: text would go there.
+        && (serving.is_at(wanted) || consent(wanted, vault_dir).is_agreed());
     let settings = if asked_for { wanted.clone() } else { serving.config(wanted) };
     let service = Service::open(shared, &settings, Some(serving.dimensions))
         .unwrap_or_else(|error| Service::gone(&serving, error.to_string()));

@@ -7,6 +7,7 @@
 mod judge;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use lru::LruCache;
 use tokio::runtime::Handle;
 
 use super::error::CallError;
+use crate::consent::{ConsentState, Terms};
 use crate::settings::Settings;
 use index::Cancel;
 use index::search::Ranking;
@@ -24,6 +26,7 @@ use index::search::rerank::{RerankConfig, RerankProvider};
 use index::{LexicalError, Row, Snapshot};
 use judge::Judge;
 use note::Private;
+use protocol::contexts::{Estimate, Offer, OfferedWork};
 use provider::ledger::Purpose;
 use provider::{Account, ProviderRuntime, Spender};
 
@@ -32,6 +35,9 @@ const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 /// How often it is logged that searches are not reranked.
 const LOG_EVERY: Duration = Duration::from_mins(1);
+
+/// A query of the usual length, to say what one costs.
+const USUAL_QUERY: &str = "how a query of the usual length looks";
 
 /// How often a search that waits looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(20);
@@ -48,6 +54,8 @@ pub struct Reranker {
     config: RerankConfig,
     /// Provider, address and model: what the scores depend on besides what is shown.
     identity: String,
+    /// Whether the user lets it judge every search.
+    consent: Mutex<ConsentState>,
     logged: Mutex<Option<Instant>>,
 }
 
@@ -64,8 +72,12 @@ impl Reranker {
         }
         let url = rerank.base_url.as_deref().unwrap_or_default();
         let identity = format!("{} {url} {}", rerank.provider.name(), rerank.model());
+        let judge = Judge::new(&rerank)?;
+        let names = (rerank.provider.name(), rerank.model());
+        let terms = Terms::of(rerank.consent, names, judge.leaves_to(), judge.is_free());
         Ok(Some(Arc::new(Reranker {
-            judge: Judge::new(&rerank)?,
+            consent: Mutex::new(ConsentState::read(terms, &config.data_dir)),
+            judge,
             account: Account::of(spender, Purpose::Rerank),
             runtime: runtime.urgent()?,
             cache: Arc::new(Mutex::new(Cache::new(REMEMBERED))),
@@ -179,6 +191,32 @@ impl Reranker {
     pub fn most(&self, query: &str) -> Option<u64> {
         let documents = vec!["x".repeat(rerank::MOST_DOCUMENT); self.config.top];
         self.judge.cost(&self.judge.guess(query, &documents))
+    }
+
+    /// Whether the user lets it judge every search, or need not.
+    pub(super) fn is_agreed(&self) -> bool {
+        self.consent.lock().is_agreed()
+    }
+
+    /// The user agrees, or takes it back; `dir` is the folder of all data.
+    pub(super) fn set_agreed(&self, dir: &Path, agreed: bool) -> std::io::Result<()> {
+        self.consent.lock().set_agreed(dir, agreed).map(drop)
+    }
+
+    /// What a search takes at most, if that is to be agreed to.
+    pub(super) fn offer(&self) -> Option<Offer> {
+        let consent = self.consent.lock();
+        let (provider, model, to) = consent.terms()?.names();
+        let estimate = Estimate { calls: 1, micro_dollars: self.most(USUAL_QUERY), ..Estimate::default() };
+        Some(Offer {
+            what: OfferedWork::Reranking,
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            leaves_to: to.map(str::to_owned),
+            agreed: consent.is_agreed(),
+            estimate,
+            ..Offer::default()
+        })
     }
 
     /// What leaves this machine, to where.

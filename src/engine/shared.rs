@@ -13,6 +13,7 @@ use super::disk_access::DiskAccess;
 use super::embedding::Service;
 use super::indexer::disk::Disk;
 use index::{Graph, Snapshot};
+use protocol::contexts::Offer;
 use protocol::status::VaultStatus;
 use vault::policy::Policy;
 use vault::settings::VaultConfig;
@@ -65,7 +66,7 @@ pub(super) enum Stage {
 }
 
 /// What an indexer says of itself after every turn.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct IndexerReport {
     pub(super) stage: Stage,
     /// What happened when it was opened.
@@ -84,8 +85,10 @@ pub(super) struct IndexerReport {
     pub(super) kept: bool,
     /// Whether work is queued.
     pub(super) bulk: bool,
-    /// Whether the user has not agreed yet that the model is asked.
+    /// Whether the user has not agreed yet that the model is asked for contexts.
     pub(super) unagreed: bool,
+    /// What the embedder that is to take over takes, if that is to be agreed to.
+    pub(super) vectors_offer: Option<Offer>,
     /// Notes that wait for a model.
     pub(super) waiting: usize,
     /// Notes that the model has.

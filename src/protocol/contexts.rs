@@ -79,15 +79,31 @@ pub struct StopContextsRequest {
 /// Answer of `contexts.start` and `contexts.stop`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Offers {
-    /// One for each vault for which a model writes contexts.
+    /// One for each vault and kind of work that a model is asked for.
     pub vaults: Vec<Offer>,
 }
 
-/// A model that is to write contexts for a vault, what that takes, and whether the user has agreed.
+/// What a model is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OfferedWork {
+    /// Contexts of chunks.
+    #[default]
+    Contexts,
+    /// The vectors that an embedder needs to take over.
+    Vectors,
+    /// The order of what a search finds, of every search.
+    Reranking,
+}
+
+/// A model that is to work for a vault, what that takes, and whether the user has agreed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Offer {
-    /// The vault's name.
+    /// The vault's name; empty if it is for all of them.
     pub vault: String,
+    /// What the model is asked for.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub what: OfferedWork,
     /// Who is asked.
     pub provider: String,
     /// The model.
@@ -95,9 +111,9 @@ pub struct Offer {
     /// The host that text of notes goes to; absent if it stays on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaves_to: Option<String>,
-    /// Whether contexts are asked for: the user has agreed, or need not.
+    /// Whether the model is asked: the user has agreed, or need not.
     pub agreed: bool,
-    /// What is asked for once the user has agreed.
+    /// What is asked for once the user has agreed; of reranking one search.
     pub estimate: Estimate,
     /// Days that it takes within the day's budget; absent if that does not bind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -178,7 +178,8 @@ pub struct ContextStatus {
     /// Why nothing is asked at present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
-    /// Models that write nothing before the user has agreed (`contexts.start`), by vault.
+    /// Models that are asked for nothing before the user has agreed (`contexts.start`), by vault; embedders that are to
+    /// take over and the reranker too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<Offer>,
     /// What making the old ones anew would take.

@@ -243,9 +243,9 @@ methods! {
     ContextsReview "contexts.review" ReviewRequest => Reviews, Engine, Daemon, [NotFound Storage],
         "Contexts that a model wrote, beside their chunks, for a person to judge.";
     ContextsStart "contexts.start" StartContextsRequest => Offers, Engine, Daemon, [NotFound Forbidden Storage],
-        "The user agrees that a model is shown a vault and paid for its contexts; tells what that takes.";
+        "The user agrees that models are shown a vault and paid: for contexts, vectors, reranking; tells what that takes.";
     ContextsStop "contexts.stop" StopContextsRequest => Offers, Engine, Daemon, [NotFound Storage],
-        "The user takes that back: nothing more is asked for by itself.";
+        "The user takes that back: no model is asked by itself any more.";
     Generations "generations" GenerationsRequest => GenerationList, Engine, Daemon, [NotFound Storage],
         "Ways of writing contexts that the configuration has, and how far each is built.";
     GenerationsBuild "generations.build" BuildGenerationRequest => Job, Engine, Daemon,

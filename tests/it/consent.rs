@@ -1,15 +1,21 @@
 //! Money said before it is spent: a model that costs, or is elsewhere, writes nothing before the user has agreed.
 
+use std::time::Duration;
+
 use protocol::audience::Audience;
-use protocol::contexts::{Offer, StartContextsRequest, StopContextsRequest};
+use protocol::contexts::{Offer, OfferedWork, StartContextsRequest, StopContextsRequest};
 use protocol::envelope::ErrorKind;
-use protocol::jobs::{JobState, RebuildRequest};
+use protocol::jobs::{JobKind, JobState, RebuildRequest};
+use protocol::search::SearchRequest;
 use protocol::status::RunState;
 
 use crate::contexts::{ATLAS, SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
 use crate::own_files::all;
+use crate::requests::{paths, query};
+use crate::reranker::Reranker;
 use crate::support::{Daemon, Place, eventually};
+use crate::vectors::Vectors;
 
 /// `[context]` with a priced model, to which nobody has agreed.
 fn asking(model: &Model, id: &str) -> String {
@@ -178,4 +184,121 @@ fn what_was_bought_by_a_version_that_did_not_ask_goes_on() {
     wait_written(&mut daemon);
     assert!(offered(&mut daemon).agreed);
     assert_eq!(model.calls(), 2);
+}
+
+/// An embedder that costs, to which nobody has agreed.
+fn asking_embedder(server: &Vectors, model: &str) -> String {
+    server.config("openai", model, "price_per_mtok = 100.0").replace("consent = \"given\"\n", "")
+}
+
+/// The offer of an embedder.
+fn of_vectors(daemon: &mut Daemon) -> Offer {
+    let of_vectors = |offer: &&Offer| offer.what == OfferedWork::Vectors;
+    let status = daemon.wait_for("an offer of vectors", |status| {
+        status.state == RunState::Idle && status.contexts.offers.iter().any(|offer| of_vectors(&offer))
+    });
+    status.contexts.offers.iter().find(of_vectors).expect("an offer").clone()
+}
+
+fn served_by(daemon: &mut Daemon, name: &str) {
+    daemon.wait_for(name, |status| status.embedder.contains(name) && status.embedding.next.is_none());
+}
+
+#[test]
+fn an_embedder_that_costs_is_shown_no_note_before_the_user_agrees() {
+    let server = Vectors::start(24);
+    let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    place.configure(&asking_embedder(&server, "m"));
+    let mut daemon = start(&place);
+    let offer = of_vectors(&mut daemon);
+    assert_eq!((offer.agreed, offer.provider.as_str(), offer.model.as_str()), (false, "openai", "m"), "{offer:?}");
+    assert!(offer.estimate.micro_dollars > Some(0) && offer.estimate.notes == 1, "{offer:?}");
+    // Nothing is wrong, nothing goes on, and the built-in model serves.
+    let status = daemon.status();
+    assert!(status.problems.is_empty() && status.embedder.starts_with("builtin"), "{status:?}");
+    assert!(daemon.newest(JobKind::Embed).is_none());
+    place.write("Other rollout.md", ATLAS.replace("Atlas", "Hermes"));
+    assert_eq!(place.run(&["sync", "--wait"]).status.code(), Some(0));
+    assert!(!server.texts().iter().any(|text| text.contains("Atlas") || text.contains("Hermes")), "no note was sent");
+    let shown = String::from_utf8(place.run(&["status"]).stdout).unwrap();
+    assert!(shown.contains("waits for your yes: `situated contexts start` (vectors of "), "{shown}");
+    let told = String::from_utf8(place.run(&["contexts", "start", "--dry-run"]).stderr).unwrap();
+    assert!(told.contains("openai m makes the vectors of "), "{told}");
+    let assistant = StartContextsRequest { audience: Audience::Assistant, ..StartContextsRequest::default() };
+    assert_eq!(daemon.refused(&assistant).kind, ErrorKind::Forbidden);
+
+    // A process that ends forgets no refusal.
+    daemon.stop();
+    let mut daemon = start(&place);
+    of_vectors(&mut daemon);
+    assert_eq!(place.run(&["contexts", "start", "--yes"]).status.code(), Some(0));
+    served_by(&mut daemon, "openai m 24");
+    assert!(server.texts().iter().any(|text| text.contains("Hermes")));
+    assert!(daemon.status().contexts.offers.is_empty());
+    // What serves goes on after a start, and for what is saved.
+    daemon.stop();
+    let mut daemon = start(&place);
+    place.write("Third rollout.md", ATLAS.replace("Atlas", "Aeolus"));
+    eventually("the note that was saved", || server.texts().iter().any(|text| text.contains("Aeolus")));
+
+    // The same model at another address asks again: text would go there.
+    let elsewhere = Vectors::start(24);
+    place.configure(&asking_embedder(&elsewhere, "m").replace("price_per_mtok", "passes_on = true\nprice_per_mtok"));
+    daemon.reload();
+    assert!(of_vectors(&mut daemon).leaves_to.is_some());
+    assert!(!elsewhere.texts().iter().any(|text| text.contains("rollout")));
+    daemon.ask(&StartContextsRequest::default());
+    served_by(&mut daemon, "openai m 24");
+    place.write("Fourth rollout.md", ATLAS.replace("Atlas", "Boreas"));
+    eventually("it is asked", || elsewhere.texts().iter().any(|text| text.contains("Boreas")));
+}
+
+#[test]
+fn a_yes_to_an_embedder_is_taken_back_while_its_vectors_are_made() {
+    let server = Vectors::start(24);
+    server.latency(Duration::from_secs(20));
+    let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    // The number of dimensions is said, so that nobody has to be asked for it.
+    place.configure(&asking_embedder(&server, "m\"\ndimensions = 24\n#"));
+    let mut daemon = start(&place);
+    of_vectors(&mut daemon);
+    assert!(server.texts().is_empty(), "not a word was sent");
+    daemon.ask(&StartContextsRequest::default());
+    eventually("vectors are being made", || !server.texts().is_empty());
+    let stopped = daemon.ask(&StopContextsRequest::default());
+    assert_eq!(stopped.vaults.iter().map(|offer| offer.what).collect::<Vec<_>>(), [OfferedWork::Vectors]);
+    eventually("the job ends", || daemon.newest(JobKind::Embed).is_some_and(|job| job.state == JobState::Cancelled));
+    assert!(!of_vectors(&mut daemon).agreed);
+    assert!(daemon.status().embedder.starts_with("builtin"));
+}
+
+#[test]
+fn a_reranker_that_costs_judges_what_the_user_asks_it_to_until_it_is_agreed_to() {
+    let reranker = Reranker::start("lagoon");
+    let place =
+        Place::with(&[("a.md", "# Heron\n\nHeron, heron.\n"), ("b.md", "# Lagoon\n\nA heron in the lagoon.\n")]);
+    place.configure(&reranker.config("tei", "price_per_1k = 2.0").replace("consent = \"given\"\n", ""));
+    let mut daemon = start(&place);
+    let not_reranked = daemon.ask(&query("heron"));
+    assert!(not_reranked.warnings.concat().contains("the reranker waits for your yes"), "{not_reranked:?}");
+    let assistant = SearchRequest { rerank: Some(true), audience: Audience::Assistant, ..query("heron") };
+    assert!(daemon.ask(&assistant).warnings.concat().contains("waits for your yes"));
+    assert!(reranker.asked().is_empty());
+    let shown = String::from_utf8(place.run(&["status"]).stdout).unwrap();
+    assert!(shown.contains("waits for your yes: `situated contexts start` (reranking by tei, at most $"), "{shown}");
+    // Who asks for it agrees, for that search.
+    let asked = daemon.ask(&SearchRequest { rerank: Some(true), ..query("heron") });
+    assert_eq!((paths(&asked.hits)[0], reranker.asked().len()), ("b.md", 1));
+    daemon.ask(&query("lagoon"));
+    assert_eq!(reranker.asked().len(), 1);
+
+    let said = String::from_utf8(place.run(&["contexts", "start", "--yes"]).stderr).unwrap();
+    assert!(said.contains("searches are reranked from now on"), "{said}");
+    daemon.stop();
+    let mut daemon = start(&place);
+    assert_eq!(daemon.ask(&query("lagoon")).warnings, Vec::<String>::new());
+    assert_eq!(reranker.asked().len(), 2);
+    assert_eq!(place.run(&["contexts", "stop"]).status.code(), Some(0));
+    daemon.ask(&query("heron lagoon"));
+    assert_eq!(reranker.asked().len(), 2);
 }

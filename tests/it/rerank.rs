@@ -183,7 +183,7 @@ fn a_busy_server_is_asked_again_and_then_left_alone() {
 #[test]
 fn a_missing_key_is_told() {
     let place = Place::with(&NOTES);
-    place.configure("[rerank]\nprovider = \"cohere\"\nbase_url = \"https://rerank.invalid\"\n");
+    place.configure("[rerank]\nprovider = \"cohere\"\nconsent = \"given\"\nbase_url = \"https://rerank.invalid\"\n");
     let mut daemon = place.spawn_command(place.command().arg("run"));
     daemon.wait_idle();
     let answer = daemon.ask(&query("heron"));

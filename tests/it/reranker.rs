@@ -65,7 +65,10 @@ impl Reranker {
     pub(crate) fn config(&self, provider: &str, more: &str) -> String {
         // Long, so that a busy machine fails no test that is not about it.
         let deadline = if more.contains("deadline") { "" } else { "deadline = \"9s\"\n" };
-        format!("[rerank]\nprovider = \"{provider}\"\nbase_url = \"{}\"\n{deadline}{more}\n", self.listener.url())
+        format!(
+            "[rerank]\nprovider = \"{provider}\"\nbase_url = \"{}\"\nconsent = \"given\"\n{deadline}{more}\n",
+            self.listener.url()
+        )
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {

@@ -47,10 +47,12 @@ impl Vectors {
         Vectors { listener, state }
     }
 
-    /// A configuration that has it make vectors as `provider` would; `more` goes into `[embed]`.
+    /// A configuration that has it make vectors as `provider` would, and agrees to that; `more` goes into `[embed]`.
     pub(crate) fn config(&self, provider: &str, model: &str, more: &str) -> String {
         let url = self.listener.url();
-        format!("[embed]\nprovider = \"{provider}\"\nmodel = \"{model}\"\nbase_url = \"{url}\"\n{more}\n")
+        format!(
+            "[embed]\nprovider = \"{provider}\"\nmodel = \"{model}\"\nbase_url = \"{url}\"\nconsent = \"given\"\n{more}\n"
+        )
     }
 
     /// All that was asked, in order of arrival.

@@ -7,9 +7,9 @@ use clap::{Args, Subcommand, ValueHint};
 /// What to do with contexts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextsAction {
-    /// Agree that the configured model writes contexts; says first what that costs and what leaves this machine
+    /// Agree to the configured models (contexts, vectors, reranking); says first what they cost and what leaves this machine
     Start(StartContexts),
-    /// Take that back: nothing more is asked for by itself
+    /// Take that back: no model is asked by itself any more
     Stop {
         /// Only this vault
         #[arg(long, value_name = "NAME")]

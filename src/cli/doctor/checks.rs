@@ -6,6 +6,7 @@ use super::facts::{Facts, FormerFacts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
 use super::{Check, Level, typed};
 use Level::{Fail, Note, Ok, Warn};
+use protocol::contexts::OfferedWork;
 use protocol::status::{Enforcement, RunState, Status};
 
 /// Less free than this stops indexing before long.
@@ -471,7 +472,12 @@ fn told(facts: &Facts) -> Vec<Check> {
     let mut found: Vec<Check> = problems.iter().map(|problem| Check::new("status", Warn, problem.clone())).collect();
     found.extend(held.iter().map(|held| Check::new("status", Note, held.clone())));
     let waiting = contexts.offers.iter().map(|offer| {
-        let finding = format!("`{}`: contexts by {} {} wait for your yes", offer.vault, offer.provider, offer.model);
+        let by = format!("by {} {}", offer.provider, offer.model);
+        let finding = match offer.what {
+            OfferedWork::Contexts => format!("`{}`: contexts {by} wait for your yes", offer.vault),
+            OfferedWork::Vectors => format!("`{}`: vectors {by} wait for your yes", offer.vault),
+            OfferedWork::Reranking => format!("reranking {by} waits for your yes"),
+        };
         Check::new("status", Note, finding).remedy("situated contexts start")
     });
     found.extend(waiting);

@@ -9,10 +9,11 @@ use parking_lot::Mutex;
 use super::access::ready;
 use super::estimates::{Wanted, estimate};
 use super::{CallError, Handle, VaultShared};
+use crate::EngineError;
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
-use protocol::contexts::{Estimate, Offer, Offers, StartContextsRequest};
+use protocol::contexts::{Estimate, Offer, OfferedWork, Offers, StartContextsRequest};
 
 /// How long an indexer may take to write down what the user said; it may be at something else first.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,7 +29,8 @@ pub(crate) struct Reckoned {
 
 /// See [`Handle::start_contexts`].
 pub(super) fn start(engine: &Handle, request: &StartContextsRequest) -> Result<Offers, CallError> {
-    let offers = offers(engine, request.vault.as_deref())?;
+    let vault = request.vault.as_deref();
+    let offers = offers(engine, vault)?;
     if offers.vaults.is_empty() {
         return Err(CallError::Invalid(
             "no model writes contexts: they are the free template's; `provider` in [context] names a model".to_owned(),
@@ -41,50 +43,87 @@ pub(super) fn start(engine: &Handle, request: &StartContextsRequest) -> Result<O
         let message = "only the user can agree to what a model costs: `situated contexts start` in a terminal";
         return Err(CallError::Forbidden(message.to_owned()));
     }
-    say(engine, offers, true, request.replace)
+    say(engine, vault, offers, (true, request.replace))
 }
 
 /// See [`Handle::stop_contexts`].
 pub(super) fn stop(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
-    let mut offers = say(engine, offers(engine, vault)?, false, false)?;
+    let mut offers = say(engine, vault, offers(engine, vault)?, (false, false))?;
     // What is free and stays here, and what the configuration agrees to, goes on.
     offers.vaults.retain(|offer| !offer.agreed);
     if offers.vaults.is_empty() {
-        let message = "nothing was waiting for a yes that could be taken back: the contexts are free, or                        `consent = \"given\"` in [context] agrees; `automatic = false` there stops them";
+        let message = "there is no yes to take back: what models do here is free, or `consent = \"given\"` in the \
+                       configuration agrees; `automatic = false` in [context] stops contexts";
         return Err(CallError::Invalid(message.to_owned()));
     }
     Ok(offers)
 }
 
-/// Tells the indexers what the user said, and waits until it is written down.
-fn say(engine: &Handle, mut offers: Offers, agreed: bool, replace: bool) -> Result<Offers, CallError> {
-    for offer in &mut offers.vaults {
-        for vault in engine.choose(Some(&offer.vault))? {
-            let (reply, said) = mpsc::channel();
-            if !engine.0.indexers.send(vault.id, Event::Consent { agreed, replace, reply }) {
-                return Err(CallError::NotReady);
-            }
-            offer.agreed = said.recv_timeout(PATIENCE).map_err(|_| CallError::NotReady)??;
+/// Tells the indexers and the reranker what the user said of their offers, and waits until it is written down.
+fn say(
+    engine: &Handle,
+    vault: Option<&str>,
+    mut offers: Offers,
+    (agreed, replace): (bool, bool),
+) -> Result<Offers, CallError> {
+    let vaults = engine.choose(vault)?;
+    let concerned = vaults.iter().filter(|vault| offers.vaults.iter().any(|offer| offer.vault == vault.name));
+    for vault in concerned {
+        let (reply, said) = mpsc::channel();
+        if !engine.0.indexers.send(vault.id, Event::Consent { agreed, replace, reply }) {
+            return Err(CallError::NotReady);
         }
+        said.recv_timeout(PATIENCE).map_err(|_| CallError::NotReady)??;
+    }
+    for offer in &mut offers.vaults {
+        let of = vaults.iter().find(|vault| vault.name == offer.vault);
+        offer.agreed = match offer.what {
+            OfferedWork::Contexts => of.is_none_or(|vault| !vault.report().unagreed),
+            // It begins anew, and reckons anew: until then it says nothing.
+            OfferedWork::Vectors => agreed,
+            OfferedWork::Reranking => say_of_reranker(engine, agreed)?,
+        };
     }
     Ok(offers)
 }
 
-/// What models are to write, by vault.
+/// The user agrees that every search is judged, or takes that back.
+fn say_of_reranker(engine: &Handle, agreed: bool) -> Result<bool, CallError> {
+    let Some(reranker) = engine.0.reranker.load_full() else { return Ok(false) };
+    let dir = engine.0.config.load().data_dir.clone();
+    let written = reranker.set_agreed(&dir, agreed);
+    written.map_err(|error| CallError::Storage(EngineError::io(&dir, &error).to_string()))?;
+    Ok(reranker.is_agreed())
+}
+
+/// What models are to do, by vault; the reranker's is of all of them.
 fn offers(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
     let mut offers = Offers::default();
     for vault in engine.choose(vault)? {
         let (_, pipeline) = ready(&vault)?;
         offers.vaults.extend(offer(engine, &vault, &pipeline)?);
+        offers.vaults.extend(vault.report().vectors_offer.clone());
+    }
+    if vault.is_none() {
+        offers.vaults.extend(engine.0.reranker.load().as_ref().and_then(|reranker| reranker.offer()));
     }
     Ok(offers)
 }
 
 /// Those that wait for the user's yes.
 pub(super) fn waiting(engine: &Handle) -> Vec<Offer> {
-    let vaults = engine.0.vaults.load();
-    let unagreed = vaults.iter().filter(|vault| vault.report().unagreed);
-    unagreed.filter_map(|vault| reckoned(engine, vault)).collect()
+    let mut offers = Vec::new();
+    for vault in engine.0.vaults.load().iter() {
+        let (unagreed, vectors) = {
+            let report = vault.report();
+            (report.unagreed, report.vectors_offer.clone())
+        };
+        offers.extend(unagreed.then(|| reckoned(engine, vault)).flatten());
+        offers.extend(vectors.filter(|offer| !offer.agreed));
+    }
+    let reranker = engine.0.reranker.load().as_ref().and_then(|reranker| reranker.offer());
+    offers.extend(reranker.filter(|offer| !offer.agreed));
+    offers
 }
 
 /// What a model is to write for a vault that is served, as of the present state of its index.
@@ -113,6 +152,7 @@ fn offer(engine: &Handle, vault: &VaultShared, pipeline: &Arc<NotePipeline>) -> 
     let (at_first, replacing) = (of(Wanted::AtFirst)?, of(Wanted::OldPaid)?);
     Ok(Some(Offer {
         vault: vault.name.clone(),
+        what: OfferedWork::Contexts,
         provider: writer.author.model.provider.name().to_owned(),
         model: writer.author.model.id.clone(),
         leaves_to: writer.author.client.leaves_to(),

@@ -160,7 +160,7 @@ pub(super) fn search_hiding(
     if !(0.0..=1.0).contains(&min_score) {
         return Err(CallError::Invalid(format!("`min_score` must be 0 to 1, as scores are, not {min_score}")));
     }
-    let reranker = reranker(engine, request.rerank)?;
+    let (reranker, mut unjudged) = reranker(engine, request.rerank, request.audience)?;
     let now = jiff::Zoned::now();
     options.boosts.today = Some(now.date());
     weigh(&mut options.boosts, request.boosts.as_ref())?;
@@ -185,7 +185,6 @@ pub(super) fn search_hiding(
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
     let rankings = search::rank_together(&parts)?;
     let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
-    let mut unjudged = None;
     if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
         let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
         unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
@@ -247,15 +246,25 @@ pub(super) fn reranks(engine: &Handle) -> bool {
     engine.0.reranker.load().is_some()
 }
 
-/// Who judges what is found, if anybody is to.
-fn reranker(engine: &Handle, wanted: Option<bool>) -> Result<Option<Arc<Reranker>>, CallError> {
-    match (wanted, engine.0.reranker.load_full()) {
-        (Some(false), _) => Ok(None),
-        (Some(true), None) => Err(CallError::Invalid(
-            "there is no reranker: `[rerank] provider` in the configuration names one".to_owned(),
-        )),
-        (_, reranker) => Ok(reranker),
+/// Who judges what is found, if anybody is to, and what keeps the reranker from it. A user who asks for it agrees, for
+/// this search.
+fn reranker(
+    engine: &Handle,
+    wanted: Option<bool>,
+    audience: Audience,
+) -> Result<(Option<Arc<Reranker>>, Option<String>), CallError> {
+    let reranker = match (wanted, engine.0.reranker.load_full()) {
+        (Some(false), _) | (None, None) => return Ok((None, None)),
+        (Some(true), None) => {
+            let message = "there is no reranker: `[rerank] provider` in the configuration names one";
+            return Err(CallError::Invalid(message.to_owned()));
+        }
+        (_, Some(reranker)) => reranker,
+    };
+    if reranker.is_agreed() || (wanted == Some(true) && !audience.is_assistant()) {
+        return Ok((Some(reranker), None));
     }
+    Ok((None, Some("not reranked: the reranker waits for your yes: `situated contexts start`".to_owned())))
 }
 
 pub(super) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallError> {

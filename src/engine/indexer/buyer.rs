@@ -9,7 +9,7 @@ use super::contexts::{Asking, PendingContexts, Renew, remember_sync, synced_at};
 use super::rebuild::Run;
 use super::{ActorContext, TRY_AGAIN};
 use crate::batch::{BatchEvent, Control, End};
-use crate::consent::Terms;
+use crate::consent::{ConsentState, Terms};
 use crate::context_job::ContextEvent;
 use crate::decide::{NotePipeline, Task};
 use crate::interrupted::{Interrupted, budget_message};
@@ -44,14 +44,6 @@ pub(super) struct Work {
 /// How long a model is left alone whose answers are of no use.
 const LEAVE_ALONE: Duration = Duration::from_mins(30);
 
-/// Whether the user lets the model be asked.
-#[derive(Debug, Default)]
-struct ConsentState {
-    /// What is to be agreed to, if anything is.
-    terms: Option<Terms>,
-    agreed: bool,
-}
-
 /// Asks the model for one indexer.
 pub(super) struct Buyer {
     pub(super) pending: PendingContexts,
@@ -84,35 +76,32 @@ impl Buyer {
     /// goes on.
     pub(super) fn read_consent(&mut self, actor: &ActorContext) {
         let runtime = &self.pending.runtime;
-        let terms = runtime.writer.as_ref().and_then(|writer| Terms::of(writer, &runtime.config.context));
+        let author = runtime.writer.as_ref().map(|writer| &writer.author);
+        let terms = author
+            .and_then(|author| Terms::of_contexts(&runtime.config.context, &author.model, author.client.leaves_to()));
         let (name, dir) = (&actor.place.vault.name, &actor.place.dir);
         let bought = |provider: &str, model: &str| actor.engine.spender.ledger().has_asked(name, provider, model);
-        let agreed = terms.as_ref().is_none_or(|terms| terms.are_agreed(dir, bought));
-        if !agreed {
+        self.consent = ConsentState::read_or(terms, dir, |terms, dir| terms.are_agreed(dir, bought));
+        if !self.is_agreed() {
             tracing::info!(vault = name, "contexts wait for your yes: `situated contexts start`");
         }
-        self.consent = ConsentState { terms, agreed };
     }
 
     /// Whether the user has agreed, or need not.
     pub(super) fn is_agreed(&self) -> bool {
-        self.consent.terms.is_none() || self.consent.agreed
+        self.consent.is_agreed()
     }
 
     /// The user agrees, or takes it back.
     pub(super) fn set_agreed(&mut self, at: &At<'_>, agreed: bool) -> Result<(), EngineError> {
-        if let Some(terms) = &self.consent.terms {
-            let dir = &at.actor.place.dir;
-            terms.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))?;
-            let changed = std::mem::replace(&mut self.consent.agreed, agreed) != agreed;
-            if changed {
-                let said =
-                    if agreed { "the user agrees that the model is asked" } else { "the user takes the yes back" };
-                tracing::info!(vault = at.actor.place.vault.name, "{said}");
-            }
-            if changed && agreed {
-                self.pending.queue_all(at.pipeline, machine::now())?;
-            }
+        let dir = &at.actor.place.dir;
+        let changed = self.consent.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))?;
+        if changed {
+            let said = if agreed { "the user agrees that the model is asked" } else { "the user takes the yes back" };
+            tracing::info!(vault = at.actor.place.vault.name, "{said}");
+        }
+        if changed && agreed {
+            self.pending.queue_all(at.pipeline, machine::now())?;
         }
         Ok(())
     }

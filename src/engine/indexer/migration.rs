@@ -2,40 +2,32 @@
 //! changes over at once: one published pair of snapshot and embedder takes the place of another.
 //!
 //! First every note is looked at with the new one's eyes ([`super::dry_run`]), which tells what is to be made and what
-//! that costs; then what is missing is ordered, a few notes at a time, and each is looked at again when it has come;
+//! that costs; if that is to be agreed to, it waits for the user's yes; then what is missing is ordered, a few notes at a time, and each is looked at again when it has come;
 //! notes that are saved meanwhile are looked at again too. When no note lacks anything the vault changes over. All that
 //! was made is in the cache on disk, so a process that dies loses a batch at most, and switching back finds everything.
 //!
 //! A state machine: it takes what happened and the time, and returns what is to be done.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod fill;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::dry_run::{DryRun, Needs};
+use super::dry_run::DryRun;
 use crate::EngineError;
+use crate::consent::ConsentState;
 use crate::decide::NotePipeline;
 use crate::embedding::Service;
-use crate::embedding::worker::EmbedJob;
-use context::cost::dollars;
-use context::plan::{Generation, Reason};
-use index::embed::models;
+use fill::Held;
+pub(super) use fill::{Fill, forget_run, with_embedder};
 use index::embed::settings::EmbedConfig;
 use note::VaultPath;
 use note::fingerprint::InputHash;
-use protocol::contexts::Estimate;
+use protocol::contexts::{Estimate, Offer, OfferedWork};
 use protocol::status::EmbedStatus;
-use provider::ledger::Purpose;
 use provider::settings::BudgetConfig;
-use provider::tokens_of;
-use store::VectorCache;
-
-/// Notes that are looked at in one go.
-const AT_ONCE: usize = 128;
-
-/// Notes whose vectors are ordered at the same time at most: their texts are held in memory.
-const ORDERED: usize = 256;
 
 /// Records that are brought up to date in one turn, after the vault has changed over.
 const AMENDED: usize = 256;
@@ -43,18 +35,14 @@ const AMENDED: usize = 256;
 /// After how long a provider that did not tell its dimensions is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 
-/// The number that the ledger knows the job by, among the store's values: the budget holds over restarts.
-const RUN: &str = "embed_run";
-
-/// Seconds of a call, about, for the estimate.
-const CALL_SECONDS: f64 = 1.5;
-
 /// The inputs of a note's chunks.
 type Inputs = Vec<Vec<InputHash>>;
 
 /// A change of embedders that goes on.
 pub(super) struct EmbedderMigration {
     config: EmbedConfig,
+    /// Whether the user lets it be shown notes.
+    consent: ConsentState,
     stage: Stage,
     /// The job that tells of it; 0 before it began.
     pub(super) job: u64,
@@ -69,31 +57,14 @@ enum Stage {
     Opening { why: Option<String> },
     /// Its vectors are being made.
     Filling(Box<Fill>),
+    /// The user is to agree to what it takes.
+    Waiting(Estimate),
     /// The vault is changing over.
     Changing,
     /// It was refused, or given up.
     Ended(String),
     /// The vault has changed over; these notes' records have yet to say so.
     Over(Vec<(VaultPath, Inputs)>),
-}
-
-/// The vectors of the new embedder, as far as they are made.
-pub(super) struct Fill {
-    pub(super) service: Arc<Service>,
-    pub(super) pipeline: Arc<NotePipeline>,
-    /// Notes to look at.
-    todo: BTreeSet<VaultPath>,
-    /// So many are being looked at.
-    looking: usize,
-    /// Notes that lack nothing: the inputs of their chunks; `None` if they are to be left as they are.
-    pub(super) done: HashMap<VaultPath, Option<Inputs>>,
-    /// Notes that lack vectors, with the tokens of what they lack.
-    lacking: BTreeMap<VaultPath, u64>,
-    ordered: BTreeSet<VaultPath>,
-    /// Whether what it costs is within the budget.
-    approved: bool,
-    run: u64,
-    limits: (u64, u64),
 }
 
 /// What the indexer is at, as far as the change depends on it.
@@ -131,10 +102,10 @@ pub(super) enum Effect {
 }
 
 impl EmbedderMigration {
-    pub(super) fn new(config: EmbedConfig) -> Self {
+    pub(super) fn new(config: EmbedConfig, consent: ConsentState) -> Self {
         static TICKETS: AtomicU64 = AtomicU64::new(1);
         let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
-        EmbedderMigration { config, stage: Stage::Closed { at: machine::now(), why: None }, job: 0, ticket }
+        EmbedderMigration { config, consent, stage: Stage::Closed { at: machine::now(), why: None }, job: 0, ticket }
     }
 
     /// Tells events of this change from those of another.
@@ -151,7 +122,8 @@ impl EmbedderMigration {
             Stage::Closed { at, why } if *at <= around.now && around.looked && !around.at_work => {
                 let open = Effect::Open(self.config.clone());
                 self.stage = Stage::Opening { why: why.take() };
-                let begin = (self.job == 0).then(|| {
+                // Who waits for a yes has not begun.
+                let begin = (self.job == 0 && self.consent.is_agreed()).then(|| {
                     tracing::info!(
                         provider = self.config.provider.name(),
                         model = self.config.model(),
@@ -161,14 +133,17 @@ impl EmbedderMigration {
                 });
                 begin.into_iter().chain([open]).collect()
             }
-            Stage::Filling(fill) => match fill.poll(around) {
+            Stage::Filling(fill) => match fill.poll(around, self.consent.is_agreed()) {
                 Ok(effects) if fill.is_full() && !around.at_work => self.change_over(effects),
                 Ok(effects) => effects,
-                Err(refusal) => self.give_up(refusal),
+                Err(Held::Refused(why)) => self.give_up(why),
+                Err(Held::Unagreed(estimate)) => self.wait(estimate),
             },
             Stage::Over(rest) if rest.is_empty() => vec![Effect::Over],
             Stage::Over(rest) => vec![Effect::Amend(rest.split_off(rest.len().saturating_sub(AMENDED)))],
-            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Changing | Stage::Ended(_) => Vec::new(),
+            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Waiting(_) | Stage::Changing | Stage::Ended(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -178,6 +153,57 @@ impl EmbedderMigration {
             other => self.stage = other,
         }
         effects
+    }
+
+    /// Until the user agrees no note is shown to it.
+    fn wait(&mut self, estimate: Estimate) -> Vec<Effect> {
+        let (provider, model) = (self.config.provider.name(), self.config.model());
+        tracing::info!(provider, model, "vectors wait for your yes: `situated contexts start`");
+        self.stage = Stage::Waiting(estimate);
+        Vec::new()
+    }
+
+    /// The user agrees, or takes it back: then the change goes on, or waits, and what it has made stays. Tells whether
+    /// its job is over.
+    ///
+    /// # Errors
+    /// What the user said cannot be written down; then what was said before holds.
+    pub(super) fn set_agreed(&mut self, dir: &Path, agreed: bool) -> std::io::Result<bool> {
+        let changed = self.consent.set_agreed(dir, agreed)?;
+        let under_way = matches!(self.stage, Stage::Opening { .. } | Stage::Filling(_));
+        if changed && (under_way || matches!(self.stage, Stage::Waiting(_) | Stage::Closed { .. })) {
+            // An event of what went on before is none of this.
+            *self = EmbedderMigration {
+                job: self.job,
+                ..EmbedderMigration::new(self.config.clone(), self.consent.clone())
+            };
+        }
+        Ok(changed && !agreed)
+    }
+
+    /// What it takes, if that is to be agreed to.
+    pub(super) fn offer(&self, vault: &str) -> Option<Offer> {
+        let (provider, model, to) = self.consent.terms()?.names();
+        let estimate = match &self.stage {
+            Stage::Waiting(estimate) => estimate,
+            Stage::Filling(fill) => fill.approved()?,
+            _ => return None,
+        };
+        Some(Offer {
+            vault: vault.to_owned(),
+            what: OfferedWork::Vectors,
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            leaves_to: to.map(str::to_owned),
+            agreed: self.consent.is_agreed(),
+            estimate: estimate.clone(),
+            ..Offer::default()
+        })
+    }
+
+    /// Whether it has to be worked at: not while it waits for the user.
+    pub(super) fn is_at_work(&self) -> bool {
+        !matches!(self.stage, Stage::Waiting(_) | Stage::Ended(_))
     }
 
     fn give_up(&mut self, why: String) -> Vec<Effect> {
@@ -254,7 +280,12 @@ impl EmbedderMigration {
             }
             Stage::Ended(why) => Some(format!("the embedder {name} does not take over: {why}")),
             // What keeps the embedder from answering it says itself.
-            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Filling(_) | Stage::Changing | Stage::Over(_) => None,
+            Stage::Closed { .. }
+            | Stage::Opening { .. }
+            | Stage::Filling(_)
+            | Stage::Waiting(_)
+            | Stage::Changing
+            | Stage::Over(_) => None,
         }
     }
 
@@ -268,7 +299,7 @@ impl EmbedderMigration {
 
     /// What made it end may be mended.
     pub(super) fn try_again(&mut self) {
-        if matches!(self.stage, Stage::Closed { .. } | Stage::Ended(_)) {
+        if matches!(self.stage, Stage::Closed { .. } | Stage::Waiting(_) | Stage::Ended(_)) {
             self.stage = Stage::Closed { at: machine::now(), why: None };
         }
     }
@@ -278,7 +309,7 @@ impl EmbedderMigration {
         match &self.stage {
             Stage::Closed { at, .. } => ready.then_some(*at),
             Stage::Over(_) => Some(machine::now()),
-            Stage::Opening { .. } | Stage::Filling(_) | Stage::Changing | Stage::Ended(_) => None,
+            Stage::Opening { .. } | Stage::Filling(_) | Stage::Waiting(_) | Stage::Changing | Stage::Ended(_) => None,
         }
     }
 
@@ -301,192 +332,6 @@ impl EmbedderMigration {
             (status.done, status.total) = (status.done + fill.finished(), status.total + fill.total());
         }
     }
-}
-
-impl Fill {
-    /// Begins with the notes that are known.
-    pub(super) fn begin<'a>(
-        pipeline: &NotePipeline,
-        known: impl Iterator<Item = &'a VaultPath>,
-        service: Arc<Service>,
-        budget: &BudgetConfig,
-    ) -> Result<Fill, EngineError> {
-        let embedder = &service.embedder;
-        let cache = pipeline.store.vectors_of(embedder.identity(), embedder.dimensions())?;
-        cache.release();
-        let remembered = pipeline.store.value(RUN)?.and_then(|text| {
-            let (run, identity) = text.split_once(' ')?;
-            (identity == embedder.identity()).then(|| run.parse::<u64>().ok()).flatten()
-        });
-        let run = remembered.unwrap_or_else(|| u64::try_from(machine::timestamp().as_millisecond()).unwrap_or(0));
-        if remembered.is_none() {
-            pipeline.store.set_value(RUN, Some(&format!("{run} {}", embedder.identity())))?;
-        }
-        Ok(Fill {
-            pipeline: with_embedder(pipeline, &service, cache),
-            service,
-            todo: known.cloned().collect(),
-            looking: 0,
-            done: HashMap::new(),
-            lacking: BTreeMap::new(),
-            ordered: BTreeSet::new(),
-            approved: false,
-            run,
-            limits: (budget.rebuild, budget.rebuild_tokens),
-        })
-    }
-
-    /// What is to be done now, or why it must not begin.
-    fn poll(&mut self, around: &Around<'_>) -> Result<Vec<Effect>, String> {
-        let mut effects = Vec::new();
-        if self.todo.is_empty() && self.looking == 0 && !self.approved {
-            let estimate = self.estimate();
-            let refusal = Fill::refusal(&estimate, around.budget);
-            self.approved = true;
-            effects.push(Effect::Estimated(estimate));
-            if let Some(why) = refusal {
-                return Err(why);
-            }
-        }
-        if self.approved && self.ordered.len() < ORDERED && self.todo.len() < AT_ONCE {
-            let more: Vec<VaultPath> = self.lacking.keys().take(AT_ONCE).cloned().collect();
-            for path in &more {
-                self.lacking.remove(path);
-            }
-            self.todo.extend(more);
-        }
-        if self.looking == 0 && !self.todo.is_empty() {
-            let paths: Vec<VaultPath> = self.todo.iter().take(AT_ONCE).cloned().collect();
-            for path in &paths {
-                self.todo.remove(path);
-            }
-            self.looking = paths.len();
-            effects.push(Effect::DryRun(self.pipeline.clone(), paths));
-        }
-        effects.push(Effect::Progress(self.finished(), self.total()));
-        Ok(effects)
-    }
-
-    pub(super) fn finished(&self) -> u64 {
-        self.done.len() as u64
-    }
-
-    fn total(&self) -> u64 {
-        (self.done.len() + self.lacking.len() + self.ordered.len() + self.todo.len() + self.looking) as u64
-    }
-
-    /// What is left to be made.
-    fn estimate(&self) -> Estimate {
-        let tokens: u64 = self.lacking.values().sum();
-        let most = self.service.embedder.per_call().tokens.max(1);
-        let calls = tokens.div_ceil(most.min(50_000)).max(u64::from(tokens > 0));
-        let at_once = self.service.config().concurrency.max(1) as f64;
-        Estimate {
-            notes: self.lacking.len() as u64,
-            calls,
-            tokens_in: tokens,
-            micro_dollars: self.service.cost(tokens),
-            price_as_of: self.service.price.filter(|price| *price > 0).map(|_| models::AS_OF.to_owned()),
-            minutes: calls as f64 * CALL_SECONDS / 60.0 / at_once.min(calls.max(1) as f64),
-            ..Estimate::default()
-        }
-    }
-
-    /// Why it must not begin.
-    fn refusal(estimate: &Estimate, budget: &BudgetConfig) -> Option<String> {
-        match estimate.micro_dollars {
-            Some(cost) if cost > budget.rebuild => Some(format!(
-                "it would cost about {} ({} tokens), and `budget.rebuild` is {}; raise it and reload",
-                dollars(cost),
-                estimate.tokens_in,
-                dollars(budget.rebuild)
-            )),
-            None if estimate.tokens_in > budget.rebuild_tokens => Some(format!(
-                "its price is not known, and it would take about {} tokens, where `budget.rebuild_tokens` is {}; say \
-                 the price in `embed.price_per_mtok`, or raise the budget, and reload",
-                estimate.tokens_in, budget.rebuild_tokens
-            )),
-            _ => None,
-        }
-    }
-
-    /// Takes what a look has found.
-    fn take(&mut self, notes: Vec<DryRun>, (vault, vault_name): (u64, &str)) -> Result<(), EngineError> {
-        self.looking = 0;
-        for DryRun { path, needs } in notes {
-            // Decided about meanwhile: it is looked at once more.
-            if self.todo.contains(&path) {
-                continue;
-            }
-            match needs {
-                Needs::Nothing => {}
-                Needs::Unsettled => drop(self.done.insert(path, None)),
-                Needs::Failed(error) => return Err(error.into()),
-                Needs::Inputs { inputs, missing } => {
-                    let worker = self.service.worker.as_ref();
-                    let wanted: Vec<_> =
-                        missing.into_iter().filter(|d| worker.is_some_and(|worker| !worker.refused(d))).collect();
-                    let Some(worker) = worker.filter(|_| !wanted.is_empty()) else {
-                        self.done.insert(path, Some(inputs));
-                        continue;
-                    };
-                    if !self.approved {
-                        let tokens = wanted.iter().flatten().map(|input| tokens_of(&input.text)).sum();
-                        self.lacking.insert(path, tokens);
-                        continue;
-                    }
-                    self.ordered.insert(path.clone());
-                    worker.embed(EmbedJob {
-                        vault,
-                        vault_name: vault_name.to_owned(),
-                        path,
-                        cache: Arc::downgrade(&self.pipeline.vectors),
-                        documents: wanted,
-                        bulk: true,
-                        reason: Reason::EmbedderChanged,
-                        purpose: Purpose::Rebuild(self.run),
-                        rebuild: Some(self.limits),
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether no note lacks anything.
-    fn is_full(&self) -> bool {
-        self.approved && self.looking == 0 && self.todo.is_empty() && self.lacking.is_empty() && self.ordered.is_empty()
-    }
-}
-
-/// What decides about the same vault with another embedder.
-pub(super) fn with_embedder(
-    pipeline: &NotePipeline,
-    service: &Arc<Service>,
-    cache: Arc<VectorCache>,
-) -> Arc<NotePipeline> {
-    let embedder = service.embedder.identity().to_owned();
-    Arc::new(NotePipeline {
-        root: pipeline.root.clone(),
-        disk: pipeline.disk.clone(),
-        max_note_bytes: pipeline.max_note_bytes,
-        rules: pipeline.rules.clone(),
-        private: pipeline.private.clone(),
-        levels: pipeline.levels,
-        expansion: pipeline.expansion,
-        writer_leaves: pipeline.writer_leaves,
-        chunk: pipeline.chunk.clone(),
-        service: service.clone(),
-        vectors: cache,
-        generation: Generation { embedder, ..pipeline.generation.clone() },
-        prompter: pipeline.prompter.clone(),
-        store: pipeline.store.clone(),
-    })
-}
-
-/// The change is over: its number is forgotten.
-pub(super) fn forget_run(pipeline: &NotePipeline) -> Result<(), EngineError> {
-    Ok(pipeline.store.set_value(RUN, None)?)
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ use disk::Disk;
 use dry_run::DryRun;
 use freshness::Freshness;
 use index::Language;
+use index::embed::settings::EmbedConfig;
 use migration::EmbedderMigration;
 use note::fingerprint::Fields;
 use note::{NoteRules, VaultPath};
@@ -85,9 +86,9 @@ pub(super) enum Event {
     Sync { job: u64, accept_deletes: bool },
     /// A user asks for contexts that should be better to be made anew, of notes that changed since.
     Refresh { since: Option<i64> },
-    /// The user agrees that the model is asked by itself, or takes that back; with `replace` it is to write anew what
-    /// another one wrote. The answer is whether it is asked now.
-    Consent { agreed: bool, replace: bool, reply: Sender<Result<bool, CallError>> },
+    /// The user agrees that the models are asked by themselves, or takes that back; with `replace` contexts that another
+    /// one wrote are to be written anew.
+    Consent { agreed: bool, replace: bool, reply: Sender<Result<(), CallError>> },
     /// A user asks for notes to be made anew; `agreed` if that agrees to the model too.
     Rebuild { job: u64, under: Option<VaultPath>, batch: bool, agreed: bool },
     /// A user asks for this generation to be built beside the one that answers.
@@ -128,6 +129,8 @@ pub(super) struct Place {
     /// The plain one has no name.
     generation: String,
     dir: PathBuf,
+    /// The folder of the plain one.
+    vault_dir: PathBuf,
 }
 
 /// Whose indexer it is, and how it is reached.
@@ -232,7 +235,8 @@ impl Indexer {
         let config = config_of(&plain, &shared.generation).unwrap_or_else(|| (*plain).clone());
         let dir = generation_dir(&config.data_dir, &vault.path, &shared.generation);
         std::fs::create_dir_all(&dir).map_err(|e| EngineError::io(&dir, &e))?;
-        let (service, asked_for) = serving(engine, &config, &dir);
+        let plain_dir = vault_dir(&config.data_dir, &vault.path);
+        let (service, asked_for) = serving(engine, &config, (&dir, &plain_dir));
         let embedder = &service.embedder;
         let (store, opened) = Store::open(&dir, embedder.identity(), embedder.dimensions())?;
         let lexical = dir.join("lexical");
@@ -271,10 +275,11 @@ impl Indexer {
         shared.policy.store(Some(policy.clone()));
         let now = machine::now();
         let reader = Reader::start(disk.clone(), pool.clone()).map_err(|error| EngineError::io(&dir, &error))?;
+        let migration = (!asked_for).then(|| migration_to(&config.embed, &plain_dir));
         let actor = Arc::new(ActorContext {
             engine: engine.clone(),
             shared: shared.clone(),
-            place: Place { vault: vault.clone(), generation: shared.generation.clone(), dir },
+            place: Place { vault: vault.clone(), generation: shared.generation.clone(), dir, vault_dir: plain_dir },
             inbox: inbox.clone(),
         });
         let mut indexer = Indexer {
@@ -294,7 +299,7 @@ impl Indexer {
             actor,
             buyer: Buyer::new(engine.runtime(&shared.generation)),
             vectors: PendingVectors::default(),
-            migration: (!asked_for).then(|| EmbedderMigration::new(config.embed.clone())),
+            migration,
             opened: opened_notes.collect(),
         };
         let Indexer { notes, buyer, .. } = &mut indexer;
@@ -427,6 +432,11 @@ impl Indexer {
         let landing = work.queued() > 0 || work.under_way() > 0;
         Work { deciding, landing, troubled: self.notes.is_troubled() }
     }
+}
+
+/// A change to the embedder of a configuration; for `vault_dir` see [`embedding::consent`].
+fn migration_to(config: &EmbedConfig, vault_dir: &Path) -> EmbedderMigration {
+    EmbedderMigration::new(config.clone(), embedding::consent(config, vault_dir))
 }
 
 /// How the notes of a vault are read.

@@ -9,7 +9,7 @@ use super::dry_run::dry_run;
 use super::migration::{Around, Effect, EmbedderMigration, Fill};
 use super::notes::Change;
 use super::rebuild::Run;
-use super::{Event, Indexer};
+use super::{Event, Indexer, Place, migration_to};
 use crate::decide::Task;
 use crate::embedding;
 use crate::embedding::{Service, serving};
@@ -59,13 +59,13 @@ impl Indexer {
                 let mut said = Ok(());
                 self.buy(|buyer, at, _| {
                     let done = buyer.set_agreed(at, agreed);
-                    let done = done.and_then(|()| if agreed { buyer.ask_at_first(at, replace) } else { Ok(()) });
-                    said = done.map_err(|error| CallError::Storage(error.to_string()));
+                    said = done.and_then(|()| if agreed { buyer.ask_at_first(at, replace) } else { Ok(()) });
                     Ok(())
                 });
+                let said = said.and_then(|()| self.set_agreed_to_embedder(agreed));
                 // Who hears of it finds it so. The caller may have gone.
                 self.refresh_status();
-                let _ = reply.send(said.map(|()| self.buyer.is_agreed()));
+                let _ = reply.send(said.map_err(|error| CallError::Storage(error.to_string())));
             }
             Event::Rebuild { job, under, batch, agreed } => {
                 let run = Run::new(job, under.as_ref().map(ToString::to_string), batch);
@@ -374,16 +374,32 @@ impl Indexer {
     /// Another `[embed]` is in force. Who serves goes on serving; if it is another that is asked for, that begins to be
     /// made ready.
     fn take_embedder(&mut self, config: &Settings) -> Result<(), EngineError> {
-        let (service, asked_for) = serving(&self.actor.engine, config, &self.actor.place.dir);
+        let Place { dir, vault_dir, .. } = &self.actor.place;
+        let (service, asked_for) = serving(&self.actor.engine, config, (dir, vault_dir));
         let taken = self.notes.commit.take_service(&service);
-        if let Some(job) = self.migration.as_ref().map(|migration| migration.job).filter(|job| *job > 0) {
-            let why = "another embedder was asked for".to_owned();
-            let ended = self.actor.engine.jobs.end_part(job, self.actor.shared.id, Ended::Cancelled, Some(why));
-            self.actor.engine.tell_job(ended);
-        }
-        self.migration = (!asked_for).then(|| EmbedderMigration::new(config.embed.clone()));
+        let migration = (!asked_for).then(|| migration_to(&config.embed, vault_dir));
+        self.cancel_migration("another embedder was asked for");
+        self.migration = migration;
         self.vectors.ask_again();
         taken
+    }
+
+    /// The user lets the embedder that is to take over be asked, or takes that back.
+    fn set_agreed_to_embedder(&mut self, agreed: bool) -> Result<(), EngineError> {
+        let dir = &self.actor.place.vault_dir;
+        let Some(migration) = &mut self.migration else { return Ok(()) };
+        if migration.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))? {
+            self.cancel_migration("the user took the yes back");
+        }
+        Ok(())
+    }
+
+    /// The job of a change of embedders is over.
+    fn cancel_migration(&mut self, why: &str) {
+        let Some(migration) = self.migration.as_mut().filter(|migration| migration.job > 0) else { return };
+        let job = std::mem::take(&mut migration.job);
+        let ended = self.actor.engine.jobs.end_part(job, self.actor.shared.id, Ended::Cancelled, Some(why.to_owned()));
+        self.actor.engine.tell_job(ended);
     }
 
     /// The state that `status` shows.
@@ -420,6 +436,7 @@ impl Indexer {
             unagreed: !self.buyer.is_agreed(),
             waiting,
             asked: self.buyer.pending.asked(),
+            vectors_offer: self.migration.as_ref().and_then(|migration| migration.offer(&self.actor.place.vault.name)),
             embedders: services().filter_map(|service| service.embedder.leaves_to()).collect(),
         };
         // First that there is work, then that nothing is waited for: who reads them the other way round is not misled.
@@ -448,18 +465,22 @@ impl Indexer {
         [gone, next].into_iter().flatten().collect()
     }
 
+    fn is_migrating(&self) -> bool {
+        self.migration.as_ref().is_some_and(EmbedderMigration::is_at_work)
+    }
+
     /// Whether there is work that no save waits for.
     fn has_work(&self) -> bool {
         let idle =
             self.notes.work.queued() == 0 && self.notes.work.under_way() == 0 && self.buyer.pending.queue.len() == 0;
-        !idle || self.migration.is_some() || self.vectors.waiting() > 0
+        !idle || self.is_migrating() || self.vectors.waiting() > 0
     }
 
     /// Whether the battery keeps any of it waiting.
     fn is_kept(&self, level: Brake) -> bool {
         match level {
             Brake::Off => false,
-            Brake::Bulk => self.migration.is_some() || self.notes.work.is_kept(level),
+            Brake::Bulk => self.is_migrating() || self.notes.work.is_kept(level),
             Brake::All => self.has_work(),
         }
     }

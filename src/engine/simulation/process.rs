@@ -83,6 +83,7 @@ fn settings(setup: Setup, vault: &Path, data: &Path) -> Settings {
             model: Some("text-embedding-3-small".to_owned()),
             base_url: Some("http://embedder.invalid".to_owned()),
             dimensions: Some(DIMENSIONS as u32),
+            consent: Consent::Given,
             concurrency: setup.concurrency,
             ..EmbedConfig::default()
         };

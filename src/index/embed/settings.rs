@@ -5,7 +5,7 @@ use std::time::Duration;
 pub use super::provider::EmbedProvider;
 
 use super::models::KnownModel;
-use context::settings::KeyConfig;
+use context::settings::{Consent, KeyConfig};
 
 /// What to do to have transformers in the process: nothing that is published has them, so it is built from the source.
 pub const NO_TRANSFORMER: &str = "this program was built without transformers; in the folder of its source, \
@@ -22,6 +22,8 @@ pub struct EmbedConfig {
     pub base_url: Option<String>,
     /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
     pub passes_on: bool,
+    /// Whether the user is asked before notes are shown to one that costs or is elsewhere.
+    pub consent: Consent,
     /// Where the key is.
     pub key: KeyConfig,
     /// Components of a vector, for models that can give several numbers of them.
@@ -52,6 +54,7 @@ impl Default for EmbedConfig {
             model: None,
             base_url: None,
             passes_on: false,
+            consent: Consent::Ask,
             key: KeyConfig::default(),
             dimensions: None,
             query_prefix: None,

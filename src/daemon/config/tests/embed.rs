@@ -1,7 +1,7 @@
 //! Who makes vectors, and what is wrong with what somebody wrote about it.
 
 use super::*;
-use ::context::settings::KeyConfig;
+use ::context::settings::{Consent, KeyConfig};
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 
 const ALL: &str = r#"
@@ -10,6 +10,7 @@ provider = "voyage"
 model = "voyage-4"
 base_url = "https://proxy.example.org/v1"
 passes_on = true
+consent = "given"
 key_file = "DIR/key"
 key_credential = "my-key"
 dimensions = 512
@@ -32,6 +33,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
         model: Some("voyage-4".to_owned()),
         base_url: Some("https://proxy.example.org/v1".to_owned()),
         passes_on: true,
+        consent: Consent::Given,
         key: KeyConfig { file: Some(bench.path("key")), command: None, credential: Some("my-key".to_owned()) },
         dimensions: Some(512),
         // White space at the end is part of it.

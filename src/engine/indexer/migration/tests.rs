@@ -25,7 +25,7 @@ fn names(effects: &[Effect]) -> Vec<&'static str> {
 #[test]
 fn an_embedder_is_opened_once_the_disk_was_looked_at_and_nothing_is_decided_about() {
     let (budget, now) = (BudgetConfig::default(), Instant::now());
-    let mut migration = EmbedderMigration::new(EmbedConfig::default());
+    let mut migration = EmbedderMigration::new(EmbedConfig::default(), ConsentState::default());
     let now = now + Duration::from_secs(1);
     assert!(migration.poll(&Around { looked: false, ..around(&budget, now) }).is_empty());
     assert!(migration.poll(&Around { at_work: true, ..around(&budget, now) }).is_empty());
@@ -37,7 +37,7 @@ fn an_embedder_is_opened_once_the_disk_was_looked_at_and_nothing_is_decided_abou
 #[test]
 fn one_that_cannot_be_opened_is_tried_again_later_under_the_same_job() {
     let (budget, now) = (BudgetConfig::default(), Instant::now() + Duration::from_secs(1));
-    let mut migration = EmbedderMigration::new(EmbedConfig::default());
+    let mut migration = EmbedderMigration::new(EmbedConfig::default(), ConsentState::default());
     assert_eq!(names(&migration.poll(&around(&budget, now))), ["begin", "open"]);
     migration.job = 7;
     migration.opened(migration.ticket() + 1, Err("of another".to_owned()), now);
@@ -53,7 +53,7 @@ fn one_that_cannot_be_opened_is_tried_again_later_under_the_same_job() {
 #[test]
 fn records_are_brought_up_to_date_a_part_at_a_time_after_the_change() {
     let (budget, now) = (BudgetConfig::default(), Instant::now());
-    let mut migration = EmbedderMigration::new(EmbedConfig::default());
+    let mut migration = EmbedderMigration::new(EmbedConfig::default(), ConsentState::default());
     let path = |n: usize| VaultPath::parse(&format!("{n}.md")).unwrap();
     migration.changed_over((0..AMENDED + 3).map(|n| (path(n), Vec::new())).collect());
     let mut amended = Vec::new();
@@ -70,7 +70,7 @@ fn records_are_brought_up_to_date_a_part_at_a_time_after_the_change() {
 #[test]
 fn what_could_not_be_written_is_begun_anew_at_once_if_the_user_says_so() {
     let (budget, now) = (BudgetConfig::default(), Instant::now());
-    let mut migration = EmbedderMigration::new(EmbedConfig::default());
+    let mut migration = EmbedderMigration::new(EmbedConfig::default(), ConsentState::default());
     migration.changed_over(Vec::new());
     migration.failed("no space left".to_owned(), now);
     assert!(migration.problem().is_some_and(|why| why.contains("no space left")));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use context::settings::KeyConfig;
+use context::settings::{Consent, KeyConfig};
 
 /// Who puts the best of a search in another order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -78,6 +78,8 @@ pub struct RerankConfig {
     pub base_url: Option<String>,
     /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
     pub passes_on: bool,
+    /// Whether the user is asked before one that costs or is elsewhere judges every search.
+    pub consent: Consent,
     /// Where the key is.
     pub key: KeyConfig,
     /// Chunks that are judged at most.
@@ -109,6 +111,7 @@ impl Default for RerankConfig {
             model: None,
             base_url: None,
             passes_on: false,
+            consent: Consent::Ask,
             key: KeyConfig::default(),
             top: 100,
             deadline: Duration::from_millis(1500),

@@ -1,0 +1,258 @@
+//! The vectors of an embedder that is to take over, as far as they are made.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::super::dry_run::{DryRun, Needs};
+use super::{Around, Effect, Inputs};
+use crate::EngineError;
+use crate::decide::NotePipeline;
+use crate::embedding::Service;
+use crate::embedding::worker::EmbedJob;
+use context::cost::dollars;
+use context::plan::{Generation, Reason};
+use index::embed::models;
+use note::VaultPath;
+use protocol::contexts::Estimate;
+use provider::ledger::Purpose;
+use provider::settings::BudgetConfig;
+use provider::tokens_of;
+use store::VectorCache;
+
+/// Notes that are looked at in one go.
+const AT_ONCE: usize = 128;
+
+/// Notes whose vectors are ordered at the same time at most: their texts are held in memory.
+const ORDERED: usize = 256;
+
+/// The number that the ledger knows the job by, among the store's values: the budget holds over restarts.
+const RUN: &str = "embed_run";
+
+/// Seconds of a call, about, for the estimate.
+const CALL_SECONDS: f64 = 1.5;
+
+/// The vectors of the new embedder, as far as they are made.
+pub(in crate::indexer) struct Fill {
+    pub(in crate::indexer) service: Arc<Service>,
+    pub(in crate::indexer) pipeline: Arc<NotePipeline>,
+    /// Notes to look at.
+    pub(super) todo: BTreeSet<VaultPath>,
+    /// So many are being looked at.
+    pub(super) looking: usize,
+    /// Notes that lack nothing: the inputs of their chunks; `None` if they are to be left as they are.
+    pub(in crate::indexer) done: HashMap<VaultPath, Option<Inputs>>,
+    /// Notes that lack vectors, with the tokens of what they lack.
+    pub(super) lacking: BTreeMap<VaultPath, u64>,
+    pub(super) ordered: BTreeSet<VaultPath>,
+    /// What is to be made, once every note was looked at and that may be bought.
+    approved: Option<Estimate>,
+    run: u64,
+    limits: (u64, u64),
+}
+
+/// Why vectors are not ordered.
+pub(super) enum Held {
+    /// The user has not agreed to what it takes.
+    Unagreed(Estimate),
+    /// The budget has no room for it.
+    Refused(String),
+}
+
+impl Fill {
+    /// Begins with the notes that are known.
+    pub(in crate::indexer) fn begin<'a>(
+        pipeline: &NotePipeline,
+        known: impl Iterator<Item = &'a VaultPath>,
+        service: Arc<Service>,
+        budget: &BudgetConfig,
+    ) -> Result<Fill, EngineError> {
+        let embedder = &service.embedder;
+        let cache = pipeline.store.vectors_of(embedder.identity(), embedder.dimensions())?;
+        cache.release();
+        let remembered = pipeline.store.value(RUN)?.and_then(|text| {
+            let (run, identity) = text.split_once(' ')?;
+            (identity == embedder.identity()).then(|| run.parse::<u64>().ok()).flatten()
+        });
+        let run = remembered.unwrap_or_else(|| u64::try_from(machine::timestamp().as_millisecond()).unwrap_or(0));
+        if remembered.is_none() {
+            pipeline.store.set_value(RUN, Some(&format!("{run} {}", embedder.identity())))?;
+        }
+        Ok(Fill {
+            pipeline: with_embedder(pipeline, &service, cache),
+            service,
+            todo: known.cloned().collect(),
+            looking: 0,
+            done: HashMap::new(),
+            lacking: BTreeMap::new(),
+            ordered: BTreeSet::new(),
+            approved: None,
+            run,
+            limits: (budget.rebuild, budget.rebuild_tokens),
+        })
+    }
+
+    /// What is to be done now, or why it must not begin.
+    pub(super) fn poll(&mut self, around: &Around<'_>, agreed: bool) -> Result<Vec<Effect>, Held> {
+        let mut effects = Vec::new();
+        if self.todo.is_empty() && self.looking == 0 && self.approved.is_none() {
+            let estimate = self.estimate();
+            if !agreed {
+                return Err(Held::Unagreed(estimate));
+            }
+            if let Some(why) = Fill::refusal(&estimate, around.budget) {
+                return Err(Held::Refused(why));
+            }
+            self.approved = Some(estimate.clone());
+            effects.push(Effect::Estimated(estimate));
+        }
+        if self.approved.is_some() && self.ordered.len() < ORDERED && self.todo.len() < AT_ONCE {
+            let more: Vec<VaultPath> = self.lacking.keys().take(AT_ONCE).cloned().collect();
+            for path in &more {
+                self.lacking.remove(path);
+            }
+            self.todo.extend(more);
+        }
+        if self.looking == 0 && !self.todo.is_empty() {
+            let paths: Vec<VaultPath> = self.todo.iter().take(AT_ONCE).cloned().collect();
+            for path in &paths {
+                self.todo.remove(path);
+            }
+            self.looking = paths.len();
+            effects.push(Effect::DryRun(self.pipeline.clone(), paths));
+        }
+        effects.push(Effect::Progress(self.finished(), self.total()));
+        Ok(effects)
+    }
+
+    /// Notes that lack nothing.
+    pub(super) fn finished(&self) -> u64 {
+        self.done.len() as u64
+    }
+
+    /// Notes in all.
+    pub(super) fn total(&self) -> u64 {
+        (self.done.len() + self.lacking.len() + self.ordered.len() + self.todo.len() + self.looking) as u64
+    }
+
+    /// What was to be made when it began.
+    pub(super) fn approved(&self) -> Option<&Estimate> {
+        self.approved.as_ref()
+    }
+
+    /// What is left to be made.
+    fn estimate(&self) -> Estimate {
+        let tokens: u64 = self.lacking.values().sum();
+        let most = self.service.embedder.per_call().tokens.max(1);
+        let calls = tokens.div_ceil(most.min(50_000)).max(u64::from(tokens > 0));
+        let at_once = self.service.config().concurrency.max(1) as f64;
+        Estimate {
+            notes: self.lacking.len() as u64,
+            calls,
+            tokens_in: tokens,
+            micro_dollars: self.service.cost(tokens),
+            price_as_of: self.service.price.filter(|price| *price > 0).map(|_| models::AS_OF.to_owned()),
+            minutes: calls as f64 * CALL_SECONDS / 60.0 / at_once.min(calls.max(1) as f64),
+            ..Estimate::default()
+        }
+    }
+
+    /// Why it must not begin.
+    fn refusal(estimate: &Estimate, budget: &BudgetConfig) -> Option<String> {
+        match estimate.micro_dollars {
+            Some(cost) if cost > budget.rebuild => Some(format!(
+                "it would cost about {} ({} tokens), and `budget.rebuild` is {}; raise it and reload",
+                dollars(cost),
+                estimate.tokens_in,
+                dollars(budget.rebuild)
+            )),
+            None if estimate.tokens_in > budget.rebuild_tokens => Some(format!(
+                "its price is not known, and it would take about {} tokens, where `budget.rebuild_tokens` is {}; say \
+                 the price in `embed.price_per_mtok`, or raise the budget, and reload",
+                estimate.tokens_in, budget.rebuild_tokens
+            )),
+            _ => None,
+        }
+    }
+
+    /// Takes what a look has found.
+    pub(super) fn take(&mut self, notes: Vec<DryRun>, (vault, vault_name): (u64, &str)) -> Result<(), EngineError> {
+        self.looking = 0;
+        for DryRun { path, needs } in notes {
+            // Decided about meanwhile: it is looked at once more.
+            if self.todo.contains(&path) {
+                continue;
+            }
+            match needs {
+                Needs::Nothing => {}
+                Needs::Unsettled => drop(self.done.insert(path, None)),
+                Needs::Failed(error) => return Err(error.into()),
+                Needs::Inputs { inputs, missing } => {
+                    let worker = self.service.worker.as_ref();
+                    let wanted: Vec<_> =
+                        missing.into_iter().filter(|d| worker.is_some_and(|worker| !worker.refused(d))).collect();
+                    let Some(worker) = worker.filter(|_| !wanted.is_empty()) else {
+                        self.done.insert(path, Some(inputs));
+                        continue;
+                    };
+                    if self.approved.is_none() {
+                        let tokens = wanted.iter().flatten().map(|input| tokens_of(&input.text)).sum();
+                        self.lacking.insert(path, tokens);
+                        continue;
+                    }
+                    self.ordered.insert(path.clone());
+                    worker.embed(EmbedJob {
+                        vault,
+                        vault_name: vault_name.to_owned(),
+                        path,
+                        cache: Arc::downgrade(&self.pipeline.vectors),
+                        documents: wanted,
+                        bulk: true,
+                        reason: Reason::EmbedderChanged,
+                        purpose: Purpose::Rebuild(self.run),
+                        rebuild: Some(self.limits),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no note lacks anything.
+    pub(super) fn is_full(&self) -> bool {
+        self.approved.is_some()
+            && self.looking == 0
+            && self.todo.is_empty()
+            && self.lacking.is_empty()
+            && self.ordered.is_empty()
+    }
+}
+
+/// What decides about the same vault with another embedder.
+pub(in crate::indexer) fn with_embedder(
+    pipeline: &NotePipeline,
+    service: &Arc<Service>,
+    cache: Arc<VectorCache>,
+) -> Arc<NotePipeline> {
+    let embedder = service.embedder.identity().to_owned();
+    Arc::new(NotePipeline {
+        root: pipeline.root.clone(),
+        disk: pipeline.disk.clone(),
+        max_note_bytes: pipeline.max_note_bytes,
+        rules: pipeline.rules.clone(),
+        private: pipeline.private.clone(),
+        levels: pipeline.levels,
+        expansion: pipeline.expansion,
+        writer_leaves: pipeline.writer_leaves,
+        chunk: pipeline.chunk.clone(),
+        service: service.clone(),
+        vectors: cache,
+        generation: Generation { embedder, ..pipeline.generation.clone() },
+        prompter: pipeline.prompter.clone(),
+        store: pipeline.store.clone(),
+    })
+}
+
+/// The change is over: its number is forgotten.
+pub(in crate::indexer) fn forget_run(pipeline: &NotePipeline) -> Result<(), EngineError> {
+    Ok(pipeline.store.set_value(RUN, None)?)
+}
