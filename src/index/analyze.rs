@@ -5,6 +5,7 @@
 //!   vowel signs of Indic scripts kept). They are stemmed in the language of their note ([`Language`]).
 //! * **Compounds** (`snake_case`, `kebab-case`, `a.b`, `camelCase`): each part is a word at its own position,
 //!   and the parts written together are one more word at the position of the first, so `e-mail` finds `email`.
+//! * **Names with symbols** (`C++`, `F#`, `.NET`): the letters are a word, and with their symbols one more at its position.
 //! * **Scripts without spaces** (Chinese, Japanese, Thai, Lao, Khmer, Burmese) and **Korean**: overlapping pairs of
 //!   characters, and the last character of a run alone: every character begins exactly one word, so that a
 //!   single character can be looked up as a prefix. Korean has spaces but glues particles to its nouns, and
@@ -44,6 +45,8 @@ pub(super) enum Kind {
     Part,
     /// A compound as a whole.
     Whole,
+    /// A name with the symbols that belong to it.
+    Symbols,
     /// Two characters of a script without spaces.
     Pair,
     /// One character of a script without spaces: the last of its run, or alone.
@@ -292,12 +295,38 @@ impl Words<'_> {
         }
         let parts = self.pending.len();
         if parts == 1 {
-            self.pending[0].kind = Kind::Word;
+            let with_symbols = self.with_symbols(start);
+            self.pending[0].kind = if with_symbols.is_some() { Kind::Part } else { Kind::Word };
+            let position = self.pending[0].position;
+            self.pending.extend(with_symbols.map(|range| Pending { range, position, kind: Kind::Symbols }));
         } else if parts <= MOST_PARTS {
             let end = self.pending[parts - 1].range.end;
             let whole = Pending { range: start..end, position: self.pending[0].position, kind: Kind::Whole };
             // Positions must not go back, so the whole comes before the second part.
             self.pending.insert(1, whole);
+        }
+    }
+
+    /// Where the word that began at `start` and ends here stands with its symbols: a dot before it (`.NET`), `+`, `++` or `#`
+    /// behind it.
+    fn with_symbols(&self, start: usize) -> Option<Range<usize>> {
+        let (before, after) = (&self.text.as_bytes()[..start], &self.text.as_bytes()[self.at..]);
+        let behind = match after {
+            [b'+', b'+', ..] => 2,
+            [b'+' | b'#', ..] => 1,
+            _ => 0,
+        };
+        // What goes on is a sum, a path or an anchor.
+        let ends =
+            after.get(behind).is_none_or(|b| !b.is_ascii_alphanumeric() && !matches!(b, b'+' | b'#' | b'/' | b'='));
+        let dotted = match before {
+            [.., last, b'.'] => last.is_ascii_whitespace() || matches!(last, b'(' | b'`' | b'"' | b'\'' | b'*' | b'['),
+            [b'.'] => true,
+            _ => false,
+        };
+        match (dotted, behind > 0 && ends) {
+            (false, false) => None,
+            (dotted, ended) => Some(start - usize::from(dotted)..self.at + if ended { behind } else { 0 }),
         }
     }
 

@@ -4,7 +4,7 @@
 //! decides whether a document counts: the snapshot asks its notes table, so that what a crash left behind,
 //! or what is not deleted yet, is never seen.
 
-mod names;
+mod spellings;
 mod view;
 
 use std::collections::HashMap;
@@ -20,8 +20,7 @@ use super::analyze::{Analyzer, Reading};
 use super::disk::Folder;
 use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
 
-use names::Names;
-pub(super) use names::letters;
+use spellings::Spellings;
 pub(super) use view::View;
 
 const ANALYZER: &str = "words";
@@ -72,8 +71,9 @@ pub(super) struct Fields {
     /// What questions and terms beside its context say ([`context::Expansion`]): a field of its own, for they are no text
     /// of the note. Without positions: no phrase is looked for in it.
     pub(super) expansion: Field,
-    /// The words of titles, aliases and headings, unstemmed: what a misspelt word may have meant.
-    pub(super) names: Field,
+    /// The words of titles, aliases and headings, and each word of texts a few times, unstemmed: what a misspelt word may
+    /// have meant (see [`spellings`]).
+    pub(super) spellings: Field,
     /// Number of the language in [`Language::ALL`].
     pub(super) language: Field,
     /// The context, stored and not searched.
@@ -108,7 +108,7 @@ fn schema() -> (Schema, Fields) {
         words: schema.add_text_field("words", phrases()),
         around: schema.add_text_field("around", phrases()),
         expansion: schema.add_text_field("expansion", words_alone),
-        names: schema.add_text_field("names", plain),
+        spellings: schema.add_text_field("spellings", plain),
         language: schema.add_u64_field("language", INDEXED | FAST),
         context: schema.add_text_field("context", STORED),
         text: schema.add_text_field("text", STORED),
@@ -149,7 +149,9 @@ pub(super) struct Documents {
     folder: Folder,
     /// What notes are stemmed as that do not say; `None`: what each seems to be written in.
     language: Option<Language>,
-    names: Names,
+    /// Chunks in each language, of notes whose language was plain to see: what others are likely to be in.
+    plainly: [u64; Language::ALL.len()],
+    spellings: Spellings,
     index: tantivy::Index,
     /// `None` after a failure, until the next write makes a new one.
     writer: Option<IndexWriter>,
@@ -186,11 +188,16 @@ impl Documents {
         }
     }
 
-    fn new(folder: Folder, (index, writer, reader, fields, found): Parts, language: Option<Language>) -> Self {
+    fn new(
+        folder: Folder,
+        (index, writer, reader, fields, (found, plainly)): Parts,
+        language: Option<Language>,
+    ) -> Self {
         Documents {
             folder,
             language,
-            names: Names::default(),
+            plainly,
+            spellings: Spellings::default(),
             index,
             writer: Some(writer),
             reader,
@@ -226,7 +233,7 @@ impl Documents {
                 .reload_policy(ReloadPolicy::Manual)
                 .doc_store_cache_num_blocks(CACHED_BLOCKS)
                 .try_into()?;
-            let found = scan(&View::new(&reader, fields, Names::default())?);
+            let found = scan(&View::new(&reader, fields)?);
             Ok((index, writer, reader, fields, found))
         };
         catch_unwind(AssertUnwindSafe(open))
@@ -262,6 +269,10 @@ impl Documents {
         }
         self.uncommitted.push(note.no);
         let language = self.language(note, chunks);
+        if self.bulk.is_none() {
+            // The note brings all its words: another that brought them may have gone since.
+            self.spellings.forget();
+        }
         for (position, chunk) in chunks.iter().enumerate() {
             let document = self.document(note, chunk, position, language);
             self.queued += chunk.text.len() + chunk.searchable.len() + chunk.context.len() + chunk.expansion.len();
@@ -274,7 +285,7 @@ impl Documents {
     }
 
     /// What a note's words are stemmed as.
-    fn language(&self, note: &NoteEntry, chunks: &[ChunkDoc]) -> Language {
+    fn language(&mut self, note: &NoteEntry, chunks: &[ChunkDoc]) -> Language {
         // Hardly any note says so itself: look before parsing.
         let said = note.properties.contains("\"lang").then(|| serde_json::from_str(&note.properties).ok()).flatten();
         let said = said.and_then(|properties: serde_json::Value| {
@@ -290,11 +301,22 @@ impl Documents {
                 }
                 sample.push('\n');
             }
-            Language::of_text(&sample).unwrap_or_default()
+            let plainly = Language::of_text(&sample);
+            if let Some(language) = plainly {
+                self.plainly[language as usize] += chunks.len() as u64;
+            }
+            plainly.unwrap_or_else(|| self.usual_language())
         })
     }
 
-    fn document(&self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> TantivyDocument {
+    /// What most notes are written in whose language is plain to see.
+    fn usual_language(&self) -> Language {
+        let most = Language::ALL.into_iter().rev().max_by_key(|language| self.plainly[*language as usize]);
+        most.unwrap_or_default()
+    }
+
+    fn document(&mut self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> TantivyDocument {
+        let spellings = self.spellings.missing_of(note.no, &chunk.searchable);
         let f = &self.fields;
         let mut document = TantivyDocument::default();
         document.add_u64(f.no, note.no.into());
@@ -304,7 +326,7 @@ impl Documents {
         let mut add = |text: &str, times, is_name| {
             document.add_text(f.words, Reading { language: Some(language), times }.mark(text));
             if is_name {
-                document.add_text(f.names, Reading { language: None, times: 1 }.mark(text));
+                document.add_text(f.spellings, Reading { language: None, times: 1 }.mark(text));
             }
         };
         add(&chunk.searchable, weights::BODY, false);
@@ -312,6 +334,7 @@ impl Documents {
         note.aliases.iter().for_each(|alias| add(alias, weights::ALIAS, true));
         chunk.entry.heading_path.iter().for_each(|heading| add(heading, weights::HEADING, true));
         note.tags.iter().for_each(|tag| add(tag, weights::TAG, false));
+        document.add_text(f.spellings, Reading { language: None, times: 1 }.mark(&spellings));
         document.add_text(f.around, Reading { language: Some(language), times: 1 }.mark(&chunk.context));
         if !chunk.expansion.is_empty() {
             document.add_text(f.expansion, Reading { language: Some(language), times: 1 }.mark(&chunk.expansion));
@@ -342,7 +365,7 @@ impl Documents {
         }
         guarded(|| {
             self.reader.reload()?;
-            Ok(View::new(&self.reader, self.fields, self.names.clone())?)
+            Ok(View::new(&self.reader, self.fields)?)
         })
     }
 
@@ -369,6 +392,7 @@ impl Documents {
             self.writer = None;
             self.bulk = bulk;
             self.writer = Some(writer(&self.index, bulk)?);
+            self.spellings.forget();
             if bulk.is_none() {
                 // A commit is when it is decided what to merge: without one the many segments of a bulk stay.
                 self.commit(0)?;
@@ -414,7 +438,10 @@ impl Documents {
     }
 }
 
-type Parts = (tantivy::Index, IndexWriter, IndexReader, Fields, HashMap<NoteNo, Stored>);
+type Parts = (tantivy::Index, IndexWriter, IndexReader, Fields, Found);
+
+/// What a folder holds at start: its notes, and its chunks in each language.
+type Found = (HashMap<NoteNo, Stored>, [u64; Language::ALL.len()]);
 
 enum Failure {
     /// Another process writes here; nothing is wrong with the files.
@@ -478,13 +505,17 @@ fn writer(index: &tantivy::Index, bulk: Option<fn()>) -> tantivy::Result<IndexWr
     Ok(writer)
 }
 
-fn scan(view: &View) -> HashMap<NoteNo, Stored> {
+fn scan(view: &View) -> Found {
     let mut found: HashMap<NoteNo, Stored> = HashMap::new();
+    let mut languages = [0; Language::ALL.len()];
     for (reader, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
         for doc in reader.doc_ids_alive() {
             let (no, seq, position) = numbers.of(doc);
             found.entry(no as NoteNo).or_default().add(seq, position);
+            if let Some(count) = languages.get_mut(numbers.language(doc)) {
+                *count += 1;
+            }
         }
     }
-    found
+    (found, languages)
 }

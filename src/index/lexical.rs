@@ -2,7 +2,7 @@
 //!
 //! A query is too short to have a language: each of its words is looked up in the forms it has in the languages of the
 //! vault. A last word that is still being typed also stands for the words that begin with it; one that occurs nowhere
-//! may be taken for a name that is written almost like it ([`super::nearly`]).
+//! may be taken for others that are spelt almost like it ([`super::meant`]).
 
 use std::collections::HashSet;
 
@@ -12,8 +12,9 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
 
 use super::analyze::{Kind, Word, words};
-use super::corpus::{Corpus, MOST_COMPLETED, Meant};
+use super::corpus::Corpus;
 use super::documents::{View, guarded};
+use super::meant::{MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
 use super::query::{As, AskedWord, LexicalQuery, asked, in_text, weighted};
 use super::vector::Best;
@@ -193,10 +194,10 @@ impl View {
         let Some(corrected) = meant.corrected.iter().find(|corrected| corrected.plain == word.plain) else {
             return Ok(());
         };
-        for form in self.forms(&corrected.name)? {
+        for (form, likely) in &corrected.forms {
             for (field, weight) in weighted(self.fields, query) {
-                let term = Term::from_field_text(field, &form);
-                clauses.push((Occur::Should, scored(term, CORRECTED * word.weight * weight)));
+                let term = Term::from_field_text(field, form);
+                clauses.push((Occur::Should, scored(term, CORRECTED * likely * word.weight * weight)));
             }
         }
         Ok(())
@@ -321,11 +322,14 @@ fn scored(term: Term, weight: f32) -> Box<dyn Query> {
     Box::new(BoostQuery::new(Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)), weight))
 }
 
-/// The words of a phrase: parts and not wholes, pairs and not the single character that ends them.
+/// The words of a phrase: parts and not wholes, names with their symbols, pairs and not the single character that ends them.
 fn in_a_row(words: Vec<Word>) -> Vec<Word> {
     let mut row: Vec<Word> = Vec::with_capacity(words.len());
     for word in words {
         let ends_a_pair = row.last().is_some_and(|w| w.kind == Kind::Pair && w.range.end == word.range.end);
+        if word.kind == Kind::Symbols {
+            row.pop_if(|letters| letters.position == word.position);
+        }
         if word.kind != Kind::Whole && !(word.kind == Kind::Single && ends_a_pair) {
             row.push(word);
         }

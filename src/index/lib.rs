@@ -19,6 +19,7 @@ pub mod graph;
 mod language;
 mod lexical;
 mod links;
+mod meant;
 mod nearly;
 mod query;
 pub mod search;
@@ -37,11 +38,12 @@ use note::{FileStat, VaultPath};
 
 pub use analyze::word_count;
 pub use cancel::Cancel;
-pub use corpus::{Corpus, Corrected, Meant};
+pub use corpus::Corpus;
 pub use error::LexicalError;
 pub use graph::Graph;
 pub use language::Language;
 pub use lexical::LexicalHits;
+pub use meant::{Corrected, Meant};
 pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
 

@@ -1,11 +1,13 @@
-//! The index's dictionary, read in order: the words that begin with something, and names written almost like a word.
+//! The index's dictionary: the words that begin with something, and those that are spelt almost like a word.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use tantivy::Term;
+use tantivy::query::FuzzyTermQuery;
 use tantivy::schema::Field;
 
 use super::LexicalError;
-use super::documents::{View, letters};
+use super::documents::View;
 
 /// Words of a segment's dictionary that are looked at for a beginning: all, unless it is one or two letters of a large
 /// vault. A word takes about 50 ns.
@@ -13,6 +15,10 @@ const MOST_SEEN: usize = 8192;
 /// Characters of a word that may have one slip, and of one that may have two.
 const ONE_SLIP: usize = 4;
 const TWO_SLIPS: usize = 8;
+/// Characters of the longest word that is compared.
+const LONGEST: usize = 32;
+/// Similar words that are weighed against each other.
+const MOST_SIMILAR: usize = 64;
 
 /// The words of a field that begin with `text`, and in how many documents of all views they are: the `most` most frequent
 /// ones.
@@ -47,36 +53,40 @@ pub(super) fn beginning_with(
     Ok(found)
 }
 
-/// The word of a title, an alias or a heading that differs from `word` (a normal form without a language) by one slip, or
-/// by two if it is long: a letter too many, too few, another one, or two that changed places (Damerau, CACM 1964, in the
-/// restricted form). Of several the nearest, then the one that is most frequent in all views together.
-pub(super) fn nearly(views: &[&View], word: &str) -> Result<Option<String>, LexicalError> {
+/// A word of the vault that is spelt almost like another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Similar {
+    /// Its normal form without a language.
+    pub(super) text: String,
+    /// By how many slips it differs.
+    pub(super) slips: usize,
+}
+
+/// The words that differ from `word` (a normal form without a language) by one slip, or by two if it is long: a letter too
+/// many, too few, another one, or two that changed places (Damerau, CACM 1964). At most [`MOST_SIMILAR`], the nearest first.
+pub(super) fn similar(views: &[&View], word: &str) -> Result<Vec<Similar>, LexicalError> {
     let length = word.chars().count();
-    if length < ONE_SLIP || !word.chars().all(char::is_alphabetic) {
-        return Ok(None);
+    if !(ONE_SLIP..=LONGEST).contains(&length) || !word.chars().all(char::is_alphabetic) {
+        return Ok(Vec::new());
     }
     let slips = if length < TWO_SLIPS { 1 } else { 2 };
-    let own = letters(word);
-    let mut found: HashMap<&str, (usize, u64)> = HashMap::new();
-    let mut segments = Vec::new();
+    let mut found: HashSet<String> = HashSet::new();
     for view in views {
-        segments.extend(view.names()?);
-    }
-    for name in segments.iter().flat_map(|names| names.iter()) {
-        if (name.letters ^ own).count_ones() as usize > 2 * slips {
-            continue;
-        }
-        if let Some((_, known)) = found.get_mut(&*name.text) {
-            *known += name.count;
-        } else if name.text.chars().count().abs_diff(length) <= slips {
-            let distance = strsim::osa_distance(word, &name.text);
-            if distance <= slips {
-                found.insert(&name.text, (distance, name.count));
+        let spelt = Term::from_field_text(view.fields.spellings, word);
+        let query = FuzzyTermQuery::new(spelt, slips, true);
+        for reader in view.searcher.segment_readers() {
+            let index = reader.inverted_index(view.fields.spellings)?;
+            let mut stream = index.terms().search(query.automaton()?).into_stream()?;
+            while stream.advance() {
+                if let Ok(text) = std::str::from_utf8(stream.key()) {
+                    found.insert(text.to_owned());
+                }
             }
         }
     }
-    let best = found.into_iter().min_by(|(a, (far_a, count_a)), (b, (far_b, count_b))| {
-        far_a.cmp(far_b).then(count_b.cmp(count_a)).then(a.cmp(b))
-    });
-    Ok(best.map(|(name, _)| name.to_owned()))
+    let of = |text: String| Similar { slips: strsim::osa_distance(word, &text), text };
+    let mut similar: Vec<Similar> = found.into_iter().map(of).collect();
+    similar.sort_unstable_by(|a, b| a.slips.cmp(&b.slips).then_with(|| a.text.cmp(&b.text)));
+    similar.truncate(MOST_SIMILAR);
+    Ok(similar)
 }

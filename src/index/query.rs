@@ -69,7 +69,7 @@ pub(super) fn in_text(fields: Fields, contextual: bool) -> impl Iterator<Item = 
 pub(super) enum As {
     /// Its forms.
     Word,
-    /// Its forms; if there are none, a name that is written almost like it.
+    /// Its forms; if there are none, words that are spelt almost like it.
     Name,
     /// Its forms, and what begins with it as it stands.
     Unfinished,
@@ -113,8 +113,8 @@ pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<Ask
             Kind::Word | Kind::Whole if unfinished(word) => (As::Unfinished, 1.0),
             Kind::Word if stop(word) && !only_stops => continue,
             Kind::Word => (As::Name, 1.0),
-            Kind::Part => (As::Word, PART),
-            Kind::Whole => (As::Word, 1.0),
+            Kind::Part => (As::Name, PART),
+            Kind::Whole | Kind::Symbols => (As::Word, 1.0),
         };
         let mut forms: Vec<String> = Vec::new();
         for form in stemmed.iter().filter_map(|words| words.get(at)) {

@@ -115,7 +115,9 @@ impl Picture {
             picture.notes.insert(path, (known, chunks));
         }
         for word in words {
-            let query = LexicalQuery { words: word.clone(), ..LexicalQuery::default() };
+            // It must occur: what a word that is gone is taken for depends on what the dictionary has not dropped yet.
+            let (words, phrases) = (word.clone(), vec![word.clone()]);
+            let query = LexicalQuery { words, phrases, ..LexicalQuery::default() };
             let rows = snapshot.lexical(&query, &|_| true, 50).map_err(|error| error.to_string())?;
             let place = |(row, _): (u32, f32)| {
                 let chunk = snapshot.chunk(row)?;

@@ -32,7 +32,7 @@ fn normalize_ascii(word: &str, kind: Kind, out: &mut String) {
     // A date or a version is written together with its joiners: 3.14 is not 314.
     let numeric = kind == Kind::Whole && !word.bytes().any(|b| b.is_ascii_alphabetic());
     for b in word.bytes() {
-        if numeric || b.is_ascii_alphanumeric() {
+        if numeric || kind == Kind::Symbols || b.is_ascii_alphanumeric() {
             out.push(char::from(b.to_ascii_lowercase()));
         }
     }

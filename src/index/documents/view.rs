@@ -6,7 +6,6 @@ use tantivy::columnar::ColumnValues;
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::{DocAddress, DocSet as _, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
 
-use super::names::{Name, Names};
 use super::{Fields, MOST_LANGUAGES, guarded};
 use crate::{ChunkText, Language, LexicalError, NoteNo};
 
@@ -19,7 +18,6 @@ pub(crate) struct View {
     pub(crate) numbers: Arc<[Numbers]>,
     /// What its notes are stemmed as, found out when it is first asked for.
     languages: Arc<OnceLock<Vec<Language>>>,
-    names: Names,
 }
 
 /// The columns of one segment.
@@ -35,10 +33,15 @@ impl Numbers {
     pub(crate) fn of(&self, doc: u32) -> (u64, u64, u64) {
         (self.no.get_val(doc), self.seq.get_val(doc), self.position.get_val(doc))
     }
+
+    /// Number of the language that a document's words were stemmed as.
+    pub(crate) fn language(&self, doc: u32) -> usize {
+        self.language.get_val(doc) as usize
+    }
 }
 
 impl View {
-    pub(super) fn new(reader: &IndexReader, fields: Fields, names: Names) -> tantivy::Result<Self> {
+    pub(super) fn new(reader: &IndexReader, fields: Fields) -> tantivy::Result<Self> {
         let searcher = reader.searcher();
         let numbers = searcher.segment_readers().iter().map(|segment| {
             let columns = segment.fast_fields();
@@ -50,7 +53,7 @@ impl View {
             })
         });
         let numbers = numbers.collect::<tantivy::Result<Vec<_>>>()?.into();
-        Ok(View { searcher, fields, numbers, languages: Arc::default(), names })
+        Ok(View { searcher, fields, numbers, languages: Arc::default() })
     }
 
     /// The languages that its words were stemmed as: English, and those of most chunks.
@@ -82,11 +85,6 @@ impl View {
             let language = language.and_then(|n| Language::ALL.get(n as usize).copied()).unwrap_or_default();
             Ok(Some(ChunkText { text: text(self.fields.text), context: text(self.fields.context), language }))
         })
-    }
-
-    /// The names of every segment.
-    pub(crate) fn names(&self) -> Result<Vec<Arc<[Name]>>, LexicalError> {
-        self.names.of(&self.searcher, self.fields.names)
     }
 
     pub(crate) fn find(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<DocAddress>, LexicalError> {

@@ -15,14 +15,14 @@ fn a_query_asks_for_each_word_once() {
         ("plan plan", false, &[("plan", As::Name, 1.0)]),
         ("to be or not to be", false, &[("not", As::Name, 1.0)]),
         ("the who", false, &[("the", As::Name, 1.0), ("who", As::Name, 1.0)]),
-        ("e-mail", false, &[("e", As::Word, 0.5), ("email", As::Word, 1.0), ("mail", As::Word, 0.5)]),
+        ("e-mail", false, &[("e", As::Name, 0.5), ("email", As::Word, 1.0), ("mail", As::Name, 0.5)]),
         ("東京都", false, &[("東京", As::Word, 1.0), ("京都", As::Word, 1.0)]),
         ("猫", false, &[("猫", As::Beginning, 1.0)]),
         ("  !? ", false, &[]),
         ("what is th", true, &[("th", As::Unfinished, 1.0)]),
         ("what is the", true, &[("the", As::Unfinished, 1.0)]),
         ("the plan ", true, &[("plan", As::Name, 1.0)]),
-        ("a.b", true, &[("a", As::Word, 0.5), ("ab", As::Unfinished, 1.0), ("b", As::Unfinished, 0.5)]),
+        ("a.b", true, &[("a", As::Name, 0.5), ("ab", As::Unfinished, 1.0), ("b", As::Unfinished, 0.5)]),
     ];
     for (query, prefix, expected) in table {
         let got = asked(query, &LANGUAGES, prefix);

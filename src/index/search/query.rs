@@ -3,6 +3,7 @@
 //! ```text
 //! free words          found by meaning and by words; no word has to occur
 //! "a phrase"          must occur, word for word
+//! +word               must occur as it is written
 //! -word  -"a phrase"  must not occur
 //! tag:a               tag `a` or below it (`a/b`)
 //! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
@@ -25,7 +26,7 @@ use super::limits::{Counted, MAX_BYTES, TooMuch};
 use crate::{Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
 
 /// A query understood.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
     /// The free words, separated by blanks.
     pub words: String,
@@ -143,6 +144,13 @@ impl Parser {
         // `--option` is searched for, not excluded.
         let body = rest.strip_prefix('-').filter(|body| !body.starts_with('-') && !starts_blank(body));
         let (negated, body) = (body.is_some(), body.unwrap_or(rest));
+        let required = body.strip_prefix('+').filter(|_| !negated);
+        if let Some(word) = required.filter(|word| word.starts_with(char::is_alphabetic)) {
+            let (word, after) = word.split_at(word_end(word));
+            self.phrase(false, word)?;
+            return Ok(after);
+        }
+        let body = required.filter(|phrase| strip_quote(phrase).is_some()).unwrap_or(body);
         if let Some(after) = strip_quote(body) {
             let Some((phrase, after)) = self.quoted(after) else {
                 return self.word(negated, after);

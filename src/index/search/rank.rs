@@ -180,7 +180,7 @@ fn corrections(parts: &[Part<'_>], corrected: &[Corrected]) -> Vec<String> {
     let hides = |part: &Part<'_>| part.snapshot.notes().any(|note| part.query.filter.hides(note));
     let named = corrected.is_empty() || !parts.iter().any(hides);
     let said = |Corrected { typed, name, .. }: &Corrected| {
-        let instead = if named { format!("`{name}`") } else { "a name that is written almost like it".to_owned() };
+        let instead = if named { format!("`{name}`") } else { "a word that is spelt almost like it".to_owned() };
         format!("`{typed}` is nowhere; searched for {instead}")
     };
     corrected.iter().map(said).collect()

@@ -108,30 +108,74 @@ fn a_word_being_typed_stands_for_those_that_begin_so() {
     assert_eq!(find(&snapshot, "kitch", true).1.meant.completed().collect::<Vec<_>>(), ["kitchen"]);
 }
 
+/// What the misspelt words of queries are taken for.
+fn corrected(snapshot: &Snapshot, words: &str) -> Vec<(String, String)> {
+    let corrected = find(snapshot, words, false).1.meant.corrected;
+    corrected.into_iter().map(|word| (word.typed, word.name)).collect()
+}
+
+fn pair(typed: &str, name: &str) -> Vec<(String, String)> {
+    vec![(typed.to_owned(), name.to_owned())]
+}
+
 #[test]
-fn a_name_is_found_in_spite_of_a_slip() {
+fn a_word_is_found_in_spite_of_a_slip() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
     index.put(note(1, 1, "Obsidian vaults.md"), chunks(1, &["How to keep notes together"])).unwrap();
     let named = NoteEntry { aliases: vec!["Kubernetes".to_owned()], ..note(2, 1, "Cluster.md") };
-    index.put(named, chunks(2, &["Where it runs, obsidan or not"])).unwrap();
-    index.put(note(3, 1, "c.md"), vec![chunk(3, 0, "Nothing but a marmalade", "")]).unwrap();
+    index.put(named, chunks(2, &["Where it runs, obsidan or not; see `Get-ChildItem`"])).unwrap();
+    index.put(note(3, 1, "c.md"), vec![chunk(3, 0, "Nothing but a marmalade configuration", "")]).unwrap();
     let snapshot = index.publish(1).unwrap();
-    let corrected = |words: &str| {
-        let corrected = find(&snapshot, words, false).1.meant.corrected;
-        corrected.into_iter().map(|word| (word.typed, word.name)).collect::<Vec<_>>()
-    };
-    let pair = |typed: &str, name: &str| vec![(typed.to_owned(), name.to_owned())];
-    assert_eq!(corrected("Obsidain"), pair("Obsidain", "obsidian"));
-    assert_eq!(find(&snapshot, "obsidain", false).0, [1]);
-    assert_eq!(corrected("kubernetse"), pair("kubernetse", "kubernetes"));
-    assert_eq!(corrected("kubrnets keep"), pair("kubrnets", "kubernetes"));
-    assert_eq!(corrected("clustr"), pair("clustr", "cluster"));
-    // Never for a word that occurs, for words of texts, for short ones, numbers, parts, or two slips in a short word.
-    for words in ["obsidan", "marmelade", "vlt", "clstr", "cluster9", "clustr-x", "how teh", "クラスタ"] {
-        assert_eq!(corrected(words), [], "{words}");
+    for (typed, name) in [
+        ("Obsidain", "obsidian"),
+        ("kubernetse", "kubernetes"),
+        ("clustr", "cluster"),
+        // Words of texts, slips in endings that stems have not, parts of names, names written together.
+        ("marmelade", "marmalade"),
+        ("configuratoin", "configuration"),
+        ("getchildiitem", "getchilditem"),
+    ] {
+        assert_eq!(corrected(&snapshot, typed), pair(typed, name));
     }
-    assert_eq!(corrected("Obsidain kubrnets clustr vualts").len(), 3);
+    assert_eq!(find(&snapshot, "obsidain", false).0[0], 1);
+    assert_eq!(find(&snapshot, "configuratoin", false).0, [3]);
+    assert_eq!(corrected(&snapshot, "kubrnets keep"), pair("kubrnets", "kubernetes"));
+    assert_eq!(corrected(&snapshot, "clustr-x"), pair("clustr", "cluster"));
+    assert_eq!(corrected(&snapshot, "Get-ChlidItem"), pair("Chlid", "child"));
+    // Never for a word that occurs, for a word of the language, for short ones, numbers, or two slips in a short word.
+    for words in ["obsidan", "clusters", "quality", "vlt", "clstr", "cluster9", "how teh", "クラスタ"] {
+        assert_eq!(corrected(&snapshot, words), [], "{words}");
+    }
+    assert_eq!(corrected(&snapshot, "Obsidain kubrnets clustr vualts").len(), 3);
+}
+
+#[test]
+fn words_that_were_joined_or_split_by_a_slip_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index
+        .put(note(1, 1, "a.md"), chunks(1, &["The mindpalace of an engineer", "Some palace, some blueberry marmalade"]))
+        .unwrap();
+    let snapshot = index.publish(1).unwrap();
+    assert_eq!(corrected(&snapshot, "the mind palace"), pair("mind palace", "mindpalace"));
+    assert_eq!(corrected(&snapshot, "blueb erry jam"), pair("blueb erry", "blueberry"));
+    assert_eq!(corrected(&snapshot, "some palace"), []);
+    assert_eq!(corrected(&snapshot, "palacemarmalade"), pair("palacemarmalade", "palace marmalade"));
+}
+
+#[test]
+fn the_likelier_of_two_similar_words_counts_for_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let texts = ["gravel", "gravel again", "gravel and more", "gravel at last"];
+    index.put(note(1, 1, "a.md"), chunks(1, &texts)).unwrap();
+    index.put(note(2, 1, "b.md"), chunks(2, &["gravex"])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    // Both are one slip away.
+    assert_eq!(corrected(&snapshot, "graveh"), pair("graveh", "gravel"));
+    let found = find(&snapshot, "graveh", false).0;
+    assert!(found.contains(&1) && found.contains(&2), "{found:?}");
 }
 
 #[test]
@@ -194,4 +238,39 @@ fn other_words_for_a_query_are_understood_by_themselves() {
     assert_eq!((&other.filter, other.meant.is_none()), (&typed.filter, true));
     let found = crate::search::search(&snapshot, "v", &other, None, &options).unwrap();
     assert_eq!(found.hits.iter().map(|hit| hit.path.as_str()).collect::<Vec<_>>(), ["Kubernetes.md"]);
+}
+
+#[test]
+fn names_with_symbols_are_words_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let texts = ["Ported to C++.", "C, c, and c", "In C# or F#", "On .NET (or `.NET`)", "the net of 1+1, x+y"];
+    for (no, text) in (1..).zip(texts) {
+        index.put(note(no, 1, &format!("{no}.md")), chunks(no, &[text])).unwrap();
+    }
+    let snapshot = index.publish(1).unwrap();
+    for (words, best) in [("C++", 1), ("c", 2), ("F#", 3), (".net", 4)] {
+        assert_eq!(find(&snapshot, words, false).0.first(), Some(&best), "{words}");
+    }
+    let holding = |phrase: &str| {
+        let query = LexicalQuery { phrases: vec![phrase.to_owned()], ..LexicalQuery::default() };
+        snapshot.find(&query, &|_| true, 100).unwrap().rows.len()
+    };
+    assert_eq!((holding("C++"), holding("to C++"), holding("c"), holding("in c#")), (1, 1, 3, 1));
+}
+
+#[test]
+fn a_note_too_short_to_tell_is_in_the_language_of_most() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "a.md"), chunks(1, &[GERMAN])).unwrap();
+    index.put(note(2, 1, "b.md"), chunks(2, &["Alte Häuser"])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    assert_eq!(finds(&snapshot, "Haus").len(), 2);
+    drop(snapshot);
+    drop(index);
+    // So it is after a start.
+    let mut index = open(dir.path());
+    index.put(note(3, 2, "c.md"), chunks(3, &["Neue Häuser"])).unwrap();
+    assert!(finds(&index.publish(2).unwrap(), "Haus").contains(&"3:0".to_owned()));
 }

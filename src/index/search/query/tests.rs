@@ -20,7 +20,7 @@ fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
 
 #[test]
 fn words_phrases_and_exclusions() {
-    let cases: [(&str, &str, &[&str], &[&str]); 21] = [
+    let cases: [(&str, &str, &[&str], &[&str]); 24] = [
         ("", "", &[], &[]),
         ("  two   words ", "two words", &[], &[]),
         ("\"a phrase\"", "", &["a phrase"], &[]),
@@ -29,6 +29,9 @@ fn words_phrases_and_exclusions() {
         ("-gone stays", "stays", &[], &["gone"]),
         ("-\"not this\" but this", "but this", &[], &["not this"]),
         ("--no-verify", "--no-verify", &[], &[]),
+        ("+Word here", "here", &["Word"], &[]),
+        ("+\"two words\" +", "", &["two words"], &[]),
+        ("+49 a+b -+c", "+49 a+b", &[], &["+c"]),
         ("a - b", "a b", &[], &[]),
         ("e-mail", "e-mail", &[], &[]),
         ("\"\" -\"\" ... ?!", "", &[], &[]),

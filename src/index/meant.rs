@@ -1,0 +1,259 @@
+//! What the words of a query stand for beside themselves, in all snapshots that answer together: a word that none of them
+//! has is taken for words that are spelt almost like it, and one that is being typed for those that begin with it.
+//!
+//! Of similar words the likeliest counts in full, and is embedded in the place of what was typed; others that are hardly
+//! less likely are looked up too. How likely: the logarithm of the chunks that have the word, less a price for each slip
+//! (the noisy channel of Kernighan, Church and Gale, COLING 1990, with one price for all slips).
+
+use std::ops::Range;
+
+use tantivy::Term;
+
+use super::LexicalError;
+use super::analyze::{Kind, words};
+use super::corpus::Corpus;
+use super::documents::guarded;
+use super::embed::builtin;
+use super::nearly::{Similar, beginning_with, similar};
+use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
+
+/// Words that a beginning is looked up as.
+pub(super) const MOST_COMPLETED: usize = 32;
+/// Words of a query that are taken for others; a query of nonsense is left as it is.
+const MOST_CORRECTED: usize = 3;
+/// What a slip costs, as a logarithm: a word with one slip more must be so many times as frequent.
+const SLIP: f32 = 4.0;
+/// Of the readings of a word those are kept that are at least so likely beside the likeliest.
+const LEAST_LIKELY: f32 = 0.3;
+/// Readings that are kept at most.
+const MOST_READINGS: usize = 3;
+/// Letters of the shorter part of a word that is taken for two.
+const PART: usize = 3;
+
+/// What the words of a query stand for beside themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meant {
+    /// Words that no snapshot has, in their order.
+    pub corrected: Vec<Corrected>,
+    /// Beginnings, and the words that each was taken for.
+    pub(super) completed: Vec<(String, Vec<String>)>,
+}
+
+/// A word that no snapshot has, and what it was taken for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Corrected {
+    /// Bytes of [`LexicalQuery::words`].
+    pub range: Range<usize>,
+    /// As typed.
+    pub typed: String,
+    /// Its normal form without a language.
+    pub(super) plain: String,
+    /// The word or words that are spelt almost like it: the likeliest.
+    pub name: String,
+    /// The forms that it is looked up as, with the weight of each: those of the likeliest have 1.
+    pub(super) forms: Vec<(String, f32)>,
+}
+
+impl Meant {
+    /// A query's free words with what they were taken for instead of what no snapshot has.
+    pub fn in_place(&self, words: &str) -> String {
+        let mut text = String::with_capacity(words.len());
+        let mut at = 0;
+        for Corrected { range, name, .. } in &self.corrected {
+            text.push_str(words.get(at..range.start).unwrap_or_default());
+            text.push_str(name);
+            at = range.end;
+        }
+        text.push_str(words.get(at..).unwrap_or_default());
+        text
+    }
+
+    /// The words that beginnings were taken for, in their normal forms.
+    pub fn completed(&self) -> impl Iterator<Item = &String> {
+        self.completed.iter().flat_map(|(_, words)| words)
+    }
+}
+
+/// What several words are taken for: where they stand, as one word, and its forms.
+type Joined = (Range<usize>, String, Vec<(String, f32)>);
+
+/// A word or two that a word may have meant.
+struct Reading {
+    text: String,
+    /// Its forms that the snapshots have.
+    forms: Vec<String>,
+    score: f32,
+}
+
+impl Corpus<'_> {
+    /// What the words of a query stand for in all snapshots together.
+    ///
+    /// # Errors
+    /// An index cannot be read, or the query is cancelled.
+    pub fn meant(&self, query: &LexicalQuery) -> Result<Meant, LexicalError> {
+        guarded(|| self.read(query))
+    }
+
+    fn read(&self, query: &LexicalQuery) -> Result<Meant, LexicalError> {
+        let mut meant = Meant::default();
+        let asked = asked(&query.words, &self.languages()?, query.prefix);
+        for (at, word) in asked.iter().enumerate() {
+            query.cancel.check()?;
+            match word.as_what {
+                As::Unfinished => {
+                    let completed = self.complete(word, query)?;
+                    meant.completed.push((word.plain.clone(), completed));
+                }
+                As::Name if meant.corrected.len() < MOST_CORRECTED && !self.has(word, query)? => {
+                    let read = match self.joined(&asked, at, &query.words)? {
+                        Some(joined) => Some(joined),
+                        None => self.correct(word)?.map(|(name, forms)| (word.range.clone(), name, forms)),
+                    };
+                    let Some((range, name, forms)) = read else { continue };
+                    // It may have been taken for something else by itself.
+                    meant.corrected.retain(|known| known.range.end <= range.start);
+                    let (typed, plain) = (query.words[range.clone()].to_owned(), word.plain.clone());
+                    meant.corrected.push(Corrected { range, typed, plain, name, forms });
+                }
+                As::Name | As::Word | As::Beginning => {}
+            }
+        }
+        Ok(meant)
+    }
+
+    /// Whether any form of a word is in any snapshot.
+    fn has(&self, word: &AskedWord, query: &LexicalQuery) -> Result<bool, LexicalError> {
+        let Some(view) = self.views.first() else { return Ok(false) };
+        for (field, _) in weighted(view.fields, query) {
+            for form in &word.forms {
+                if self.count(&Term::from_field_text(field, form))? > 0 {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// What the word being typed may become: the most frequent words that begin with it. They count as one word with many
+    /// spellings, or else the rarest of them would count most. The index has stems, which may be shorter than what was
+    /// typed (`runnin`): without a word that begins so, the longest stem that it begins with is taken.
+    fn complete(&self, word: &AskedWord, query: &LexicalQuery) -> Result<Vec<String>, LexicalError> {
+        let Some(fields) = self.views.first().map(|view| view.fields) else { return Ok(Vec::new()) };
+        let mut completed = beginning_with(&self.views, fields.words, &word.plain, MOST_COMPLETED)?;
+        if completed.is_empty() {
+            let ends =
+                word.plain.char_indices().map(|(end, _)| end).filter(|end| *end >= 3 && end + 4 >= word.plain.len());
+            for end in ends.collect::<Vec<_>>().into_iter().rev() {
+                let stem = &word.plain[..end];
+                let count = self.count(&Term::from_field_text(fields.words, stem))?;
+                if count > 0 {
+                    completed.push((stem.to_owned(), count));
+                    break;
+                }
+            }
+        }
+        completed.retain(|(text, _)| !word.forms.contains(text));
+        let together = completed.iter().map(|(_, count)| count).sum();
+        for (text, _) in &completed {
+            for (field, _) in weighted(fields, query) {
+                self.set(&Term::from_field_text(field, text), together)?;
+            }
+        }
+        Ok(completed.into_iter().map(|(text, _)| text).collect())
+    }
+
+    /// What a word that no snapshot has is taken for; `None` if nothing is spelt almost like it.
+    fn correct(&self, word: &AskedWord) -> Result<Option<(String, Vec<(String, f32)>)>, LexicalError> {
+        // A word of the language is meant as it is, whether the vault has it or not.
+        if builtin::model().count(&word.plain) == 1 {
+            return Ok(None);
+        }
+        let mut readings: Vec<Reading> = Vec::new();
+        for Similar { text, slips } in similar(&self.views, &word.plain)? {
+            let (forms, count) = self.forms(&text)?;
+            // Few slips are in a first letter (Pollock and Zamora, CACM 1984): it counts twice.
+            let first = usize::from(text.chars().next() != word.plain.chars().next());
+            let score = (count as f32).ln_1p() - SLIP * (slips + first) as f32;
+            if count > 0 && !readings.iter().any(|known| known.forms == forms && known.score >= score) {
+                readings.push(Reading { text, forms, score });
+            }
+        }
+        // Of equals one that is as long: letters that changed places are the commonest slip of a fast hand.
+        let longer = |reading: &Reading| reading.text.len().abs_diff(word.plain.len());
+        readings.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then(longer(a).cmp(&longer(b))).then_with(|| a.text.cmp(&b.text))
+        });
+        if readings.is_empty() {
+            readings.extend(self.split(&word.plain)?);
+        }
+        let Some(best) = readings.first() else { return Ok(None) };
+        let (name, likeliest) = (best.text.clone(), best.score);
+        let mut forms: Vec<(String, f32)> = Vec::new();
+        for reading in readings.into_iter().take(MOST_READINGS) {
+            let likely = (reading.score - likeliest).exp();
+            if likely >= LEAST_LIKELY {
+                let new = reading.forms.into_iter().filter(|form| !forms.iter().any(|(known, _)| known == form));
+                forms.extend(new.map(|form| (form, likely)).collect::<Vec<_>>());
+            }
+        }
+        Ok(Some((name, forms)))
+    }
+
+    /// The word that a word is with the one before it or after it, when a blank is too many.
+    fn joined(&self, asked: &[AskedWord], at: usize, typed: &str) -> Result<Option<Joined>, LexicalError> {
+        for (left, right) in [(at.wrapping_sub(1), at), (at, at + 1)] {
+            let (Some(left), Some(right)) = (asked.get(left), asked.get(right)) else { continue };
+            let is_word = |word: &AskedWord| matches!(word.as_what, As::Name | As::Unfinished);
+            let between = typed.get(left.range.end..right.range.start);
+            if !is_word(left) || !is_word(right) || between != Some(" ") {
+                continue;
+            }
+            let name = format!("{}{}", left.plain, right.plain);
+            let (forms, count) = self.forms(&name)?;
+            if count > 0 {
+                let forms = forms.into_iter().map(|form| (form, 1.0)).collect();
+                return Ok(Some((left.range.start..right.range.end, name, forms)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The two words that a word is when a blank was forgotten: of all pairs the one whose rarer word is the most frequent.
+    fn split(&self, word: &str) -> Result<Option<Reading>, LexicalError> {
+        let mut best: Option<(u64, Reading)> = None;
+        for (at, _) in word.char_indices().skip(PART) {
+            let (left, right) = word.split_at(at);
+            if right.chars().count() < PART {
+                break;
+            }
+            let (mut forms, left_count) = self.forms(left)?;
+            if left_count == 0 {
+                continue;
+            }
+            let (others, right_count) = self.forms(right)?;
+            let rarer = left_count.min(right_count);
+            if rarer > 0 && best.as_ref().is_none_or(|(count, _)| rarer > *count) {
+                forms.extend(others);
+                best = Some((rarer, Reading { text: format!("{left} {right}"), forms, score: 0.0 }));
+            }
+        }
+        Ok(best.map(|(_, reading)| reading))
+    }
+
+    /// The forms of a word that the snapshots have in their texts, in their languages, and the chunks that have the most
+    /// frequent of them.
+    fn forms(&self, text: &str) -> Result<(Vec<String>, u64), LexicalError> {
+        let Some(view) = self.views.first() else { return Ok((Vec::new(), 0)) };
+        let (mut forms, mut most) = (Vec::new(), 0);
+        for language in self.languages()? {
+            for word in words(text, Some(language)).into_iter().filter(|word| word.kind != Kind::Part) {
+                let count = self.count(&Term::from_field_text(view.fields.words, &word.text))?;
+                if count > 0 && !forms.contains(&word.text) {
+                    forms.push(word.text);
+                    most = most.max(count);
+                }
+            }
+        }
+        Ok((forms, most))
+    }
+}
