@@ -26,7 +26,7 @@ use index::{ChunkDoc, NoteEntry};
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
 use note::{FileStat, VaultPath};
-use note::{Link, LinkKind, Note, NoteRules, OwnDays, Private};
+use note::{Link, Note, NoteRules, OwnDays, Private};
 use store::record::{ChunkRecord, NoteRecord};
 use store::{NoteWrite, Store, StoreError, VectorCache};
 use vault::policy::is_conflict;
@@ -330,7 +330,7 @@ impl NotePipeline {
             kind: note.kind.clone(),
             date: note.days.day().map(|date| date.to_string()),
             properties: serde_json::Value::Object(note.front.properties.clone()).to_string(),
-            links: link_targets(&note.links),
+            links: mentions(&note.links),
             conflict: is_conflict(note.path.file_name()),
             warnings: note.warnings.iter().take(20).map(|w| (w.line, w.message.clone())).collect(),
             decided: old.map(|old| old.decided).filter(|_| unchanged).unwrap_or((plan.reason, now)),
@@ -406,16 +406,10 @@ pub(super) fn left_over(
     paid.map(|(_, (chunk, context))| (context_key(&chunk.keys, chunk.hash), context.clone())).collect()
 }
 
-/// Targets of links between notes, each once.
-fn link_targets(links: &[Link]) -> Vec<String> {
-    let mut targets: Vec<String> = Vec::new();
+/// What links between notes mention ([`Link::mention`]), each once.
+fn mentions(links: &[Link]) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
-    for link in links.iter().filter(|l| l.kind != LinkKind::Url && !l.target.is_empty()) {
-        if seen.insert(link.target.as_str()) {
-            targets.push(link.target.clone());
-        }
-    }
-    targets
+    links.iter().filter_map(Link::mention).filter(|mention| seen.insert(mention.clone())).collect()
 }
 
 /// The snapshot's view of a record.

@@ -224,7 +224,9 @@ impl Graph {
 }
 
 /// Notes that `note` links to a `target` that is not there.
-fn miss(missing: &mut HashMap<String, Unresolved>, target: &str, note: &NoteEntry) {
+fn miss(missing: &mut HashMap<String, Unresolved>, mention: &str, note: &NoteEntry) {
+    // Neither side names a note: then it is read as Obsidian does.
+    let (target, _) = super::links::sides(mention);
     let key = super::links::place(target, &note.path);
     let unresolved = missing.entry(key).or_insert_with(|| Unresolved { target: target.to_owned(), notes: Vec::new() });
     if unresolved.notes.last() != Some(&note.no) {

@@ -43,6 +43,7 @@ pub use error::LexicalError;
 pub use graph::Graph;
 pub use language::Language;
 pub use lexical::LexicalHits;
+pub use links::Side;
 pub use meant::{Corrected, Meant};
 pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
@@ -79,7 +80,7 @@ pub struct NoteEntry {
     pub days: note::OwnDays,
     /// Front matter as a JSON object.
     pub properties: Arc<str>,
-    /// Targets of its links, as written, without heading parts and URLs.
+    /// What its links mention ([`note::Link::mention`]), as written, without heading parts and URLs.
     pub links: Vec<String>,
     /// Whether it looks like a sync conflict's copy.
     pub conflict: bool,

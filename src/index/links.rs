@@ -24,6 +24,32 @@ enum Kind {
     FirstWord,
 }
 
+impl Kind {
+    /// How well a whole name of this kind fits; see [`Target::path_rank`] for paths.
+    fn rank(self) -> u8 {
+        match self {
+            Kind::Path => LOCAL,
+            Kind::Stem => TITLE - 1,
+            Kind::Title => TITLE,
+            Kind::Alias | Kind::FirstWord => TITLE + 1,
+        }
+    }
+}
+
+/// Which side of a wikilink's bar names the note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// `[[target|text]]`, as Obsidian writes it; also of a link without a bar.
+    First,
+    /// `[[text|target]]`.
+    Second,
+}
+
+/// The two targets that a mention ([`note::Link::mention`]) may have.
+pub(super) fn sides(mention: &str) -> (&str, Option<&str>) {
+    mention.split_once('\n').map_or((mention, None), |(target, other)| (target, Some(other)))
+}
+
 /// The names of all notes and the targets of all links.
 #[derive(Clone, Default)]
 pub(super) struct Links {
@@ -57,25 +83,47 @@ impl Links {
         }
     }
 
-    /// The note that `target` names, seen from the note at `from`.
+    /// The note that a mention ([`note::Link::mention`]) names, seen from the note at `from`.
+    pub(super) fn resolve(&self, notes: &Notes, mention: &str, from: &VaultPath) -> Option<NoteNo> {
+        self.resolve_side(notes, mention, from).map(|(_, no)| no)
+    }
+
+    /// The note that a mention names, and by which of its sides. Where both sides name a note it is the first's, as
+    /// Obsidian has it, unless that is a mere title or alias and the second side is a path or file name: Obsidian
+    /// itself writes no titles there, and vaults whose links begin with their text do nothing else.
+    pub(super) fn resolve_side(&self, notes: &Notes, mention: &str, from: &VaultPath) -> Option<(Side, NoteNo)> {
+        let (target, other) = sides(mention);
+        let first = self.named(notes, target, from);
+        let Some(other) = other.filter(|_| first.is_none_or(|(rank, _)| rank >= TITLE)) else {
+            return first.map(|(_, no)| (Side::First, no));
+        };
+        let second = self.named(notes, other, from).filter(|(rank, _)| first.is_none() || *rank < TITLE);
+        let second = second.map(|(_, no)| (Side::Second, no));
+        second.or_else(|| first.map(|(_, no)| (Side::First, no)))
+    }
+
+    /// The note that a target names, seen from the note at `from`, and how it comes by that name; less is better.
     ///
     /// In this order: the target as a path (from the vault's root, or from the folder of `from`), as the end of
     /// a path, as a title, as an alias. What is left ambiguous goes to the same folder, then to the
     /// shortest path, then to the first in the alphabet.
-    pub(super) fn resolve(&self, notes: &Notes, target: &str, from: &VaultPath) -> Option<NoteNo> {
+    fn named(&self, notes: &Notes, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
         // Nearly every target is a name that one note bears, or none: then it means the same wherever it stands.
         let name = key(target);
         if !name.contains('/') && without_extension(&name).len() == name.len() {
             match self.names.all(&*name) {
                 [] => return None,
-                [(_, no), others @ ..] if others.iter().all(|(_, other)| other == no) => return Some(*no),
+                [(kind, no), others @ ..] if others.iter().all(|(_, other)| other == no) => {
+                    let kinds = others.iter().map(|(kind, _)| *kind);
+                    return Some((kinds.fold(*kind, Ord::min).rank(), *no));
+                }
                 _ => {}
             }
         }
         let target = Target::new(target, from)?;
         let exact = self.exact(notes, &target);
         if exact.is_some() || target.relative {
-            return exact;
+            return exact.map(|no| (LOCAL, no));
         }
         let by_path = self.names.all(last(&target.stem));
         let by_name = self.names.all(&*target.whole);
@@ -87,14 +135,13 @@ impl Links {
             let rank = match kind {
                 Kind::Path | Kind::FirstWord => return None,
                 Kind::Stem => target.path_rank(&key(note.path.as_str()))?,
-                Kind::Title => 3,
-                Kind::Alias => 4,
+                Kind::Title | Kind::Alias => kind.rank(),
             };
             let elsewhere = note.path.folder() != from.folder();
             let depth = note.path.as_str().matches('/').count();
             Some((rank, elsewhere, depth, note.path.as_str().len(), note.path.as_str(), no))
         });
-        candidates.min().map(|best| best.5)
+        candidates.min().map(|best| (best.0, best.5))
     }
 
     /// The note whose whole path the target is, from the root or from the linking note's folder. Nothing else comes
@@ -162,6 +209,8 @@ impl Links {
 
 /// The worse of the two ranks of a whole path; see [`Target::path_rank`].
 const LOCAL: u8 = 1;
+/// The rank of a title; those of paths and file names are less.
+const TITLE: u8 = 3;
 
 /// Endings of files that notes link to and that are no notes. What merely holds a dot (`v1.2`, `Node.js`) may well
 /// be a note that is still to be written.
@@ -169,10 +218,12 @@ const FILES: &str = " png jpg jpeg gif svg webp avif bmp ico heic tif tiff pdf m
     webm ogv zip gz tar 7z csv tsv xlsx xls docx doc pptx ppt odt ods epub html htm css json yaml yml toml xml canvas \
     base excalidraw drawio bib tex ipynb ";
 
-/// Whether a target that names no note is a file of another kind, as far as its ending tells.
-pub(super) fn is_file(target: &str) -> bool {
+/// Whether a mention that names no note is a file of another kind, as far as its ending tells.
+pub(super) fn is_file(mention: &str) -> bool {
     let ending = |(_, ending): (&str, &str)| FILES.contains(&format!(" {} ", ending.to_ascii_lowercase()));
-    target.trim_end().rsplit_once('.').is_some_and(ending)
+    let is_file = |target: &str| target.trim_end().rsplit_once('.').is_some_and(ending);
+    let (target, other) = sides(mention);
+    is_file(target) || other.is_some_and(is_file)
 }
 
 /// What a target that names no note would be: two that are written differently may mean the same.
@@ -276,8 +327,9 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, Box<str>)> {
 
 /// What a link is looked up by: its last component as a file's stem, and all of it as a title or alias.
 fn mentions(note: &NoteEntry) -> impl Iterator<Item = Box<str>> {
-    note.links.iter().flat_map(|link| {
-        let whole = key(link);
+    let targets = note.links.iter().map(|mention| sides(mention)).flat_map(|(target, other)| [Some(target), other]);
+    targets.flatten().flat_map(|target| {
+        let whole = key(target);
         let stem = without_extension(&whole).to_owned();
         let last = last(&stem).to_owned();
         let mut all = vec![whole, stem, last];

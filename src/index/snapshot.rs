@@ -9,7 +9,7 @@ use super::analyze;
 use super::blocks::{Blocks, Shards};
 use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
-use super::links::{Links, Notes};
+use super::links::{Links, Notes, Side};
 use super::vector::{FreeSlots, Windows};
 use super::{
     Allowed, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
@@ -422,9 +422,15 @@ impl Snapshot {
         self.words.forms(text)
     }
 
-    /// The note that a link's target names, seen from the note at `from`: by path, by file name, by title, by alias.
+    /// The note that a link's target or mention ([`note::Link::mention`]) names, seen from the note at `from`: by path,
+    /// by file name, by title, by alias.
     pub fn resolve(&self, target: &str, from: &VaultPath) -> Option<NoteNo> {
         self.tables.links.resolve(&self.tables.notes, target, from)
+    }
+
+    /// The note that a mention ([`note::Link::mention`]) names, and which of its sides is the target.
+    pub fn resolve_side(&self, mention: &str, from: &VaultPath) -> Option<(Side, NoteNo)> {
+        self.tables.links.resolve_side(&self.tables.notes, mention, from)
     }
 
     /// Notes that link to this one.

@@ -226,8 +226,8 @@ impl NoteRules {
 
 /// Names how notes are read, as part of how they are cut: notes that were read in another way are read again, which
 /// buys nothing and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be private. 3: names
-/// that are dates in words, and of weeks, months and quarters.
-const READING: &str = "notes/3";
+/// that are dates in words, and of weeks, months and quarters. 4: wikilinks whose text may stand first.
+const READING: &str = "notes/4";
 
 /// What is said of a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";

@@ -331,6 +331,39 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
     (!target.is_empty()).then_some(link)
 }
 
+/// Where links lead between notes: `dendron://vault/note` is a note's name with its vault's before it.
+const DENDRON: &str = "dendron://";
+
+impl Link {
+    /// The wikilink as it reads if its text stands first: `[[text|target]]`, as Dendron, Gollum and TiddlyWiki write
+    /// it. Which way is meant only the vault can tell, by which side names a note of it.
+    pub fn text_first(&self) -> Option<Link> {
+        let target = self.alias.as_deref().filter(|_| self.kind == LinkKind::Wiki && !self.embed)?;
+        let target = match target.strip_prefix(DENDRON) {
+            Some(place) => place.split_once('/')?.1,
+            None if has_scheme(target) => return None,
+            None => target,
+        };
+        let (target, heading, block) = parts(target, true);
+        let mut shown = self.target.clone();
+        for (mark, part) in [("#", &self.heading), ("#^", &self.block)] {
+            shown.extend(part.iter().flat_map(|part| [mark, part]));
+        }
+        let alias = Some(shown).filter(|shown| *shown != target);
+        (!target.is_empty()).then_some(Link { target, heading, block, alias, ..self.clone() })
+    }
+
+    /// What the link points at, as it is kept to be looked up: its target, and behind a line break (which no wikilink
+    /// holds) the one that it has if its text stands first; nothing for a URL and for a link within the note.
+    pub fn mention(&self) -> Option<String> {
+        let between_notes = self.kind != LinkKind::Url && !self.target.is_empty();
+        between_notes.then(|| match self.text_first() {
+            Some(other) => format!("{}\n{}", self.target, other.target),
+            None => self.target.clone(),
+        })
+    }
+}
+
 /// The Markdown link or image to `dest`, as the parser gives it: unescaped, not percent-decoded.
 pub(super) fn markdown(dest: &str, shown: &str, span: Range<usize>, embed: bool) -> Link {
     let shown = super::outline::fold(split_size(shown, embed).0.unwrap_or_default());

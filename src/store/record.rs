@@ -40,7 +40,7 @@ pub struct NoteRecord {
     pub date: Option<String>,
     /// Front matter as a JSON object (bincode cannot read back `serde_json::Value`).
     pub properties: String,
-    /// Targets of its links, as written, without heading parts and URLs.
+    /// What its links mention ([`note::Link::mention`]): targets as written, without heading parts and URLs.
     pub links: Vec<String>,
     /// Whether it looks like a sync conflict's copy.
     pub conflict: bool,

@@ -8,7 +8,7 @@ use context::Template;
 use note::FileStat;
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::{ChunkId, context_key};
-use note::{LinkKind, Note};
+use note::{Link, Note};
 
 /// Which contexts an index has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -116,7 +116,6 @@ pub fn doc(note: &Note, chunk: &Chunk, no: NoteNo, in_words: &str, in_vectors: &
 
 /// A note's row of the index.
 pub fn entry(note: &Note, no: NoteNo) -> NoteEntry {
-    let links = note.links.iter().filter(|link| link.kind != LinkKind::Url && !link.target.is_empty());
     NoteEntry {
         no,
         seq: u64::from(no),
@@ -128,7 +127,7 @@ pub fn entry(note: &Note, no: NoteNo) -> NoteEntry {
         kind: note.kind.clone(),
         days: note.days,
         properties: serde_json::Value::Object(note.front.properties.clone()).to_string().into(),
-        links: links.map(|link| link.target.clone()).collect(),
+        links: note.links.iter().filter_map(Link::mention).collect(),
         conflict: false,
         rows: Vec::new(),
     }

@@ -121,3 +121,36 @@ fn backlinks_follow_renames_without_touching_the_linking_note() {
     assert_eq!(links.backlinks(&notes, 2), [3]);
     assert!(links.names.get("home").is_none() && links.mentions.get("nowhere").is_none());
 }
+
+#[test]
+fn either_side_of_a_bar_may_name_the_note() {
+    let mut notes_of = vec![
+        ("Tides.md", "Tides", &[][..], &["the moon\nTides"][..]),
+        ("lang.rust.md", "Rust", &["Ferris"], &["Tides\nthe pull", "nowhere\nnor.here"]),
+        ("Moorings.md", "Rust removal", &[], &["Rust removal\nlang.rust", "Tides\nlang.rust", "Rust\nFerris"]),
+    ];
+    let (notes, links) = vault(&notes_of);
+    let from = VaultPath::parse("x.md").unwrap();
+    for (mention, expected) in [
+        ("Tides", Some((Side::First, 1))),
+        ("the moon\nTides", Some((Side::Second, 1))),
+        ("Tides\nthe pull", Some((Side::First, 1))),
+        ("nowhere\nnor.here", None),
+        // Both name a note: the first, unless only the second is a file's name.
+        ("Tides\nlang.rust", Some((Side::First, 1))),
+        ("lang.rust.md\nTides", Some((Side::First, 2))),
+        ("Rust removal\nlang.rust", Some((Side::Second, 2))),
+        ("Rust removal\nRust", Some((Side::First, 3))),
+        ("Ferris\n./Tides", Some((Side::Second, 1))),
+    ] {
+        assert_eq!(links.resolve_side(&notes, mention, &from), expected, "{mention:?}");
+        assert_eq!(links.resolve(&notes, mention, &from), expected.map(|(_, no)| no), "{mention:?}");
+    }
+    assert_eq!(links.backlinks(&notes, 1), [2, 3]);
+    assert_eq!(links.backlinks(&notes, 2), [3]);
+    // The note that the second side names comes later: the link means it from then on.
+    notes_of.push(("nor.here.md", "Here", &[], &[]));
+    let (notes, links) = vault(&notes_of);
+    assert_eq!(links.backlinks(&notes, 4), [2]);
+    assert!(is_file("a drawing\nplan.pdf") && is_file("plan.pdf\na drawing") && !is_file("a\nb"));
+}

@@ -340,7 +340,9 @@ impl Check {
             Check::Path(pattern) => pattern.matches(note.path.as_str()),
             Check::Type(kind) => note.kind.as_deref().is_some_and(|have| fold(have) == kind.as_str()),
             Check::Linking(notes) => notes.contains(&note.no),
-            Check::Written(target) => note.links.iter().any(|link| fold(link) == target.as_str()),
+            Check::Written(target) => {
+                note.links.iter().any(|link| fold(crate::links::sides(link).0) == target.as_str())
+            }
         }
     }
 }

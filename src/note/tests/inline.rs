@@ -153,3 +153,30 @@ fn dataview_fields() {
         assert_eq!(note(text).fields, expected, "{text:?}");
     }
 }
+
+#[test]
+fn a_link_may_be_read_with_its_text_first() {
+    type Read<'a> = Option<(&'a str, Option<&'a str>, Option<&'a str>)>;
+    let table: [(&str, Read<'_>, Option<&str>); 13] = [
+        ("[[the moon|Tides]]", Some(("Tides", None, Some("the moon"))), Some("the moon\nTides")),
+        ("[[the moon|Tides#Neap]]", Some(("Tides", Some("Neap"), Some("the moon"))), Some("the moon\nTides")),
+        ("[[C# basics|lang.c]]", Some(("lang.c", None, Some("C#basics"))), Some("C\nlang.c")),
+        ("[[t|dendron://sea/tides.neap#a]]", Some(("tides.neap", Some("a"), Some("t"))), Some("t\ntides.neap")),
+        ("[[t|dendron://sea]]", None, Some("t")),
+        ("[[t|https://x.y/z]]", None, Some("t")),
+        ("[[t|#Neap]]", None, Some("t")),
+        ("| a |\n|---|\n| [[t\\|Tides]] |", Some(("Tides", None, Some("t"))), Some("t\nTides")),
+        ("[[Tides]]", None, Some("Tides")),
+        ("[the moon](Tides.md)", None, Some("Tides.md")),
+        ("![[t|Tides]]", None, Some("t")),
+        ("[[https://x.y/z|Tides]]", None, None),
+        ("[[#Neap|Tides]]", Some(("Tides", None, Some("#Neap"))), None),
+    ];
+    for (text, expected, mention) in table {
+        let link = &note(text).links[0];
+        let read = link.text_first();
+        let read = read.as_ref().map(|l| (l.target.as_str(), l.heading.as_deref(), l.alias.as_deref()));
+        assert_eq!(read, expected, "{text}");
+        assert_eq!(link.mention().as_deref(), mention, "{text}");
+    }
+}
