@@ -5,12 +5,14 @@
 //! cargo bench --bench retrieval -- --arms DIR
 //! cargo bench --bench retrieval -- --ablation DIR [DIR…]
 //! cargo bench --bench retrieval -- --boosts DIR [DIR…]
+//! cargo bench --bench retrieval -- --truth DIR [DIR…]
 //! ```
 //!
 //! Each DIR holds `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and maybe `vault/`. The release binary indexes a
 //! copy of the vault (or else one note per document), every query is asked by each lane with and without contexts,
 //! and the hits are mapped to the set's ids. `--arms` takes a set whose documents carry contexts that a model
 //! wrote: see `arms.rs`. With `--typos` one word of each query is misspelt: see `typos.rs`. `--boosts` compares weights of boosts: see `boosts.rs`.
+//! `--truth` asks whether `situated eval` orders the arms as the set does: see `truth.rs`.
 
 mod ablation;
 mod arms;
@@ -25,6 +27,7 @@ mod http;
 #[path = "../../tests/it/model.rs"]
 mod model;
 mod set;
+mod truth;
 mod typos;
 
 use std::fmt::Write as _;
@@ -58,6 +61,9 @@ fn main() -> Result<()> {
     }
     if args.iter().any(|arg| arg == "--boosts") {
         return boosts::run(&dirs);
+    }
+    if args.iter().any(|arg| arg == "--truth") {
+        return truth::run(&dirs);
     }
     if dirs.is_empty() {
         println!("retrieval: give the folders of one or more sets, and maybe --csv FILE");

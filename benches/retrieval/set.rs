@@ -64,7 +64,7 @@ impl Set {
 
     /// Documents that could not be found in the vault.
     pub(crate) fn lost(&self) -> usize {
-        self.inner.lost
+        self.inner.missing.len()
     }
 
     /// How many hits of one note to ask for.

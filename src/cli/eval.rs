@@ -25,7 +25,7 @@ use super::tour::temporary_folder;
 use crate::daemon::config::{Config, Overrides};
 use ::index::embed::builtin;
 use ::index::eval::docs::Arm;
-use ::index::eval::report::{Comparison, QueryRun, Report, System, misses};
+use ::index::eval::report::{Comparison, QueryRun, Report, System, misses, pairs};
 use ::index::search::rerank::RerankProvider;
 use context::settings::Provider;
 use index::How;
@@ -51,10 +51,15 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         Some(dir) => source::set(dir, args, &bench)?,
         None => source::vault(args, &loaded.config, &bench)?,
     };
+    if let Some(gaps) = source.gaps() {
+        session.say(super::session::safe(&gaps));
+    }
     if source.queries.is_empty() {
         session.say(source.why_no_queries());
         if session.globals.json {
-            session.json(json!(Report { name: source.name, source: source.kind.into(), ..Report::default() }))?;
+            let (unanswerable, missing) = source.missing();
+            let (name, source) = (source.name, source.kind.to_owned());
+            session.json(json!(Report { name, source, unanswerable, missing, ..Report::default() }))?;
         }
         return Ok(exit::NOTHING);
     }
@@ -83,7 +88,11 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         (query.text.as_str(), query.kind.as_str(), expected)
     });
     measured.report.misses = misses(asked, &measured.runs);
+    measured.report.pairs = pairs(&measured.runs, args.seed);
+    let (unanswerable, missing) = source.missing();
     let report = Report {
+        unanswerable,
+        missing,
         name: source.name.clone(),
         source: source.kind.to_owned(),
         notes: source.notes.len(),
@@ -96,7 +105,8 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         date: jiff::Zoned::now().date().to_string(),
         took_s: began.elapsed().as_secs_f64(),
         ..measured.report
-    };
+    }
+    .judged();
     if let Some((path, mut file)) = page {
         use std::io::Write as _;
         let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", path.display()));

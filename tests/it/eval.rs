@@ -1,5 +1,7 @@
 //! `situated eval` and `search --expect`, as a user types them.
 
+use std::path::Path;
+
 use protocol::hit::NoteStanding;
 use protocol::search::SearchRequest;
 use protocol::status::RunState;
@@ -87,6 +89,13 @@ fn a_vault_is_measured_and_stays_as_it_is() {
     }
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<svg") && !page.contains("<script"), "{page}");
+    assert!(page.contains("Too few to tell") && !page.contains("Best by"), "{page}");
+
+    // Four questions name no winner, and the terminal shows how unsure every figure is, however narrow it is.
+    assert_eq!((&report["best"], report["pairs"].as_array().unwrap().len()), (&Value::Null, 28));
+    let (said, _) = eval(&place, &[vault], 0);
+    assert!(said.contains("Too few to tell: 4 queries") && !said.contains("Best"), "{said}");
+    assert!(said.contains("95 % confidence") && said.matches('–').count() >= 8 * 4, "{said}");
 
     let (again, more) = (report.clone(), self::report(&place, &[vault]));
     let measures = |report: &Value| {
@@ -141,6 +150,133 @@ fn two_configurations_are_compared() {
     let broken = config("broken.toml", "[serch]\nlimit = 3\n");
     let (_, talk) = eval(&place, &[vault, "--a", &a, "--b", &broken], 78);
     assert!(talk.contains("broken.toml:1") && talk.contains("serch"), "{talk}");
+}
+
+#[test]
+fn enough_questions_name_the_best() {
+    let place = Place::new();
+    for n in 0..70 {
+        place.write(
+            &format!("Note {n}.md"),
+            format!(
+                "# Note {n}\n\nBeacon{n} lantern{n} shows every light. The beacon{n} and its lantern{n} are lit.\n"
+            ),
+        );
+    }
+    let vault = place.vault.to_str().unwrap();
+    let found = report(&place, &[vault]);
+    assert_eq!((&found["queries"], &found["kinds"]), (&json!(70), &json!({"lead": [70, 70]})));
+    let best = found["best"]["system"].as_str().unwrap();
+    let (said, _) = eval(&place, &[vault], 0);
+    assert!(said.contains(&format!("Best by nDCG@10: “{best}”; ")) && !said.contains("Too few"), "{said}");
+    // A limit leaves fewer, and then none is named.
+    let (said, _) = eval(&place, &[vault, "--limit", "59"], 0);
+    assert!(said.contains("Too few to tell: 59 queries") && !said.contains("Best by"), "{said}");
+}
+
+#[test]
+fn links_whose_text_stands_first_are_asked_by_their_text() {
+    let place = Place::with(&[
+        ("sea.tides.md", "# Tides\n\nHigh water follows.\n"),
+        ("sea.moorings.md", "# Moorings\n\nSinker and chain.\n"),
+        ("Log.md", "[[lunar clockwork|sea.tides]] and [[anchoring gear|dendron://notes/sea.moorings#chain]].\n"),
+        ("Plan.md", "[[sea.tides|ebb and flow]] and [[still to write|not there]].\n"),
+    ]);
+    let vault = place.vault.to_str().unwrap();
+    let found = report(&place, &[vault]);
+    assert_eq!((&found["queries"], &found["kinds"]), (&json!(3), &json!({"link": [3, 3]})), "{found}");
+    // The daemon reads them the same way, and what neither side names stays open.
+    let mut daemon = place.start();
+    let graph = |daemon: &mut crate::support::Daemon| daemon.call("graph", json!({}));
+    let answer = graph(&mut daemon);
+    assert_eq!(
+        (&answer["unresolved_count"], &answer["unresolved"][0]["target"]),
+        (&json!(1), &json!("still to write"))
+    );
+    let linking = |daemon: &mut crate::support::Daemon, query: &str| {
+        let mut paths: Vec<String> = daemon.ask(&self::query(query)).hits.into_iter().map(|hit| hit.path).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    };
+    assert_eq!(linking(&mut daemon, "link:sea.tides"), ["Log.md", "Plan.md"]);
+    assert_eq!(linking(&mut daemon, "link:Moorings"), ["Log.md"]);
+}
+
+/// The files of a set in a folder of its own, its vault too.
+fn set_of(place: &Place, corpus: &str, queries: &str, qrels: &str, vault: &[(&str, &str)]) -> String {
+    let set = place.dir.path().join("set");
+    std::fs::create_dir_all(set.join("vault")).unwrap();
+    for (name, text) in [("corpus.jsonl", corpus), ("queries.jsonl", queries), ("qrels.tsv", qrels)] {
+        std::fs::write(set.join(name), text).unwrap();
+    }
+    for (name, text) in vault {
+        std::fs::write(set.join("vault").join(name), text).unwrap();
+    }
+    set.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn documents_that_are_not_in_the_vault_are_named_and_the_rest_is_measured() {
+    let place = Place::new();
+    let corpus = "{\"_id\":\"tides.md\",\"text\":\"High water.\"}\n{\"_id\":\"gone.md\",\"text\":\"Onion soup.\"}\n";
+    let queries = "{\"_id\":\"1\",\"text\":\"moon and water\"}\n{\"_id\":\"2\",\"text\":\"soup with onions\"}\n";
+    let qrels = "query-id\tcorpus-id\tscore\n1\ttides.md\t1\n2\tgone.md\t1\n";
+    let vault = [("tides.md", "High water follows the moon.\n"), ("other.md", "Onions, potatoes and cream.\n")];
+    let set = set_of(&place, corpus, queries, qrels, &vault);
+    let (said, talk) = eval(&place, &["--json", "--set", &set], 0);
+    let found: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&found["queries"], &found["unanswerable"], &found["lost"]), (&json!(1), &json!(1), &json!(1)));
+    assert_eq!(found["missing"], json!([{"id": "gone.md", "queries": 1}]));
+    for system in found["systems"].as_array().unwrap() {
+        assert_eq!(system["measures"]["nDCG@10"]["mean"], json!(1.0), "ids are still those of notes: {system}");
+    }
+    let told = "Not in the set's vault: 1 document: gone.md (relevant to 1 query). Left out, for nothing that is relevant \
+                to them is there: 1 query.";
+    assert!(talk.is_empty(), "the report has it: {talk}");
+    let (said, talk) = eval(&place, &["--set", &set], 0);
+    assert!(talk.contains(told) && said.contains("2 notes in 2 chunks, 1 query"), "{talk}\n{said}");
+
+    // Nothing is left: it ends at once, and says what the ids have to be.
+    let none = set_of(&place, corpus, queries, "query-id\tcorpus-id\tscore\n2\tgone.md\t1\n", &vault);
+    let (said, talk) = eval(&place, &["--set", &none], 1);
+    assert!(said.is_empty() && talk.contains("gone.md (relevant to 1 query)"), "{talk}");
+    assert!(talk.contains("nothing was measured: of no query") && talk.contains("paths in the set's vault/"), "{talk}");
+    let (said, _) = eval(&place, &["--json", "--set", &none], 1);
+    let found: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&found["queries"], &found["unanswerable"], &found["systems"]), (&json!(0), &json!(1), &json!([])));
+}
+
+#[test]
+fn a_set_that_does_not_load_says_what_to_do() {
+    let place = Place::new();
+    let corpus = "{\"_id\":\"tides.md\",\"text\":\"High water.\"}\n";
+    let queries = "{\"_id\":\"1\",\"text\":\"moon\"}\n";
+    let qrels = "query-id\tcorpus-id\tscore\n1\ttides.md\t1\n";
+    for (corpus, queries, qrels, expected) in [
+        (corpus, "{\"_id\":\"1\",\"text\":\"moon\"}\nmoon\n", qrels, "queries.jsonl:2: no JSON object"),
+        (
+            corpus,
+            "{\"id\":\"1\",\"question\":\"moon\"}\n",
+            qrels,
+            "it has `id`, `question`, and no `_id` or `text`: rename",
+        ),
+        (corpus, "", qrels, "queries.jsonl: it is empty; each line is an object such as"),
+        (corpus, "{\"_id\":\"9\",\"text\":\"moon\"}\n", qrels, "none of its 1 queries is in qrels.tsv"),
+        (corpus, queries, "query-id\tcorpus-id\tscore\n1\ttides.md\t0\n", "a score above 0"),
+        (corpus, queries, "1\ttides.md\t1\n", "qrels.tsv:1: a judgement where the header is wanted"),
+        ("{\"text\":\"High water.\"}\n", queries, qrels, "corpus.jsonl:1: no JSON object"),
+    ] {
+        let set = set_of(&place, corpus, queries, qrels, &[("tides.md", "High water.\n")]);
+        let (said, talk) = eval(&place, &["--set", &set], 74);
+        assert!(said.is_empty() && talk.contains(expected), "{expected}: {talk}");
+    }
+    let set = set_of(&place, corpus, queries, qrels, &[("tides.md", "High water.\n")]);
+    std::fs::write(Path::new(&set).join("queries.jsonl"), b"{\"_id\":\"1\",\n\xff").unwrap();
+    let (_, talk) = eval(&place, &["--set", &set], 74);
+    assert!(talk.contains("queries.jsonl: line 2 is not UTF-8; save it as UTF-8"), "{talk}");
+    let (_, talk) = eval(&place, &["--set", &format!("{set}/qrels.tsv")], 74);
+    assert!(talk.contains("a set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv"), "{talk}");
 }
 
 #[test]
@@ -245,7 +381,11 @@ fn a_note_says_why_it_is_not_found() {
 fn contexts_that_a_model_wrote_are_measured_beside_the_others() {
     let model = Model::start();
     let place = Place::with(&[
-        ("Atlas rollout.md", ATLAS),
+        // The first sentence is asked too; what follows it keeps the section, and the context that was written for it.
+        (
+            "Atlas rollout.md",
+            &ATLAS.replace("as its owner.", "as its owner. All agree that it takes until the summer."),
+        ),
         ("Log.md", "# Log\n\nWe spoke about [[Atlas rollout|the seaside undertaking]] at length.\n"),
     ]);
     place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "")));
@@ -257,7 +397,7 @@ fn contexts_that_a_model_wrote_are_measured_beside_the_others() {
     let report = report(&place, &["notes"]);
     assert_eq!(
         (&report["written"], &report["chunks"], &report["queries"]),
-        (&json!(3), &json!(4), &json!(1)),
+        (&json!(3), &json!(4), &json!(2)),
         "{report}"
     );
     let contexts = report["systems"].as_array().unwrap().iter().map(|system| system["context"].as_str().unwrap());

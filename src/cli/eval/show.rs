@@ -1,19 +1,21 @@
 //! The report as tables on a terminal.
 
+use super::source::counted_queries;
 use crate::cli::print::{Out, bold, counted, dim, padded};
 use crate::cli::session::safe;
 use index::eval::QueryMeasures;
-use index::eval::report::{Comparison, Report, System};
+use index::eval::report::{Comparison, ENOUGH, Report};
 use index::eval::stats::Interval;
 
-/// Columns of a figure with its interval, and without.
+/// Columns of a figure with its interval behind it, and below it.
 const WIDE: usize = 19;
 const NARROW: usize = 11;
 
 /// Prints all of it.
 pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
     let Report { notes, chunks, queries, kinds, .. } = report;
-    let kinds: Vec<String> = kinds.iter().map(|(kind, (_, drawn))| format!("{kind} {drawn}")).collect();
+    let asked = kinds.iter().filter(|(_, (_, drawn))| *drawn > 0);
+    let kinds: Vec<String> = asked.map(|(kind, (_, drawn))| format!("{kind} {drawn}")).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     out.wrapped(
         "",
@@ -22,7 +24,7 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
             safe(&report.name),
             counted(*notes as u64, "note"),
             counted(*chunks as u64, "chunk"),
-            if *queries == 1 { "1 query".to_owned() } else { format!("{queries} queries") }
+            counted_queries(*queries)
         ),
     )?;
     out.line("")?;
@@ -33,21 +35,25 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
     let head: String = QueryMeasures::NAMES.iter().map(|name| padded(name, width)).collect();
     out.line(bold(format!("{}{}", padded("system", column), head.trim_end())))?;
     for (system, name) in report.systems.iter().zip(&names) {
-        let cells: String =
-            QueryMeasures::NAMES.iter().map(|name| padded(&cell(system.measure(name), wide), width)).collect();
-        out.line(format!("{}{}", padded(name, column), cells.trim_end()))?;
+        let cells = |cell: &dyn Fn(Interval) -> String| -> String {
+            QueryMeasures::NAMES.iter().map(|name| padded(&cell(system.measure(name)), width)).collect()
+        };
+        if wide {
+            out.line(format!(
+                "{}{}",
+                padded(name, column),
+                cells(&|it| format!("{} ({})", mean(it), ends(it))).trim_end()
+            ))?;
+        } else {
+            out.line(format!("{}{}", padded(name, column), cells(&mean).trim_end()))?;
+            out.line(dim(format!("{}{}", padded("", column), cells(&ends).trim_end())))?;
+        }
     }
     if let Some(comparison) = &report.comparison {
         out.line("")?;
         compared(comparison, out)?;
-    } else if let Some(best) = best(&report.systems).filter(|best| best.kinds.len() > 1) {
-        let of_kind = |(kind, (_, measures)): (&String, &(usize, QueryMeasures))| {
-            format!("{} {:.3}", safe(if kind.is_empty() { "other" } else { kind }), measures.ndcg_10)
-        };
-        let kinds: Vec<String> = best.kinds.iter().map(of_kind).collect();
-        out.line("")?;
-        out.wrapped("", &format!("nDCG@10 of {} by kind: {}", safe(&best.name()), kinds.join(", ")))?;
     }
+    judged(report, out)?;
     for system in report.systems.iter().filter(|system| system.first_order > 0) {
         let late = format!(
             "{}: {} of {queries} queries were not reranked (no answer within rerank.deadline, or no budget) and count in \
@@ -58,25 +64,57 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
         out.wrapped("", &late)?;
     }
     out.line("")?;
-    let brackets = if wide {
-        "In brackets: where the mean lies with 95 % confidence."
-    } else {
-        "A wider terminal, --json and --html tell the intervals."
-    };
+    let place = if wide { "In brackets" } else { "Below each figure" };
     let lost = if report.lost > 0 {
         format!(" {} left out.", counted(report.lost as u64, "file or document"))
     } else {
         String::new()
     };
-    out.wrapped("", &dim(format!("{brackets}{lost} It took {:.1} s.", report.took_s)))
+    let what = "off: without contexts; template: with the free ones; model: with those that a model wrote; boosts: links, \
+                age and kind of notes count too";
+    let what = if report.comparison.is_some() { String::new() } else { format!(" {what}.") };
+    let took = report.took_s;
+    out.wrapped(
+        "",
+        &dim(format!("{place}: where the mean lies with 95 % confidence.{what}{lost} It took {took:.1} s.")),
+    )
 }
 
-fn cell(Interval { mean, low, high }: Interval, wide: bool) -> String {
-    if wide { format!("{mean:.3} ({low:.2}–{high:.2})") } else { format!("{mean:.3}") }
+fn mean(Interval { mean, .. }: Interval) -> String {
+    format!("{mean:.3}")
 }
 
-fn best(systems: &[System]) -> Option<&System> {
-    systems.iter().max_by(|a, b| a.measure("nDCG@10").mean.total_cmp(&b.measure("nDCG@10").mean))
+fn ends(Interval { low, high, .. }: Interval) -> String {
+    format!("{low:.2}–{high:.2}")
+}
+
+/// Which system is the best, if the queries can tell, and how it did with each kind of them.
+fn judged(report: &Report, out: &mut Out) -> std::io::Result<()> {
+    if report.too_few() {
+        let few = format!(
+            "Too few to tell: {} cannot say which way of searching is the better one; {ENOUGH} or more can.",
+            counted_queries(report.queries)
+        );
+        out.line("")?;
+        return out.wrapped("", &bold(few));
+    }
+    let Some(best) = &report.best else { return Ok(()) };
+    let alike: Vec<String> = best.alike.iter().map(|name| format!("“{}”", safe(name))).collect();
+    let alike = match &alike[..] {
+        [] => "every other is surely worse".to_owned(),
+        alike => format!("not to be told from it: {}", alike.join(", ")),
+    };
+    out.line("")?;
+    out.wrapped("", &format!("Best by nDCG@10: “{}”; {alike}.", safe(&best.system)))?;
+    let Some(system) = report.systems.iter().find(|system| system.name() == best.system) else { return Ok(()) };
+    if system.kinds.len() > 1 {
+        let of_kind = |(kind, (_, measures)): (&String, &(usize, QueryMeasures))| {
+            format!("{} {:.3}", safe(if kind.is_empty() { "other" } else { kind }), measures.ndcg_10)
+        };
+        let kinds: Vec<String> = system.kinds.iter().map(of_kind).collect();
+        out.wrapped("", &format!("Its nDCG@10 by kind: {}", kinds.join(", ")))?;
+    }
+    Ok(())
 }
 
 /// A line for each measure, and what to make of it.

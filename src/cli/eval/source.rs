@@ -8,12 +8,13 @@ use std::sync::atomic::AtomicBool;
 use super::{Bench, Kinds};
 use crate::cli::args::Eval;
 use crate::cli::exit;
+use crate::cli::print::counted;
 use crate::cli::session::CliFailure;
 use crate::daemon::config::{Config, name_of_folder};
 use index::Index;
 use index::embed::builtin;
 use index::eval::docs::{Page, Written, entry, repeats, written};
-use index::eval::set::{HitPlace, Query};
+use index::eval::set::{HitPlace, Missing, Query};
 use index::eval::{MadeQueries, MakeSettings, Rng, Set, make};
 use note::fingerprint::ContextKey;
 use note::{FileStat, VaultPath};
@@ -28,6 +29,10 @@ use vault::walk::walk;
 
 /// Queries of each kind, unless the user says otherwise.
 const PER_KIND: usize = 100;
+
+/// Missing documents that are named on the terminal, and in a report.
+const NAMED: usize = 5;
+const TOLD: usize = 100;
 
 impl From<VaultError> for CliFailure {
     fn from(error: VaultError) -> Self {
@@ -96,18 +101,50 @@ impl Source {
         self.set.as_ref().map_or(1, Set::per_note)
     }
 
+    /// What is not there of a set, to be said before anything is measured.
+    pub(super) fn gaps(&self) -> Option<String> {
+        let set = self.set.as_ref().filter(|set| !set.missing.is_empty())?;
+        let name = |missing: &Missing| match missing.queries {
+            0 => missing.id.clone(),
+            queries => format!("{} (relevant to {})", missing.id, counted_queries(queries)),
+        };
+        let named: Vec<String> = set.missing.iter().take(NAMED).map(name).collect();
+        let more = if set.missing.len() > NAMED { ", …" } else { "" };
+        let left_out = match set.unanswerable {
+            0 => String::new(),
+            queries => {
+                format!(" Left out, for nothing that is relevant to them is there: {}.", counted_queries(queries))
+            }
+        };
+        let place = if set.has_vault() { "the set's vault" } else { "corpus.jsonl" };
+        let missing = counted(set.missing.len() as u64, "document");
+        Some(format!("Not in {place}: {missing}: {}{more}.{left_out}", named.join(", ")))
+    }
+
+    /// Queries that nothing was there for, and the documents that were not there.
+    pub(super) fn missing(&self) -> (usize, Vec<Missing>) {
+        let told = |set: &Set| (set.unanswerable, set.missing.iter().take(TOLD).cloned().collect());
+        self.set.as_ref().map_or_else(Default::default, told)
+    }
+
     /// What to say where there is nothing to ask.
     pub(super) fn why_no_queries(&self) -> String {
         match self.kind {
-            "set" => "no query of the set has anything relevant to it: do the ids of queries.jsonl and qrels.tsv fit?"
+            "set" => "nothing was measured: of no query is anything relevant there. The ids of corpus.jsonl and \
+                      qrels.tsv are paths in the set's vault/, or else corpus.jsonl has the text of its passages"
                 .to_owned(),
             _ => format!(
-                "no query could be made of {}: none has an alias, a description, or a link whose text says more than the \
-                 names of its target and enough to mean one note; `--set DIR` asks queries of your own",
-                crate::cli::print::counted(self.notes.len() as u64, "note")
+                "no query could be made of {}: none has an alias, a description, a first sentence, or a link whose text \
+                 says more than the names of its target and enough to mean one note; `--set DIR` asks queries of your own",
+                counted(self.notes.len() as u64, "note")
             ),
         }
     }
+}
+
+/// `1 query`, `7 queries`.
+pub(super) fn counted_queries(queries: usize) -> String {
+    if queries == 1 { "1 query".to_owned() } else { format!("{queries} queries") }
 }
 
 /// A vault's notes, masked, and the queries made of them.
@@ -119,9 +156,9 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
     let unmasked: Vec<Note> = files.iter().map(|file| parse(&file.path, &file.bytes, &rules)).collect();
     let stats = files.into_iter().map(|file| (file.path, file.stat)).collect();
     let names = names(&unmasked, bench)?;
-    let resolve = |target: &str, from: &VaultPath| {
-        let no = names.resolve(target, from)?;
-        names.note(no).map(|note| note.path.clone())
+    let resolve = |mention: &str, from: &VaultPath| {
+        let (side, no) = names.resolve_side(mention, from)?;
+        names.note(no).map(|note| (side, note.path.clone()))
     };
     let settings = MakeSettings { seed: args.seed, per_kind: args.limit.map_or(PER_KIND, |limit| limit as usize) };
     let MadeQueries { queries, found, notes } = make(unmasked.clone(), &rules, &resolve, settings);
@@ -160,13 +197,7 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
 
 /// A set's notes and queries.
 pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, CliFailure> {
-    let text = |name: &str| {
-        std::fs::read_to_string(dir.join(name)).map_err(|error| {
-            let hint = "a set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv";
-            CliFailure::new(exit::IO, format!("{}: {error}; {hint}", dir.join(name).display()))
-        })
-    };
-    let (corpus, queries, qrels) = (text("corpus.jsonl")?, text("queries.jsonl")?, text("qrels.tsv")?);
+    let (corpus, queries, qrels) = (part(dir, "corpus.jsonl")?, part(dir, "queries.jsonl")?, part(dir, "qrels.tsv")?);
     let own = dir.join("vault");
     let mut unread = 0;
     let files = if own.is_dir() {
@@ -200,13 +231,31 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, CliF
         queries: asked,
         kinds: Kinds::new(),
         stats: HashMap::new(),
-        lost: set.lost + unread,
+        lost: set.missing.len() + unread,
         private: Arc::default(),
         set: Some(set),
         unmasked: Vec::new(),
         written: HashMap::new(),
         hidden: HashMap::new(),
     })
+}
+
+/// One of the files of a set.
+fn part(dir: &Path, name: &str) -> Result<String, CliFailure> {
+    let place = dir.join(name);
+    std::fs::read(&place).map_err(|error| error.to_string()).and_then(text).map_err(|error| {
+        let hint = "a set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv";
+        CliFailure::new(exit::IO, format!("{}: {error}; {hint}", place.display()))
+    })
+}
+
+/// A file's text, without the mark that some editors put before it.
+fn text(bytes: Vec<u8>) -> Result<String, String> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
+        format!("line {line} is not UTF-8; save it as UTF-8")
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// The vault that is meant: by name, by folder (with its configuration if it has one), or the first one.

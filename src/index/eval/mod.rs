@@ -17,7 +17,7 @@ pub mod set;
 pub mod stats;
 mod words;
 
-pub use make::{MadeQueries, MadeQuery, MakeSettings, QueryKind, make};
+pub use make::{MadeQueries, MadeQuery, MakeSettings, QueryKind, Resolve, make};
 pub use metrics::{QueryMeasures, Relevance};
 pub use page::page;
 pub use report::{Comparison, QueryRun, Report, System};

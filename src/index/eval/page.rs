@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::QueryMeasures;
 use super::plot::{Bar, bars, columns, escaped};
-use super::report::{Comparison, RANKS, Report, System};
+use super::report::{Comparison, ENOUGH, RANKS, Report, System};
+use super::set::Missing;
 use super::stats::{Interval, PERMUTATIONS, RESAMPLES};
 
 const STYLE: &str = "
@@ -43,15 +44,39 @@ pub fn page(report: &Report) -> String {
     if let Some(comparison) = &report.comparison {
         compared(comparison, &mut out);
     }
+    judged(report, &mut out);
     if !report.systems.is_empty() {
         measures(&report.systems, &mut out);
-        ranks(&report.systems, &mut out);
-        kinds(&report.systems, &mut out);
+        ranks(report, &mut out);
+        kinds(report, &mut out);
     }
     misses(report, &mut out);
     method(report, &mut out);
     out.push_str("</body></html>\n");
     out
+}
+
+/// Which system is the best, if the queries can tell.
+fn judged(report: &Report, out: &mut String) {
+    if report.too_few() {
+        let _ = writeln!(
+            out,
+            "<p><strong>Too few to tell.</strong> {} queries cannot say which way of searching is the better one; {ENOUGH} \
+             or more can.</p>",
+            report.queries
+        );
+    }
+    let Some(best) = &report.best else { return };
+    let _ = write!(out, "<p>Best by nDCG@10: <strong>{}</strong>", escaped(&best.system));
+    let alike: Vec<String> = best.alike.iter().map(|name| escaped(name)).collect();
+    let _ = match &alike[..] {
+        [] => writeln!(out, "; every other is surely worse.</p>"),
+        alike => writeln!(
+            out,
+            "; not to be told from it (the interval of the difference holds 0): {}.</p>",
+            alike.join("; ")
+        ),
+    };
 }
 
 fn measures(systems: &[System], out: &mut String) {
@@ -83,36 +108,37 @@ fn sure(Interval { mean, low, high }: Interval) -> String {
     format!("{mean:.3} <small>{low:.3}–{high:.3}</small>")
 }
 
-/// The best system of each lane, by nDCG.
-fn best_of_each_lane(systems: &[System]) -> Vec<&System> {
-    let mut best: Vec<&System> = Vec::new();
-    for system in systems {
-        match best.iter_mut().find(|other| other.lane == system.lane) {
-            Some(other) if other.measure("nDCG@10").mean >= system.measure("nDCG@10").mean => {}
+/// The best system of each lane, by nDCG; the last of each where the queries are too few to tell.
+fn one_of_each_lane(report: &Report) -> Vec<&System> {
+    let mut shown: Vec<&System> = Vec::new();
+    for system in &report.systems {
+        let ndcg = |system: &System| system.measure("nDCG@10").mean;
+        match shown.iter_mut().find(|other| other.lane == system.lane) {
+            Some(other) if !report.too_few() && ndcg(other) >= ndcg(system) => {}
             Some(other) => *other = system,
-            None => best.push(system),
+            None => shown.push(system),
         }
     }
-    best
+    shown
 }
 
-fn ranks(systems: &[System], out: &mut String) {
+fn ranks(report: &Report, out: &mut String) {
     out.push_str(
         "<h2>Where the answer stood</h2>\n<p class=\"soft\">Queries by the rank of the first relevant one.</p>\n",
     );
-    for system in best_of_each_lane(systems) {
+    for system in one_of_each_lane(report) {
         let name = system.name();
         let _ = write!(out, "<h3>{}</h3>\n{}\n", escaped(&name), columns(&name, &RANKS, &system.ranks, &system.lane));
     }
 }
 
-fn kinds(systems: &[System], out: &mut String) {
-    let Some(first) = systems.first().filter(|system| system.kinds.len() > 1) else { return };
+fn kinds(report: &Report, out: &mut String) {
+    let Some(first) = report.systems.first().filter(|system| system.kinds.len() > 1) else { return };
     out.push_str("<h2>By kind of query</h2>\n");
     for (kind, (queries, _)) in &first.kinds {
         let label = if kind.is_empty() { "other" } else { kind };
         let of_kind = |system: &&'_ System| system.kinds.get(kind).map(|(_, measures)| measures.ndcg_10);
-        let list: Vec<Bar<'_>> = best_of_each_lane(systems)
+        let list: Vec<Bar<'_>> = one_of_each_lane(report)
             .into_iter()
             .filter_map(|system| of_kind(&system).map(|mean| bar(system, Interval { mean, low: mean, high: mean })))
             .collect();
@@ -168,12 +194,29 @@ fn misses(report: &Report, out: &mut String) {
     out.push_str("</table></div>\n");
 }
 
+/// What the set names and is not there.
+fn absent(report: &Report, out: &mut String) {
+    if report.missing.is_empty() {
+        return;
+    }
+    let name = |missing: &Missing| format!("{} ({})", escaped(&missing.id), missing.queries);
+    let names: Vec<String> = report.missing.iter().map(name).collect();
+    let _ = writeln!(
+        out,
+        "<p>{} queries were left out, for nothing that is relevant to them is there. Documents that are not there, and \
+         how many queries they are relevant to: {}.</p>",
+        report.unanswerable,
+        names.join(", ")
+    );
+}
+
 fn method(report: &Report, out: &mut String) {
     out.push_str("<h2>How it was measured</h2>\n");
     if report.source == "vault" {
         out.push_str(
             "<p>The queries were made from the vault, without a model: texts of links that say more than the names of their \
-             target, aliases, and descriptions. Each was hidden where it stood (in an index of its own; the vault was \
+             target, aliases, descriptions, first sentences of notes, and those of sections where the others were too few \
+             to tell. Each was hidden where it stood (in an index of its own; the vault was \
              not touched), and the one note that it means counts as the answer. Texts that mean two notes, or say \
              too little, were left out. Other notes may answer as well, so the figures are a lower bound: compare \
              systems by them, not vaults.</p>\n",
@@ -184,6 +227,7 @@ fn method(report: &Report, out: &mut String) {
         }
     } else {
         out.push_str("<p>Queries and judgements are those of the set.</p>\n");
+        absent(report, out);
     }
     if report.written > 0 {
         let _ = writeln!(

@@ -1,10 +1,12 @@
 //! What was measured, in the shape that `--json` prints and the page shows.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::QueryMeasures;
+use super::set::Missing;
 use super::stats::{self, Interval, Paired};
 
 /// What one system did with one query.
@@ -68,6 +70,27 @@ pub struct Comparison {
     pub measures: BTreeMap<String, (Interval, Interval, Paired)>,
 }
 
+/// Two systems on the same queries, by nDCG@10.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The place of the first among [`Report::systems`].
+    pub a: usize,
+    /// The place of the second.
+    pub b: usize,
+    /// What the second reached less what the first did, and how sure that is.
+    #[serde(flatten)]
+    pub paired: Paired,
+}
+
+/// The system of the highest nDCG@10.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Best {
+    /// What it is called: [`System::name`].
+    pub system: String,
+    /// Those that cannot be told from it: the interval of the difference holds 0.
+    pub alike: Vec<String>,
+}
+
 /// A query that no system answered well.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Miss {
@@ -96,6 +119,12 @@ pub struct Report {
     pub lost: usize,
     /// Queries that were asked.
     pub queries: usize,
+    /// Of a set: queries that were left out, for nothing that is relevant to them is there.
+    #[serde(default)]
+    pub unanswerable: usize,
+    /// Of a set: documents that are not there, those that most queries want first; at most 100.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
     /// Of a vault: how many queries of each kind there would have been, and how many were drawn.
     pub kinds: BTreeMap<String, (usize, usize)>,
     /// Chunks whose context a model wrote.
@@ -115,9 +144,19 @@ pub struct Report {
     /// Two configurations against each other, if that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
+    /// The system that answered best, unless the queries are too few to tell or configurations are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<Best>,
+    /// Every two systems against each other, query by query.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<Pair>,
     /// The worst queries, at most [`MISSES`].
     pub misses: Vec<Miss>,
 }
+
+/// So many queries it takes to tell one system from another: of fewer the order is as likely luck. With 60 a
+/// difference of .1 in nDCG@10, which is what contexts or a second lane are worth, is about as large as its interval.
+pub const ENOUGH: usize = 60;
 
 /// Queries that are told as missed, at most.
 pub const MISSES: usize = 100;
@@ -165,6 +204,51 @@ impl System {
     }
 }
 
+impl Report {
+    /// Whether its queries are too few to tell one system from another.
+    pub fn too_few(&self) -> bool {
+        self.queries < ENOUGH
+    }
+
+    /// The same report, which names the best system if that can be told.
+    #[must_use]
+    pub fn judged(self) -> Self {
+        let best = if self.too_few() || self.comparison.is_some() { None } else { self.find_best() };
+        Report { best, ..self }
+    }
+
+    fn find_best(&self) -> Option<Best> {
+        let mean = |system: &System| system.measure("nDCG@10").mean;
+        let (best, system) = self.systems.iter().enumerate().max_by(|a, b| mean(a.1).total_cmp(&mean(b.1)))?;
+        let others = self.pairs.iter().filter(|pair| pair.order().is_none()).filter_map(|pair| pair.other_than(best));
+        let mut alike: Vec<usize> = others.collect();
+        alike.sort_unstable();
+        let alike = alike.into_iter().filter_map(|place| self.systems.get(place)).map(System::name).collect();
+        Some(Best { system: system.name(), alike })
+    }
+}
+
+impl Pair {
+    /// How the second did against the first; `None` if the interval of the difference holds 0.
+    pub fn order(&self) -> Option<Ordering> {
+        let Interval { low, high, .. } = self.paired.difference;
+        match (low > 0.0, high < 0.0) {
+            (true, _) => Some(Ordering::Greater),
+            (_, true) => Some(Ordering::Less),
+            _ => None,
+        }
+    }
+
+    /// The other of the two, if the system at `place` is one of them.
+    fn other_than(&self, place: usize) -> Option<usize> {
+        match place {
+            _ if place == self.a => Some(self.b),
+            _ if place == self.b => Some(self.a),
+            _ => None,
+        }
+    }
+}
+
 impl Comparison {
     /// Compares two systems that answered the same queries in the same order.
     pub fn new(a: (&str, &[QueryRun]), b: (&str, &[QueryRun]), seed: u64) -> Self {
@@ -180,6 +264,13 @@ impl Comparison {
             measures: QueryMeasures::NAMES.iter().enumerate().map(measure).collect(),
         }
     }
+}
+
+/// Compares every two of the systems, whose runs are of the same queries in the same order.
+pub fn pairs(runs: &[Vec<QueryRun>], seed: u64) -> Vec<Pair> {
+    let values: Vec<Vec<f64>> = runs.iter().map(|runs| runs.iter().map(|run| run.measures.ndcg_10).collect()).collect();
+    let places = (0..values.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+    places.map(|(a, b)| Pair { a, b, paired: stats::paired(&values[a], &values[b], seed) }).collect()
 }
 
 fn intervals(runs: &[QueryRun], seed: u64) -> BTreeMap<String, Interval> {

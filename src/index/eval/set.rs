@@ -7,9 +7,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use serde::Deserialize;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
 use super::Relevance;
+use crate::search;
 
 #[derive(Clone, Debug, Deserialize)]
 struct Document {
@@ -29,9 +31,8 @@ struct RawQuery {
     kind: Option<String>,
 }
 
-/// A line of a set that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
+/// A set that cannot be used, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSet {
     /// Which file of the set.
     pub file: &'static str,
@@ -40,6 +41,17 @@ pub struct BadSet {
     /// What is wrong, without the line's text.
     pub message: String,
 }
+
+impl std::fmt::Display for BadSet {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => write!(out, "{}: {}", self.file, self.message),
+            line => write!(out, "{}:{line}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl std::error::Error for BadSet {}
 
 /// A query with what is relevant to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,13 +75,25 @@ pub struct HitPlace<'a> {
     pub end_line: u32,
 }
 
+/// A document of a set that is not there to be found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Its id.
+    pub id: String,
+    /// Queries that it is relevant to.
+    pub queries: usize,
+}
+
 /// A set to be asked.
 #[derive(Clone, Debug)]
 pub struct Set {
-    /// Queries that something is relevant to.
+    /// Queries that something is relevant to that is there.
     pub queries: Vec<Query>,
-    /// Documents that could not be found in the vault.
-    pub lost: usize,
+    /// Documents that are not in the vault (or, without one, not in the corpus); those that most queries want first.
+    pub missing: Vec<Missing>,
+    /// Queries that are left out, for nothing that is relevant to them is there.
+    pub unanswerable: usize,
+    own_vault: bool,
     documents: Vec<Document>,
     places: Places,
 }
@@ -101,19 +125,24 @@ impl Set {
         qrels: &str,
         vault: Option<&BTreeMap<String, String>>,
     ) -> Result<Self, BadSet> {
-        let documents: Vec<Document> = json_lines("corpus.jsonl", corpus, "`_id` and `text`")?;
-        let queries: Vec<RawQuery> = json_lines("queries.jsonl", queries, "`_id` and `text`")?;
-        let mut qrels = judgements(qrels)?;
-        let judged = queries.into_iter().filter_map(|query| {
-            let judged = qrels.remove(&query.id)?;
-            Some(Query { text: query.text, kind: query.kind.unwrap_or_default(), judged })
-        });
-        let queries: Vec<Query> = judged.collect();
-        let (places, lost) = match vault {
-            Some(texts) => place(&documents, texts),
-            None => (Places::Notes(documents.iter().enumerate().map(|(n, d)| (path(n, d), d.id.clone())).collect()), 0),
+        let documents: Vec<(usize, Document)> = json_lines("corpus.jsonl", corpus)?;
+        once("corpus.jsonl", documents.iter().map(|(line, document)| (*line, &*document.id)))?;
+        let documents: Vec<Document> = documents.into_iter().map(|(_, document)| document).collect();
+        let queries: Vec<(usize, RawQuery)> = json_lines("queries.jsonl", queries)?;
+        once("queries.jsonl", queries.iter().map(|(line, query)| (*line, &*query.id)))?;
+        let mut queries = judged(queries, judgements(qrels)?)?;
+        let (places, known) = match vault {
+            Some(texts) => place(&documents, &queries, texts),
+            None => as_notes(&documents),
         };
-        Ok(Set { queries, lost, documents, places })
+        let missing = missing(&documents, &queries, &known);
+        let asked = queries.len();
+        for query in &mut queries {
+            query.judged.retain(|id, _| known.contains(id));
+        }
+        queries.retain(|query| !query.judged.is_empty());
+        let unanswerable = asked - queries.len();
+        Ok(Set { queries, missing, unanswerable, own_vault: vault.is_some(), documents, places })
     }
 
     /// A note for each document: path and text.
@@ -127,6 +156,11 @@ impl Set {
             format!("{front}{}\n", document.text)
         };
         self.documents.iter().enumerate().map(|(n, document)| (path(n, document), text(document))).collect()
+    }
+
+    /// Whether it was read with a vault of its own.
+    pub fn has_vault(&self) -> bool {
+        self.own_vault
     }
 
     /// How many hits of one note to ask for: one where notes are what is looked for.
@@ -183,28 +217,50 @@ fn path(n: usize, document: &Document) -> String {
     if plain { format!("{id}.md") } else { format!("document-{n}.md") }
 }
 
-/// Finds every document in the vault, as a note or as a passage of one.
-fn place(documents: &[Document], texts: &BTreeMap<String, String>) -> (Places, usize) {
-    if documents.iter().all(|d| texts.contains_key(&d.id)) {
-        return (Places::Notes(documents.iter().map(|d| (d.id.clone(), d.id.clone())).collect()), 0);
+/// Where the documents lie, and the ids of those that lie somewhere.
+type Placed = (Places, HashSet<String>);
+
+/// Each document is a note of its own.
+fn as_notes(documents: &[Document]) -> Placed {
+    let ids: HashMap<String, String> = documents.iter().enumerate().map(|(n, d)| (path(n, d), d.id.clone())).collect();
+    (Places::Notes(ids), documents.iter().map(|document| document.id.clone()).collect())
+}
+
+/// Finds every document in the vault, as a note or as a passage of one. Where any id is the path of a note all ids
+/// are paths: one whose note is gone is missing, and is no passage of another.
+fn place(documents: &[Document], queries: &[Query], texts: &BTreeMap<String, String>) -> Placed {
+    if documents.iter().any(|document| texts.contains_key(&document.id)) {
+        let ids = documents.iter().map(|document| &document.id).chain(queries.iter().flat_map(|q| q.judged.keys()));
+        let known: HashSet<String> = ids.filter(|id| texts.contains_key(*id)).cloned().collect();
+        return (Places::Notes(known.iter().map(|id| (id.clone(), id.clone())).collect()), known);
     }
     let mut notes: HashMap<String, Lines> = texts.iter().map(|(path, text)| (path.clone(), Lines::new(text))).collect();
-    let (mut taken, mut lost) = (HashSet::new(), 0);
+    let (mut taken, mut known) = (HashSet::new(), HashSet::new());
     for document in documents {
         // A note whose path is part of the id is the likeliest one, then those where nothing lies yet.
         let found = locate(document, texts).into_iter().min_by_key(|(path, span)| {
             let stem = path.strip_suffix(".md").unwrap_or(path);
             (!document.id.contains(stem), taken.contains(&(path.clone(), span.start)))
         });
-        match found.and_then(|(path, span)| Some((notes.get_mut(&path)?, path, span))) {
-            Some((note, path, span)) => {
-                taken.insert((path, span.start));
-                note.passages.push((span, document.id.clone()));
-            }
-            None => lost += 1,
+        if let Some((note, path, span)) = found.and_then(|(path, span)| Some((notes.get_mut(&path)?, path, span))) {
+            taken.insert((path, span.start));
+            note.passages.push((span, document.id.clone()));
+            known.insert(document.id.clone());
         }
     }
-    (Places::Passages(notes), lost)
+    (Places::Passages(notes), known)
+}
+
+/// The documents of the corpus and of the judgements that lie nowhere.
+fn missing(documents: &[Document], queries: &[Query], known: &HashSet<String>) -> Vec<Missing> {
+    let mut wanted: BTreeMap<&String, usize> = documents.iter().map(|document| (&document.id, 0)).collect();
+    for id in queries.iter().flat_map(|query| query.judged.keys()) {
+        *wanted.entry(id).or_default() += 1;
+    }
+    let lost = wanted.into_iter().filter(|(id, _)| !known.contains(*id));
+    let mut missing: Vec<Missing> = lost.map(|(id, queries)| Missing { id: id.clone(), queries }).collect();
+    missing.sort_by_key(|missing| std::cmp::Reverse(missing.queries));
+    missing
 }
 
 /// All places where the document's text (or, if it has none, its title as a heading) stands.
@@ -229,45 +285,115 @@ fn is_heading(note: &str, at: usize, title: &str) -> bool {
         && note[at + title.len()..].lines().next().is_none_or(|rest| rest.trim().is_empty())
 }
 
-/// What each query's relevant documents are.
-fn judgements(text: &str) -> Result<HashMap<String, Relevance>, BadSet> {
-    let bad = |line, message: &str| BadSet { file: "qrels.tsv", line, message: message.to_owned() };
-    let mut judged: HashMap<String, Relevance> = HashMap::new();
-    for (n, line) in (1..).zip(text.lines()).skip(1).filter(|(_, line)| !line.trim().is_empty()) {
-        let fields: Vec<&str> = line.split('\t').collect();
-        let [query, document, score] = fields[..] else {
-            return Err(bad(n, "three fields are wanted (query, document, score), parted by tabs"));
-        };
-        match score.trim().parse::<f64>() {
-            Ok(score) if score > 0.0 && score.is_finite() => {
-                judged.entry(query.to_owned()).or_default().insert(document.to_owned(), score);
+/// The queries that something is relevant to.
+fn judged(queries: Vec<(usize, RawQuery)>, mut qrels: HashMap<String, Relevance>) -> Result<Vec<Query>, BadSet> {
+    let bad = |line, message: String| Err(BadSet { file: "queries.jsonl", line, message });
+    let all = queries.len();
+    let mut judged = Vec::new();
+    for (line, query) in queries {
+        let Some(relevant) = qrels.remove(&query.id) else { continue };
+        // Else measuring would end in the middle of it.
+        match search::parse(&query.text, Date::constant(2000, 1, 1)) {
+            Ok(parsed) if !parsed.has_text() && parsed.filter.is_empty() => {
+                return bad(line, "`text` asks for nothing; drop the line".to_owned());
             }
-            Ok(score) if score <= 0.0 => {}
-            _ => return Err(bad(n, "the third field, the score, is no number")),
+            Ok(_) => {}
+            Err(over) => return bad(line, format!("{over}; shorten `text`")),
         }
+        judged.push(Query { text: query.text, kind: query.kind.unwrap_or_default(), judged: relevant });
     }
     if judged.is_empty() {
-        return Err(bad(0, "no document is relevant to any query; the first line is the header"));
+        let what = format!(
+            "none of its {all} queries is in qrels.tsv, whose first field is the `_id` of a query; do the two belong together?"
+        );
+        return bad(0, what);
     }
     Ok(judged)
 }
 
-/// The lines of a file of JSON Lines; empty ones are passed over.
-fn json_lines<T: for<'de> Deserialize<'de>>(file: &'static str, text: &str, wanted: &str) -> Result<Vec<T>, BadSet> {
+/// What each query's relevant documents are.
+fn judgements(text: &str) -> Result<HashMap<String, Relevance>, BadSet> {
+    let bad = |line, message: &str| BadSet { file: "qrels.tsv", line, message: message.to_owned() };
+    let mut judged: HashMap<String, Relevance> = HashMap::new();
+    for (n, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let score = |field: &str| field.trim().parse::<f64>().ok().filter(|score| score.is_finite());
+        if n == 1 {
+            if fields.last().is_some_and(|last| score(last).is_some()) {
+                return Err(bad(
+                    n,
+                    "a judgement where the header is wanted; write `query-id`, `corpus-id`, `score` above it",
+                ));
+            }
+            continue;
+        }
+        let [query, document, last] = fields[..] else {
+            return Err(bad(n, "three fields are wanted (query, document, score), parted by tabs"));
+        };
+        match score(last) {
+            Some(score) if score > 0.0 => {
+                judged.entry(query.to_owned()).or_default().insert(document.to_owned(), score);
+            }
+            Some(_) => {}
+            None => return Err(bad(n, "the third field, the score, is no number; 1 is relevant, 0 is not")),
+        }
+    }
+    if judged.is_empty() {
+        let what =
+            "no document is relevant to any query; a line is query, document and a score above 0, parted by tabs";
+        return Err(bad(0, what));
+    }
+    Ok(judged)
+}
+
+/// The lines of a file of JSON Lines, with their numbers; empty ones are passed over.
+fn json_lines<T: for<'de> Deserialize<'de>>(file: &'static str, text: &str) -> Result<Vec<(usize, T)>, BadSet> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let read = |(line, json): (usize, &str)| {
+    let read = |(line, json): (usize, &str)| match serde_json::from_str(json) {
+        Ok(read) => Ok((line, read)),
         // What the parser says may quote the line; where it stumbled does not.
-        serde_json::from_str(json).map_err(|error| BadSet {
+        Err(error) => Err(BadSet {
             file,
             line,
-            message: format!("no JSON object with {wanted}, each a string (column {})", error.column()),
-        })
+            message: format!(
+                "no JSON object with `_id` and `text`, each a string (column {}){}",
+                error.column(),
+                instead(json)
+            ),
+        }),
     };
-    let all: Vec<T> = lines.map(read).collect::<Result<_, _>>()?;
+    let all: Vec<(usize, T)> = lines.map(read).collect::<Result<_, _>>()?;
     if all.is_empty() {
-        return Err(BadSet { file, line: 0, message: "it is empty".to_owned() });
+        let message = "it is empty; each line is an object such as {\"_id\": \"1\", \"text\": \"…\"}".to_owned();
+        return Err(BadSet { file, line: 0, message });
     }
     Ok(all)
+}
+
+/// Fields that a line is said to have instead of those that are wanted.
+const NAMED: usize = 6;
+
+/// The names of the fields that a line has, if one that is wanted is not among them.
+fn instead(json: &str) -> String {
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).unwrap_or_default();
+    let lacking: Vec<&str> = ["_id", "text"].into_iter().filter(|wanted| !fields.contains_key(*wanted)).collect();
+    if fields.is_empty() || lacking.is_empty() {
+        return String::new();
+    }
+    let has: Vec<String> = fields.keys().take(NAMED).map(|name| format!("`{name}`")).collect();
+    format!("; it has {}, and no `{}`: rename what is meant", has.join(", "), lacking.join("` or `"))
+}
+
+/// Fails if two lines have the same id.
+fn once<'a>(file: &'static str, ids: impl Iterator<Item = (usize, &'a str)>) -> Result<(), BadSet> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for (line, id) in ids {
+        if let Some(first) = seen.insert(id, line) {
+            let message = format!("line {first} has the same `_id`; give one of them another, or drop it");
+            return Err(BadSet { file, line, message });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

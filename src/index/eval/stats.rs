@@ -7,6 +7,8 @@
 //! systems were alike, each query's two values might as well have been exchanged. Nothing is assumed about how
 //! the values are distributed.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use super::Rng;
@@ -100,6 +102,18 @@ fn randomisation(differences: &[f64], seed: u64) -> f64 {
     };
     let as_large = (0..PERMUTATIONS).filter(|_| sum(&mut sign) >= seen).count();
     (as_large + 1) as f64 / (PERMUTATIONS + 1) as f64
+}
+
+/// How much two orders of the same things agree: Kendall's tau-b (Biometrika 33(3), 1945), from 1, the same, to -1, the
+/// reverse. Each pair of things is above 0, below 0, or 0 where an order does not part the two; a pair that one order
+/// parts and the other does not counts against them. `None` if one of them parts nothing.
+pub fn tau_b(pairs: impl Iterator<Item = (Ordering, Ordering)>) -> Option<f64> {
+    let sign = |order: Ordering| f64::from(order as i8);
+    let (mut both, mut first, mut second) = (0.0, 0.0, 0.0);
+    for (a, b) in pairs.map(|(a, b)| (sign(a), sign(b))) {
+        (both, first, second) = (both + a * b, first + a * a, second + b * b);
+    }
+    (first > 0.0 && second > 0.0).then(|| both / (first * second).sqrt())
 }
 
 fn mean(values: &[f64]) -> f64 {

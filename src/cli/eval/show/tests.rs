@@ -1,6 +1,7 @@
 use super::*;
 use crate::cli::search::tests::Page;
-use index::eval::QueryRun;
+use index::eval::report::{Best, System};
+use index::eval::{QueryMeasures, QueryRun};
 
 fn shown(report: &Report, width: usize) -> String {
     let page = Page::default();
@@ -28,14 +29,30 @@ fn a_report_is_a_table() {
     };
     let wide = shown(&report, 100);
     for expected in
-        ["1,234 notes in 0 chunks, 20 queries (alias 10, link 10)", "0.375 (0.", "by kind: alias 0.500, link 0.250"]
+        ["1,234 notes in 0 chunks, 20 queries (alias 10, link 10)", "0.375 (0.", "Too few to tell: 20 queries"]
     {
         assert!(wide.contains(expected), "{expected}\n{wide}");
     }
-    assert!(!wide.contains('\u{1b}'), "{wide:?}");
+    assert!(!wide.contains('\u{1b}') && !wide.contains("Best"), "{wide:?}");
     let narrow = shown(&report, 64);
     assert!(narrow.contains("0.375") && !narrow.contains("0.375 ("), "{narrow}");
     assert!(narrow.lines().all(|line| line.chars().count() <= 64), "{narrow}");
+    // The intervals stand below where there is no room beside.
+    let interval = wide.split_once("0.375 (").and_then(|(_, rest)| rest.split_once(')')).unwrap().0;
+    assert_eq!(narrow.matches(interval).count(), 2, "{interval}\n{narrow}");
+
+    report.queries = 60;
+    report.best = Some(Best { system: "hybrid, template".into(), alike: vec!["dense, off".into()] });
+    let told = shown(&report, 100);
+    for expected in [
+        "Best by nDCG@10: “hybrid, template”; not to be told from it: “dense, off”.",
+        "Its nDCG@10 by kind: alias 0.500, link 0.250",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
+    assert!(!told.contains("Too few"), "{told}");
+    report.best = report.best.map(|best| Best { alike: Vec::new(), ..best });
+    assert!(shown(&report, 100).contains("“hybrid, template”; every other is surely worse."));
     report.comparison = Some(Comparison::new(("A (x)", &runs), ("B (y)", &runs), 1));
     let compared = shown(&report, 100);
     assert!(

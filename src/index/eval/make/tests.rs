@@ -15,13 +15,17 @@ fn made(files: &[(&str, &str)], settings: MakeSettings) -> MadeQueries {
     let notes: Vec<Note> = files.iter().map(|(path, text)| note(path, text)).collect();
     let named: Vec<(VaultPath, Vec<String>)> =
         notes.iter().map(|n| (n.path.clone(), n.front.aliases.clone())).collect();
-    let resolve = |target: &str, _: &VaultPath| {
-        let is = |(path, aliases): &&(VaultPath, Vec<String>)| {
-            path.as_str().trim_end_matches(".md") == target.trim_end_matches(".md")
-                || path.stem() == target
-                || aliases.iter().any(|alias| alias == target)
+    let resolve = |mention: &str, _: &VaultPath| {
+        let named = |target: &str| {
+            let is = |(path, aliases): &&(VaultPath, Vec<String>)| {
+                path.as_str().trim_end_matches(".md") == target.trim_end_matches(".md")
+                    || path.stem() == target
+                    || aliases.iter().any(|alias| alias == target)
+            };
+            named.iter().find(is).map(|(path, _)| path.clone())
         };
-        named.iter().find(is).map(|(path, _)| path.clone())
+        let (target, other) = mention.split_once('\n').unwrap_or((mention, ""));
+        named(target).map(|path| (Side::First, path)).or_else(|| Some((Side::Second, named(other)?)))
     };
     make(notes, &NoteRules::default(), &resolve, settings)
 }
@@ -112,6 +116,54 @@ fn the_seed_draws_and_the_order_of_notes_does_not_matter() {
     files.reverse();
     assert_eq!(drawn(&files, 1).0, first);
     assert_ne!(drawn(&files, 2).0, first);
+}
+
+#[test]
+fn links_whose_text_stands_first_are_read_so() {
+    let making = made(
+        &[
+            ("sea.tides.md", "# Tides\n\nHigh water.\n"),
+            ("Log.md", "[[pull of the moon|sea.tides]], [[ebb and flow|dendron://vault/sea.tides#neap]].\n"),
+            ("Other.md", "[[sea.tides|Pull of the Moon]], [[gear box|rusty thing]].\n"),
+        ],
+        SETTINGS,
+    );
+    assert_eq!(
+        asked(&making),
+        [("ebb and flow", QueryKind::Link, "sea.tides.md"), ("pull of the moon", QueryKind::Link, "sea.tides.md"),]
+    );
+    assert_eq!(text_of(&making, "Log.md").text, "[[sea.tides]], [[dendron://vault/sea.tides#neap]].\n");
+    assert_eq!(text_of(&making, "Other.md").text, "[[sea.tides]], [[gear box|rusty thing]].\n");
+}
+
+#[test]
+fn first_sentences_are_asked_and_cut_out() {
+    let text = |n: usize| {
+        format!(
+            "# N{n}\n\nBeacon{n} lantern{n} shows every light. It stays{n}.\n\n## One\n\nHarbour{n} bell{n} rings \
+             in fog. So there{n} it is heard.\n\n## Two\n\nAnchor{n} chain{n} holds the buoy. And more{n} of the same.\n"
+        )
+    };
+    let texts: Vec<(String, String)> = (0..ENOUGH).map(|n| (format!("n{n}.md"), text(n))).collect();
+    let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let count = |making: &MadeQueries, kind| making.queries.iter().filter(|query| query.kind == kind).count();
+
+    let few = made(&files[..20], SETTINGS);
+    assert_eq!((count(&few, QueryKind::Lead), count(&few, QueryKind::Section)), (20, 40));
+    let query = few.queries.iter().find(|query| query.text == "Harbour7 bell7 rings in fog").unwrap();
+    assert_eq!((query.target.as_str(), &query.sources), ("n7.md", &vec![query.target.clone()]));
+    let left = "# N7\n\nIt stays7.\n\n## One\n\nSo there7 it is heard.\n\n## Two\n\nAnd more7 of the same.\n";
+    assert_eq!(text_of(&few, "n7.md").text, left);
+
+    // Sections of as many notes as can be.
+    let drawn = made(&files[..20], MakeSettings { per_kind: 22, ..SETTINGS });
+    let of_sections = drawn.queries.iter().filter(|query| query.kind == QueryKind::Section);
+    let notes: HashSet<&VaultPath> = of_sections.map(|query| &query.target).collect();
+    assert_eq!((count(&drawn, QueryKind::Section), notes.len()), (22, 20));
+
+    let enough = made(&files, SETTINGS);
+    assert_eq!((count(&enough, QueryKind::Lead), count(&enough, QueryKind::Section)), (ENOUGH, 0));
+    assert_eq!(enough.found[&QueryKind::Section], 2 * ENOUGH);
 }
 
 proptest! {

@@ -27,7 +27,7 @@ fn links_lose_what_they_show_and_lead_where_they_led() {
     for (source, hide, target, expected) in table {
         let defined = format!("{source}\n\n[ref]: Tides.md\n[the clock]: Tides.md\n");
         let found = links(&defined);
-        assert_eq!(masked(source, &found[0], hide, target).as_deref(), expected, "{source}");
+        assert_eq!(masked(source, &found[0], Side::First, hide, target).as_deref(), expected, "{source}");
         if let Some(expected) = expected.filter(|_| hide) {
             let after = &links(expected)[0];
             assert_eq!(after.alias, None, "{expected}");
@@ -41,6 +41,21 @@ fn tables_keep_their_cells() {
     let text = "| a | b |\n| --- | --- |\n| [[clock\\|see it]] | c |\n";
     let link = &links(text)[0];
     let source = &text[link.span.clone()];
-    assert_eq!(masked(source, link, true, None).as_deref(), Some("[[clock]]"));
-    assert_eq!(masked(source, link, false, Some("Tides")).as_deref(), Some("[[Tides\\|see it]]"));
+    assert_eq!(masked(source, link, Side::First, true, None).as_deref(), Some("[[clock]]"));
+    assert_eq!(masked(source, link, Side::First, false, Some("Tides")).as_deref(), Some("[[Tides\\|see it]]"));
+}
+
+#[test]
+fn the_text_may_stand_first() {
+    let table: [(&str, bool, Option<&str>, &str); 5] = [
+        ("[[the clock|Tides]]", true, None, "[[Tides]]"),
+        ("[[the clock|dendron://sea/Tides#Neap]]", true, None, "[[dendron://sea/Tides#Neap]]"),
+        ("[[the clock|gears#Neap]]", false, Some("Tides"), "[[the clock|Tides#Neap]]"),
+        ("[[the clock\\|gears]]", false, Some("Tides"), "[[the clock\\|Tides]]"),
+        ("[[gears]]", false, Some("Tides"), "[[Tides]]"),
+    ];
+    for (source, hide, target, expected) in table {
+        let found = &links(source)[0];
+        assert_eq!(masked(source, found, Side::Second, hide, target).as_deref(), Some(expected), "{source}");
+    }
 }

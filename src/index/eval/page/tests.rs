@@ -70,3 +70,21 @@ fn the_page_shows_every_system_and_the_comparison() {
     assert!(page.contains("hybrid, off") && page.contains("a&amp;b.md") && page.contains("link: 6 queries of 9"));
     assert!(page.contains("<h2>b against "), "{page}");
 }
+
+#[test]
+fn the_page_names_the_best_or_says_that_it_cannot() {
+    let few = page(&report());
+    assert!(few.contains("Too few to tell.</strong> 12 queries") && !few.contains("Best by"), "{few}");
+    let best = crate::eval::report::Best { system: "<b>".into(), alike: vec!["a & b".into()] };
+    let missing = Missing { id: "<gone>.md".into(), queries: 2 };
+    let told = Report { queries: 60, best: Some(best), missing: vec![missing], unanswerable: 3, ..report() };
+    let told = page(&Report { source: "set".into(), ..told });
+    well_formed(&told);
+    assert!(
+        told.contains("<strong>&lt;b&gt;</strong>; not to be told from it") && told.contains("a &amp; b."),
+        "{told}"
+    );
+    assert!(
+        !told.contains("Too few") && told.contains("3 queries were left out") && told.contains("&lt;gone&gt;.md (2)")
+    );
+}

@@ -51,3 +51,41 @@ fn a_comparison_has_every_measure() {
     assert_eq!(compared.measures.len(), 4);
     assert_eq!(compared.measures["nDCG@10"].2.ties, 8);
 }
+
+fn ndcg(values: impl Iterator<Item = f64>) -> Vec<QueryRun> {
+    let measures = |ndcg_10| QueryMeasures { ndcg_10, ..QueryMeasures::default() };
+    values.map(|value| QueryRun { measures: measures(value), ..run("", Some(1)) }).collect()
+}
+
+/// Three systems: the second is mostly as good as the third, the first is worse everywhere.
+fn measured(queries: usize) -> Report {
+    let wave = |i: usize, from: usize| if i % 3 == from { 0.9 } else { 0.8 };
+    let runs = vec![
+        ndcg((0..queries).map(|_| 0.1)),
+        ndcg((0..queries).map(|i| wave(i, 0))),
+        ndcg((0..queries).map(|i| wave(i, 1) + 0.001)),
+    ];
+    let systems = ["off", "template", "model"].map(|context| context.to_owned());
+    let systems = systems.iter().zip(&runs).map(|(context, runs)| System::new("hybrid", context, runs, 1)).collect();
+    Report { queries, systems, pairs: pairs(&runs, 1), ..Report::default() }.judged()
+}
+
+#[test]
+fn the_best_is_named_with_those_that_are_alike() {
+    let report = measured(ENOUGH);
+    let best = report.best.as_ref().unwrap();
+    assert_eq!((best.system.as_str(), best.alike.as_slice()), ("hybrid, model", &["hybrid, template".to_owned()][..]));
+    let orders: Vec<_> = report.pairs.iter().map(|pair| (pair.a, pair.b, pair.order())).collect();
+    assert_eq!(orders, [(0, 1, Some(Ordering::Greater)), (0, 2, Some(Ordering::Greater)), (1, 2, None)]);
+
+    let compared = Comparison::new(("a", &[]), ("b", &[]), 1);
+    assert_eq!(Report { comparison: Some(compared), ..report }.judged().best, None, "the comparison tells");
+}
+
+#[test]
+fn of_too_few_queries_none_is_the_best() {
+    let report = measured(ENOUGH - 1);
+    assert!(report.too_few() && !measured(ENOUGH).too_few());
+    assert_eq!(report.best, None);
+    assert_eq!(report.pairs.len(), 3, "the intervals are told all the same");
+}

@@ -67,3 +67,16 @@ proptest! {
         prop_assert!((forth.p - back.p).abs() < 1e-9);
     }
 }
+
+#[test]
+fn orders_agree_by_tau_b() {
+    use Ordering::{Equal, Greater, Less};
+    let tau = |a: &[Ordering], b: &[Ordering]| tau_b(a.iter().copied().zip(b.iter().copied()));
+    assert_eq!(tau(&[Less, Less, Greater], &[Less, Less, Greater]), Some(1.0));
+    assert_eq!(tau(&[Less, Less, Greater], &[Greater, Greater, Less]), Some(-1.0));
+    assert_eq!(tau(&[Less, Equal], &[Greater, Equal]), Some(-1.0), "what neither parts does not count");
+    // Two pairs alike, one of three in the second order alone: 2 / sqrt(2 · 3).
+    let found = tau(&[Less, Less, Equal], &[Less, Less, Greater]).unwrap();
+    assert!((found - 2.0 / 6.0_f64.sqrt()).abs() < 1e-12, "{found}");
+    assert_eq!(tau(&[Equal, Equal], &[Less, Less]), None);
+}
