@@ -54,14 +54,16 @@ impl Service {
         }
         let models = shared.config.load().data_dir.join("models");
         let embedder = Embedder::open(config, dimensions, &models, &shared.provider, &shared.spender)?;
-        if embedder.is_local_and_fast() {
+        if matches!(embedder, Embedder::Builtin) {
             return Ok(Service::builtin());
         }
+        let worker = if embedder.is_local_and_fast() {
+            None
+        } else {
+            Some(Worker::start(shared, config, &embedder, on_event(shared)).map_err(EmbedError::Local)?)
+        };
         let price = embedder.price();
-        let worker = Worker::start(shared, config, &embedder, on_event(shared)).map_err(EmbedError::Local)?;
-        let service = Arc::new(Service { embedder, config: Some(config.clone()), worker: Some(worker), price });
-        shared.services.add(config.clone(), &service);
-        Ok(service)
+        Ok(shared.services.share(config, Service { embedder, config: Some(config.clone()), worker, price }))
     }
 
     /// One that cannot be opened any more. What it made serves what was indexed, and queries are answered by words.
@@ -110,10 +112,18 @@ impl Services {
         same.into_iter().find(|service| dimensions.is_none_or(|wanted| wanted == service.embedder.dimensions()))
     }
 
-    fn add(&self, config: EmbedConfig, service: &Arc<Service>) {
+    /// An embedder that was opened, or the same one that another vault has opened meanwhile: tables are large.
+    fn share(&self, config: &EmbedConfig, service: Service) -> Arc<Service> {
         let mut open = self.open();
         open.retain(|(_, service)| service.strong_count() > 0);
-        open.push((config, Arc::downgrade(service)));
+        let same = |other: &Arc<Service>| other.embedder.identity() == service.embedder.identity();
+        let others = open.iter().filter(|(of, _)| of == config).filter_map(|(_, other)| other.upgrade());
+        if let Some(other) = others.into_iter().find(same) {
+            return other;
+        }
+        let service = Arc::new(service);
+        open.push((config.clone(), Arc::downgrade(&service)));
+        service
     }
 }
 
@@ -129,6 +139,8 @@ pub(super) struct Serving {
     provider: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base_url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,6 +165,7 @@ impl Serving {
             asked_dimensions: config.dimensions,
             provider: config.provider.name().to_owned(),
             model: config.model.clone(),
+            path: config.path.clone(),
             base_url: config.base_url.clone(),
             query_prefix: config.query_prefix.clone(),
             document_prefix: config.document_prefix.clone(),
@@ -194,6 +207,7 @@ impl Serving {
         EmbedConfig {
             provider,
             model: self.model.clone(),
+            path: self.path.clone(),
             base_url: self.base_url.clone(),
             key,
             dimensions: self.asked_dimensions,
@@ -205,11 +219,17 @@ impl Serving {
     }
 }
 
+/// The folder of the static table that serves the store in `dir`.
+pub(super) fn served_table(dir: &Path) -> Option<PathBuf> {
+    Serving::read(dir).filter(|serving| serving.provider == EmbedProvider::Static.name())?.path
+}
+
 /// Whether a configuration asks for the vectors of this identity.
 fn is_asked_for(config: &EmbedConfig, identity: &str, dimensions: usize) -> bool {
     match config.provider {
         EmbedProvider::Builtin => identity == Embedder::Builtin.identity(),
         // Only the model itself says what it is: its identity is compared when it is opened.
+        EmbedProvider::Static => identity.starts_with("static "),
         EmbedProvider::Transformer => identity.starts_with("transformer "),
         _ => {
             config.dimensions.is_none_or(|wanted| wanted as usize == dimensions)
@@ -239,8 +259,13 @@ pub(super) fn serving(
     let Some(serving) = Serving::read(dir) else {
         return (Service::builtin(), wanted.provider == EmbedProvider::Builtin);
     };
+    let same_files = match wanted.provider {
+        EmbedProvider::Static => wanted.path == serving.path,
+        EmbedProvider::Transformer => wanted.model == serving.model,
+        _ => true,
+    };
     let asked_for = is_asked_for(wanted, &serving.identity, serving.dimensions)
-        && (wanted.provider != EmbedProvider::Transformer || wanted.model == serving.model)
+        && same_files
         // The same vectors from another address: text would go there.
         && (serving.is_at(wanted) || consent(wanted, vault_dir).is_agreed());
     let settings = if asked_for { wanted.clone() } else { serving.config(wanted) };

@@ -57,7 +57,7 @@ use handle::Handle;
 use handle::Reckoned;
 use index::LexicalError;
 use indexer::disk::{Disk, file_system};
-pub use indexer::vault_dir;
+pub use indexer::{served_tables, vault_dir};
 use jobs::Jobs;
 use pool::Pool;
 use protocol::daemon::Problem;

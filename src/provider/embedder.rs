@@ -14,6 +14,7 @@ use index::embed::{Input, TextKind, Vector, builtin};
 use tokio::runtime::Handle;
 
 use crate::ledger::{OverBudget, Purpose};
+use crate::static_model::StaticModel;
 use crate::{
     Account, Embeddings, Failure, FailureKind, Health, PerCall, ProviderRuntime, Spender, Unanswered, tokens_of,
 };
@@ -32,6 +33,8 @@ const DOWNLOAD: Duration = Duration::from_hours(6);
 pub enum Embedder {
     /// [`builtin`].
     Builtin,
+    /// A table that the user brought.
+    Static(Arc<StaticModel>),
     /// Asked over HTTP.
     Remote(Arc<RemoteEmbedder>),
     /// A transformer in this process.
@@ -146,6 +149,7 @@ impl Embedder {
     ) -> Result<Self, EmbedError> {
         match config.provider {
             EmbedProvider::Builtin => Ok(Embedder::Builtin),
+            EmbedProvider::Static => open_static(config).map(|model| Embedder::Static(Arc::new(model))),
             #[cfg(feature = "transformer")]
             EmbedProvider::Transformer => {
                 let wait = if dimensions.is_some() { KNOWN_MODEL } else { DOWNLOAD };
@@ -181,6 +185,7 @@ impl Embedder {
     pub fn identity(&self) -> &str {
         match self {
             Embedder::Builtin => builtin::IDENTITY,
+            Embedder::Static(model) => model.identity(),
             Embedder::Remote(remote) => &remote.identity,
             #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => &local.identity,
@@ -192,6 +197,7 @@ impl Embedder {
     pub fn dimensions(&self) -> usize {
         match self {
             Embedder::Builtin => builtin::DIMENSIONS,
+            Embedder::Static(model) => model.dimensions(),
             Embedder::Remote(remote) => remote.dimensions,
             #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => local.model.dimensions(),
@@ -202,7 +208,8 @@ impl Embedder {
     /// How much one input may hold.
     pub fn limits(&self) -> InputLimits {
         match self {
-            Embedder::Builtin | Embedder::Gone(_) => InputLimits::BUILTIN,
+            // The mean of many tokens blurs too.
+            Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => InputLimits::BUILTIN,
             Embedder::Remote(remote) => remote.limits,
             #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => local.limits,
@@ -220,7 +227,9 @@ impl Embedder {
     /// How much one call may ask for.
     pub fn per_call(&self) -> PerCall {
         match self {
-            Embedder::Builtin | Embedder::Gone(_) => PerCall { texts: usize::MAX, tokens: u64::MAX },
+            Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => {
+                PerCall { texts: usize::MAX, tokens: u64::MAX }
+            }
             Embedder::Remote(remote) => remote.client.per_call(),
             #[cfg(feature = "transformer")]
             Embedder::Transformer(_) => PerCall { texts: 32, tokens: 8000 },
@@ -229,13 +238,14 @@ impl Embedder {
 
     /// Whether a vector takes microseconds and needs nobody else, so that a save may wait for it.
     pub fn is_local_and_fast(&self) -> bool {
-        matches!(self, Embedder::Builtin)
+        matches!(self, Embedder::Builtin | Embedder::Static(_))
     }
 
     /// The vector of a query, from an embedder that [is local and fast](Embedder::is_local_and_fast).
     pub fn at_once(&self, text: &str) -> Option<Vector> {
         match self {
             Embedder::Builtin => Some(builtin::model().embed(text)),
+            Embedder::Static(model) => Some(model.embed(text)),
             _ => None,
         }
     }
@@ -244,20 +254,17 @@ impl Embedder {
     pub fn input_at_once(&self, input: &Input) -> Option<Vector> {
         match self {
             Embedder::Builtin => Some(builtin::model().embed_input(input)),
+            Embedder::Static(model) => Some(model.embed_input(input)),
             _ => None,
         }
     }
 
-    /// Whether it is the one compiled in, which nothing leaves this process for.
-    pub fn is_builtin(&self) -> bool {
-        matches!(self, Embedder::Builtin)
-    }
-
-    /// How far the language of a query is known, 0..=1: see [`builtin::BuiltinModel::familiarity`]. Of other models nothing
-    /// is known, so they are believed.
+    /// How far the language of a query is known, 0..=1: see [`builtin::BuiltinModel::familiarity`] and
+    /// [`StaticModel::familiarity`]. Of other models nothing is known, so they are believed.
     pub fn familiarity(&self, text: &str) -> f32 {
         match self {
             Embedder::Builtin => builtin::model().familiarity(text),
+            Embedder::Static(model) => model.familiarity(text),
             _ => 1.0,
         }
     }
@@ -266,6 +273,7 @@ impl Embedder {
     pub fn embed_query_then(&self, text: &str, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
         match self {
             Embedder::Builtin => done(Ok(builtin::model().embed(text))),
+            Embedder::Static(model) => done(Ok(model.embed(text))),
             Embedder::Remote(remote) => remote.query(text, done),
             #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => Local::query(local, text.to_owned(), done),
@@ -276,7 +284,7 @@ impl Embedder {
     /// How long a query waits for its vector.
     pub fn query_timeout(&self) -> Duration {
         match self {
-            Embedder::Builtin | Embedder::Gone(_) => PATIENCE,
+            Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => PATIENCE,
             Embedder::Remote(remote) => remote.query_timeout,
             #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => local.query_timeout,
@@ -293,6 +301,10 @@ impl Embedder {
         match self {
             Embedder::Builtin => {
                 let vectors = documents.iter().flatten().map(|input| builtin::model().embed_input(input)).collect();
+                done(Ok(Made { vectors }));
+            }
+            Embedder::Static(model) => {
+                let vectors = documents.iter().flatten().map(|input| model.embed_input(input)).collect();
                 done(Ok(Made { vectors }));
             }
             Embedder::Remote(remote) => {
@@ -335,6 +347,21 @@ impl Embedder {
             Embedder::Remote(remote) => remote.client.leaves_to(),
             _ => None,
         }
+    }
+}
+
+/// The table that a configuration names.
+fn open_static(config: &EmbedConfig) -> Result<StaticModel, EmbedError> {
+    let missing = || EmbedError::Local("`embed.path` does not name the folder of the static table".to_owned());
+    let folder = config.path.as_deref().ok_or_else(missing)?;
+    let model = StaticModel::open(folder).map_err(|error| EmbedError::Local(error.to_string()))?;
+    match config.dimensions.map(|wanted| wanted as usize) {
+        Some(wanted) if wanted != model.dimensions() => Err(EmbedError::Local(format!(
+            "the table in {} has vectors of {} dimensions, and `embed.dimensions` is {wanted}; leave that out",
+            folder.display(),
+            model.dimensions()
+        ))),
+        _ => Ok(model),
     }
 }
 

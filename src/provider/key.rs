@@ -82,7 +82,7 @@ impl From<Provider> for Whose {
 impl From<EmbedProvider> for Whose {
     fn from(provider: EmbedProvider) -> Self {
         let variables: &[&str] = match provider {
-            EmbedProvider::Builtin | EmbedProvider::Transformer | EmbedProvider::Ollama => &[],
+            EmbedProvider::Builtin | EmbedProvider::Static | EmbedProvider::Transformer | EmbedProvider::Ollama => &[],
             EmbedProvider::OpenAi => &["OPENAI_API_KEY"],
             EmbedProvider::Voyage => &["VOYAGE_API_KEY"],
             // The name that Cohere's own client reads, and the one that people expect.

@@ -26,6 +26,7 @@ mod runtime;
 pub mod simulation;
 pub mod settings;
 pub mod spender;
+mod static_model;
 mod stream;
 #[cfg(test)]
 mod testing;
@@ -50,6 +51,7 @@ pub use key::keep_command_runner;
 pub use rerank::{Billed, RerankClient, RerankScores};
 pub use runtime::ProviderRuntime;
 pub use spender::{Account, Spender, Unanswered};
+pub use static_model::{StaticError, StaticModel, TABLE_FILES};
 pub use stream::{ShowText, Streamed};
 
 /// What is known about the model of a configuration: at an address of this machine it may cost nothing, but not behind

@@ -4,11 +4,12 @@
 use std::time::{Duration, Instant};
 
 use protocol::jobs::{Job, JobKind, JobState};
-use protocol::search::{Mode, RelatedRequest, SearchAnswer, SearchRequest};
-use protocol::status::{RunState, Status};
+use protocol::search::{Contextual, Mode, RelatedRequest, SearchAnswer, SearchRequest};
+use protocol::status::{Enforcement, RunState, Status};
 
 use crate::requests::{paths, query};
 use crate::support::{Daemon, PATIENCE, Place, eventually};
+use crate::tables::{Form, Kind, StaticTable};
 use crate::vectors::Vectors;
 
 const NOTES: [(&str, &str); 3] = [
@@ -299,4 +300,88 @@ fn what_it_costs_is_in_the_ledger_and_kept_within_the_budget() {
     place.write("Glass.md", "# Glass\n\nAnnealing relieves stresses.\n");
     daemon.wait_holding("annealing", &["Glass.md"]);
     daemon.wait_for("held", |status| tells(status, "budget.day"));
+}
+
+/// Words of the notes with their subjects, and a word of another language for each.
+const SUBJECTS: [&[&str]; 3] = [
+    &["harbour", "floods", "tides", "storms", "прилив"],
+    &["sourdough", "patience", "rye", "flour", "kitchen", "выпечка"],
+    &["colony", "swarmed", "queen", "apple", "tree", "улей"],
+];
+
+/// A configuration with a table of these in a folder of the home.
+fn with_table(place: &Place, name: &str, form: Form) -> String {
+    StaticTable::of(&SUBJECTS, form, Kind::F16).write(&place.dir.path().join("models").join(name));
+    format!("[embed]\nprovider = \"static\"\npath = \"~/models/{name}\"\n")
+}
+
+#[test]
+fn a_table_of_ones_own_finds_by_meaning_under_the_sandbox() {
+    let place = Place::with(&NOTES);
+    place.configure(&with_table(&place, "tiny", Form::Unigram));
+    let tree = place.tree();
+    let mut daemon = place.spawn(&["run"]);
+    wait_served_by(&mut daemon, "static tiny ");
+    let status = daemon.status();
+    if cfg!(has_landlock) {
+        assert!(status.sandbox.landlock != Enforcement::None && !status.sandbox.network, "{:?}", status.sandbox);
+    }
+    assert!(status.problems.is_empty() && status.leaves_machine.is_empty(), "{status:?}");
+    for (word, path) in [("прилив", "Tides.md"), ("выпечка", "Bread.md"), ("улей", "Bees.md")] {
+        assert_eq!(nearest(&mut daemon, word), path, "no note has the word");
+    }
+    // A save has its vectors at once, as with the built-in model, and those of its text alone too.
+    place.write("Glass.md", "# Glass\n\nAnnealing beside rye, flour and rye.\n");
+    daemon.wait_holding("annealing", &["Glass.md"]);
+    let alone =
+        SearchRequest { mode: Some(Mode::Dense), contextual: Some(Contextual::Flag(false)), ..query("выпечка") };
+    let found = daemon.ask(&alone);
+    assert_eq!(found.warnings.concat(), "");
+    assert!(paths(&found.hits)[..2].contains(&"Glass.md"), "{:?}", paths(&found.hits));
+    // Of words that the table does not know, those of the notes decide.
+    assert_eq!(daemon.search("annealing")[0], "Glass.md");
+    let identity = daemon.status().embedder;
+    daemon.stop();
+    let mut daemon = place.start();
+    assert_eq!((daemon.status().embedder, nearest(&mut daemon, "улей")), (identity, "Bees.md".to_owned()));
+    std::fs::remove_file(place.vault.join("Glass.md")).unwrap();
+    assert_eq!(place.tree(), tree, "the vault is as it was");
+}
+
+#[test]
+fn a_table_that_cannot_be_used_says_why_and_the_old_one_serves_on() {
+    let place = Place::with(&NOTES);
+    let first = with_table(&place, "first", Form::WordPiece);
+    let broken = with_table(&place, "second", Form::Unigram);
+    let second = place.dir.path().join("models/second");
+    // The rows of another model.
+    let rows = StaticTable::of(&SUBJECTS[..2], Form::Unigram, Kind::I8).file();
+    std::fs::write(second.join("model.safetensors"), rows).unwrap();
+    place.configure(&broken);
+    let mut daemon = place.spawn(&["run"]);
+    let status = daemon.wait_for("told", |status| tells(status, "take both files from one"));
+    assert_eq!(status.embedder, "builtin static-v1/2");
+    assert_eq!(nearest(&mut daemon, MEANT), "Bread.md");
+    daemon.stop();
+    let doctor = place.run(&["doctor", "--full"]);
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(said.contains("embed.path") && said.contains("it has 18 tokens"), "{said}");
+
+    place.configure(&first);
+    let mut daemon = place.start();
+    wait_served_by(&mut daemon, "static first ");
+    daemon.stop();
+    // Though the configuration does not name the first table any more, the daemon may still read it.
+    place.configure(&broken);
+    let mut daemon = place.spawn(&["run"]);
+    let status = daemon.wait_for("told", |status| tells(status, "models/second/tokenizer.json: it has 18 tokens"));
+    assert!(status.embedder.starts_with("static first "), "{}", status.embedder);
+    assert!(tells(&status, "another goes on serving"), "{:?}", status.problems);
+    assert_eq!(nearest(&mut daemon, "выпечка"), "Bread.md");
+    // Mended, it takes over by itself.
+    StaticTable::of(&SUBJECTS, Form::Unigram, Kind::I8).write(&second);
+    daemon.resume();
+    wait_served_by_throughout(&mut daemon, "static second ");
+    assert_eq!(nearest(&mut daemon, "улей"), "Bees.md");
+    assert!(!daemon.log().contains("выпечка"), "no query reaches the log");
 }

@@ -50,6 +50,8 @@ mod specification;
 mod spending;
 mod storm;
 mod table;
+#[allow(dead_code, reason = "unit tests use the rest")]
+mod tables;
 mod strangers;
 mod support;
 mod terminal;

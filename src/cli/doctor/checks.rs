@@ -33,6 +33,7 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     found.push(disk(facts));
     found.push(clock(facts));
     found.push(model(facts));
+    found.extend(table(facts));
     found.extend(facts.providers.iter().flat_map(|provider| key(provider, facts.uid)));
     found.push(leaves(facts));
     found.extend(watches(facts));
@@ -314,6 +315,17 @@ fn key(provider: &ProviderFacts, uid: u32) -> Vec<Check> {
         None => Check::new(id, Note, format!("{whose} comes from {}; whether it works only asking tells", key.place))
             .remedy(ask),
     }]
+}
+
+/// The static table that the configuration names.
+fn table(facts: &Facts) -> Option<Check> {
+    let id = "table";
+    Some(match facts.table.as_ref()? {
+        Result::Ok(what) => Check::new(id, Ok, what.clone()),
+        Err(why) => Check::new(id, Fail, "the static table of `embed.path` cannot be used, so others make the vectors")
+            .because(why.clone())
+            .remedy("put the right files there, or take `provider = \"static\"` out of [embed]"),
+    })
 }
 
 fn leaves(facts: &Facts) -> Check {

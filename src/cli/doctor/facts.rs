@@ -10,6 +10,7 @@ use super::daemon::Daemon;
 use super::provider::{self, Key};
 use super::{host, vaults};
 use crate::daemon::config::{Config, ConfigErrors, default_data_dir};
+use ::provider::StaticModel;
 use context::settings::{KeyConfig, Provider};
 use index::embed::builtin;
 use index::embed::settings::EmbedProvider;
@@ -45,6 +46,8 @@ pub(super) struct Facts {
     pub(super) disk: Option<(u64, u64)>,
     /// How far the built-in model's vector is off, or why it has none.
     pub(super) model_error: f32,
+    /// The static table that the configuration names: what it is, or why it cannot be used.
+    pub(super) table: Option<Result<String, String>>,
     pub(super) providers: Vec<ProviderFacts>,
     pub(super) now: i64,
     /// The newest time that a file of ours has.
@@ -132,6 +135,7 @@ pub(super) fn gather(session: &Session) -> Facts {
         vaults,
         disk: existing.as_deref().and_then(disk),
         model_error: model_error(),
+        table: config.as_ref().and_then(table),
         providers: config.as_ref().map(providers).unwrap_or_default(),
         now: seconds(SystemTime::now()),
         newest: newest(&data_dir),
@@ -172,6 +176,16 @@ fn model_error() -> f32 {
     const KNOWN: [f32; 6] = [-0.05118, -0.026_269, 0.027_208, -0.068_691, 0.008_929, 0.022_739];
     let made = builtin::model().embed_f32(TEXT);
     KNOWN.iter().zip(made).map(|(known, made)| (known - made).abs()).fold(0.0, f32::max)
+}
+
+/// The static table, read as the daemon would.
+fn table(config: &Config) -> Option<Result<String, String>> {
+    let embed = &config.engine.embed;
+    let folder = embed.path.as_deref().filter(|_| embed.provider == EmbedProvider::Static)?;
+    let found = StaticModel::open(folder).map_err(|error| error.to_string());
+    Some(found.map(|table| {
+        format!("{} has vectors of {} numbers for {} tokens", folder.display(), table.dimensions(), table.tokens())
+    }))
 }
 
 fn providers(config: &Config) -> Vec<ProviderFacts> {
@@ -218,7 +232,7 @@ fn embed_variables(provider: EmbedProvider) -> &'static [&'static str] {
         EmbedProvider::OpenAi => &["OPENAI_API_KEY"],
         EmbedProvider::Voyage => &["VOYAGE_API_KEY"],
         EmbedProvider::Cohere => &["CO_API_KEY", "COHERE_API_KEY"],
-        EmbedProvider::Builtin | EmbedProvider::Transformer | EmbedProvider::Ollama => &[],
+        EmbedProvider::Builtin | EmbedProvider::Static | EmbedProvider::Transformer | EmbedProvider::Ollama => &[],
     }
 }
 

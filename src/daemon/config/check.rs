@@ -116,7 +116,28 @@ impl Check<'_> {
             let message = format!("{NO_TRANSFORMER}; or have a model of \"ollama\" make the vectors");
             self.problem("embed.provider", message);
         }
+        if embed.provider == EmbedProvider::Static {
+            self.static_table();
+        }
         self.one_key("embed", &embed.key);
+    }
+
+    fn static_table(&mut self) {
+        let embed = &self.loaded.config.engine.embed;
+        if embed.path.is_none() {
+            let message = "where the table of \"static\" is has to be said; add `path`, the folder with its \
+                           model.safetensors and tokenizer.json, beginning with `/` or `~/`";
+            return self.problem("embed.provider", message.to_owned());
+        }
+        let prefixes = [("embed.query_prefix", &embed.query_prefix), ("embed.document_prefix", &embed.document_prefix)];
+        let set = |(key, prefix): (&'static str, &Option<String>)| {
+            prefix.as_ref().is_some_and(|p| !p.is_empty()).then_some(key)
+        };
+        for key in prefixes.into_iter().filter_map(set).collect::<Vec<_>>() {
+            let message = "a static table adds up words, so a prefix would be the same part of every vector and tell \
+                           nothing; leave it out";
+            self.problem(key, message.to_owned());
+        }
     }
 
     fn rerank(&mut self) {

@@ -215,6 +215,7 @@ fn example(key: &str) -> String {
         "context.min_words" => "50",
         "context.max_document_tokens" => "12000",
         "embed.model" => "\"nomic-embed-text\"",
+        "embed.path" => "\"~/models/potion-multilingual-128M\"",
         "embed.base_url" => "\"http://127.0.0.1:11434\"",
         "embed.key_file" => return quoted(&format!("{SHOWN_CONFIG}/embed-key")),
         "embed.key_command" => "\"pass show situated-embed\"",

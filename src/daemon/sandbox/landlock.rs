@@ -115,14 +115,36 @@ impl Rules {
             || config.engine.embed.provider.is_remote()
             || !matches!(rerank, RerankProvider::None | RerankProvider::Transformer);
         if rerank == RerankProvider::Transformer {
-            self.reads.extend(config.engine.rerank.model.as_deref().and_then(folder));
+            self.model(config.engine.rerank.model.as_deref().and_then(folder));
         }
         if config.engine.embed.provider == EmbedProvider::Transformer {
             let model = config.engine.embed.model.as_deref().and_then(folder);
             // What is not a folder comes from a hub, or from where other programs have put it.
             self.connects |= model.is_none();
-            self.reads.insert(model.unwrap_or_else(|| Folders::here().hub_cache));
+            self.model(Some(model.unwrap_or_else(|| Folders::here().hub_cache)));
         }
+        if config.engine.embed.provider == EmbedProvider::Static {
+            self.model(config.engine.embed.path.clone());
+        }
+        self.served_tables(config);
+    }
+
+    /// The tables that serve until another embedder takes over. Where they are the daemon itself wrote down, so it must
+    /// not be able to give itself more in this way: the two files alone, by their names, and no links.
+    fn served_tables(&mut self, config: &Config) {
+        let vaults = config.engine.vaults.iter();
+        let folders = vaults.flat_map(|vault| engine::served_tables(&config.engine.data_dir, &vault.path));
+        let files = folders.flat_map(|folder| provider::TABLE_FILES.map(|name| folder.join(name)));
+        self.reads.extend(files.filter(|file| file.symlink_metadata().is_ok_and(|meta| meta.is_file())));
+    }
+
+    /// The folder of a model, and the files that it has links to: in a hub's cache all of them lie elsewhere.
+    fn model(&mut self, folder: Option<PathBuf>) {
+        let Some(folder) = folder else { return };
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        self.reads.extend(links.filter_map(|link| link.path().canonicalize().ok()).filter(|file| file.is_file()));
+        self.reads.insert(folder);
     }
 
     /// What `wanted` has and these do not allow, in words; `None` if they allow all of it.

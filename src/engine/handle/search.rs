@@ -108,7 +108,7 @@ impl Served {
         if options.mode != Mode::Lexical && query.has_text() {
             let embedder = &self.pipeline.service.embedder;
             // What a word was taken for may be a hidden note's name, which no embedder elsewhere is told.
-            let text = if embedder.is_builtin() { query.text_meant() } else { query.text() };
+            let text = if embedder.is_local_and_fast() { query.text_meant() } else { query.text() };
             part.vector = vectors.of(&self.pipeline, &text);
             // A lane that does not know the language must not drag the other down.
             part.options.familiarity = embedder.familiarity(&text);

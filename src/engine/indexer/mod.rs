@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 use super::batch::BatchEvent;
 use super::context_job::ContextEvent;
 use super::decide::{NotePipeline, Outcome, Task};
-use super::embedding::{self, serving};
+use super::embedding::{self, served_table, serving};
 use super::error::CallError;
 use super::pool::Pool;
 use super::runtime::config_of;
@@ -505,6 +505,14 @@ pub(super) fn generation_dir(data_dir: &Path, vault: &Path, generation: &str) ->
 
 /// The folder of the generations beside the plain one.
 pub(super) const GENERATIONS: &str = "generations";
+
+/// Folders of static tables that made the vectors which serve a vault: they go on serving until others take over, though
+/// the configuration may not name them any more.
+pub fn served_tables(data_dir: &Path, vault: &Path) -> Vec<PathBuf> {
+    let plain = vault_dir(data_dir, vault);
+    let beside = std::fs::read_dir(plain.join(GENERATIONS)).into_iter().flatten().flatten().map(|entry| entry.path());
+    beside.chain([plain.clone()]).filter_map(|dir| served_table(&dir)).collect()
+}
 
 fn read_root_id(dir: &Path) -> Option<RootId> {
     let text = std::fs::read_to_string(dir.join("root")).ok()?;

@@ -7,6 +7,7 @@
 
 use std::sync::OnceLock;
 
+use super::apart::{embed_apart, normalise};
 pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
 use super::tokenizer::Tokenizer;
@@ -16,14 +17,6 @@ use super::{Input, Vector};
 pub const IDENTITY: &str = "builtin static-v1/2";
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;
-
-/// Weight of a context's vector beside that of the text that it situates. Of .2, .4, .6 and .8, all within .005 nDCG@10
-/// of each other on two sets, the one after which failures at 20 were rarest.
-const CONTEXT: f32 = 0.6;
-
-/// Weight of the vector of questions and terms beside a context. Half of the context's, for want of a measure: models write
-/// more of them, and what they add is further from the text.
-const EXPANSION: f32 = 0.3;
 
 static FILE: &[u8] = include_bytes!("static-v1.safetensors");
 
@@ -70,25 +63,9 @@ impl BuiltinModel {
         Vector::quantized(&self.embed_f32(text))
     }
 
-    /// The vector of what is to be found. Text, context, and the questions and terms beside it are embedded apart and added
-    /// with fixed weights, so that none drowns the others: in one sum a long chunk would hardly hear its context, and a
-    /// short one little else.
+    /// The vector of what is to be found: text, context, and questions and terms apart.
     pub fn embed_input(&self, input: &Input) -> Vector {
-        let (Some(context), Some(text)) = (input.text.get(..input.context), input.text.get(input.context..)) else {
-            return self.embed(&input.text);
-        };
-        let others = [(CONTEXT, context), (EXPANSION, input.expansion.as_str())];
-        if others.iter().all(|(_, other)| other.is_empty()) {
-            return self.embed(text);
-        }
-        let mut sum = self.embed_f32(text);
-        for (weight, other) in others.into_iter().filter(|(_, other)| !other.is_empty()) {
-            for (x, of_other) in sum.iter_mut().zip(self.embed_f32(other)) {
-                *x += weight * of_other;
-            }
-        }
-        normalise(&mut sum);
-        Vector::quantized(&sum)
+        embed_apart(input, |text| self.embed_f32(text))
     }
 
     /// The vector of `text` before quantisation: of length 1, or zero if it has no pieces.
@@ -161,16 +138,6 @@ fn is_name(word: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphabetic() || byte == b'\'' || byte == b'-';
     let capitals = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
     word.is_ascii() && (capitals || !word.bytes().all(is_plain))
-}
-
-/// To length 1; the zero vector stays one.
-fn normalise(x: &mut [f32; DIMENSIONS]) {
-    let norm = x.iter().map(|x| x * x).sum::<f32>().sqrt();
-    if norm > 0.0 {
-        for x in x {
-            *x /= norm;
-        }
-    }
 }
 
 /// The sum of the rows `ids`. A cache line of every row at a time, so that the running sums of its 64

@@ -1,12 +1,14 @@
-//! Text → vectors: what is embedded, the model compiled in, and what is known of others. Who makes vectors over HTTP or
-//! in this process is the crate `provider`.
+//! Text → vectors: what is embedded, the model compiled in, tables that the user brings, and what is known of other
+//! models. Who makes vectors over HTTP or from files is the crate `provider`.
 
+pub mod apart;
 pub mod builtin;
 pub mod input;
 pub mod models;
 mod provider;
 mod safetensors;
 pub mod settings;
+pub mod table;
 mod tokenizer;
 
 use note::fingerprint::InputHash;

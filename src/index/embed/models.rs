@@ -1,6 +1,8 @@
 //! What is known about embedding models: their length, their prefixes, their price. A table, so that no code
 //! path depends on a model's name; the configuration overrides all of it. Pure.
 
+use std::path::Path;
+
 use super::provider::EmbedProvider;
 
 /// When the prices were looked up.
@@ -60,10 +62,19 @@ impl KnownModel {
             EmbedProvider::Voyage | EmbedProvider::Cohere => {
                 found.map_or(usual, |known| KnownModel { prefixes: ("", ""), ..known })
             }
-            EmbedProvider::Builtin => usual,
+            EmbedProvider::Builtin | EmbedProvider::Static => usual,
             EmbedProvider::Transformer | EmbedProvider::Ollama | EmbedProvider::OpenAi => found.unwrap_or(usual),
         }
     }
+}
+
+/// What the model in a folder is called: `org/name` where it lies in a hub's cache.
+pub fn name_of(folder: &Path) -> String {
+    let parts = folder.iter().rev().filter_map(|part| part.to_str());
+    // `models--org--name/snapshots/<commit>` is how huggingface_hub stores a model.
+    let cached = parts.clone().take(3).find_map(|part| part.strip_prefix("models--"));
+    let name = cached.or_else(|| parts.clone().next()).unwrap_or("model");
+    name.replacen("--", "/", 1).chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect()
 }
 
 #[cfg(test)]

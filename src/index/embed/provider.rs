@@ -6,6 +6,8 @@ pub enum EmbedProvider {
     /// The model compiled in.
     #[default]
     Builtin,
+    /// A static table of the user's, from a folder in the form of model2vec.
+    Static,
     /// A sentence-transformers model in this process (cargo feature `transformer`).
     Transformer,
     /// Ollama's native interface.
@@ -20,8 +22,9 @@ pub enum EmbedProvider {
 
 impl EmbedProvider {
     /// All of them, in the order in which the configuration names them.
-    pub const ALL: [EmbedProvider; 6] = [
+    pub const ALL: [EmbedProvider; 7] = [
         EmbedProvider::Builtin,
+        EmbedProvider::Static,
         EmbedProvider::Transformer,
         EmbedProvider::Ollama,
         EmbedProvider::OpenAi,
@@ -33,6 +36,7 @@ impl EmbedProvider {
     pub fn name(self) -> &'static str {
         match self {
             EmbedProvider::Builtin => "builtin",
+            EmbedProvider::Static => "static",
             EmbedProvider::Transformer => "transformer",
             EmbedProvider::Ollama => "ollama",
             EmbedProvider::OpenAi => "openai",
@@ -43,6 +47,6 @@ impl EmbedProvider {
 
     /// Whether vectors are asked for over HTTP.
     pub fn is_remote(self) -> bool {
-        !matches!(self, EmbedProvider::Builtin | EmbedProvider::Transformer)
+        !matches!(self, EmbedProvider::Builtin | EmbedProvider::Static | EmbedProvider::Transformer)
     }
 }

@@ -50,6 +50,16 @@ impl<'a> Tensors<'a> {
         Ok(Tensors { entries, body })
     }
 
+    /// Whether there is such a tensor.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    /// The type of a tensor's elements.
+    pub(super) fn dtype(&self, name: &str) -> Option<&str> {
+        Some(self.entries.get(name)?.dtype.as_str())
+    }
+
     /// The bytes and the shape of a tensor with elements of type `dtype`, `size` bytes each.
     pub(super) fn tensor(
         &self,

@@ -1,5 +1,6 @@
 //! The settings that say who makes vectors, and how. Pure.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use super::provider::EmbedProvider;
@@ -18,6 +19,8 @@ pub struct EmbedConfig {
     pub provider: EmbedProvider,
     /// Which model (of `transformer`: its folder or hub id); see [`EmbedConfig::model`] if absent.
     pub model: Option<String>,
+    /// The folder of a `static` table.
+    pub path: Option<PathBuf>,
     /// Where, if not at the provider's own address.
     pub base_url: Option<String>,
     /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
@@ -52,6 +55,7 @@ impl Default for EmbedConfig {
         EmbedConfig {
             provider: EmbedProvider::Builtin,
             model: None,
+            path: None,
             base_url: None,
             passes_on: false,
             consent: Consent::Ask,
@@ -70,10 +74,13 @@ impl Default for EmbedConfig {
 }
 
 impl EmbedConfig {
-    /// The model in force: the configured one, else a cheap one of the provider.
+    /// The model in force: the configured one, else a cheap one of the provider; of a static table its folder.
     pub fn model(&self) -> &str {
+        if self.provider == EmbedProvider::Static {
+            return self.path.as_deref().and_then(Path::to_str).unwrap_or("table");
+        }
         self.model.as_deref().unwrap_or(match self.provider {
-            EmbedProvider::Builtin => super::builtin::IDENTITY,
+            EmbedProvider::Builtin | EmbedProvider::Static => super::builtin::IDENTITY,
             EmbedProvider::Transformer => "sentence-transformers/all-MiniLM-L6-v2",
             EmbedProvider::Ollama => "nomic-embed-text",
             EmbedProvider::OpenAi => "text-embedding-3-small",

@@ -39,7 +39,7 @@ pub(super) struct EmbedWire {
 impl EmbedWire {
     pub(super) fn new(config: &EmbedConfig) -> Result<Self, String> {
         let (base, ends): (&str, &[&str]) = match config.provider {
-            EmbedProvider::Builtin | EmbedProvider::Transformer => {
+            EmbedProvider::Builtin | EmbedProvider::Static | EmbedProvider::Transformer => {
                 return Err(format!("`{}` is not asked over HTTP", config.provider.name()));
             }
             EmbedProvider::Ollama => ("http://127.0.0.1:11434", &["/api/embed", "/api", "/v1"]),
@@ -121,7 +121,7 @@ impl EmbedWire {
                 });
                 ("/v2/embed", body)
             }
-            EmbedProvider::OpenAi | EmbedProvider::Builtin | EmbedProvider::Transformer => {
+            EmbedProvider::OpenAi | EmbedProvider::Builtin | EmbedProvider::Static | EmbedProvider::Transformer => {
                 ("/embeddings", json!({"model": model, "input": texts, "encoding_format": "float"}))
             }
         };

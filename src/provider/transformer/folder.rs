@@ -40,11 +40,7 @@ impl Folder {
 
     /// The name of the model: `org/name` where the folder is one of a hub's cache.
     pub(super) fn name(&self) -> String {
-        let parts = self.path.iter().rev().filter_map(|part| part.to_str());
-        // `models--org--name/snapshots/<commit>` is how huggingface_hub stores a model.
-        let cached = parts.clone().take(3).find_map(|part| part.strip_prefix("models--"));
-        let name = cached.or_else(|| parts.clone().next()).unwrap_or("model");
-        name.replacen("--", "/", 1).chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect()
+        index::embed::models::name_of(&self.path)
     }
 
     /// The bytes of a file, `None` if it is not there.

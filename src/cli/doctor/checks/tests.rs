@@ -150,6 +150,12 @@ fn each_fault_is_told_with_what_to_do() {
             let key = Some(Key { place: "the variable CO_API_KEY".into(), found: Some(true) });
             f.providers = vec![ProviderFacts { section: "rerank", name: "cohere", key, file: None }];
         }),
+        ("table", Fail, "of `embed.path` cannot be used", "out of [embed]", |f| {
+            f.table = Some(Err("/home/a/table: it is not there; name the folder".into()));
+        }),
+        ("table", Ok, "64 numbers", "", |f| {
+            f.table = Some(Result::Ok("/home/a/table has vectors of 64 numbers".into()));
+        }),
         ("privacy", Note, "leaves this machine", "", |f| {
             with_status(f, |s| s.leaves_machine = vec!["text of notes, to api.example.org".into()]);
         }),

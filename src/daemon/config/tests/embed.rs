@@ -8,6 +8,7 @@ const ALL: &str = r#"
 [embed]
 provider = "voyage"
 model = "voyage-4"
+path = "DIR/table"
 base_url = "https://proxy.example.org/v1"
 passes_on = true
 consent = "given"
@@ -31,6 +32,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
     let expected = EmbedConfig {
         provider: EmbedProvider::Voyage,
         model: Some("voyage-4".to_owned()),
+        path: Some(bench.path("table")),
         base_url: Some("https://proxy.example.org/v1".to_owned()),
         passes_on: true,
         consent: Consent::Given,
@@ -67,6 +69,10 @@ fn what_is_wrong_is_told() {
         ("api_key = \"x\"", "no key stands in this file"),
         ("dimensions = 1", "write a whole number from 2 to 8192"),
         ("query_prefix = 3", "expected a string in quotes"),
+        ("provider = \"static\"", "add `path`, the folder with its model.safetensors and tokenizer.json"),
+        ("path = \"models/table\"", "is relative, and to what would depend"),
+        ("provider = \"static\"\npath = \"DIR/t\"\nquery_prefix = \"q: \"", "a prefix would be the same part of every"),
+        ("provider = \"static\"\npath = \"DIR/t\"\ndocument_prefix = \"d: \"", "tell nothing; leave it out"),
         ("price_per_mtok = -1", "not an amount in dollars"),
     ];
     if !cfg!(feature = "transformer") {
@@ -80,4 +86,6 @@ fn what_is_wrong_is_told() {
         assert!(error.contains(expected) && error.contains("embed"), "{text}: {error}");
     }
     assert!(bench.load("[embed]\nprovider = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"", &[]).is_ok());
+    // Whether the folder is there is seen when it is opened: a daemon must start without it.
+    assert!(bench.load("[embed]\nprovider = \"static\"\npath = \"DIR/none\"\nquery_prefix = \"\"", &[]).is_ok());
 }

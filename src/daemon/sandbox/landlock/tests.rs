@@ -41,6 +41,53 @@ fn what_is_needed_and_no_more() {
     assert!(!folder.connects && folder.reads.contains(Path::new("/models/minilm")));
     config.engine.embed.model = Some("org/minilm".into());
     assert!(rules(&config).connects, "a model of a hub has to come from there");
+
+    let dir = tempfile::tempdir().unwrap();
+    let [table, blobs] = ["table", "blobs"].map(|name| dir.path().join(name));
+    for folder in [&table, &blobs] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    for name in ["rows", "other"] {
+        std::fs::write(blobs.join(name), "x").unwrap();
+    }
+    std::os::unix::fs::symlink("../blobs/rows", table.join("model.safetensors")).unwrap();
+    std::os::unix::fs::symlink("..", table.join("up")).unwrap();
+    config.engine.embed = index::embed::settings::EmbedConfig {
+        provider: EmbedProvider::Static,
+        path: Some(table.clone()),
+        ..Default::default()
+    };
+    let more = rules(&config);
+    let read: Vec<&PathBuf> = more.reads.iter().filter(|path| path.starts_with(dir.path())).collect();
+    assert_eq!(read, [&blobs.join("rows"), &table], "the folder, and what its files are links to");
+    assert!(!more.connects);
+}
+
+#[test]
+fn a_table_that_serves_is_read_whatever_the_configuration_names_by_now() {
+    let dir = tempfile::tempdir().unwrap();
+    let [table, elsewhere] = ["table", "elsewhere"].map(|name| dir.path().join(name));
+    let config = Config::new(dir.path().join("data"), vec![VaultConfig::new("n", dir.path().join("notes"))]);
+    let store = engine::vault_dir(&config.engine.data_dir, &config.engine.vaults[0].path);
+    for folder in [&table, &elsewhere, &store] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let serving = |folder: &Path| {
+        let (identity, path) = ("static table 0123456789abcdef", folder.to_str().unwrap());
+        let text = format!(
+            "{{\"schema\":1,\"identity\":\"{identity}\",\"dimensions\":64,\"provider\":\"static\",\"path\":\"{path}\"}}"
+        );
+        std::fs::write(store.join("embedder.json"), text).unwrap();
+        rules(&config).reads.into_iter().filter(|path| path.starts_with(dir.path())).collect::<Vec<_>>()
+    };
+    for name in ["model.safetensors", "tokenizer.json", "secret"] {
+        std::fs::write(table.join(name), "x").unwrap();
+    }
+    let notes = dir.path().join("notes");
+    let files = ["model.safetensors", "tokenizer.json"].map(|name| table.join(name));
+    assert_eq!(serving(&table), [&[notes.clone()][..], &files].concat(), "the two files and no other");
+    std::os::unix::fs::symlink(table.join("secret"), elsewhere.join("tokenizer.json")).unwrap();
+    assert_eq!(serving(&elsewhere), [notes], "no link");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::super::apart::{CONTEXT, EXPANSION};
 use super::*;
 
 #[derive(serde::Deserialize)]
