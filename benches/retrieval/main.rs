@@ -1,11 +1,12 @@
 //! How well the daemon finds: sets in BEIR's form, asked over the socket.
 //!
 //! ```text
-//! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE] [--typos SEED]
+//! cargo bench --bench retrieval -- DIR [DIR…] [--csv FILE] [--typos SEED] [--embed-static TABLE]
 //! cargo bench --bench retrieval -- --arms DIR
 //! cargo bench --bench retrieval -- --ablation DIR [DIR…]
 //! cargo bench --bench retrieval -- --boosts DIR [DIR…]
 //! cargo bench --bench retrieval -- --truth DIR [DIR…]
+//! cargo bench --bench retrieval -- --builtin-as-table TABLE
 //! ```
 //!
 //! Each DIR holds `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and maybe `vault/`. The release binary indexes a
@@ -13,11 +14,13 @@
 //! and the hits are mapped to the set's ids. `--arms` takes a set whose documents carry contexts that a model
 //! wrote: see `arms.rs`. With `--typos` one word of each query is misspelt: see `typos.rs`. `--boosts` compares weights of boosts: see `boosts.rs`.
 //! `--truth` asks whether `situated eval` orders the arms as the set does: see `truth.rs`.
+//! With `--embed-static` a table in the form of model2vec makes the vectors; `--builtin-as-table` writes the built-in model as one.
 
 mod ablation;
 mod arms;
 mod baselines;
 mod boosts;
+mod builtin;
 #[path = "../common/mod.rs"]
 mod common;
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -27,13 +30,17 @@ mod http;
 #[path = "../../tests/it/model.rs"]
 mod model;
 mod set;
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/it/tables.rs"]
+mod tables;
 mod truth;
 mod typos;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use common::daemon::{Client, Daemon};
 use common::{option, percentile};
 use index::eval::QueryMeasures;
@@ -48,12 +55,17 @@ fn main() -> Result<()> {
     if let Some(dir) = option(&args, "--arms") {
         return arms::run(Path::new(&dir));
     }
+    if let Some(dir) = option(&args, "--builtin-as-table") {
+        return builtin::write(Path::new(&dir));
+    }
     let csv = option(&args, "--csv");
     let typos = option(&args, "--typos");
+    let table = option(&args, "--embed-static");
+    let values = [&csv, &typos, &table];
     let dirs: Vec<PathBuf> = args
         .iter()
         // Cargo adds `--bench` of its own.
-        .filter(|a| !a.starts_with("--") && Some(*a) != csv.as_ref() && Some(*a) != typos.as_ref())
+        .filter(|a| !a.starts_with("--") && !values.iter().any(|value| value.as_ref() == Some(*a)))
         .map(PathBuf::from)
         .collect();
     if args.iter().any(|arg| arg == "--ablation") {
@@ -71,7 +83,7 @@ fn main() -> Result<()> {
     }
     let mut results = Vec::new();
     for dir in &dirs {
-        let result = run(dir, typos.as_deref().map(str::parse).transpose()?)?;
+        let result = run(dir, typos.as_deref().map(str::parse).transpose()?, table.as_deref())?;
         result.print();
         results.push(result);
     }
@@ -99,7 +111,7 @@ struct System {
     failed: usize,
 }
 
-fn run(dir: &Path, typos: Option<u64>) -> Result<Outcome> {
+fn run(dir: &Path, typos: Option<u64>, table: Option<&str>) -> Result<Outcome> {
     let home = tempfile::Builder::new().prefix("situated-bench").tempdir()?;
     let vault = home.path().join("vault");
     let mut set = Set::load(dir, &vault)?;
@@ -109,11 +121,31 @@ fn run(dir: &Path, typos: Option<u64>) -> Result<Outcome> {
     if set.lost() > 0 {
         eprintln!("{}: {} documents are nowhere in the vault", set.name, set.lost());
     }
-    let mut daemon = Daemon::start(EXE, home.path(), &vault)?;
+    let mut daemon = match table {
+        Some(table) => {
+            let path = toml::Value::from(std::fs::canonicalize(table)?.to_str().context("the path is Unicode")?);
+            let settings = format!("[embed]\nprovider = \"static\"\npath = {path}\n");
+            Daemon::configured(EXE, home.path(), &vault, &settings)?
+        }
+        None => Daemon::start(EXE, home.path(), &vault)?,
+    };
     let mut client = daemon.client()?;
-    let status = daemon.indexed(&mut client)?;
+    let mut status = daemon.indexed(&mut client)?;
+    while table.is_some() && !status["embedder"].as_str().is_some_and(|name| name.starts_with("static ")) {
+        anyhow::ensure!(status["problems"][0].is_null(), "{}", status["problems"]);
+        std::thread::sleep(Duration::from_millis(20));
+        status = daemon.idle(&mut client)?;
+    }
     let vault = &status["vaults"][0];
-    eprintln!("{}: {} notes, {} chunks, {} queries", set.name, vault["notes"], vault["chunks"], set.queries().len());
+    eprintln!(
+        "{}: {} notes, {} chunks, {} queries; {}, {:.0} MB resident",
+        set.name,
+        vault["notes"],
+        vault["chunks"],
+        set.queries().len(),
+        status["embedder"],
+        status["rss_bytes"].as_f64().unwrap_or(f64::NAN) / 1e6
+    );
     let mut systems = Vec::new();
     for mode in MODES {
         for contextual in [false, true] {
