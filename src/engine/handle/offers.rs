@@ -75,6 +75,8 @@ fn say(
         }
         said.recv_timeout(PATIENCE).map_err(|_| CallError::NotReady)??;
     }
+    // Generations that stand beside have the same embedder.
+    engine.0.indexers.send_all(|| Event::Wake);
     for offer in &mut offers.vaults {
         let of = vaults.iter().find(|vault| vault.name == offer.vault);
         offer.agreed = match offer.what {

@@ -181,6 +181,16 @@ impl EmbedderMigration {
         Ok(changed && !agreed)
     }
 
+    /// Looks whether the user has agreed in the meantime: another generation of the vault may have heard of it.
+    pub(super) fn look_for_yes(&mut self, dir: &Path) {
+        if matches!(self.stage, Stage::Waiting(_)) {
+            let consent = ConsentState::read(self.consent.terms().cloned(), dir);
+            if consent.is_agreed() {
+                *self = EmbedderMigration::new(self.config.clone(), consent);
+            }
+        }
+    }
+
     /// What it takes, if that is to be agreed to.
     pub(super) fn offer(&self, vault: &str) -> Option<Offer> {
         let (provider, model, to) = self.consent.terms()?.names();

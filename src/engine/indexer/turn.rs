@@ -107,6 +107,8 @@ impl Indexer {
             Event::Wake => {
                 self.notes.drop_cancelled();
                 self.buy(|buyer, at, _| buyer.stop_cancelled_run(at));
+                let dir = &self.actor.place.vault_dir;
+                self.migration.iter_mut().for_each(|migration| migration.look_for_yes(dir));
             }
             Event::Resume => {
                 self.buyer.resume();

@@ -1,6 +1,8 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::consent::Terms;
+use context::settings::Consent;
 
 fn around(budget: &BudgetConfig, now: Instant) -> Around<'_> {
     Around { now, looked: true, at_work: false, cancelled: false, budget }
@@ -77,4 +79,33 @@ fn what_could_not_be_written_is_begun_anew_at_once_if_the_user_says_so() {
     assert!(migration.poll(&around(&budget, now)).is_empty());
     migration.resume();
     assert_eq!(names(&migration.poll(&around(&budget, machine::now()))), ["begin", "open"]);
+}
+
+#[test]
+fn what_waits_for_a_yes_does_nothing_until_it_is_said_here_or_of_another_generation() {
+    let (budget, dir) = (BudgetConfig::default(), tempfile::tempdir().unwrap());
+    let terms = || Terms::of(Consent::Ask, ("voyage", "m"), Some("a.example".to_owned()), false);
+    let waiting = || {
+        let migration = EmbedderMigration::new(EmbedConfig::default(), ConsentState::read(terms(), dir.path()));
+        EmbedderMigration { stage: Stage::Waiting(Estimate { notes: 3, ..Estimate::default() }), ..migration }
+    };
+    let mut migration = waiting();
+    migration.look_for_yes(dir.path());
+    assert!(migration.poll(&around(&budget, machine::now())).is_empty() && !migration.is_at_work());
+    assert_eq!((migration.next_wake(true), migration.problem()), (None, None));
+    let offer = migration.offer("notes").unwrap();
+    assert_eq!((offer.agreed, offer.estimate.notes, offer.leaves_to.as_deref()), (false, 3, Some("a.example")));
+
+    let mut beside = waiting();
+    assert!(!migration.set_agreed(dir.path(), true).unwrap());
+    assert_eq!(names(&migration.poll(&around(&budget, machine::now()))), ["begin", "open"]);
+    beside.look_for_yes(dir.path());
+    assert_eq!(names(&beside.poll(&around(&budget, machine::now()))), ["begin", "open"]);
+
+    // Taken back while it is being opened: its job is over, and what was opened is not used.
+    migration.job = 7;
+    let ticket = migration.ticket();
+    assert!(migration.set_agreed(dir.path(), false).unwrap());
+    migration.opened(ticket, Err("late".to_owned()), machine::now());
+    assert_eq!(migration.problem(), None);
 }
