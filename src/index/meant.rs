@@ -21,6 +21,8 @@ use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
 pub(super) const MOST_COMPLETED: usize = 32;
 /// Words of a query that are taken for others; a query of nonsense is left as it is.
 const MOST_CORRECTED: usize = 3;
+/// Words that similar ones are looked for of: each may take a millisecond.
+const MOST_TRIED: usize = 8;
 /// What a slip costs, as a logarithm: a word with one slip more must be so many times as frequent.
 const SLIP: f32 = 4.0;
 /// Of the readings of a word those are kept that are at least so likely beside the likeliest.
@@ -95,7 +97,7 @@ impl Corpus<'_> {
     }
 
     fn read(&self, query: &LexicalQuery) -> Result<Meant, LexicalError> {
-        let mut meant = Meant::default();
+        let (mut meant, mut tried) = (Meant::default(), 0);
         let asked = asked(&query.words, &self.languages()?, query.prefix);
         for (at, word) in asked.iter().enumerate() {
             query.cancel.check()?;
@@ -104,7 +106,10 @@ impl Corpus<'_> {
                     let completed = self.complete(word, query)?;
                     meant.completed.push((word.plain.clone(), completed));
                 }
-                As::Name if meant.corrected.len() < MOST_CORRECTED && !self.has(word, query)? => {
+                As::Name
+                    if meant.corrected.len() < MOST_CORRECTED && tried < MOST_TRIED && !self.has(word, query)? =>
+                {
+                    tried += 1;
                     let read = match self.joined(&asked, at, &query.words)? {
                         Some(joined) => Some(joined),
                         None => self.correct(word)?.map(|(name, forms)| (word.range.clone(), name, forms)),
