@@ -124,7 +124,7 @@ impl Default for SearchConfig {
             dense_weight: 0.5,
             expansion_weight: 0.5,
             graph_weight: 0.0,
-            link_weight: 0.02,
+            link_weight: 0.1,
             recency_weight: 0.15,
             recency_half_life: Duration::from_hours(30 * 24),
             date_weight: 0.3,

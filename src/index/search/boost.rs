@@ -67,7 +67,7 @@ impl Default for Boosts {
     fn default() -> Self {
         Boosts {
             graph_weight: 0.0,
-            link_weight: 0.02,
+            link_weight: 0.1,
             recency_weight: 0.15,
             recency_half_life: 30.0,
             date_weight: 0.3,
