@@ -5,7 +5,7 @@ use std::time::Duration;
 use protocol::contexts::StatsRequest;
 use protocol::daemon::{CostRequest, ResumeRequest};
 use protocol::decision::Reason;
-use protocol::jobs::{JobKind, JobState, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
+use protocol::jobs::{JobKind, JobState, PauseRequest, RebuildRequest, SyncRequest};
 use protocol::search::SearchRequest;
 use protocol::status::{RunState, Status};
 use serde_json::json;
@@ -218,8 +218,9 @@ fn a_rebuild_says_what_it_costs_and_goes_on_after_a_kill() {
     wait_written(&mut daemon);
     let again = model.calls() - before;
     assert!((10..=12).contains(&again), "{again} calls for a rebuild of 10 notes with one kill");
-    let jobs = daemon.ask(&JobsRequest::default()).jobs;
-    let rebuild = jobs.into_iter().find(|job| job.kind == JobKind::Rebuild).unwrap();
+    // The last context is written before the rebuild says that it is over.
+    eventually("the rebuild ends", || daemon.newest(JobKind::Rebuild).is_some_and(|job| !job.is_running()));
+    let rebuild = daemon.newest(JobKind::Rebuild).unwrap();
     let processed = rebuild.contexts.map(|contexts| contexts.processed);
     assert_eq!((rebuild.state, processed), (JobState::Done, Some(30)), "{rebuild:?}");
 }
