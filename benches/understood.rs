@@ -2,15 +2,19 @@
 //!
 //! ```text
 //! cargo bench --bench understood -- symbols DIR [DIR…] [--exe PROGRAM] [--seed N]
+//! cargo bench --bench understood -- slips DIR [DIR…] [--exe PROGRAM] [--seed N]
 //! cargo bench --bench understood -- dates [--exe PROGRAM] [--seed N]
 //! ```
 //!
 //! `symbols` asks for names with symbols (`C++`, `br_if`, `.NET`, paths) that stand in one to three notes of a set's vault;
-//! relevant are the notes that have the very name. `dates` asks the sample vault for a word that stands in several daily
+//! relevant are the notes that have the very name. `slips` asks for single long words of
+//! the notes, as they are and misspelt, by words alone, and says how long that takes. `dates` asks the sample vault for a word that stands in several daily
 //! notes and a time in words; relevant are the notes of that time with the word; with and without times read. `--exe` asks
 //! another program, to compare.
 
 mod common;
+#[path = "retrieval/typos.rs"]
+mod typos;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -49,9 +53,14 @@ fn main() -> Result<()> {
                 symbols(program, Path::new(dir), &mut rng)?;
             }
         }
+        Some("slips") => {
+            for dir in words {
+                slips(program, Path::new(dir), &mut rng)?;
+            }
+        }
         Some("dates") => dates(program, &mut rng)?,
-        Some(other) => bail!("`{other}` is neither `symbols` nor `dates`"),
-        None => println!("understood: say `symbols DIR` or `dates`"),
+        Some(other) => bail!("`{other}` is none of `symbols`, `slips` and `dates`"),
+        None => println!("understood: say `symbols DIR`, `slips DIR` or `dates`"),
     }
     Ok(())
 }
@@ -92,6 +101,37 @@ fn name_with_symbols(word: &str) -> Option<&str> {
     let has_symbol = name.chars().any(|c| "+#._/".contains(c));
     let fits = (2..=40).contains(&name.len()) && !name.contains("//") && !name.contains("..") && !name.starts_with('#');
     (fits && letters > 0 && has_symbol && name.chars().all(known)).then_some(name)
+}
+
+fn slips(program: &str, dir: &Path, rng: &mut Rng) -> Result<()> {
+    let vault = dir.join("vault");
+    let mut all: BTreeSet<String> = BTreeSet::new();
+    for text in notes(&vault)?.values() {
+        let words = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+        all.extend(words.map(str::to_lowercase));
+    }
+    let long: Vec<&String> = all.iter().filter(|word| word.len() >= 8).collect();
+    let drawn: Vec<&str> = (0..MOST).map(|_| rng.pick(&long).as_str()).collect();
+    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).context("a folder has a name")?;
+    with_daemon(program, &vault, |client| {
+        let mut time = |texts: Vec<String>| -> Result<(f64, f64)> {
+            let mut timed =
+                |text: &String| client.timed("search", &json!({"query": text, "mode": "lexical", "limit": 1}));
+            let times = texts.iter().map(|text| timed(text).map(|(ms, _)| ms)).collect::<Result<Vec<f64>>>()?;
+            Ok((common::percentile(&times, 50.0), common::percentile(&times, 95.0)))
+        };
+        let right = time(drawn.iter().map(|word| (*word).to_owned()).collect())?;
+        let wrong = time(drawn.iter().map(|word| typos::misspelt(word, rng)).collect())?;
+        println!(
+            "| {name}, {} words | p50 {:.2} ms, p95 {:.2} | misspelt p50 {:.2} ms, p95 {:.2} |",
+            all.len(),
+            right.0,
+            right.1,
+            wrong.0,
+            wrong.1
+        );
+        Ok(())
+    })
 }
 
 fn dates(program: &str, rng: &mut Rng) -> Result<()> {
