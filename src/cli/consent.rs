@@ -108,14 +108,8 @@ fn vectors(offer: &Offer) -> String {
     if estimate.notes == 0 {
         return format!("{vault}: {model} takes over as embedder; all vectors are there.");
     }
-    format!(
-        "{vault}: {model} makes the vectors of {} in {}: {}; {}, {}. Then it takes over as embedder.",
-        counted(estimate.notes, "note"),
-        counted(estimate.calls, "call"),
-        tokens(estimate.tokens_in, estimate.tokens_cached, estimate.tokens_out),
-        bold(estimated(estimate)),
-        minutes(estimate.minutes),
-    )
+    let notes = counted(estimate.notes, "note");
+    format!("{vault}: {model} makes the vectors of {notes} {}. Then it takes over as embedder.", calls(estimate))
 }
 
 fn reranking(offer: &Offer) -> String {
@@ -160,10 +154,14 @@ fn are(n: u64) -> &'static str {
 }
 
 fn work(estimate: &Estimate) -> String {
+    let (chunks, notes) = (counted(estimate.chunks, "chunk"), counted(estimate.notes, "note"));
+    format!("{chunks} of {notes} {}", calls(estimate))
+}
+
+/// In how many calls, with what they take.
+fn calls(estimate: &Estimate) -> String {
     format!(
-        "{} of {} in {}: {}; {}, {}",
-        counted(estimate.chunks, "chunk"),
-        counted(estimate.notes, "note"),
+        "in {}: {}; {}, {}",
         counted(estimate.calls, "call"),
         tokens(estimate.tokens_in, estimate.tokens_cached, estimate.tokens_out),
         bold(estimated(estimate)),

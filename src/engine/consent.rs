@@ -10,6 +10,7 @@ use crate::now_s;
 use context::models::{Model, Price};
 use context::settings::{Consent, ContextConfig};
 use index::embed::settings::EmbedConfig;
+use protocol::contexts::{Estimate, Offer, OfferedWork};
 use provider::Embeddings;
 
 /// The file, in the folder of the vault's store or of all data.
@@ -64,11 +65,6 @@ impl Terms {
         Terms::of(config.consent, (config.provider.name(), config.model()), client.leaves_to(), free)
     }
 
-    /// Who is asked, which model, and the host that text goes to.
-    pub(crate) fn names(&self) -> (&str, &str, Option<&str>) {
-        (&self.provider, &self.model, self.to.as_deref())
-    }
-
     /// Whether the user has agreed.
     pub(crate) fn stand_in(&self, dir: &Path) -> bool {
         Agreements::read(dir).is_some_and(|agreements| agreements.hold(self))
@@ -121,9 +117,17 @@ impl ConsentState {
         ConsentState { terms, agreed }
     }
 
-    /// What is to be agreed to, if anything is.
-    pub(crate) fn terms(&self) -> Option<&Terms> {
-        self.terms.as_ref()
+    /// Reads again what stands in `dir`; tells whether the user has agreed, or need not.
+    pub(crate) fn read_again(&mut self, dir: &Path) -> bool {
+        self.agreed = self.terms.as_ref().is_none_or(|terms| terms.stand_in(dir));
+        self.agreed
+    }
+
+    /// What the model is to do, if that is to be agreed to; `vault` is empty if it is for all of them.
+    pub(crate) fn offer(&self, vault: &str, what: OfferedWork, estimate: Estimate) -> Option<Offer> {
+        let Terms { provider, model, to } = self.terms.clone()?;
+        let (vault, agreed) = (vault.to_owned(), self.is_agreed());
+        Some(Offer { vault, what, provider, model, leaves_to: to, agreed, estimate, ..Offer::default() })
     }
 
     /// Whether the user has agreed, or need not.

@@ -190,6 +190,20 @@ impl Serving {
         crate::host::replace(dir, SERVING, &text)
     }
 
+    /// Whether a configuration asks for these vectors.
+    fn is_asked_for(&self, config: &EmbedConfig) -> bool {
+        match config.provider {
+            EmbedProvider::Builtin => self.identity == Embedder::Builtin.identity(),
+            // Only the model itself says what it is: its identity is compared when it is opened.
+            EmbedProvider::Static => self.identity.starts_with("static ") && self.path == config.path,
+            EmbedProvider::Transformer => self.identity.starts_with("transformer ") && self.model == config.model,
+            _ => {
+                config.dimensions.is_none_or(|wanted| wanted as usize == self.dimensions)
+                    && config.identity(self.dimensions) == self.identity
+            }
+        }
+    }
+
     /// Whether a configuration has texts go where they went before.
     fn is_at(&self, config: &EmbedConfig) -> bool {
         self.provider == config.provider.name() && self.base_url == config.base_url
@@ -224,20 +238,6 @@ pub(super) fn served_table(dir: &Path) -> Option<PathBuf> {
     Serving::read(dir).filter(|serving| serving.provider == EmbedProvider::Static.name())?.path
 }
 
-/// Whether a configuration asks for the vectors of this identity.
-fn is_asked_for(config: &EmbedConfig, identity: &str, dimensions: usize) -> bool {
-    match config.provider {
-        EmbedProvider::Builtin => identity == Embedder::Builtin.identity(),
-        // Only the model itself says what it is: its identity is compared when it is opened.
-        EmbedProvider::Static => identity.starts_with("static "),
-        EmbedProvider::Transformer => identity.starts_with("transformer "),
-        _ => {
-            config.dimensions.is_none_or(|wanted| wanted as usize == dimensions)
-                && config.identity(dimensions) == identity
-        }
-    }
-}
-
 /// Whether the user lets an embedder be shown a vault's notes. `vault_dir` is the folder of the vault's plain generation:
 /// all have the same embedder. What serves there was agreed to, or was there before anybody was asked.
 pub(super) fn consent(config: &EmbedConfig, vault_dir: &Path) -> ConsentState {
@@ -259,13 +259,7 @@ pub(super) fn serving(
     let Some(serving) = Serving::read(dir) else {
         return (Service::builtin(), wanted.provider == EmbedProvider::Builtin);
     };
-    let same_files = match wanted.provider {
-        EmbedProvider::Static => wanted.path == serving.path,
-        EmbedProvider::Transformer => wanted.model == serving.model,
-        _ => true,
-    };
-    let asked_for = is_asked_for(wanted, &serving.identity, serving.dimensions)
-        && same_files
+    let asked_for = serving.is_asked_for(wanted)
         // The same vectors from another address: text would go there.
         && (serving.is_at(wanted) || consent(wanted, vault_dir).is_agreed());
     let settings = if asked_for { wanted.clone() } else { serving.config(wanted) };

@@ -205,18 +205,8 @@ impl Reranker {
 
     /// What a search takes at most, if that is to be agreed to.
     pub(super) fn offer(&self) -> Option<Offer> {
-        let consent = self.consent.lock();
-        let (provider, model, to) = consent.terms()?.names();
         let estimate = Estimate { calls: 1, micro_dollars: self.most(USUAL_QUERY), ..Estimate::default() };
-        Some(Offer {
-            what: OfferedWork::Reranking,
-            provider: provider.to_owned(),
-            model: model.to_owned(),
-            leaves_to: to.map(str::to_owned),
-            agreed: consent.is_agreed(),
-            estimate,
-            ..Offer::default()
-        })
+        self.consent.lock().offer("", OfferedWork::Reranking, estimate)
     }
 
     /// What leaves this machine, to where.

@@ -23,9 +23,9 @@ fn who_serves_is_remembered_without_a_key() {
     serving.write(dir.path()).unwrap();
     assert_eq!(Serving::read(dir.path()), Some(serving.clone()));
     assert!(!std::fs::read_to_string(dir.path().join(SERVING)).unwrap().contains("secret"));
-    assert!(is_asked_for(&config, &serving.identity, 7));
-    assert!(!is_asked_for(&EmbedConfig { dimensions: Some(8), ..config.clone() }, &serving.identity, 7));
-    assert!(!is_asked_for(&EmbedConfig::default(), &serving.identity, 7));
+    assert!(serving.is_asked_for(&config));
+    assert!(!serving.is_asked_for(&EmbedConfig { dimensions: Some(8), ..config.clone() }));
+    assert!(!serving.is_asked_for(&EmbedConfig::default()));
     let again = serving.config(&EmbedConfig::default());
     assert_eq!((again.identity(7), again.key.command), (serving.identity, None));
     std::fs::write(dir.path().join(SERVING), "nonsense").unwrap();

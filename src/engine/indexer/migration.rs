@@ -2,9 +2,10 @@
 //! changes over at once: one published pair of snapshot and embedder takes the place of another.
 //!
 //! First every note is looked at with the new one's eyes ([`super::dry_run`]), which tells what is to be made and what
-//! that costs; if that is to be agreed to, it waits for the user's yes; then what is missing is ordered, a few notes at a time, and each is looked at again when it has come;
-//! notes that are saved meanwhile are looked at again too. When no note lacks anything the vault changes over. All that
-//! was made is in the cache on disk, so a process that dies loses a batch at most, and switching back finds everything.
+//! that costs; if that is to be agreed to, it waits for the user's yes; then what is missing is ordered, a few notes at
+//! a time, and each is looked at again when it has come; notes that are saved meanwhile are looked at again too. When no
+//! note lacks anything the vault changes over. All that was made is in the cache on disk, so a process that dies loses a
+//! batch at most, and switching back finds everything.
 //!
 //! A state machine: it takes what happened and the time, and returns what is to be done.
 
@@ -170,45 +171,33 @@ impl EmbedderMigration {
     /// What the user said cannot be written down; then what was said before holds.
     pub(super) fn set_agreed(&mut self, dir: &Path, agreed: bool) -> std::io::Result<bool> {
         let changed = self.consent.set_agreed(dir, agreed)?;
-        let under_way = matches!(self.stage, Stage::Opening { .. } | Stage::Filling(_));
-        if changed && (under_way || matches!(self.stage, Stage::Waiting(_) | Stage::Closed { .. })) {
-            // An event of what went on before is none of this.
-            *self = EmbedderMigration {
-                job: self.job,
-                ..EmbedderMigration::new(self.config.clone(), self.consent.clone())
-            };
+        if changed && !matches!(self.stage, Stage::Changing | Stage::Over(_) | Stage::Ended(_)) {
+            self.begin_anew();
         }
         Ok(changed && !agreed)
     }
 
+    /// Begins again under the same job. An event of what went on before is none of it.
+    fn begin_anew(&mut self) {
+        *self =
+            EmbedderMigration { job: self.job, ..EmbedderMigration::new(self.config.clone(), self.consent.clone()) };
+    }
+
     /// Looks whether the user has agreed in the meantime: another generation of the vault may have heard of it.
     pub(super) fn look_for_yes(&mut self, dir: &Path) {
-        if matches!(self.stage, Stage::Waiting(_)) {
-            let consent = ConsentState::read(self.consent.terms().cloned(), dir);
-            if consent.is_agreed() {
-                *self = EmbedderMigration::new(self.config.clone(), consent);
-            }
+        if matches!(self.stage, Stage::Waiting(_)) && self.consent.read_again(dir) {
+            self.begin_anew();
         }
     }
 
     /// What it takes, if that is to be agreed to.
     pub(super) fn offer(&self, vault: &str) -> Option<Offer> {
-        let (provider, model, to) = self.consent.terms()?.names();
         let estimate = match &self.stage {
             Stage::Waiting(estimate) => estimate,
             Stage::Filling(fill) => fill.approved()?,
             _ => return None,
         };
-        Some(Offer {
-            vault: vault.to_owned(),
-            what: OfferedWork::Vectors,
-            provider: provider.to_owned(),
-            model: model.to_owned(),
-            leaves_to: to.map(str::to_owned),
-            agreed: self.consent.is_agreed(),
-            estimate: estimate.clone(),
-            ..Offer::default()
-        })
+        self.consent.offer(vault, OfferedWork::Vectors, estimate.clone())
     }
 
     /// Whether it has to be worked at: not while it waits for the user.

@@ -322,8 +322,7 @@ impl Indexer {
                 }
                 Effect::GiveUp(why) => {
                     let ended = if jobs.is_cancelled(job) { Ended::Cancelled } else { Ended::Failed };
-                    migration.job = 0;
-                    self.actor.engine.tell_job(jobs.end_part(job, vault, ended, Some(why)));
+                    self.end_migration_job(ended, why);
                 }
                 Effect::Over => self.migration = None,
             }
@@ -380,7 +379,7 @@ impl Indexer {
         let (service, asked_for) = serving(&self.actor.engine, config, (dir, vault_dir));
         let taken = self.notes.commit.take_service(&service);
         let migration = (!asked_for).then(|| migration_to(&config.embed, vault_dir));
-        self.cancel_migration("another embedder was asked for");
+        self.end_migration_job(Ended::Cancelled, "another embedder was asked for".to_owned());
         self.migration = migration;
         self.vectors.ask_again();
         taken
@@ -391,16 +390,16 @@ impl Indexer {
         let dir = &self.actor.place.vault_dir;
         let Some(migration) = &mut self.migration else { return Ok(()) };
         if migration.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))? {
-            self.cancel_migration("the user took the yes back");
+            self.end_migration_job(Ended::Cancelled, "the user took the yes back".to_owned());
         }
         Ok(())
     }
 
-    /// The job of a change of embedders is over.
-    fn cancel_migration(&mut self, why: &str) {
+    /// The job of a change of embedders is over, if it has one.
+    fn end_migration_job(&mut self, ended: Ended, why: String) {
         let Some(migration) = self.migration.as_mut().filter(|migration| migration.job > 0) else { return };
         let job = std::mem::take(&mut migration.job);
-        let ended = self.actor.engine.jobs.end_part(job, self.actor.shared.id, Ended::Cancelled, Some(why.to_owned()));
+        let ended = self.actor.engine.jobs.end_part(job, self.actor.shared.id, ended, Some(why));
         self.actor.engine.tell_job(ended);
     }
 
