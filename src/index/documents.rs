@@ -233,8 +233,12 @@ impl Documents {
                 .reload_policy(ReloadPolicy::Manual)
                 .doc_store_cache_num_blocks(CACHED_BLOCKS)
                 .try_into()?;
-            let found = scan(&View::new(&reader, fields)?);
-            Ok((index, writer, reader, fields, found))
+            let view = View::new(&reader, fields)?;
+            let mut plainly = [0; Language::ALL.len()];
+            for (count, language) in plainly.iter_mut().zip(Language::ALL) {
+                *count = view.chunks_in(language)?;
+            }
+            Ok((index, writer, reader, fields, (scan(&view), plainly)))
         };
         catch_unwind(AssertUnwindSafe(open))
             .unwrap_or_else(|_| Err(Failure::Damaged("its files are damaged".to_owned())))
@@ -505,17 +509,13 @@ fn writer(index: &tantivy::Index, bulk: Option<fn()>) -> tantivy::Result<IndexWr
     Ok(writer)
 }
 
-fn scan(view: &View) -> Found {
+fn scan(view: &View) -> HashMap<NoteNo, Stored> {
     let mut found: HashMap<NoteNo, Stored> = HashMap::new();
-    let mut languages = [0; Language::ALL.len()];
     for (reader, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
         for doc in reader.doc_ids_alive() {
             let (no, seq, position) = numbers.of(doc);
             found.entry(no as NoteNo).or_default().add(seq, position);
-            if let Some(count) = languages.get_mut(numbers.language(doc)) {
-                *count += 1;
-            }
         }
     }
-    (found, languages)
+    found
 }

@@ -9,13 +9,13 @@ use std::ops::Range;
 
 use tantivy::Term;
 
-use super::LexicalError;
 use super::analyze::{Kind, words};
 use super::corpus::Corpus;
 use super::documents::guarded;
 use super::embed::builtin;
 use super::nearly::{Similar, beginning_with, similar};
 use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
+use super::{Language, LexicalError};
 
 /// Words that a beginning is looked up as.
 pub(super) const MOST_COMPLETED: usize = 32;
@@ -56,6 +56,12 @@ pub struct Corrected {
     pub(super) forms: Vec<(String, f32)>,
 }
 
+impl Corrected {
+    fn new(word: &AskedWord, range: Range<usize>, words: &str, name: String, forms: Vec<(String, f32)>) -> Self {
+        Corrected { typed: words[range.clone()].to_owned(), range, plain: word.plain.clone(), name, forms }
+    }
+}
+
 impl Meant {
     /// A query's free words with what they were taken for instead of what no snapshot has.
     pub fn in_place(&self, words: &str) -> String {
@@ -76,9 +82,6 @@ impl Meant {
     }
 }
 
-/// What several words are taken for: where they stand, as one word, and its forms.
-type Joined = (Range<usize>, String, Vec<(String, f32)>);
-
 /// A word or two that a word may have meant.
 struct Reading {
     text: String,
@@ -98,7 +101,8 @@ impl Corpus<'_> {
 
     fn read(&self, query: &LexicalQuery) -> Result<Meant, LexicalError> {
         let (mut meant, mut tried) = (Meant::default(), 0);
-        let asked = asked(&query.words, &self.languages()?, query.prefix);
+        let languages = self.languages()?;
+        let asked = asked(&query.words, &languages, query.prefix);
         for (at, word) in asked.iter().enumerate() {
             query.cancel.check()?;
             match word.as_what {
@@ -110,15 +114,15 @@ impl Corpus<'_> {
                     if meant.corrected.len() < MOST_CORRECTED && tried < MOST_TRIED && !self.has(word, query)? =>
                 {
                     tried += 1;
-                    let read = match self.joined(&asked, at, &query.words)? {
-                        Some(joined) => Some(joined),
-                        None => self.correct(word)?.map(|(name, forms)| (word.range.clone(), name, forms)),
+                    let joined = self.joined(&asked, at, &query.words, &languages)?;
+                    let corrected = match joined {
+                        None => self.similar_to(word, &query.words, &languages)?,
+                        joined => joined,
                     };
-                    let Some((range, name, forms)) = read else { continue };
-                    // It may have been taken for something else by itself.
-                    meant.corrected.retain(|known| known.range.end <= range.start);
-                    let (typed, plain) = (query.words[range.clone()].to_owned(), word.plain.clone());
-                    meant.corrected.push(Corrected { range, typed, plain, name, forms });
+                    let Some(corrected) = corrected else { continue };
+                    // The word before may have been taken for something else by itself.
+                    meant.corrected.retain(|known| known.range.end <= corrected.range.start);
+                    meant.corrected.push(corrected);
                 }
                 As::Name | As::Word | As::Beginning => {}
             }
@@ -168,14 +172,19 @@ impl Corpus<'_> {
     }
 
     /// What a word that no snapshot has is taken for; `None` if nothing is spelt almost like it.
-    fn correct(&self, word: &AskedWord) -> Result<Option<(String, Vec<(String, f32)>)>, LexicalError> {
+    fn similar_to(
+        &self,
+        word: &AskedWord,
+        typed: &str,
+        languages: &[Language],
+    ) -> Result<Option<Corrected>, LexicalError> {
         // A word of the language is meant as it is, whether the vault has it or not.
         if builtin::model().count(&word.plain) == 1 {
             return Ok(None);
         }
         let mut readings: Vec<Reading> = Vec::new();
         for Similar { text, slips } in similar(&self.views, &word.plain)? {
-            let (forms, count) = self.forms(&text)?;
+            let (forms, count) = self.forms(&text, languages)?;
             // Few slips are in a first letter (Pollock and Zamora, CACM 1984): it counts twice.
             let first = usize::from(text.chars().next() != word.plain.chars().next());
             let score = (count as f32).ln_1p() - SLIP * (slips + first) as f32;
@@ -189,7 +198,7 @@ impl Corpus<'_> {
             b.score.total_cmp(&a.score).then(longer(a).cmp(&longer(b))).then_with(|| a.text.cmp(&b.text))
         });
         if readings.is_empty() {
-            readings.extend(self.split(&word.plain)?);
+            readings.extend(self.split(&word.plain, languages)?);
         }
         let Some(best) = readings.first() else { return Ok(None) };
         let (name, likeliest) = (best.text.clone(), best.score);
@@ -201,11 +210,17 @@ impl Corpus<'_> {
                 forms.extend(new.map(|form| (form, likely)).collect::<Vec<_>>());
             }
         }
-        Ok(Some((name, forms)))
+        Ok(Some(Corrected::new(word, word.range.clone(), typed, name, forms)))
     }
 
     /// The word that a word is with the one before it or after it, when a blank is too many.
-    fn joined(&self, asked: &[AskedWord], at: usize, typed: &str) -> Result<Option<Joined>, LexicalError> {
+    fn joined(
+        &self,
+        asked: &[AskedWord],
+        at: usize,
+        typed: &str,
+        languages: &[Language],
+    ) -> Result<Option<Corrected>, LexicalError> {
         for (left, right) in [(at.wrapping_sub(1), at), (at, at + 1)] {
             let (Some(left), Some(right)) = (asked.get(left), asked.get(right)) else { continue };
             let is_word = |word: &AskedWord| matches!(word.as_what, As::Name | As::Unfinished);
@@ -214,28 +229,29 @@ impl Corpus<'_> {
                 continue;
             }
             let name = format!("{}{}", left.plain, right.plain);
-            let (forms, count) = self.forms(&name)?;
+            let (forms, count) = self.forms(&name, languages)?;
             if count > 0 {
                 let forms = forms.into_iter().map(|form| (form, 1.0)).collect();
-                return Ok(Some((left.range.start..right.range.end, name, forms)));
+                let range = left.range.start..right.range.end;
+                return Ok(Some(Corrected::new(&asked[at], range, typed, name, forms)));
             }
         }
         Ok(None)
     }
 
     /// The two words that a word is when a blank was forgotten: of all pairs the one whose rarer word is the most frequent.
-    fn split(&self, word: &str) -> Result<Option<Reading>, LexicalError> {
+    fn split(&self, word: &str, languages: &[Language]) -> Result<Option<Reading>, LexicalError> {
         let mut best: Option<(u64, Reading)> = None;
         for (at, _) in word.char_indices().skip(PART) {
             let (left, right) = word.split_at(at);
             if right.chars().count() < PART {
                 break;
             }
-            let (mut forms, left_count) = self.forms(left)?;
+            let (mut forms, left_count) = self.forms(left, languages)?;
             if left_count == 0 {
                 continue;
             }
-            let (others, right_count) = self.forms(right)?;
+            let (others, right_count) = self.forms(right, languages)?;
             let rarer = left_count.min(right_count);
             if rarer > 0 && best.as_ref().is_none_or(|(count, _)| rarer > *count) {
                 forms.extend(others);
@@ -245,13 +261,13 @@ impl Corpus<'_> {
         Ok(best.map(|(_, reading)| reading))
     }
 
-    /// The forms of a word that the snapshots have in their texts, in their languages, and the chunks that have the most
+    /// The forms of a word in these languages that the snapshots have in their texts, and the chunks that have the most
     /// frequent of them.
-    fn forms(&self, text: &str) -> Result<(Vec<String>, u64), LexicalError> {
+    fn forms(&self, text: &str, languages: &[Language]) -> Result<(Vec<String>, u64), LexicalError> {
         let Some(view) = self.views.first() else { return Ok((Vec::new(), 0)) };
         let (mut forms, mut most) = (Vec::new(), 0);
-        for language in self.languages()? {
-            for word in words(text, Some(language)).into_iter().filter(|word| word.kind != Kind::Part) {
+        for language in languages {
+            for word in words(text, Some(*language)).into_iter().filter(|word| word.kind != Kind::Part) {
                 let count = self.count(&Term::from_field_text(view.fields.words, &word.text))?;
                 if count > 0 && !forms.contains(&word.text) {
                     forms.push(word.text);

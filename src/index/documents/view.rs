@@ -33,11 +33,6 @@ impl Numbers {
     pub(crate) fn of(&self, doc: u32) -> (u64, u64, u64) {
         (self.no.get_val(doc), self.seq.get_val(doc), self.position.get_val(doc))
     }
-
-    /// Number of the language that a document's words were stemmed as.
-    pub(crate) fn language(&self, doc: u32) -> usize {
-        self.language.get_val(doc) as usize
-    }
 }
 
 impl View {
@@ -63,13 +58,18 @@ impl View {
         }
         let mut counted = Vec::new();
         for language in Language::ALL.into_iter().skip(1) {
-            let count = self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))?;
+            let count = self.chunks_in(language)?;
             counted.extend((count > 0).then_some((count, language)));
         }
         counted.sort_unstable_by(|a, b| b.cmp(a));
         let others = counted.into_iter().take(MOST_LANGUAGES).map(|(_, language)| language);
         let languages = std::iter::once(Language::English).chain(others).collect();
         Ok(self.languages.get_or_init(|| languages))
+    }
+
+    /// How many chunks were stemmed as this language, those among them that are deleted and not yet merged away.
+    pub(super) fn chunks_in(&self, language: Language) -> tantivy::Result<u64> {
+        self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))
     }
 
     /// The texts of the chunk at `position` of a note; `None` if the index does not hold it.
