@@ -65,6 +65,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+fn name_of(dir: &Path) -> Result<String> {
+    dir.file_name().map(|name| name.to_string_lossy().into_owned()).context("a folder has a name")
+}
+
 /// The notes of a folder by their paths in it.
 fn notes(dir: &Path) -> Result<BTreeMap<String, String>> {
     let read = |file: std::path::PathBuf| {
@@ -85,7 +89,7 @@ fn symbols(program: &str, dir: &Path, rng: &mut Rng) -> Result<()> {
     let rare = of_name.into_iter().filter(|(_, notes)| notes.len() <= RARE);
     let all: Vec<Question> = rare.map(|(text, relevant)| Question { text, relevant }).collect();
     let asked = drawn(all, rng);
-    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).context("a folder has a name")?;
+    let name = name_of(dir)?;
     with_daemon(program, &vault, |client| {
         println!("| {name}: names with symbols | {} | {} |", asked.len(), cells(measure(client, &asked, &json!({}))?));
         Ok(())
@@ -112,7 +116,7 @@ fn slips(program: &str, dir: &Path, rng: &mut Rng) -> Result<()> {
     }
     let long: Vec<&String> = all.iter().filter(|word| word.len() >= 8).collect();
     let drawn: Vec<&str> = (0..MOST).map(|_| rng.pick(&long).as_str()).collect();
-    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).context("a folder has a name")?;
+    let name = name_of(dir)?;
     with_daemon(program, &vault, |client| {
         let mut time = |texts: Vec<String>| -> Result<(f64, f64)> {
             let mut timed =

@@ -76,17 +76,16 @@ impl Default for EmbedConfig {
 impl EmbedConfig {
     /// The model in force: the configured one, else a cheap one of the provider; of a static table its folder.
     pub fn model(&self) -> &str {
-        if self.provider == EmbedProvider::Static {
-            return self.path.as_deref().and_then(Path::to_str).unwrap_or("table");
+        match (self.provider, self.model.as_deref()) {
+            (EmbedProvider::Static, _) => self.path.as_deref().and_then(Path::to_str).unwrap_or("table"),
+            (_, Some(model)) => model,
+            (EmbedProvider::Builtin, None) => super::builtin::IDENTITY,
+            (EmbedProvider::Transformer, None) => "sentence-transformers/all-MiniLM-L6-v2",
+            (EmbedProvider::Ollama, None) => "nomic-embed-text",
+            (EmbedProvider::OpenAi, None) => "text-embedding-3-small",
+            (EmbedProvider::Voyage, None) => "voyage-4-lite",
+            (EmbedProvider::Cohere, None) => "embed-v4.0",
         }
-        self.model.as_deref().unwrap_or(match self.provider {
-            EmbedProvider::Builtin | EmbedProvider::Static => super::builtin::IDENTITY,
-            EmbedProvider::Transformer => "sentence-transformers/all-MiniLM-L6-v2",
-            EmbedProvider::Ollama => "nomic-embed-text",
-            EmbedProvider::OpenAi => "text-embedding-3-small",
-            EmbedProvider::Voyage => "voyage-4-lite",
-            EmbedProvider::Cohere => "embed-v4.0",
-        })
     }
 
     /// Whether the model embeds a note's chunks in the light of each other.

@@ -221,14 +221,7 @@ impl<'a> Tokenizer<'a> {
         use GeneralCategory as G;
         match get_general_category(c) {
             G::NonspacingMark => {}
-            G::ConnectorPunctuation
-            | G::DashPunctuation
-            | G::OpenPunctuation
-            | G::ClosePunctuation
-            | G::InitialPunctuation
-            | G::FinalPunctuation
-            | G::OtherPunctuation => self.alone(c, at, scratch, sink),
-            _ if c.is_ascii_punctuation() => self.alone(c, at, scratch, sink),
+            category if is_punctuation(c, category) => self.alone(c, at, scratch, sink),
             _ => scratch.push(c, at),
         }
     }
@@ -329,6 +322,22 @@ const CLASS: [Class; 256] = {
     }
     table
 };
+
+/// Whether BERT takes the character, which is of this category, as punctuation.
+pub(super) fn is_punctuation(c: char, category: GeneralCategory) -> bool {
+    use GeneralCategory as G;
+    c.is_ascii_punctuation()
+        || matches!(
+            category,
+            G::ConnectorPunctuation
+                | G::DashPunctuation
+                | G::OpenPunctuation
+                | G::ClosePunctuation
+                | G::InitialPunctuation
+                | G::FinalPunctuation
+                | G::OtherPunctuation
+        )
+}
 
 /// Whether BERT takes the character as a Chinese word of its own.
 pub(super) fn is_ideograph(c: char) -> bool {

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use unicode_general_category::{GeneralCategory as G, get_general_category};
 
+use super::super::tokenizer::is_punctuation;
+
 /// A step.
 #[derive(Deserialize)]
 #[serde(tag = "type")]
@@ -140,19 +142,8 @@ fn bert(c: char) -> Option<(bool, bool)> {
 }
 
 fn punctuation(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_punctuation();
-    }
-    matches!(
-        get_general_category(c),
-        G::ConnectorPunctuation
-            | G::DashPunctuation
-            | G::OpenPunctuation
-            | G::ClosePunctuation
-            | G::InitialPunctuation
-            | G::FinalPunctuation
-            | G::OtherPunctuation
-    )
+    // Most characters are ASCII, whose categories need not be looked up.
+    if c.is_ascii() { c.is_ascii_punctuation() } else { is_punctuation(c, get_general_category(c)) }
 }
 
 /// What the expression `\w` of the tokenizers takes.
