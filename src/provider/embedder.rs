@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "transformer")]
 use super::transformer::{self, Transformer};
 use index::embed::input::InputLimits;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
@@ -23,9 +22,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// How long a model that was there before is looked for, and how long it may take to download one.
-#[cfg(feature = "transformer")]
 const KNOWN_MODEL: Duration = Duration::from_secs(5);
-#[cfg(feature = "transformer")]
 const DOWNLOAD: Duration = Duration::from_hours(6);
 
 /// What makes vectors. Cheap to clone; clones share connections and threads.
@@ -38,7 +35,6 @@ pub enum Embedder {
     /// Asked over HTTP.
     Remote(Arc<RemoteEmbedder>),
     /// A transformer in this process.
-    #[cfg(feature = "transformer")]
     Transformer(Arc<Local>),
     /// It made vectors once, and cannot be opened any more.
     Gone(Arc<LostEmbedder>),
@@ -53,7 +49,6 @@ pub struct LostEmbedder {
 }
 
 /// A transformer in this process, and the threads that wait for it.
-#[cfg(feature = "transformer")]
 pub struct Local {
     identity: String,
     model: Transformer,
@@ -63,7 +58,6 @@ pub struct Local {
     urgent: Handle,
 }
 
-#[cfg(feature = "transformer")]
 impl fmt::Debug for Local {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Local").field("identity", &self.identity).finish_non_exhaustive()
@@ -150,16 +144,9 @@ impl Embedder {
         match config.provider {
             EmbedProvider::Builtin => Ok(Embedder::Builtin),
             EmbedProvider::Static => open_static(config).map(|model| Embedder::Static(Arc::new(model))),
-            #[cfg(feature = "transformer")]
             EmbedProvider::Transformer => {
                 let wait = if dimensions.is_some() { KNOWN_MODEL } else { DOWNLOAD };
                 Local::open(config, models, wait, runtime).map(|local| Embedder::Transformer(Arc::new(local)))
-            }
-            #[cfg(not(feature = "transformer"))]
-            EmbedProvider::Transformer => {
-                let message =
-                    format!("{}; its models are in {}", index::embed::settings::NO_TRANSFORMER, models.display());
-                Err(EmbedError::Local(message))
             }
             EmbedProvider::Ollama | EmbedProvider::OpenAi | EmbedProvider::Voyage | EmbedProvider::Cohere => {
                 RemoteEmbedder::open(config, dimensions, runtime, spender)
@@ -187,7 +174,6 @@ impl Embedder {
             Embedder::Builtin => builtin::IDENTITY,
             Embedder::Static(model) => model.identity(),
             Embedder::Remote(remote) => &remote.identity,
-            #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => &local.identity,
             Embedder::Gone(gone) => &gone.identity,
         }
@@ -199,7 +185,6 @@ impl Embedder {
             Embedder::Builtin => builtin::DIMENSIONS,
             Embedder::Static(model) => model.dimensions(),
             Embedder::Remote(remote) => remote.dimensions,
-            #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => local.model.dimensions(),
             Embedder::Gone(gone) => gone.dimensions,
         }
@@ -211,7 +196,6 @@ impl Embedder {
             // The mean of many tokens blurs too.
             Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => InputLimits::BUILTIN,
             Embedder::Remote(remote) => remote.limits,
-            #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => local.limits,
         }
     }
@@ -231,7 +215,6 @@ impl Embedder {
                 PerCall { texts: usize::MAX, tokens: u64::MAX }
             }
             Embedder::Remote(remote) => remote.client.per_call(),
-            #[cfg(feature = "transformer")]
             Embedder::Transformer(_) => PerCall { texts: 32, tokens: 8000 },
         }
     }
@@ -275,7 +258,6 @@ impl Embedder {
             Embedder::Builtin => done(Ok(builtin::model().embed(text))),
             Embedder::Static(model) => done(Ok(model.embed(text))),
             Embedder::Remote(remote) => remote.query(text, done),
-            #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => Local::query(local, text.to_owned(), done),
             Embedder::Gone(gone) => done(Err(gone.error())),
         }
@@ -286,7 +268,6 @@ impl Embedder {
         match self {
             Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => PATIENCE,
             Embedder::Remote(remote) => remote.query_timeout,
-            #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => local.query_timeout,
         }
     }
@@ -312,7 +293,6 @@ impl Embedder {
                 let (client, dimensions) = (remote.client.clone(), remote.dimensions);
                 remote.background.spawn(async move { done(ask(&client, texts, dimensions, &account).await) });
             }
-            #[cfg(feature = "transformer")]
             Embedder::Transformer(local) => {
                 let (model, inputs) = (local.clone(), documents.concat());
                 let make = move || {
@@ -365,7 +345,6 @@ fn open_static(config: &EmbedConfig) -> Result<StaticModel, EmbedError> {
     }
 }
 
-#[cfg(feature = "transformer")]
 impl Local {
     fn open(
         config: &EmbedConfig,

@@ -12,7 +12,6 @@ mod circuit_breaker;
 mod client;
 mod embedder;
 mod embeddings;
-#[cfg(feature = "transformer")]
 pub mod hub;
 mod key;
 mod keyring;
@@ -32,7 +31,6 @@ mod stream;
 mod testing;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "transformer")]
 pub mod transformer;
 mod transport;
 mod wire;

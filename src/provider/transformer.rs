@@ -1,4 +1,4 @@
-//! Neural embedders and rerankers from folders in the format of sentence-transformers. Cargo feature `transformer`.
+//! Neural embedders and rerankers from folders in the format of sentence-transformers.
 //!
 //! A [`Transformer`] gives texts their vectors; a [`CrossEncoder`] says how well passages answer a query. Both run on
 //! the CPU in f32, on threads of their own, and can be used by many threads at once. `folder` reads files,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Loaded, Problem, ValueOrigin, VaultConfig, socket_too_long, units};
 use context::settings::{ExpansionChoice, KeyConfig, NO_BEDROCK, Provider};
-use index::embed::settings::{EmbedProvider, NO_TRANSFORMER};
+use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
 
@@ -112,10 +112,6 @@ impl Check<'_> {
 
     fn embed(&mut self) {
         let embed = &self.loaded.config.engine.embed;
-        if embed.provider == EmbedProvider::Transformer && !cfg!(feature = "transformer") {
-            let message = format!("{NO_TRANSFORMER}; or have a model of \"ollama\" make the vectors");
-            self.problem("embed.provider", message);
-        }
         if embed.provider == EmbedProvider::Static {
             self.static_table();
         }
@@ -146,10 +142,6 @@ impl Check<'_> {
             RerankProvider::Tei if rerank.base_url.is_none() => self.problem(
                 "rerank.provider",
                 "where \"tei\" is has to be said; add `base_url`, such as \"http://127.0.0.1:8080\"".to_owned(),
-            ),
-            RerankProvider::Transformer if cfg!(not(feature = "transformer")) => self.problem(
-                "rerank.provider",
-                format!("{NO_TRANSFORMER}; or run a cross-encoder behind \"tei\", or set \"none\""),
             ),
             RerankProvider::Transformer
                 if !rerank.model.as_deref().is_some_and(|model| Path::new(model).is_absolute()) =>

@@ -283,7 +283,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("search" "type_weights", "What notes of a kind gain.",
         |c, v| c.engine.search.type_weights = units::shares(v)?, Some(table(&c.engine.search.type_weights))),
     key!("rerank" "provider",
-        "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM). \"transformer\": a cross-encoder in this process, where the build has it.",
+        "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM). \"transformer\": a cross-encoder in this process.",
         |c, v| c.engine.rerank.provider = units::one_of(v, &RerankProvider::ALL.map(|provider| (provider.name(), provider)))?,
         quoted(c.engine.rerank.provider.name())),
     key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" its folder.",

@@ -1,17 +1,11 @@
 //! Who judges: a provider behind HTTP, or a cross-encoder in this process.
 
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-#[cfg(feature = "transformer")]
-use std::{
-    path::PathBuf,
-    sync::{Arc, OnceLock},
-};
 
-use index::search::rerank::RerankConfig;
-#[cfg(feature = "transformer")]
-use index::search::rerank::RerankProvider;
+use index::search::rerank::{RerankConfig, RerankProvider};
 use provider as llm;
-#[cfg(feature = "transformer")]
 use provider::transformer::{CrossEncoder, TransformerError};
 use provider::{Account, Billed, Health, RerankScores, Unanswered};
 
@@ -20,11 +14,9 @@ use provider::{Account, Billed, Health, RerankScores, Unanswered};
 pub(super) enum Unjudged {
     #[error("{0}")]
     Unanswered(#[from] Unanswered),
-    #[cfg(feature = "transformer")]
     #[error("{0}")]
     Model(#[from] TransformerError),
     /// One search at a time has all cores.
-    #[cfg(feature = "transformer")]
     #[error("the cross-encoder is busy with another search")]
     Busy,
 }
@@ -35,12 +27,10 @@ pub(super) enum Judge {
     /// Asked over HTTP.
     Remote(llm::RerankClient),
     /// Computed here.
-    #[cfg(feature = "transformer")]
     Local(Arc<Local>),
 }
 
 /// A model that is read when it is first needed, for that takes a second or more.
-#[cfg(feature = "transformer")]
 pub(super) struct Local {
     folder: PathBuf,
     model: OnceLock<Result<CrossEncoder, TransformerError>>,
@@ -53,7 +43,6 @@ impl Judge {
     /// # Errors
     /// What is wrong with the address.
     pub(super) fn new(config: &RerankConfig) -> Result<Self, String> {
-        #[cfg(feature = "transformer")]
         if config.provider == RerankProvider::Transformer {
             let (folder, turn) = (PathBuf::from(config.model()), tokio::sync::Semaphore::new(1));
             return Ok(Judge::Local(Arc::new(Local { folder, model: OnceLock::new(), turn })));
@@ -71,7 +60,6 @@ impl Judge {
     ) -> Result<RerankScores, Unjudged> {
         match self {
             Judge::Remote(client) => Ok(client.judge(query, documents, within, account).await?),
-            #[cfg(feature = "transformer")]
             Judge::Local(local) => local.clone().judge(query.to_owned(), documents.to_vec()).await,
         }
     }
@@ -80,7 +68,6 @@ impl Judge {
     pub(super) fn guess(&self, query: &str, documents: &[String]) -> Billed {
         match self {
             Judge::Remote(client) => client.guess(query, documents),
-            #[cfg(feature = "transformer")]
             Judge::Local(_) => Billed::default(),
         }
     }
@@ -89,7 +76,6 @@ impl Judge {
     pub(super) fn cost(&self, billed: &Billed) -> Option<u64> {
         match self {
             Judge::Remote(client) => client.cost(billed),
-            #[cfg(feature = "transformer")]
             Judge::Local(_) => Some(0),
         }
     }
@@ -98,7 +84,6 @@ impl Judge {
     pub(super) fn is_free(&self) -> bool {
         match self {
             Judge::Remote(client) => client.is_free(),
-            #[cfg(feature = "transformer")]
             Judge::Local(_) => true,
         }
     }
@@ -110,7 +95,6 @@ impl Judge {
                 Health::Stopped(why) => Some(format!("the reranker is not asked any more: {why}")),
                 Health::Good | Health::Open(..) => None,
             },
-            #[cfg(feature = "transformer")]
             Judge::Local(local) => {
                 let error = local.model.get()?.as_ref().err()?;
                 Some(format!("searches are not reranked: {error}"))
@@ -122,7 +106,6 @@ impl Judge {
     pub(super) fn resume(&self) {
         match self {
             Judge::Remote(client) => client.resume(),
-            #[cfg(feature = "transformer")]
             Judge::Local(_) => {}
         }
     }
@@ -131,13 +114,11 @@ impl Judge {
     pub(super) fn leaves_to(&self) -> Option<String> {
         match self {
             Judge::Remote(client) => client.leaves_to(),
-            #[cfg(feature = "transformer")]
             Judge::Local(_) => None,
         }
     }
 }
 
-#[cfg(feature = "transformer")]
 impl Local {
     async fn judge(self: Arc<Self>, query: String, documents: Vec<String>) -> Result<RerankScores, Unjudged> {
         let _turn = self.turn.try_acquire().map_err(|_| Unjudged::Busy)?;

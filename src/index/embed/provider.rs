@@ -8,7 +8,7 @@ pub enum EmbedProvider {
     Builtin,
     /// A static table of the user's, from a folder in the form of model2vec.
     Static,
-    /// A sentence-transformers model in this process (cargo feature `transformer`).
+    /// A sentence-transformers model in this process.
     Transformer,
     /// Ollama's native interface.
     Ollama,

@@ -8,10 +8,6 @@ pub use super::provider::EmbedProvider;
 use super::models::KnownModel;
 use context::settings::{Consent, KeyConfig};
 
-/// What to do to have transformers in the process: nothing that is published has them, so it is built from the source.
-pub const NO_TRANSFORMER: &str = "this program was built without transformers; in the folder of its source, \
-     `cargo install --path . --features transformer` builds it with them";
-
 /// Who makes vectors, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmbedConfig {

@@ -247,5 +247,4 @@ proptest! {
 }
 
 /// Against the crate that the models' makers use, which is only there with the feature.
-#[cfg(feature = "transformer")]
 mod reference;

@@ -56,7 +56,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
 #[test]
 fn what_is_wrong_is_told() {
     let bench = Bench::new();
-    let mut cases = vec![
+    let cases = [
         ("provider = \"olama\"", "did you mean `ollama`?"),
         (
             "provider = \"openai\"\nbase_url = \"http://192.168.1.4/v1\"",
@@ -75,12 +75,6 @@ fn what_is_wrong_is_told() {
         ("provider = \"static\"\npath = \"DIR/t\"\ndocument_prefix = \"d: \"", "tell nothing; leave it out"),
         ("price_per_mtok = -1", "not an amount in dollars"),
     ];
-    if !cfg!(feature = "transformer") {
-        cases.push((
-            "provider = \"transformer\"",
-            "`cargo install --path . --features transformer` builds it with them; or have",
-        ));
-    }
     for (text, expected) in cases {
         let error = bench.load(&format!("[embed]\n{text}"), &[]).unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("embed"), "{text}: {error}");

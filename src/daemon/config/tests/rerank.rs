@@ -31,14 +31,7 @@ fn problems_say_what_to_do() {
     let table = [
         ("provider = \"coher\"", "2:12 rerank.provider `coher` is not known; did you mean `cohere`?"),
         ("provider = \"tei\"", "2:1 rerank.provider where \"tei\" is has to be said; add `base_url`"),
-        (
-            "provider = \"transformer\"",
-            if cfg!(feature = "transformer") {
-                "-:- rerank.model name the folder"
-            } else {
-                "2:1 rerank.provider this program was built without transformers; in the folder of its source, `cargo install --path . --features transformer` builds it with them; or run a cross-encoder behind \"tei\", or set \"none\""
-            },
-        ),
+        ("provider = \"transformer\"", "-:- rerank.model name the folder"),
         ("base_url = \"http://10.0.0.2\"", "2:12 rerank.base_url http:// to `10.0.0.2` would send"),
         ("top = 0", "2:7 rerank.top `0` is out of range"),
         (
