@@ -6,8 +6,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use index::embed::apart::embed_apart;
+use index::embed::model_tokenizer::{ModelTokenizer, TokenizerError};
 use index::embed::models::name_of;
-use index::embed::table::{ModelError, Table, TableTokenizer, TokenizerError};
+use index::embed::table::{ModelError, Table};
 use index::embed::{Input, Vector};
 
 /// The files of a table, and how long each may be.
@@ -47,7 +48,7 @@ pub struct StaticError {
 pub struct StaticModel {
     identity: String,
     table: Table,
-    tokenizer: TableTokenizer,
+    tokenizer: ModelTokenizer,
 }
 
 impl std::fmt::Debug for StaticModel {
@@ -62,7 +63,7 @@ impl StaticModel {
         let folder = Folder(folder);
         folder.look()?;
         let json = folder.read(TOKENIZER)?;
-        let tokenizer = TableTokenizer::read(&json).map_err(|error| {
+        let tokenizer = ModelTokenizer::read_unframed(&json).map_err(|error| {
             let hint = if matches!(error, TokenizerError::Damaged(_)) { AGAIN } else { OTHER };
             folder.error(TOKENIZER.0, error.to_string(), hint)
         })?;

@@ -4,6 +4,7 @@
 pub mod apart;
 pub mod builtin;
 pub mod input;
+pub mod model_tokenizer;
 pub mod models;
 mod provider;
 mod safetensors;

@@ -1,14 +1,9 @@
 //! A static table that the user brings, in the form of model2vec: a vector for each token, and maybe a weight for it and
-//! the row that it shares with others. A text is cut into tokens by the table's own tokenizer, and its vector is the mean of
-//! their rows. Pure: `provider` reads the files.
+//! the row that it shares with others. A text is cut into tokens by the table's own tokenizer
+//! ([`super::model_tokenizer`]), and its vector is the mean of their rows. Pure: `provider` reads the files.
 //!
 //! Whatever type the file has, in memory a row is int8 with a factor of its own, as in the built-in model: 500,000 tokens
 //! of 256 numbers take 130 MB and not 512, and a text's vector becomes int8 in the end anyway.
-
-mod normal;
-mod pieces;
-mod tokenizer;
-mod words;
 
 use std::ops::RangeInclusive;
 
@@ -16,7 +11,6 @@ use super::Vector;
 use super::apart::normalise;
 pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
-pub use tokenizer::{TableTokenizer, TokenizerError};
 
 /// The tensor of rows, as model2vec calls it and as sentence-transformers does.
 const ROWS: [&str; 2] = ["embeddings", "embedding.weight"];

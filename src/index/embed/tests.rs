@@ -1,5 +1,9 @@
 use super::*;
 
+#[allow(dead_code, reason = "the tests of the whole daemon use the rest")]
+#[path = "../../../tests/it/tables.rs"]
+pub(super) mod tables;
+
 #[test]
 fn vectors_of_any_length_are_normalised() {
     let vector = Vector::normalised(&[3.0, -4.0]).unwrap();

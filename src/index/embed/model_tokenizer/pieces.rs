@@ -1,9 +1,8 @@
-//! Words as pieces of a vocabulary: by the longest piece from the left (WordPiece), or by the most likely ones (Unigram).
+//! Words as pieces of a vocabulary: by the longest piece from the left (WordPiece), by the most likely ones (Unigram), or by
+//! pairs that become one (BPE).
 
-use std::collections::VecDeque;
-
-/// Stands for what no piece covers.
-pub(super) const UNKNOWN: u32 = u32::MAX;
+use super::merges::Merges;
+use super::trie::{Trie, UNKNOWN};
 
 /// What is subtracted from the least likely piece for a character that no piece covers, as SentencePiece does.
 const PENALTY: f32 = 10.0;
@@ -25,7 +24,13 @@ pub(super) enum Pieces {
         /// The piece that stands for what is unknown, and what such a character counts.
         unknown: (Option<u32>, f32),
     },
+    /// By the pieces that their characters become.
+    Bpe { trie: Trie, merges: Merges },
 }
+
+/// A word that is cut for its first tokens is cut behind the bytes that this many more may take. Tokens are made out of
+/// what stands near them, from the left, so those that are asked for do not see the end.
+const BEYOND: usize = 32;
 
 impl Pieces {
     /// Of a vocabulary with numbers; pieces that continue a word begin with `prefix`.
@@ -44,18 +49,52 @@ impl Pieces {
         Pieces::Unigram { trie, scores, unknown: (unknown, penalty) }
     }
 
+    /// Of a vocabulary with numbers, and what its pairs become.
+    pub(super) fn bpe(vocabulary: Trie, merges: Merges) -> Self {
+        Pieces::Bpe { trie: vocabulary, merges }
+    }
+
     /// Adds the pieces of a word; [`UNKNOWN`] for each stretch that none covers.
     pub(super) fn cover(&self, word: &str, out: &mut Vec<u32>) {
         match self {
             Pieces::WordPiece { trie, later, most_chars } => {
                 let before = out.len();
-                if word.chars().count() > *most_chars || !longest_first(trie, *later, word.as_bytes(), out) {
+                if word.chars().nth(*most_chars).is_some() || !longest_first(trie, *later, word.as_bytes(), out) {
                     out.truncate(before);
                     out.push(UNKNOWN);
                 }
             }
             Pieces::Unigram { trie, scores, unknown } => most_likely(trie, scores, *unknown, word, out),
+            Pieces::Bpe { trie, merges } => {
+                let before = out.len();
+                merges.cover(trie, word, out);
+                out[before..].iter_mut().filter(|piece| Some(**piece) == merges.unknown()).for_each(|it| *it = UNKNOWN);
+            }
         }
+    }
+
+    /// As [`Pieces::cover`], of a word of which no more than `most` pieces are wanted: of a very long one, the rest is not
+    /// looked at.
+    pub(super) fn cover_first(&self, word: &str, most: usize, out: &mut Vec<u32>) {
+        let wanted = most.saturating_add(BEYOND);
+        let enough = wanted.saturating_mul(self.vocabulary().longest());
+        // Whether a word is too long for WordPiece shows at once.
+        if word.len() > enough && !matches!(self, Pieces::WordPiece { .. }) {
+            let before = out.len();
+            self.cover(&word[..word.floor_char_boundary(enough)], out);
+            if out.len() - before >= wanted {
+                return;
+            }
+            // Fewer there are only where long stretches are unknown: one piece each, or none.
+            out.truncate(before);
+        }
+        self.cover(word, out);
+    }
+
+    /// The pieces with their numbers.
+    pub(super) fn vocabulary(&self) -> &Trie {
+        let (Pieces::WordPiece { trie, .. } | Pieces::Unigram { trie, .. } | Pieces::Bpe { trie, .. }) = self;
+        trie
     }
 }
 
@@ -112,59 +151,4 @@ fn most_likely(trie: &Trie, scores: &[f32], unknown: (Option<u32>, f32), word: &
         end = start as usize;
     }
     out[before..].reverse();
-}
-
-/// The pieces by their bytes. Nodes are numbered level by level, so the children of a node follow those of the node
-/// before it, and nine bytes are enough for each: 500,000 pieces take some 20 MB.
-pub(super) struct Trie {
-    /// The byte that leads to each node.
-    labels: Box<[u8]>,
-    /// The first child of each node; one more at the end.
-    first: Box<[u32]>,
-    /// The piece that ends at each node, or [`UNKNOWN`].
-    pieces: Box<[u32]>,
-}
-
-impl Trie {
-    const ROOT: u32 = 0;
-
-    fn new(mut sorted: Vec<(&[u8], u32)>) -> Self {
-        sorted.sort_unstable();
-        let (mut labels, mut first, mut pieces) = (vec![0], Vec::new(), Vec::new());
-        let mut level = VecDeque::from([(0..sorted.len(), 0)]);
-        while let Some((range, depth)) = level.pop_front() {
-            first.push(labels.len() as u32);
-            let (mut start, mut ends_here) = (range.start, UNKNOWN);
-            while start < range.end && sorted[start].0.len() == depth {
-                ends_here = sorted[start].1;
-                start += 1;
-            }
-            pieces.push(ends_here);
-            while start < range.end {
-                let label = sorted[start].0[depth];
-                let end = start + sorted[start..range.end].partition_point(|(piece, _)| piece[depth] == label);
-                labels.push(label);
-                level.push_back((start..end, depth + 1));
-                start = end;
-            }
-        }
-        first.push(labels.len() as u32);
-        Trie { labels: labels.into(), first: first.into(), pieces: pieces.into() }
-    }
-
-    fn child(&self, node: u32, byte: u8) -> Option<u32> {
-        let (start, end) = (self.first[node as usize], self.first[node as usize + 1]);
-        let place = self.labels[start as usize..end as usize].binary_search(&byte).ok()?;
-        Some(start + place as u32)
-    }
-
-    /// The pieces that `text` begins with, below a node: number and length, the shortest first.
-    fn beginnings(&self, node: u32, text: &[u8]) -> impl Iterator<Item = (u32, usize)> {
-        let nodes = text.iter().scan(node, |node, byte| {
-            *node = self.child(*node, *byte)?;
-            Some(*node)
-        });
-        let ends = nodes.zip(1..).map(|(node, length)| (self.pieces[node as usize], length));
-        ends.filter(|(piece, _)| *piece != UNKNOWN)
-    }
 }

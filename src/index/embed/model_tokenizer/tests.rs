@@ -1,13 +1,15 @@
-//! Against the crate that models' makers use these kinds are tested in `provider` (feature `transformer`).
-
 use serde_json::{Value, json};
 
 use super::super::tests::tables;
 use super::*;
 
+mod bpe;
+mod frames;
+mod reference;
+
 /// The pieces of a text, with a question mark for what is unknown.
 fn cut(json: &Value, names: &[&str], text: &str) -> String {
-    let tokenizer = TableTokenizer::read(json.to_string().as_bytes()).expect("a tokenizer");
+    let tokenizer = ModelTokenizer::read(json.to_string().as_bytes()).expect("a tokenizer");
     let name = |token: u32| if token == UNKNOWN { "?" } else { names[token as usize] };
     tokenizer.cut(text).into_iter().map(name).collect::<Vec<_>>().join(" ")
 }
@@ -65,7 +67,7 @@ fn unigram_pieces_are_the_most_likely_ones() {
 fn its_numbers_are_counted_with_those_that_were_added() {
     let mut json = tables::word_piece(&["[UNK]", "a"]);
     json["added_tokens"] = json!([{ "id": 0, "content": "[UNK]" }, { "id": 4, "content": "[MASK]" }]);
-    let tokenizer = TableTokenizer::read(json.to_string().as_bytes()).expect("a tokenizer");
+    let tokenizer = ModelTokenizer::read(json.to_string().as_bytes()).expect("a tokenizer");
     assert_eq!((tokenizer.tokens(), tokenizer.largest()), (3, 4));
     assert!((tokenizer.familiarity("a b a b") - 0.5).abs() < 1e-6 && (tokenizer.familiarity("") - 1.0).abs() < 1e-6);
 }
@@ -75,11 +77,11 @@ fn what_cannot_be_read_is_told_from_what_is_damaged() {
     let with = |key: &str, value: Value| {
         let mut json = tables::word_piece(&["[UNK]", "a"]);
         json[key] = value;
-        TableTokenizer::read(json.to_string().as_bytes()).err().expect("an error")
+        ModelTokenizer::read(json.to_string().as_bytes()).err().expect("an error")
     };
     for (key, value, word) in [
-        ("model", json!({ "type": "BPE", "vocab": {}, "merges": [] }), "`BPE`"),
-        ("pre_tokenizer", json!({ "type": "ByteLevel" }), "`ByteLevel`"),
+        ("model", json!({ "type": "WordLevel", "vocab": {} }), "`WordLevel`"),
+        ("pre_tokenizer", json!({ "type": "UnicodeScripts" }), "`UnicodeScripts`"),
         ("normalizer", json!({ "type": "Replace", "pattern": { "Regex": "x|y" }, "content": "" }), "`x|y`"),
         ("normalizer", json!({ "type": "Precompiled", "precompiled_charsmap": "AAA" }), "table of characters"),
         ("normalizer", json!({ "type": "Precompiled", "precompiled_charsmap": "/v//fw==" }), "table of characters"),
@@ -90,6 +92,6 @@ fn what_cannot_be_read_is_told_from_what_is_damaged() {
     let empty = with("model", json!({ "type": "WordPiece", "vocab": {} }));
     assert_eq!(empty, TokenizerError::Damaged("it has no tokens".to_owned()));
     for bad in [&b""[..], b"{", b"<html>", b"{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": "] {
-        assert!(matches!(TableTokenizer::read(bad), Err(TokenizerError::Damaged(_))), "{bad:?}");
+        assert!(matches!(ModelTokenizer::read(bad), Err(TokenizerError::Damaged(_))), "{bad:?}");
     }
 }

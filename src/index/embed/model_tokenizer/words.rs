@@ -4,6 +4,8 @@ use serde::Deserialize;
 use unicode_general_category::{GeneralCategory as G, get_general_category};
 
 use super::super::tokenizer::is_punctuation;
+use super::merges::bytes_as_characters;
+use super::split::{Expression, MatchBehavior};
 
 /// A step.
 #[derive(Deserialize)]
@@ -32,6 +34,10 @@ pub(super) enum Words {
         add_prefix_space: Option<bool>,
         split: Option<bool>,
     },
+    /// Where an expression matches.
+    Split { pattern: Expression, behavior: MatchBehavior, invert: bool },
+    /// By GPT-2's expression or not at all, and each byte becomes a character.
+    ByteLevel(ByteLevel),
     /// One after another.
     Sequence { pretokenizers: Vec<Words> },
 }
@@ -58,20 +64,50 @@ pub(super) enum Prepend {
     Never,
 }
 
-/// Takes a word, and whether the text begins with it.
-type Sink<'a> = &'a mut dyn FnMut(&str, bool);
+/// The step of that name.
+#[derive(Deserialize)]
+#[serde(try_from = "WrittenByteLevel")]
+pub(super) struct ByteLevel {
+    /// A space is put before a text that does not begin with one.
+    space: bool,
+    expression: Option<Expression>,
+}
+
+/// It, as it is in the file.
+#[derive(Deserialize)]
+struct WrittenByteLevel {
+    add_prefix_space: bool,
+    #[serde(default = "yes")]
+    use_regex: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl TryFrom<WrittenByteLevel> for ByteLevel {
+    type Error = String;
+
+    fn try_from(written: WrittenByteLevel) -> Result<Self, String> {
+        let expression = written.use_regex.then(Expression::gpt_2).transpose()?;
+        Ok(ByteLevel { space: written.add_prefix_space, expression })
+    }
+}
+
+/// Takes a word, and whether the text begins with it; whether it wants more.
+type Sink<'a> = &'a mut dyn FnMut(&str, bool) -> bool;
 
 impl Words {
-    /// Gives the words of `text` to `out`.
-    pub(super) fn cut(&self, text: &str, out: &mut dyn FnMut(&str)) {
+    /// Gives the words of `text` to `out`, as long as that wants more.
+    pub(super) fn cut(&self, text: &str, out: &mut dyn FnMut(&str) -> bool) {
         self.each(text, true, &mut |word, _| out(word));
     }
 
-    fn each(&self, text: &str, begins: bool, out: Sink<'_>) {
+    fn each(&self, text: &str, begins: bool, out: Sink<'_>) -> bool {
         match self {
             Words::BertPreTokenizer => runs(text, begins, bert, out),
             Words::Whitespace => {
-                runs(text, begins, |c| if c.is_whitespace() { None } else { Some((word(c), false)) }, out);
+                runs(text, begins, |c| if c.is_whitespace() { None } else { Some((word(c), false)) }, out)
             }
             Words::WhitespaceSplit => runs(text, begins, |c| (!c.is_whitespace()).then_some((false, false)), out),
             Words::Punctuation { behavior } => {
@@ -80,23 +116,27 @@ impl Words {
                     (true, Behavior::Removed) => None,
                     (true, behavior) => Some((true, *behavior == Behavior::Isolated)),
                 };
-                runs(text, begins, class, out);
+                runs(text, begins, class, out)
             }
             Words::Digits { individual_digits } => {
-                runs(text, begins, |c| Some((c.is_numeric(), c.is_numeric() && *individual_digits)), out);
+                runs(text, begins, |c| Some((c.is_numeric(), c.is_numeric() && *individual_digits)), out)
             }
             Words::Metaspace { replacement, prepend_scheme, add_prefix_space, split } => {
                 let scheme = prepend_scheme.unwrap_or(Prepend::Always);
                 let never = *add_prefix_space == Some(false) || scheme == Prepend::Never;
                 let prepend = !never && (begins || scheme == Prepend::Always);
-                metaspace(text, *replacement, prepend, split.unwrap_or(true), begins, out);
+                metaspace(text, *replacement, prepend, split.unwrap_or(true), begins, out)
             }
+            Words::Split { pattern, behavior, invert } => {
+                pattern.cut(text, (*behavior, *invert), &mut |start, word| out(word, begins && start == 0))
+            }
+            Words::ByteLevel(step) => byte_level(step, text, begins, out),
             Words::Sequence { pretokenizers } => chain(pretokenizers, text, begins, out),
         }
     }
 }
 
-fn chain(steps: &[Words], text: &str, begins: bool, out: Sink<'_>) {
+fn chain(steps: &[Words], text: &str, begins: bool, out: Sink<'_>) -> bool {
     match steps {
         [] => out(text, begins),
         [step, rest @ ..] => step.each(text, begins, &mut |word, begins| chain(rest, word, begins, out)),
@@ -105,24 +145,24 @@ fn chain(steps: &[Words], text: &str, begins: bool, out: Sink<'_>) {
 
 /// Runs of characters of one class; a character without a class is dropped and ends a run. Of a class, with `true` as
 /// second, each character is a run.
-fn runs(text: &str, begins: bool, class: impl Fn(char) -> Option<(bool, bool)>, out: Sink<'_>) {
+fn runs(text: &str, begins: bool, class: impl Fn(char) -> Option<(bool, bool)>, out: Sink<'_>) -> bool {
     let mut run: Option<(usize, (bool, bool))> = None;
     for (at, c) in text.char_indices() {
         let class = class(c);
         if let Some((start, _)) = run.filter(|(_, of)| Some(*of) != class || of.1) {
-            out(&text[start..at], begins && start == 0);
+            if !out(&text[start..at], begins && start == 0) {
+                return false;
+            }
             run = None;
         }
         run = run.or(class.map(|class| (at, class)));
     }
-    if let Some((start, _)) = run {
-        out(&text[start..], begins && start == 0);
-    }
+    run.is_none_or(|(start, _)| out(&text[start..], begins && start == 0))
 }
 
-fn metaspace(text: &str, mark: char, prepend: bool, split: bool, begins: bool, out: Sink<'_>) {
+fn metaspace(text: &str, mark: char, prepend: bool, split: bool, begins: bool, out: Sink<'_>) -> bool {
     if text.is_empty() {
-        return;
+        return true;
     }
     let mut marked = String::with_capacity(text.len() + 8);
     if prepend && !text.starts_with([' ', mark]) {
@@ -131,10 +171,25 @@ fn metaspace(text: &str, mark: char, prepend: bool, split: bool, begins: bool, o
     marked.extend(text.chars().map(|c| if c == ' ' { mark } else { c }));
     let mut start = 0;
     for (at, _) in marked.match_indices(mark).filter(|(at, _)| split && *at > 0) {
-        out(&marked[start..at], begins && start == 0);
+        if !out(&marked[start..at], begins && start == 0) {
+            return false;
+        }
         start = at;
     }
-    out(&marked[start..], begins && start == 0);
+    out(&marked[start..], begins && start == 0)
+}
+
+fn byte_level(step: &ByteLevel, text: &str, begins: bool, out: Sink<'_>) -> bool {
+    if text.is_empty() {
+        return true;
+    }
+    let spaced = (step.space && !text.starts_with(' ')).then(|| format!(" {text}"));
+    let text = spaced.as_deref().unwrap_or(text);
+    let mut give = |start: usize, word: &str| out(&bytes_as_characters(word), begins && start == 0);
+    match &step.expression {
+        Some(expression) => expression.cut(text, (MatchBehavior::Isolated, false), &mut give),
+        None => give(0, text),
+    }
 }
 
 fn bert(c: char) -> Option<(bool, bool)> {
