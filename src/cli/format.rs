@@ -21,7 +21,8 @@ type Field = fn(&Hit) -> String;
 
 const FIELDS: &[(&str, Field)] = &[
     ("path", |hit| hit.path.clone()),
-    ("line", |hit| hit.line.to_string()),
+    ("line", |hit| hit.best_line().to_string()),
+    ("first_line", |hit| hit.line.to_string()),
     ("end_line", |hit| hit.end_line.to_string()),
     ("vault", |hit| hit.vault.clone()),
     ("title", |hit| hit.title.clone()),

@@ -26,7 +26,7 @@ impl Roots {
 
     /// Where a hit is on the disk.
     pub(super) fn place(&self, hit: &Hit) -> Option<Place> {
-        Place::of(self.folders.get(&hit.vault)?, &hit.path, hit.line)
+        Place::of(self.folders.get(&hit.vault)?, &hit.path, hit.best_line())
     }
 
     /// A hit's note on the disk; its path in the vault if that is all that is known.

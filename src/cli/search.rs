@@ -143,7 +143,7 @@ fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -
         Some(super::args::OpenIn::Obsidian) => Opener::Obsidian,
         None => session.opener(),
     };
-    session.say(dim(format!("opening {}:{}", printable(&hit.path), hit.line)));
+    session.say(dim(format!("opening {}:{}", printable(&hit.path), hit.best_line())));
     open::open(&place, &opener).map_err(|why| CliFailure::new(exit::UNREACHABLE, why))?;
     Ok(exit::OK)
 }
@@ -254,7 +254,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
     out.line(format!("{}{}{}", dim(&rank), bold(&title), below))?;
 
     let vault = if look.vault { format!("{}: ", safe(&hit.vault)) } else { String::new() };
-    let place = format!("{vault}{}:{}", printable(&hit.path), hit.line);
+    let place = format!("{vault}{}:{}", printable(&hit.path), hit.best_line());
     let stale = if hit.stale { "  changed since" } else { "" };
     let linked = match hit.link {
         Some(LinkDirection::To) => "  linked to already",

@@ -38,6 +38,8 @@ pub(super) struct FoundPassage {
     pub(super) line: u32,
     /// Last line.
     pub(super) end_line: u32,
+    /// The line that answers best.
+    pub(super) match_line: u32,
     /// 0 to 1 within this result; higher is better.
     pub(super) score: f64,
     /// The passage with what stands around it; after its context, if that was asked for.

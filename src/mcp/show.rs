@@ -44,8 +44,9 @@ pub(super) fn found(
     };
     let mut out = if hits.is_empty() { format!("{count}\n") } else { head(&count) };
     for (n, (hit, snippet)) in (1..).zip(hits.iter().zip(snippets)) {
-        let FoundPassage { vault, path, line, end_line, score, .. } = hit;
-        let _ = writeln!(out, "\n{n}. vault {vault}, {path}:{line}-{end_line} (score {score:.2})");
+        let FoundPassage { vault, path, line, end_line, match_line, score, .. } = hit;
+        let best = if line == end_line { String::new() } else { format!(", best line {match_line}") };
+        let _ = writeln!(out, "\n{n}. vault {vault}, {path}:{line}-{end_line}{best} (score {score:.2})");
         let stale = if hit.stale { " (changed since it was indexed)" } else { "" };
         let place = std::iter::once(&hit.title).chain(hit.heading_path.iter().filter(|h| **h != hit.title));
         quoted(&mut out, &format!("{}{stale}", place.cloned().collect::<Vec<_>>().join(" > ")));

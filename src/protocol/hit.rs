@@ -14,6 +14,10 @@ pub struct Hit {
     pub line: u32,
     /// Last line of the chunk.
     pub end_line: u32,
+    /// The line of the chunk that answers the query best, where a program opens the note: that of the snippet's first match,
+    /// or the first that says something. 0 from a daemon that is older than this field.
+    #[serde(default)]
+    pub match_line: u32,
     /// Title of the note.
     pub title: String,
     /// Headings above the chunk, outermost first.
@@ -92,6 +96,11 @@ pub struct Hit {
 }
 
 impl Hit {
+    /// The line at which to open its note.
+    pub fn best_line(&self) -> u32 {
+        if self.match_line == 0 { self.line } else { self.match_line }
+    }
+
     /// First and last line of what is shown of it: its window, if it has one.
     pub fn shown_lines(&self) -> (u32, u32) {
         if self.window_lines == (0, 0) { (self.line, self.end_line) } else { self.window_lines }

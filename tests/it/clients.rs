@@ -126,7 +126,7 @@ fn searches(bench: &mut Bench, command: &mut dyn FnMut(&Bench, &str) -> Command)
     let found = printed(&mut command(bench, "quibbleheron"));
     assert!(found.lines().next().unwrap().starts_with("Protocol/Heron.md:"), "{found}");
     let found = printed(&mut command(bench, "zanzibarheron"));
-    assert!(found.contains("Evil.md:1: Evil "), "{found}");
+    assert!(found.contains("Evil.md:3: Evil "), "{found}");
 }
 
 /// A client that watches a query.

@@ -83,6 +83,18 @@ fn a_fresh_answer_holds_what_was_saved_before_the_question() {
 }
 
 #[test]
+fn a_hit_names_the_line_that_answers() {
+    let quiet = "Nothing of note was seen on this day either.\n".repeat(9);
+    let place = Place::with(&[("Log.md", &format!("# Log\n\n{quiet}A walrus slept on the pier.\n{quiet}"))]);
+    let mut daemon = place.start();
+    let hit = daemon.ask(&query("walrus pier")).hits.remove(0);
+    assert_eq!((hit.line, hit.match_line), (1, 12), "{hit:?}");
+    let said = place.run(&["search", "walrus pier", "-n", "1", "--format", "{path}:{line} in {first_line}-{end_line}"]);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.starts_with("Log.md:12 in 1-"), "{said}");
+}
+
+#[test]
 fn a_hit_says_all_that_it_promises() {
     let place = Place::with(&[("Projects/Garden.md", PLAN)]);
     let mut daemon = place.start();
@@ -93,6 +105,7 @@ fn a_hit_says_all_that_it_promises() {
         "path",
         "line",
         "end_line",
+        "match_line",
         "title",
         "heading_path",
         "score",

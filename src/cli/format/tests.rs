@@ -5,6 +5,8 @@ use super::*;
 fn formats() {
     let filled = |template: &str| Format::parse(template).map(|format| format.fill(&hit(), &Roots::default()));
     assert_eq!(filled("{path}:{line}").unwrap(), "Projects/Very long folder/Plan.md:12");
+    let lines = Format::parse("{line} {first_line} {end_line}").unwrap();
+    assert_eq!(lines.fill(&Hit { match_line: 14, ..hit() }, &Roots::default()), format!("14 12 {}", hit().end_line));
     assert_eq!(filled("{{{title}}}\\t{heading}").unwrap(), "{Plan}\tPlan › Risks › Money");
     assert_eq!(filled("{file}").unwrap(), "Projects/Very long folder/Plan.md");
     assert_eq!(filled("").unwrap(), "");
@@ -22,5 +24,7 @@ fn formats() {
         assert_eq!(filled(bad).unwrap_err().code(), 2, "{bad}");
     }
     let CliFailure::Said { message, .. } = filled("{pth}").unwrap_err() else { panic!("says nothing") };
-    assert!(message.contains("`pth`") && message.contains("path, line, end_line") && message.contains("file"));
+    assert!(
+        message.contains("`pth`") && message.contains("path, line, first_line, end_line") && message.contains("file")
+    );
 }

@@ -67,8 +67,9 @@ pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     drop(live);
     match end {
         Ok(End { taken: Some(hit), .. }) => {
-            let place = roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.line));
-            let place = place.map_or_else(|| format!("{}:{}", hit.path, hit.line), |place| place.seen_from_here());
+            let place = roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.best_line()));
+            let place =
+                place.map_or_else(|| format!("{}:{}", hit.path, hit.best_line()), |place| place.seen_from_here());
             session.out.line(super::print::printable(&place))?;
             Ok(exit::OK)
         }
@@ -156,7 +157,7 @@ impl Live {
     }
 
     fn open(&mut self, hit: &Hit, obsidian: bool) -> std::io::Result<()> {
-        let place = self.roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.line));
+        let place = self.roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.best_line()));
         let Some(place) = place else {
             self.say("where this vault lies is not known".to_owned());
             return Ok(());

@@ -219,7 +219,7 @@ fn entry(hit: &Hit, rows: usize, width: usize, vault: bool, theme: Theme, now: i
 /// `notes: Projects/Plan.md:12`.
 fn place(hit: &Hit, vault: bool) -> String {
     let vault = if vault { format!("{}: ", printable(&hit.vault)) } else { String::new() };
-    format!("{vault}{}:{}", printable(&hit.path), hit.line)
+    format!("{vault}{}:{}", printable(&hit.path), hit.best_line())
 }
 
 /// The window of the selected hit, with what was found marked.

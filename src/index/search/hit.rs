@@ -69,6 +69,7 @@ impl<'a> Maker<'a> {
             path: note.path.as_str().to_owned(),
             line: chunk.lines.0,
             end_line: chunk.lines.1,
+            match_line: (chunk.lines.0 + passage.lines_before).min(chunk.lines.1),
             title: note.title.clone(),
             heading_path: chunk.heading_path.to_vec(),
             score: score.clamp(0.0, 1.0),

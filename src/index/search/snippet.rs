@@ -18,6 +18,9 @@ pub(super) struct Snippet {
     pub(super) text: String,
     /// Byte ranges of `text` that match the query; in order, apart from each other.
     pub(super) highlights: Vec<(u32, u32)>,
+    /// Lines of the chunk before the one that the passage is chosen for: of the first match in it, or where it begins to
+    /// say something.
+    pub(super) lines_before: u32,
 }
 
 /// Characters of a snippet: two to three lines of a terminal.
@@ -39,17 +42,15 @@ pub(super) fn snippet(raw: &str, terms: &HashSet<String>, analyze: Analyze) -> S
     let shown = without_comments(head);
     let shown = printable_lines(&shown);
     let found = matches(&shown, terms, analyze);
-    let core = match densest(&shown, &found) {
-        Some(_) if forward(&shown, 0, LENGTH) == shown.len() => 0..shown.len(),
-        Some(core) => core,
-        None => lead(&shown),
-    };
-    let text = passage(&shown, core);
+    let core = densest(&shown, &found).unwrap_or_else(|| lead(&shown));
+    let lines_before = shown[..core.start].matches('\n').count() as u32;
+    let whole = !found.is_empty() && forward(&shown, 0, LENGTH) == shown.len();
+    let text = passage(&shown, if whole { 0..shown.len() } else { core });
     let highlights = merged(matches(&text, terms, analyze).into_iter().map(|(range, _)| range));
-    Snippet { text, highlights }
+    Snippet { text, highlights, lines_before }
 }
 
-/// Without `<!-- comments -->`; one that does not end stays.
+/// Without `<!-- comments -->`, but with their line breaks; one that does not end stays.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -58,7 +59,9 @@ fn without_comments(text: &str) -> String {
             break;
         };
         out.push_str(&rest[..start]);
-        rest = &rest[start + 4 + end + 3..];
+        let after = start + 4 + end + 3;
+        out.extend(rest[start..after].matches('\n'));
+        rest = &rest[after..];
     }
     out.push_str(rest);
     out

@@ -159,6 +159,7 @@ fn passage(hit: Hit, style: &Style) -> FoundPassage {
         heading_path: hit.heading_path.iter().take(8).map(|h| size::cut(&clean::line(h), 200)).collect(),
         line,
         end_line,
+        match_line: hit.best_line(),
         score: decimal(hit.score),
         content,
         context,

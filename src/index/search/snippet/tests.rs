@@ -23,7 +23,7 @@ fn of(raw: &str, query: &str) -> Snippet {
 }
 
 fn marked(raw: &str, query: &str) -> String {
-    let Snippet { mut text, highlights } = of(raw, query);
+    let Snippet { mut text, highlights, .. } = of(raw, query);
     for (start, end) in highlights.into_iter().rev() {
         text.insert(end as usize, ']');
         text.insert(start as usize, '[');
@@ -73,6 +73,26 @@ fn what_is_hidden_is_not_shown() {
 }
 
 #[test]
+fn the_line_is_that_of_the_best_passage() {
+    let filler = "nothing of interest stands in this line, which is as long as lines are\n".repeat(6);
+    let cases = [
+        ("needle\nhay", "needle", 0),
+        ("hay\nhay\nneedle", "needle", 2),
+        // Where most words of the query stand together, and of these the first.
+        ("# thread\n\nFILLERa needle\nand thread\n", "needle thread", 8),
+        ("<!-- two\nlines -->\nneedle", "needle", 2),
+        ("hay\r\nneedle", "needle", 1),
+        // Without a match, where it begins to say something.
+        ("# Heading\n\n---\nfirst words\nmore", "other", 3),
+        ("", "needle", 0),
+    ];
+    for (raw, query, line) in cases {
+        let raw = raw.replace("FILLER", &filler);
+        assert_eq!(of(&raw, query).lines_before, line, "{raw:?}");
+    }
+}
+
+#[test]
 fn overlapping_bigrams_are_one_highlight() {
     assert_eq!(marked("昨日の東京都庁", "東京都庁"), "昨日の[東京都庁]");
 }
@@ -85,7 +105,7 @@ proptest! {
             Just("<!--"), Just("-->"), Just("\u{1B}[1m"), Just("noise "), Just("über ")], 0..150),
         query in "(apple|pear|東京|über| ){0,4}",
     ) {
-        let Snippet { text, highlights } = of(&raw.concat(), &query);
+        let Snippet { text, highlights, .. } = of(&raw.concat(), &query);
         prop_assert_eq!(printable(&text), text.as_str());
         prop_assert!(text.chars().count() <= LENGTH + 2);
         let mut last = 0;

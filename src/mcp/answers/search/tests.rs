@@ -9,6 +9,7 @@ fn hit(n: usize, text: &str) -> FoundPassage {
         heading_path: vec!["T".into(), "H".into()],
         line: 1,
         end_line: 2,
+        match_line: 1,
         score: 0.5,
         content: text.to_owned(),
         context: None,
