@@ -1,11 +1,12 @@
-//! How fast a transformer is: passages of 128 tokens, and a query of 12. `SITUATED_TEST_MINILM=<folder of
-//! all-MiniLM-L6-v2> cargo bench --features transformer --bench transformer`
+//! How fast a transformer is: passages of 128 tokens, a query of 12, and twenty pairs of 128 that are judged.
+//! `SITUATED_TEST_MINILM=<folder of all-MiniLM-L6-v2> cargo bench --bench transformer`
 
 use std::hint::black_box;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use provider::transformer::{TextRole, Transformer};
+use provider::transformer::{CrossEncoder, TextRole, Transformer};
+use serde_json::{Value, json};
 
 /// Passages that are embedded together.
 const TOGETHER: usize = 32;
@@ -37,6 +38,50 @@ fn main() {
     let seconds = median(|| drop(black_box(model.embed(&[query], TextRole::Query))));
     println!("query: {:.2} ms", seconds * 1e3);
     println!("{}", memory());
+    judged(&folder, query, &passage);
+}
+
+/// Passages that a search shows a reranker in this process.
+const JUDGED: usize = 20;
+
+/// A reranker of the same size. What it says is nonsense, for its head is made up; how long it takes is not.
+fn judged(folder: &Path, query: &str, passage: &str) {
+    let made = tempfile::tempdir().expect("a folder");
+    for name in ["config.json", "tokenizer.json"] {
+        std::fs::copy(folder.join(name), made.path().join(name)).expect("a file");
+    }
+    let file = std::fs::read(folder.join("model.safetensors")).expect("weights");
+    let (length, rest) = file.split_first_chunk::<8>().expect("a length");
+    let (header, body) = rest.split_at(u64::from_le_bytes(*length) as usize);
+    let mut header: Value = serde_json::from_slice(header).expect("a header");
+    let mut body = body.to_vec();
+    let width = header["embeddings.LayerNorm.weight"]["shape"][0].as_u64().expect("a width") as usize;
+    for (name, shape) in [
+        ("bert.pooler.dense.weight", vec![width, width]),
+        ("bert.pooler.dense.bias", vec![width]),
+        ("classifier.weight", vec![1, width]),
+        ("classifier.bias", vec![1]),
+    ] {
+        let start = body.len();
+        body.resize(start + 4 * shape.iter().product::<usize>(), 0);
+        header[name] = json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, body.len()] });
+    }
+    let header = header.to_string();
+    let file = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &body].concat();
+    std::fs::write(made.path().join("model.safetensors"), file).expect("weights");
+    let mut model = CrossEncoder::open(made.path()).expect("a reranker");
+    if let Some(threads) = std::env::var("THREADS").ok().and_then(|n| n.parse().ok()) {
+        model = model.with_threads(threads).expect("threads");
+    }
+    // Query, passage and what parts them come to 128 tokens.
+    let (words, most) = (passage.split(' ').count(), query.split(' ').count() + 3);
+    let passage: Vec<&str> = passage.split(' ').take(words - most).collect();
+    let passages = vec![passage.join(" "); JUDGED];
+    let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
+    let before = processor();
+    let seconds = median(|| drop(black_box(model.scores(query, &passages))));
+    let each = (processor() - before) / TIMES as f64;
+    println!("{JUDGED} pairs of 128 tokens judged: {:.0} ms, {:.0} ms of processor time", seconds * 1e3, each * 1e3);
 }
 
 /// A text of `tokens` tokens, with those that begin and end it.

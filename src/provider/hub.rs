@@ -1,5 +1,5 @@
 //! Models from a Hugging Face hub: the few files that are needed, whole and as the hub says they are, or none.
-//! Cargo feature `transformer`. An edge: network and files.
+//! An edge: network and files.
 //!
 //! What other programs have downloaded already is used where it lies. Otherwise the files go to a folder of ours that
 //! gets its name when all of them are there; an interrupted download goes on where it stopped. Files are written from

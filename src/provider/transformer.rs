@@ -2,12 +2,22 @@
 //!
 //! A [`Transformer`] gives texts their vectors; a [`CrossEncoder`] says how well passages answer a query. Both run on
 //! the CPU in f32, on threads of their own, and can be used by many threads at once. `folder` reads files,
-//! `settings` what they say, `weights` the weights; texts are cut into tokens by `tokens`, and `bert` is the network:
-//! BERT itself, RoBERTa, XLM-RoBERTa, DistilBERT and MPNet, which differ in names and in how they count positions.
+//! `settings` what they say, `weights` the weights; texts are cut into tokens by `tokens` and put together in a `batch`.
+//! `network` knows the kinds: `bert` (with RoBERTa, XLM-RoBERTa, DistilBERT and MPNet), `modernbert` and `qwen3`, which
+//! are made of `matrix`, `functions` and `attention`; `pooling` and `head` make a vector or a score of what they give.
 
+mod attention;
+mod batch;
 mod bert;
 mod cross;
 mod folder;
+mod functions;
+mod head;
+mod matrix;
+mod modernbert;
+mod network;
+mod pooling;
+mod qwen3;
 mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -20,14 +30,16 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use bert::{Batch, Encoder};
+use batch::{Tokens, in_batches};
 pub use cross::CrossEncoder;
 use folder::Folder;
 pub(super) use folder::MUST_HAVE;
+use network::Network;
+use pooling::Pooling;
 pub(super) use settings::SENTENCE_CONFIGS;
-use settings::{Pooling, Settings};
-use tokens::{Pieces, Tokens};
-use weights::{Weights, plain};
+use settings::Settings;
+use tokens::Pieces;
+use weights::Weights;
 
 /// A folder holds no model that can be used, or the model could not compute.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -91,7 +103,9 @@ pub struct Transformer {
     name: String,
     /// Of everything that the vectors of documents depend on, but the prefix.
     hash: blake3::Hash,
-    encoder: Encoder,
+    network: Network,
+    /// Values of a vector.
+    width: usize,
     pieces: Pieces,
     pooling: Pooling,
     /// Tokens of a text at most, with those that begin and end it.
@@ -108,18 +122,20 @@ impl std::fmt::Debug for Transformer {
 }
 
 impl Transformer {
-    /// Reads the model in `folder`: weights and tokenizer are in memory from then on. Takes a second per gigabyte or
-    /// so, and for that time twice the memory.
+    /// Reads the model in `folder`: weights and tokenizer are in memory from then on. Takes a second per gigabyte or so.
     pub fn open(folder: &Path) -> Result<Self, TransformerError> {
         let folder = Folder::open(folder)?;
         let settings = Settings::read(&folder)?;
+        // The weights last: what is wrong with the small files is known before a large one is read, or downloaded.
+        let pieces = Pieces::read(&folder, &settings)?;
         let weights = Weights::read(&folder)?;
-        let encoder = Encoder::read(&weights, &settings.network)?;
-        let pieces = Pieces::read(&folder, &settings, encoder.vocabulary())?;
+        let network = Network::read(&weights, &settings.network)?;
+        pieces.must_fit(&folder, network.vocabulary())?;
         Ok(Transformer {
             name: folder.name(),
             hash: settings.hash(weights.hash(), pieces.hash()),
-            encoder,
+            network,
+            width: settings.network.width(),
             pieces,
             pooling: settings.pooling,
             max_tokens: settings.max_tokens,
@@ -155,7 +171,7 @@ impl Transformer {
 
     /// Components of a vector.
     pub fn dimensions(&self) -> usize {
-        self.encoder.width()
+        self.width
     }
 
     /// Tokens of a text that the model reads, with its prefix and those that begin and end it; what is beyond is
@@ -166,12 +182,7 @@ impl Transformer {
 
     /// How many tokens `text` has, without prefix and without those that begin and end it.
     pub fn count(&self, text: &str) -> usize {
-        self.pieces.starts(text).len()
-    }
-
-    /// The byte of `text` where each token begins, in order: never falling, always the start of a character.
-    pub fn token_starts(&self, text: &str) -> Vec<u32> {
-        self.pieces.starts(text)
+        self.pieces.count(text)
     }
 
     /// The vectors of `texts`, in their order: [`dimensions`](Self::dimensions) values each, of length 1 (or 0, if
@@ -182,22 +193,17 @@ impl Transformer {
             TextRole::Document => &self.document_prefix,
         };
         self.threads.run(|| {
-            let tokens = texts.par_iter().map(|text| self.pieces.single(prefix, text, self.max_tokens));
-            let tokens = tokens.collect::<Result<Vec<_>, _>>().map_err(|problem| self.failed(problem))?;
+            let tokens: Vec<Tokens> = texts.par_iter().map(|text| self.pieces.single(prefix, text)).collect();
             in_batches(&tokens, |batch| {
-                let states = self.encoder.states(batch).map_err(|error| self.failed(plain(&error)))?;
-                let vectors = states.chunks(batch.length() * self.encoder.width());
-                let vectors = vectors.zip(batch.lengths()).map(|(states, tokens)| {
-                    let states = &states[..tokens * self.encoder.width()];
-                    normalised(self.pooling.pool(states, self.encoder.width()))
-                });
-                vectors.map(|vector| vector.ok_or_else(|| self.failed(NOT_FINITE.to_owned()))).collect()
+                let pool = |states: &[f32]| normalised(self.pooling.pool(states, self.width));
+                let vectors = self.network.read_states(batch, self.pooling, self.width, pool);
+                vectors.into_iter().map(|vector| vector.ok_or_else(|| self.failed(NOT_FINITE))).collect()
             })
         })
     }
 
-    fn failed(&self, problem: String) -> TransformerError {
-        TransformerError::Compute { folder: self.folder.clone(), problem }
+    fn failed(&self, problem: &str) -> TransformerError {
+        TransformerError::Compute { folder: self.folder.clone(), problem: problem.to_owned() }
     }
 }
 
@@ -213,48 +219,18 @@ fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     vector.iter().all(|x| x.is_finite()).then_some(vector)
 }
 
-/// Tokens of a batch at most, padding included, unless a single text has more. Larger ones compute no faster, need
-/// more memory, and leave cores without work.
-const BATCH_TOKENS: usize = 1024;
-
-/// Gives `compute` all of `texts` in batches of about equal length, several at once, and puts the results in the order
-/// of the texts.
-fn in_batches<T: Send>(
-    texts: &[Tokens],
-    compute: impl Fn(&Batch) -> Result<Vec<T>, TransformerError> + Sync,
-) -> Result<Vec<T>, TransformerError> {
-    let mut order: Vec<usize> = (0..texts.len()).collect();
-    order.sort_by_key(|i| texts[*i].ids.len());
-    let mut batches: Vec<&[usize]> = Vec::new();
-    let mut rest = &order[..];
-    while let Some(last) =
-        (1..=rest.len()).take_while(|n| *n == 1 || n * texts[rest[n - 1]].ids.len() <= BATCH_TOKENS).last()
-    {
-        let (batch, after) = rest.split_at(last);
-        batches.push(batch);
-        rest = after;
-    }
-    // The longest take longest: begun last, they would be waited for.
-    let done = batches.par_iter().rev().map(|batch| {
-        let tokens: Vec<&Tokens> = batch.iter().map(|i| &texts[*i]).collect();
-        Ok(batch.iter().copied().zip(compute(&Batch::new(&tokens))?).collect::<Vec<_>>())
-    });
-    let mut results: Vec<(usize, T)> = done.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-    results.sort_by_key(|(i, _)| *i);
-    Ok(results.into_iter().map(|(_, result)| result).collect())
-}
-
 /// The threads that a model computes on.
 struct Threads(rayon::ThreadPool);
 
 impl Threads {
     fn build(folder: &Path, most: Option<usize>) -> Result<Self, TransformerError> {
-        let count = most.unwrap_or_else(candle_core::utils::get_num_threads).max(1);
+        // 0 leaves the number to rayon.
+        let count = most.map_or(0, |most| most.max(1));
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|i| format!("transformer-{i}")).build();
         let pool = pool.map_err(|error| TransformerError::Compute {
             folder: folder.to_owned(),
-            problem: format!("cannot start {count} threads: {error}"),
+            problem: format!("its threads cannot be started: {error}"),
         })?;
         Ok(Threads(pool))
     }

@@ -7,7 +7,7 @@ pub mod input;
 pub mod model_tokenizer;
 pub mod models;
 mod provider;
-mod safetensors;
+pub mod safetensors;
 pub mod settings;
 pub mod table;
 mod tokenizer;

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use super::Vector;
 use super::apart::normalise;
 pub use super::safetensors::ModelError;
-use super::safetensors::Tensors;
+use super::safetensors::{Number, Tensors};
 
 /// The tensor of rows, as model2vec calls it and as sentence-transformers does.
 const ROWS: [&str; 2] = ["embeddings", "embedding.weight"];
@@ -158,64 +158,6 @@ fn numbers<'a, 't>(
     };
     let (bytes, shape) = tensors.tensor(name, dtype, number.size())?;
     Ok((number, bytes, shape))
-}
-
-/// A type of numbers that can be read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Number {
-    I8,
-    F16,
-    Bf16,
-    F32,
-    F64,
-}
-
-impl Number {
-    fn of(dtype: &str) -> Option<Number> {
-        Some(match dtype {
-            "I8" => Number::I8,
-            "F16" => Number::F16,
-            "BF16" => Number::Bf16,
-            "F32" => Number::F32,
-            "F64" => Number::F64,
-            _ => return None,
-        })
-    }
-
-    /// Bytes of one.
-    fn size(self) -> usize {
-        match self {
-            Number::I8 => 1,
-            Number::F16 | Number::Bf16 => 2,
-            Number::F32 => 4,
-            Number::F64 => 8,
-        }
-    }
-
-    fn read(self, bytes: &[u8]) -> Vec<f32> {
-        match self {
-            Number::I8 => bytes.iter().map(|byte| f32::from(byte.cast_signed())).collect(),
-            Number::F16 => bytes.as_chunks().0.iter().map(|two| half(u16::from_le_bytes(*two))).collect(),
-            Number::Bf16 => {
-                let whole = |two: &[u8; 2]| f32::from_bits(u32::from(u16::from_le_bytes(*two)) << 16);
-                bytes.as_chunks().0.iter().map(whole).collect()
-            }
-            Number::F32 => bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect(),
-            Number::F64 => bytes.as_chunks().0.iter().map(|eight| f64::from_le_bytes(*eight) as f32).collect(),
-        }
-    }
-}
-
-/// A number of half precision: a sign, five bits of exponent, ten of fraction.
-fn half(bits: u16) -> f32 {
-    let (sign, exponent, fraction) =
-        (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
-    match exponent {
-        // Below the least exponent the fraction counts in steps of 2^-24.
-        0 => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),
-        0x1f => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
-        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
-    }
 }
 
 #[cfg(test)]

@@ -4,19 +4,23 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::bert::{Encoder, Head};
+use super::batch::{Tokens, in_batches};
 use super::folder::Folder;
+use super::head::Head;
+use super::network::{self, Network};
 use super::settings::Settings;
 use super::tokens::Pieces;
-use super::weights::{Weights, plain};
-use super::{NOT_FINITE, Threads, TransformerError, in_batches};
+use super::weights::Weights;
+use super::{NOT_FINITE, Threads, TransformerError};
 
 /// A model that says how well passages answer a query.
 pub struct CrossEncoder {
     folder: PathBuf,
     name: String,
     hash: blake3::Hash,
-    encoder: Encoder,
+    network: Network,
+    /// Values of a token's state.
+    width: usize,
     head: Head,
     pieces: Pieces,
     /// Tokens of a query and a passage together at most, with those that begin, part and end them.
@@ -35,14 +39,17 @@ impl CrossEncoder {
     pub fn open(folder: &Path) -> Result<Self, TransformerError> {
         let folder = Folder::open(folder)?;
         let settings = Settings::read_reranker(&folder)?;
+        let pieces = Pieces::read(&folder, &settings)?;
         let weights = Weights::read(&folder)?;
-        let head = Head::read(&weights, &settings.network)?;
-        let encoder = Encoder::read(&weights, &settings.network)?;
-        let pieces = Pieces::read(&folder, &settings, encoder.vocabulary())?;
+        // What is no reranker is refused before the rest of it is read.
+        let head = network::head(&weights, &settings.network, |token| pieces.id(token))?;
+        let network = Network::read(&weights, &settings.network)?;
+        pieces.must_fit(&folder, network.vocabulary())?;
         Ok(CrossEncoder {
             name: folder.name(),
             hash: settings.hash(weights.hash(), pieces.hash()),
-            encoder,
+            network,
+            width: settings.network.width(),
             head,
             pieces,
             max_tokens: settings.max_tokens,
@@ -70,16 +77,16 @@ impl CrossEncoder {
     /// How well each of `passages` answers `query`, in their order: 0 (not at all) to 1. What is too long is cut off
     /// at the end of the passage; a query has at most half of the tokens.
     pub fn scores(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, TransformerError> {
-        let failed = |problem| TransformerError::Compute { folder: self.folder.clone(), problem };
+        let failed =
+            |problem: &str| TransformerError::Compute { folder: self.folder.clone(), problem: problem.to_owned() };
         self.threads.run(|| {
-            let query = self.pieces.query(query, self.max_tokens).map_err(failed)?;
-            let tokens = passages.par_iter().map(|passage| self.pieces.pair(&query, passage, self.max_tokens));
-            let tokens = tokens.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            let query = self.pieces.query(query);
+            let tokens: Vec<Tokens> = passages.par_iter().map(|passage| self.pieces.pair(&query, passage)).collect();
             in_batches(&tokens, |batch| {
-                let scores = self.encoder.firsts(batch).and_then(|firsts| self.head.scores(&firsts));
-                let scores = scores.map_err(|error| failed(plain(&error)))?;
+                let score = |states: &[f32]| self.head.score(states, self.width);
+                let scores = self.network.read_states(batch, self.head.pooling, self.width, score);
                 let finite = scores.iter().all(|score| score.is_finite());
-                if finite { Ok(scores) } else { Err(failed(NOT_FINITE.to_owned())) }
+                if finite { Ok(scores) } else { Err(failed(NOT_FINITE)) }
             })
         })
     }

@@ -1,5 +1,6 @@
 //! The folder of a model: reading its files, and errors that say which of them is wrong.
 
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,10 @@ pub(crate) const MUST_HAVE: [&str; 3] = ["config.json", "tokenizer.json", "model
 
 /// Longest text file of a model. Tokenizers of a hundred languages have 20 MB.
 pub(super) const MOST_TEXT: u64 = 256 << 20;
+
+/// What to do about a kind of model that is not known here.
+pub(super) const CHOOSE: &str =
+    "choose a model of the kinds bert, roberta, xlm-roberta, distilbert, mpnet, modernbert or qwen3";
 
 /// The folder of a model.
 pub(super) struct Folder {
@@ -64,6 +69,14 @@ impl Folder {
         self.read(name, most)?.ok_or_else(missing)
     }
 
+    /// A file that must be there.
+    pub(super) fn must_open(&self, name: &str, hint: &'static str) -> Result<File, TransformerError> {
+        File::open(self.path.join(name)).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => TransformerError::Missing { file: self.path.join(name), hint },
+            _ => self.damaged(name, error.to_string()),
+        })
+    }
+
     /// The bytes of `tokenizer.json`.
     pub(super) fn tokenizer(&self) -> Result<Vec<u8>, TransformerError> {
         let hint = "a model that has only vocab.txt or sentencepiece.bpe.model has to be saved anew with a fast \
@@ -80,6 +93,22 @@ impl Folder {
     /// The path of a file, or of the folder itself if `name` is empty (joining that would add a slash).
     fn file(&self, name: &str) -> PathBuf {
         if name.is_empty() { self.path.clone() } else { self.path.join(name) }
+    }
+
+    /// Refuses a `config.json` in which one of these fields is 0.
+    pub(super) fn not_zero(&self, sizes: &[(&str, usize)]) -> Result<(), TransformerError> {
+        match sizes.iter().find(|(_, size)| *size == 0) {
+            Some((name, _)) => Err(self.damaged("config.json", format!("`{name}` is 0"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a `config.json` in which this field is no number that can be computed with.
+    pub(super) fn is_number(&self, name: &str, value: f64, least: f64) -> Result<(), TransformerError> {
+        if value.is_finite() && value >= least {
+            return Ok(());
+        }
+        Err(self.damaged("config.json", format!("`{name}` is {value}")))
     }
 
     pub(super) fn damaged(&self, name: &str, problem: impl Into<String>) -> TransformerError {

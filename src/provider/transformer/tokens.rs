@@ -2,52 +2,84 @@
 
 use std::borrow::Cow;
 
-use tokenizers::{Encoding, PostProcessor as _, Tokenizer, TruncationDirection};
+use index::embed::model_tokenizer::{ModelTokenizer, Part, TokenizerError};
 
 use super::TransformerError;
+use super::batch::Tokens;
 use super::folder::Folder;
-use super::settings::Settings;
+use super::settings::{PairForm, Settings};
 
 const FILE: &str = "tokenizer.json";
 
-/// What a network reads: one text, or two that are judged together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tokens {
-    pub(super) ids: Vec<u32>,
-    /// Which of the two texts each token is of, as long as `ids`.
-    pub(super) types: Vec<u32>,
-}
-
-/// The tokenizer of a model.
+/// The tokenizer of a model, and how the model has texts and pairs.
 pub(super) struct Pieces {
-    tokenizer: Tokenizer,
+    tokenizer: ModelTokenizer,
     lowercase: bool,
+    most: usize,
+    form: Form,
     hash: blake3::Hash,
 }
 
+/// How a pair is put together.
+enum Form {
+    /// As the tokenizer frames it.
+    Frame,
+    /// As a question to a model that talks, between these tokens.
+    Question { before: Vec<u32>, after: Vec<u32> },
+}
+
+/// The first of two texts, of many pairs.
+pub(super) struct QueryTokens<'a> {
+    text: Cow<'a, str>,
+    ids: Vec<u32>,
+}
+
+/// What is asked of a model that talks, as Qwen3-Reranker was trained ("Qwen3 Embedding", 2025, and the model's card).
+mod question {
+    pub(super) const SYSTEM: &str = "system\nJudge whether the Document meets the requirements based on the Query and the Instruct \
+                                     provided. Note that the answer can only be \"yes\" or \"no\".";
+    pub(super) const TASK: &str = "Given a web search query, retrieve relevant passages that answer the query";
+    /// What begins and ends a turn, and a thought.
+    pub(super) const MARKS: [&str; 4] = ["<|im_start|>", "<|im_end|>", "<think>", "</think>"];
+}
+
 impl Pieces {
-    /// Reads the tokenizer, whose tokens must be within a vocabulary of `rows`.
-    pub(super) fn read(folder: &Folder, settings: &Settings, rows: usize) -> Result<Self, TransformerError> {
+    pub(super) fn read(folder: &Folder, settings: &Settings) -> Result<Self, TransformerError> {
         let bytes = folder.tokenizer()?;
-        let bad = |error: tokenizers::Error| folder.damaged(FILE, error.to_string());
-        let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(bad)?;
-        // The file may say how its author padded and cut; we do both.
-        tokenizer.with_padding(None);
-        tokenizer.with_truncation(None).map_err(bad)?;
-        let largest = tokenizer.get_vocab(true).into_values().max();
-        let Some(largest) = largest else { return Err(folder.damaged(FILE, "it has no tokens")) };
-        if largest as usize >= rows {
-            let problem = format!("it has a token {largest}, and the network has vectors of {rows} tokens only");
-            return Err(folder.mismatch(FILE, problem));
-        }
-        let pieces = Pieces { tokenizer, lowercase: settings.lowercase, hash: blake3::hash(&bytes) };
+        let tokenizer = ModelTokenizer::read(&bytes).map_err(|error| match error {
+            TokenizerError::Damaged(_) => folder.damaged(FILE, error.to_string()),
+            TokenizerError::Unsupported(_) => {
+                folder.unsupported(FILE, error.to_string(), "choose a model with another tokenizer")
+            }
+        })?;
+        let form = match settings.pairs {
+            PairForm::Frame => Form::Frame,
+            PairForm::Question => ask(folder, &tokenizer)?,
+        };
+        let pieces = Pieces {
+            tokenizer,
+            lowercase: settings.lowercase,
+            most: settings.max_tokens,
+            form,
+            hash: blake3::hash(&bytes),
+        };
         let frame = pieces.frame(false).max(pieces.frame(true));
         // Each side of a pair keeps a token at least.
-        if frame + 2 > settings.max_tokens {
-            let problem = format!("it adds {frame} tokens, and a text may have {} only", settings.max_tokens);
+        if frame + 2 > pieces.most {
+            let problem = format!("it adds {frame} tokens, and a text may have {} only", pieces.most);
             return Err(folder.mismatch(FILE, problem));
         }
         Ok(pieces)
+    }
+
+    /// Says so if there are tokens beyond the `rows` that a network knows.
+    pub(super) fn must_fit(&self, folder: &Folder, rows: usize) -> Result<(), TransformerError> {
+        let largest = self.tokenizer.largest();
+        if (largest as usize) < rows {
+            return Ok(());
+        }
+        let problem = format!("it has a token {largest}, and the network has vectors of {rows} tokens only");
+        Err(folder.mismatch(FILE, problem))
     }
 
     /// Of the bytes of the file.
@@ -55,59 +87,103 @@ impl Pieces {
         self.hash
     }
 
+    /// The number of a token as it stands in the file.
+    pub(super) fn id(&self, token: &str) -> Option<u32> {
+        self.tokenizer.id(token)
+    }
+
+    /// How many tokens `text` has, without those that begin and end it.
+    pub(super) fn count(&self, text: &str) -> usize {
+        self.cut(text, usize::MAX).len()
+    }
+
     /// How many tokens begin, part and end a text, or a pair of texts.
     fn frame(&self, pair: bool) -> usize {
-        self.tokenizer.get_post_processor().map_or(0, |processor| processor.added_tokens(pair))
+        match &self.form {
+            Form::Question { before, after } if pair => before.len() + after.len(),
+            _ => self.parts(pair).iter().filter(|part| matches!(part, Part::Token { .. })).count(),
+        }
     }
 
-    /// The tokens of `prefix` and `text`, `most` at most. Errors do not repeat the text.
-    pub(super) fn single(&self, prefix: &str, text: &str, most: usize) -> Result<Tokens, String> {
+    fn parts(&self, pair: bool) -> &[Part] {
+        let frame = self.tokenizer.frame();
+        if pair { &frame.pair } else { &frame.single }
+    }
+
+    fn cut(&self, text: &str, most: usize) -> Vec<u32> {
+        let text = if self.lowercase { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
+        self.tokenizer.ids(&text, most)
+    }
+
+    /// The tokens of `prefix` and `text`, as many as a text may have.
+    pub(super) fn single(&self, prefix: &str, text: &str) -> Tokens {
         let text = if prefix.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{prefix}{text}")) };
-        let text = self.cut(&text, most - self.frame(false))?;
-        self.join(text, None)
-    }
-
-    /// A query and a passage, `most` tokens together. What is too long is the end of the passage; a query of more than
-    /// half of the tokens is cut too.
-    pub(super) fn pair(&self, query: &Encoding, passage: &str, most: usize) -> Result<Tokens, String> {
-        let left = most.saturating_sub(self.frame(true) + query.len());
-        self.join(query.clone(), Some(self.cut(passage, left)?))
+        self.join(false, &self.cut(&text, self.most - self.frame(false)), &[])
     }
 
     /// The query of many [pairs](Self::pair).
-    pub(super) fn query(&self, query: &str, most: usize) -> Result<Encoding, String> {
-        self.cut(query, most.saturating_sub(self.frame(true)) / 2)
+    pub(super) fn query<'a>(&self, query: &'a str) -> QueryTokens<'a> {
+        let most = (self.most - self.frame(true)) / 2;
+        let ids = self.cut(query, most.saturating_add(1));
+        // Where the text itself is needed, it is cut about where its tokens are.
+        let end = if ids.len() > most { most } else { query.len() };
+        let text = Cow::Borrowed(&query[..query.floor_char_boundary(end)]);
+        QueryTokens { text, ids: ids[..ids.len().min(most)].to_vec() }
     }
 
-    /// The bytes where the tokens of `text` begin.
-    pub(super) fn starts(&self, text: &str) -> Vec<u32> {
-        // A tokenizer can only fail for a text if it is broken for all: then `single` says so.
-        let encoding = self.tokenizer.encode(text, false);
-        let mut last = 0;
-        let starts = encoding.iter().flat_map(|encoding| encoding.get_offsets()).map(|(start, _)| {
-            last = last.max(text.floor_char_boundary(*start));
-            last as u32
-        });
-        starts.collect()
+    /// A query and a passage, as many tokens together as a text may have. What is too long is the end of the passage; a
+    /// query of more than half of the tokens is cut too.
+    pub(super) fn pair(&self, query: &QueryTokens<'_>, passage: &str) -> Tokens {
+        let room = self.most - self.frame(true);
+        match &self.form {
+            Form::Frame => self.join(true, &query.ids, &self.cut(passage, room - query.ids.len())),
+            Form::Question { before, after } => {
+                let body = format!("<Instruct>: {}\n<Query>: {}\n<Document>: {passage}", question::TASK, query.text);
+                let mut tokens = Tokens::default();
+                for ids in [before, &self.cut(&body, room), after] {
+                    tokens.push(ids, 0);
+                }
+                tokens
+            }
+        }
     }
 
-    fn cut(&self, text: &str, most: usize) -> Result<Encoding, String> {
-        let text = if self.lowercase { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
-        let failed = |_| "its tokenizer cannot read a text".to_owned();
-        let mut encoding = self.tokenizer.encode(text, false).map_err(failed)?;
-        encoding.truncate(most, 0, TruncationDirection::Right);
-        // What was cut off is kept in there, and would be framed too.
-        encoding.take_overflowing();
-        Ok(encoding)
-    }
-
-    fn join(&self, text: Encoding, other: Option<Encoding>) -> Result<Tokens, String> {
-        let failed = |_| "its tokenizer cannot frame a text".to_owned();
-        let whole = self.tokenizer.post_process(text, other, true).map_err(failed)?;
+    fn join(&self, pair: bool, first: &[u32], second: &[u32]) -> Tokens {
+        let mut tokens = Tokens::default();
+        for part in self.parts(pair) {
+            match *part {
+                Part::Token { id, side } => tokens.push(&[id], side),
+                Part::First { side } => tokens.push(first, side),
+                Part::Second { side } => tokens.push(second, side),
+            }
+        }
         // Without a frame, an empty text has no tokens; the network needs one.
-        let pad = || (vec![0], vec![0]);
-        let (ids, types) =
-            if whole.is_empty() { pad() } else { (whole.get_ids().to_vec(), whole.get_type_ids().to_vec()) };
-        Ok(Tokens { ids, types })
+        if tokens.ids.is_empty() {
+            tokens.push(&[0], 0);
+        }
+        tokens
     }
+}
+
+/// What stands before and after a question.
+fn ask(folder: &Folder, tokenizer: &ModelTokenizer) -> Result<Form, TransformerError> {
+    let mark = |token: &str| {
+        let missing = || folder.mismatch(FILE, format!("it has no token `{token}`, which this kind of reranker reads"));
+        tokenizer.id(token).ok_or_else(missing)
+    };
+    let [start, end, think, thought] = question::MARKS.map(mark);
+    let (start, end, think, thought) = (start?, end?, think?, thought?);
+    let text = |text: &str| tokenizer.ids(text, usize::MAX);
+    let before = [vec![start], text(question::SYSTEM), vec![end], text("\n"), vec![start], text("user\n")].concat();
+    let after = [
+        vec![end],
+        text("\n"),
+        vec![start],
+        text("assistant\n"),
+        vec![think],
+        text("\n\n"),
+        vec![thought],
+        text("\n\n"),
+    ];
+    Ok(Form::Question { before, after: after.concat() })
 }

@@ -1,29 +1,48 @@
-//! The numbers of a network: `model.safetensors`, each tensor checked against what the settings say.
+//! The numbers of a network: `model.safetensors`, each tensor checked against what the settings say, and read when it is
+//! asked for, so that no more is in memory than what is used.
 
-use candle_core::safetensors::{BufferedSafetensors, Load as _};
-use candle_core::{DType, Device, Tensor};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{Read, Seek as _, SeekFrom};
+
+use index::embed::safetensors::{Header, Number};
 
 use super::TransformerError;
 use super::folder::Folder;
+use super::matrix::{Linear, Matrix, Norm, Numbers};
 
 const FILE: &str = "model.safetensors";
 
-/// A file with weights, in memory.
+/// Longest header: one of a network with thousands of tensors has 1 MB.
+const MOST_HEADER: u64 = 64 << 20;
+
+/// A file with weights.
 pub(super) struct Weights<'a> {
     folder: &'a Folder,
-    tensors: BufferedSafetensors,
+    file: RefCell<File>,
+    header: Header,
     hash: blake3::Hash,
 }
 
 impl<'a> Weights<'a> {
+    /// Reads the header, and the whole file once for its hash.
     pub(super) fn read(folder: &'a Folder) -> Result<Self, TransformerError> {
         let hint = "weights of another format (pytorch_model.bin, ONNX, several files) have to be saved anew as one \
                     safetensors file, or download a model that has it";
-        let bytes = folder.must_read(FILE, hint, u64::MAX)?;
-        let hash = blake3::hash(&bytes);
-        let bad =
-            |error: candle_core::Error| folder.damaged(FILE, format!("not a safetensors file ({})", plain(&error)));
-        Ok(Weights { folder, tensors: BufferedSafetensors::new(bytes).map_err(bad)?, hash })
+        let mut file = folder.must_open(FILE, hint)?;
+        let unread = |error: std::io::Error| folder.damaged(FILE, error.to_string());
+        let mut start = Vec::new();
+        let length = file.metadata().map_err(unread)?.len();
+        Read::by_ref(&mut file).take(8).read_to_end(&mut start).map_err(unread)?;
+        let said = start.as_slice().try_into().map_or(0, u64::from_le_bytes);
+        if said > MOST_HEADER {
+            return Err(folder.damaged(FILE, "not a safetensors file (its header would be too long)"));
+        }
+        Read::by_ref(&mut file).take(said).read_to_end(&mut start).map_err(unread)?;
+        let header = Header::read(&start, length).map_err(|error| folder.damaged(FILE, error.to_string()))?;
+        file.rewind().map_err(unread)?;
+        let hash = blake3::Hasher::new().update_reader(&mut file).map_err(unread)?.finalize();
+        Ok(Weights { folder, file: RefCell::new(file), header, hash })
     }
 
     /// Of the bytes of the file.
@@ -32,46 +51,78 @@ impl<'a> Weights<'a> {
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
-        self.tensors.get(name).is_ok()
+        self.header.has(name)
     }
 
     /// The rows of a table; `None` if it is not there.
     pub(super) fn rows(&self, name: &str) -> Option<usize> {
-        self.tensors.get(name).ok()?.shape().first().copied()
+        self.header.shape(name)?.first().copied()
     }
 
-    /// A tensor in f32, which must have this shape.
-    pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<Tensor, TransformerError> {
-        let Ok(view) = self.tensors.get(name) else {
-            return Err(self.folder.mismatch(FILE, format!("it has no tensor `{name}`, which config.json asks for")));
+    /// A matrix of this many rows (`outputs`) of values.
+    pub(super) fn matrix(&self, name: &str, outputs: usize, inputs: usize) -> Result<Matrix, TransformerError> {
+        let numbers = match self.bytes(name, &[outputs, inputs])? {
+            (Number::Bf16, bytes) => {
+                Numbers::Upper(bytes.as_chunks().0.iter().map(|two| u16::from_le_bytes(*two)).collect())
+            }
+            (number, bytes) => Numbers::Single(number.read(&bytes).into()),
         };
-        if view.shape() != shape {
-            let problem = format!("tensor `{name}` has the shape {:?}, and config.json says {shape:?}", view.shape());
-            return Err(self.folder.mismatch(FILE, problem));
-        }
-        let tensor = view.load(&Device::Cpu).and_then(|tensor| match tensor.dtype() {
-            DType::F32 | DType::F16 | DType::BF16 | DType::F64 => tensor.to_dtype(DType::F32),
-            other => Err(candle_core::Error::Msg(format!("numbers of the type {other:?} are no weights"))),
-        });
-        tensor.map_err(|error| self.folder.damaged(FILE, format!("tensor `{name}`: {}", plain(&error))))
+        Ok(Matrix::new(numbers, outputs, inputs))
     }
 
-    /// The first of `names` that is there, or else the first.
-    pub(super) fn first_of<'b>(&self, names: &[&'b str]) -> &'b str {
-        names.iter().find(|name| self.has(name)).or(names.first()).copied().unwrap_or_default()
+    /// A single row of values.
+    pub(super) fn row(&self, name: &str, width: usize) -> Result<Box<[f32]>, TransformerError> {
+        let (number, bytes) = self.bytes(name, &[width])?;
+        Ok(number.read(&bytes).into())
+    }
+
+    /// `name.weight`, and `name.bias` if there is one.
+    pub(super) fn linear(&self, name: &str, inputs: usize, outputs: usize) -> Result<Linear, TransformerError> {
+        let (weights, bias) = (format!("{name}.weight"), format!("{name}.bias"));
+        let weights = self.matrix(&weights, outputs, inputs)?;
+        let bias = if self.has(&bias) { Some(self.row(&bias, outputs)?) } else { None };
+        Ok(Linear { weights, bias })
+    }
+
+    /// A layer norm: `name.weight`, and `name.bias` if there is one. Weights that once were of TensorFlow have other names.
+    pub(super) fn norm(&self, name: &str, width: usize, epsilon: f64) -> Result<Norm, TransformerError> {
+        let part = |new: &str, old: &str| {
+            let (new, old) = (format!("{name}.{new}"), format!("{name}.{old}"));
+            if self.has(&old) { old } else { new }
+        };
+        let shift = part("bias", "beta");
+        let shift = if self.has(&shift) { Some(self.row(&shift, width)?) } else { None };
+        Ok(Norm::Layer { scale: self.row(&part("weight", "gamma"), width)?, shift, epsilon: epsilon as f32 })
+    }
+
+    /// A norm of mean squares: `name.weight`.
+    pub(super) fn mean_square(&self, name: &str, width: usize, epsilon: f64) -> Result<Norm, TransformerError> {
+        let scale = self.row(&format!("{name}.weight"), width)?;
+        Ok(Norm::MeanSquare { scale, epsilon: epsilon as f32 })
     }
 
     pub(super) fn folder(&self) -> &Folder {
         self.folder
     }
 
-    pub(super) fn mismatch(&self, problem: impl Into<String>) -> TransformerError {
-        self.folder.mismatch(FILE, problem)
+    /// The bytes of a tensor, which must have this shape.
+    fn bytes(&self, name: &str, shape: &[usize]) -> Result<(Number, Vec<u8>), TransformerError> {
+        let Some(found) = self.header.shape(name) else {
+            return Err(self.folder.mismatch(FILE, format!("it has no tensor `{name}`, which config.json asks for")));
+        };
+        if found != shape {
+            let problem = format!("tensor `{name}` has the shape {found:?}, and config.json says {shape:?}");
+            return Err(self.folder.mismatch(FILE, problem));
+        }
+        let damaged = |problem: String| self.folder.damaged(FILE, format!("tensor `{name}`: {problem}"));
+        let (number, place) = self.header.place(name).map_err(|error| damaged(error.to_string()))?;
+        if number == Number::I8 {
+            return Err(damaged("whole numbers (I8) are no weights here".to_owned()));
+        }
+        let mut bytes = vec![0; (place.end - place.start) as usize];
+        let mut file = self.file.borrow_mut();
+        let read = file.seek(SeekFrom::Start(place.start)).and_then(|_| file.read_exact(&mut bytes));
+        read.map_err(|error| damaged(error.to_string()))?;
+        Ok((number, bytes))
     }
-}
-
-/// An error in one line, without the trace that some carry.
-pub(super) fn plain(error: &candle_core::Error) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().chars().take(200).collect()
 }

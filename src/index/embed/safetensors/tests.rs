@@ -32,3 +32,26 @@ fn refuses_what_does_not_fit() {
     let huge = file(huge, b"");
     assert!(Tensors::read(&huge).expect("the header is JSON").tensor("x", "I8", 1).is_err());
 }
+
+#[test]
+fn a_header_alone_says_where_a_tensor_is() {
+    let whole = file(HEADER, &[0, 1, 2, 3, 4]);
+    let start = &whole[..8 + HEADER.len()];
+    let header = Header::read(start, whole.len() as u64).expect("a header");
+    assert_eq!((header.has("x"), header.has("y"), header.shape("x")), (true, false, Some(&[2, 2][..])));
+    let (number, place) = header.place("x").expect("a place");
+    assert_eq!((number, &whole[place.start as usize..place.end as usize]), (Number::I8, &[1, 2, 3, 4][..]));
+    let problem = |header: &str, length: usize| {
+        let whole = file(header, &[]);
+        Header::read(&whole, (whole.len() + length) as u64)
+            .and_then(|header| header.place("x").map(drop))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(problem(HEADER, 4).contains("shorter than its tensors"));
+    assert!(problem(&HEADER.replace("\"x\"", "\"y\""), 5).contains("not there"));
+    assert!(problem(&HEADER.replace("[1,5]", "[1,4]"), 5).contains("3 bytes for the shape [2, 2]"));
+    assert!(problem(&HEADER.replace("[1,5]", "[5,1]"), 5).contains("ends before it begins"));
+    assert!(problem(&HEADER.replace("I8", "I5"), 5).contains("I5"));
+    assert!(Header::read(&start[..start.len() - 1], 100).is_err());
+}
